@@ -1,0 +1,30 @@
+"""What goes wrong, in words a user can act on. Knows nothing of labels or estimators."""
+
+
+class CrowdstreamError(Exception):
+    """Every error this package raises on purpose."""
+
+
+class InputError(CrowdstreamError, ValueError):
+    """Input that is not what it should be: says where, what was expected, what was found.
+
+    >>> str(InputError("row 3, column 'label'", "str, int or bool", "float 0.5"))
+    "row 3, column 'label': expected str, int or bool, found float 0.5"
+    """
+
+    def __init__(self, where: str, expected: str, found: str) -> None:
+        super().__init__(where, expected, found)
+        self.where = where
+        self.expected = expected
+        self.found = found
+
+    def __str__(self) -> str:
+        return f"{self.where}: expected {self.expected}, found {self.found}"
+
+
+class StateError(CrowdstreamError, ValueError):
+    """Bytes that are not a saved state, or no longer one (cut short, altered, too new)."""
+
+
+class MergeError(CrowdstreamError, ValueError):
+    """Two states that do not add up to one."""

@@ -1,0 +1,483 @@
+"""What every estimator can do: the verbs, the vocabularies, saving and merging.
+
+An estimator adds the sums it keeps and the loop over them (the methods with an underscore that
+are abstract here). Knows nothing of streams, files or servers.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import inspect
+import struct
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar, NamedTuple, Self, cast
+
+import msgspec
+import numpy as np
+from numpy.typing import NDArray
+
+from crowdstream.errors import InputError, MergeError, StateError
+from crowdstream.labels import (
+    UNKNOWN,
+    Answers,
+    ClassLabel,
+    Intake,
+    LabellerId,
+    Table,
+    TaskId,
+    Vocabulary,
+    clean_id,
+    clean_label,
+    code_block,
+    shorten,
+)
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from crowdstream.estimators.votes import Keys, Ties
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+MAGIC = b"crowdstream\x00"
+FORMAT = 1
+"""Version of the saved bytes; raised when their meaning changes."""
+HEADER = struct.Struct("<12sHQ16s")  # magic, format, length, checksum
+
+SETTLE = 0.95
+"""A decision at least this sure is called settled, unless the caller says otherwise."""
+
+
+class Identifiability(NamedTuple):
+    """Whether the labels determine the error rates, and if not, why; true or false by itself."""
+
+    ok: bool
+    reason: str
+
+    def __bool__(self) -> bool:
+        return self.ok
+
+
+class Vote(NamedTuple):
+    """What a crowd says of one task."""
+
+    label: ClassLabel | None
+    confidence: float
+    margin: float
+
+
+@dataclass(slots=True)
+class Coded:
+    """Labels of some tasks in an estimator's codes, as its loop takes them.
+
+    ``classes`` gives the codes of the labels their meaning; ``known`` is as in `Block`.
+    """
+
+    starts: Ints
+    workers: Ints
+    labels: Ints
+    known: Ints
+    classes: Vocabulary
+    truth: int = UNKNOWN
+
+
+class Verdicts(NamedTuple):
+    """Decisions on some tasks in codes: winner (−1: nobody voted), confidence, margin."""
+
+    winners: Ints
+    confidences: Floats
+    margins: Floats
+
+
+class _Saved(msgspec.Struct):
+    """What a saved estimator consists of."""
+
+    kind: str
+    params: dict[str, bool | int | float | str | None]
+    workers: list[str | int]
+    classes: list[str | int | bool]
+    intake: Intake
+    arrays: dict[str, tuple[list[int], bytes]]
+
+
+class Estimator(ABC):
+    """Base of all estimators; see `AgreementBased` for what the verbs do."""
+
+    ties: Ties
+    seed: int
+    _kinds: ClassVar[dict[str, type[Estimator]]] = {}
+
+    def __init_subclass__(cls, **kwargs: object) -> None:
+        super().__init_subclass__(**kwargs)
+        if not inspect.isabstract(cls):
+            Estimator._kinds[cls.__name__] = cls
+
+    # What an estimator adds ------------------------------------------------------------------
+
+    @abstractmethod
+    def _learn(self, coded: Coded, sign: int, place: int, follow: bool, decide: bool) -> Verdicts:
+        """Learn (sign 1) or unlearn (−1) tasks in order, deciding each before if asked."""
+
+    @abstractmethod
+    def _vote(self, coded: Coded, place: int, afresh: bool) -> Verdicts:
+        """Decide tasks and change nothing; ``afresh`` solves in full first, on a copy."""
+
+    @abstractmethod
+    def _scores(self, coded: Coded) -> Floats:
+        """The scores of all classes for one task."""
+
+    @abstractmethod
+    def _has_answer(self, who: LabellerId) -> bool:
+        """Whether a known labeller has an answer that could be taken back."""
+
+    @abstractmethod
+    def _absorb(self, other: Self, names: Ints) -> None:
+        """Add the sums of another; its labeller i is ``names[i]`` here."""
+
+    @abstractmethod
+    def _pack(self) -> dict[str, NDArray[np.generic]]:
+        """The learnt arrays, without spare room."""
+
+    @abstractmethod
+    def _unpack(self, arrays: dict[str, tuple[list[int], bytes]]) -> None:
+        """Take over arrays that `_pack` gave."""
+
+    @abstractmethod
+    def labellers(self) -> pl.DataFrame:
+        """A table of the labellers: answers, error rate, weight, agreement, flags."""
+
+    @property
+    @abstractmethod
+    def identifiable_(self) -> Identifiability:
+        """Whether the labels so far determine the error rates, and if not, why."""
+
+    @property
+    @abstractmethod
+    def clock_(self) -> int:
+        """Tasks learnt so far: the place in the stream of the next."""
+
+    # State that all have ---------------------------------------------------------------------
+
+    def __new__(cls, *args: object, **kwargs: object) -> Self:
+        """Begin with nothing learnt, so that constructors only store their arguments."""
+        self = super().__new__(cls)
+        self._workers = Vocabulary()
+        self._classes = Vocabulary()
+        self._class_keys = np.empty(0, np.uint64)
+        self.intake_ = Intake()
+        return self
+
+    intake_: Intake
+    """What came in so far, and what of it was not counted as a label."""
+
+    @property
+    def classes_(self) -> list[ClassLabel]:
+        """The classes seen so far, in order of first appearance."""
+        return self._classes.to_list()
+
+    @property
+    def n_labellers_(self) -> int:
+        """How many labellers were met so far."""
+        return len(self._workers)
+
+    def params(self) -> dict[str, bool | int | float | str | None]:
+        """The constructor's arguments, as given."""
+        return {name: getattr(self, name) for name in inspect.signature(type(self)).parameters}
+
+    def __repr__(self) -> str:
+        signature = inspect.signature(type(self)).parameters
+        shown = [f"{k}={v!r}" for k, v in self.params().items() if v != signature[k].default]
+        return f"{type(self).__name__}({', '.join(shown)})"
+
+    def _keys(self, classes: Vocabulary) -> Keys:
+        """Tie-breaking keys of the classes; those of the learnt ones are kept."""
+        from crowdstream.estimators.votes import class_keys
+
+        if classes is not self._classes:
+            return class_keys(classes, self.ties)
+        if self._class_keys.size != len(classes):
+            self._class_keys = class_keys(classes, self.ties)
+        return self._class_keys
+
+    # One task at a time ----------------------------------------------------------------------
+
+    def learn_one(
+        self, answers: Answers, *, gold: ClassLabel | None = None, place: int | None = None
+    ) -> None:
+        """Learn from one task's answers.
+
+        ``gold`` is the task's true class where it is known. ``place`` learns the task as of an
+        earlier place in the stream (what `clock_` was when it came); only forgetting minds it.
+        """
+        rows, truth, where = _clean(answers), clean_label(gold, "gold"), self._place(place)
+        if not rows:
+            return
+        for who, _ in rows:
+            self._workers.add(who)
+        given = [(who, x) for who, x in rows if x is not None]
+        for _, x in given:
+            self._classes.add(x)
+        if truth is not None:
+            self._classes.add(truth)
+        self._learn(self._coded(given, truth), 1, where, follow=True, decide=False)
+        self.intake_.count(_one_task(rows, given))
+
+    def unlearn_one(
+        self, answers: Answers, *, gold: ClassLabel | None = None, place: int | None = None
+    ) -> None:
+        """Take back one task's answers, as learnt before with the same arguments."""
+        rows, truth, where = _clean(answers), clean_label(gold, "gold"), self._place(place)
+        if not rows:
+            return
+        given = [(who, x) for who, x in rows if x is not None]
+        for who, x in given:
+            if who not in self._workers or x not in self._classes or not self._has_answer(who):
+                raise InputError(
+                    f"unlearn_one, answers[{who!r}]", "an answer that was learnt", repr(x)
+                )
+        if self.clock_ == 0 or (truth is not None and truth not in self._classes):
+            raise InputError("unlearn_one", "a task that was learnt", shorten(answers))
+        self._learn(self._coded(given, truth), -1, where, follow=True, decide=False)
+        self.intake_.count(_one_task(rows, given), -1)
+
+    def predict_one(self, answers: Answers) -> ClassLabel | None:
+        """The likeliest class given one task's answers; ``None`` without an answer."""
+        return self.vote_one(answers).label
+
+    def vote_one(self, answers: Answers, *, place: int | None = None) -> Vote:
+        """`predict_one` with its confidence and margin.
+
+        ``place`` is the task's place in the stream, which picks the coin for a tie.
+        """
+        where = -1 if place is None else place
+        coded = self._coded([(who, x) for who, x in _clean(answers) if x is not None])
+        verdicts = self._vote(coded, where, afresh=False)
+        winner = int(verdicts.winners[0])
+        if winner == UNKNOWN:
+            return Vote(None, 0.0, 0.0)
+        return Vote(
+            coded.classes[winner], float(verdicts.confidences[0]), float(verdicts.margins[0])
+        )
+
+    def predict_proba_one(self, answers: Answers) -> dict[ClassLabel, float]:
+        """The posterior over the classes seen so far and those in the answers."""
+        coded = self._coded([(who, x) for who, x in _clean(answers) if x is not None])
+        if not len(coded.classes):
+            return {}
+        scores = self._scores(coded)
+        odds = np.exp(scores - scores.max())
+        return dict(zip(coded.classes, (odds / odds.sum()).tolist(), strict=True))
+
+    def _place(self, place: int | None) -> int:
+        if place is None:
+            return -1
+        if not 0 <= place < self.clock_:
+            raise InputError("place", f"a place in the stream before {self.clock_}", repr(place))
+        return place
+
+    def _coded(
+        self, given: list[tuple[LabellerId, ClassLabel]], truth: ClassLabel | None = None
+    ) -> Coded:
+        """One task's answers in codes. Changes nothing: who and what is new is coded past the end."""
+        known = len(self._workers)
+        classes = self._classes
+        if any(x not in classes for _, x in given):
+            classes = classes.copy()
+        workers = [self._workers.code(who) for who, _ in given]
+        return Coded(
+            np.array([0, len(given)], np.int64),
+            np.array([known if code == UNKNOWN else code for code in workers], np.int64),
+            np.array([classes.add(x) for _, x in given], np.int64),
+            np.array([known], np.int64),
+            classes,
+            UNKNOWN if truth is None else classes.code(truth),
+        )
+
+    # Tables ----------------------------------------------------------------------------------
+
+    def learn_many(self, data: Table) -> None:
+        """Learn from a table or rows of labels: as `learn_one` on each task in turn.
+
+        A block holds whole tasks: the labels of one task in two blocks count as two tasks.
+        """
+        self._learn_table(data, follow=False, decide=False)
+
+    def stream_many(self, data: Table, *, settle: float = SETTLE) -> pl.DataFrame:
+        """Decide each task from the tasks before it, then learn it: what a stream would say."""
+        tasks, coded, verdicts = self._learn_table(data, follow=True, decide=True)
+        return self._decisions(tasks, coded, verdicts, settle)
+
+    def predict_many(self, data: Table, *, settle: float = SETTLE) -> pl.DataFrame:
+        """Decide every task of a table from what was learnt so far, and learn nothing."""
+        classes = self._classes.copy()
+        block = code_block(data, self._workers.copy(), classes)
+        coded = Coded(block.starts, block.workers, block.labels, block.known, classes)
+        return self._decisions(block.tasks, coded, self._vote(coded, -1, afresh=True), settle)
+
+    def fit_predict(self, data: Table, *, settle: float = SETTLE) -> pl.DataFrame:
+        """Learn a table and decide each of its tasks with all that it taught."""
+        self.learn_many(data)
+        return self.predict_many(data, settle=settle)
+
+    def _learn_table(
+        self, data: Table, follow: bool, decide: bool
+    ) -> tuple[Sequence[TaskId] | pl.Series, Coded, Verdicts]:
+        block = code_block(data, self._workers, self._classes)
+        coded = Coded(block.starts, block.workers, block.labels, block.known, self._classes)
+        verdicts = self._learn(coded, 1, -1, follow, decide)
+        self.intake_.count(block.intake)
+        return block.tasks, coded, verdicts
+
+    def _decisions(
+        self,
+        tasks: Sequence[TaskId] | pl.Series,
+        coded: Coded,
+        verdicts: Verdicts,
+        settle: float,
+    ) -> pl.DataFrame:
+        import polars as pl
+
+        decided = verdicts.winners != UNKNOWN
+        winners = pl.Series(verdicts.winners).set(pl.Series(~decided), None)
+        return pl.DataFrame(
+            {
+                "task": value_series("task", tasks),
+                "label": value_series("label", coded.classes.to_list()).gather(winners),
+                "confidence": verdicts.confidences,
+                "margin": verdicts.margins,
+                "votes": np.diff(coded.starts),
+                "settled": decided & (verdicts.confidences >= settle),
+            }
+        )
+
+    # Merging, saving, copying ----------------------------------------------------------------
+
+    def __iadd__(self, other: Self) -> Self:
+        """Add what another estimator learnt from other tasks."""
+        if type(other) is not type(self):
+            raise MergeError(
+                f"{type(self).__name__} += {type(other).__name__}: the two must be of one kind"
+            )
+        differing = [k for k, v in self.params().items() if other.params()[k] != v and k != "seed"]
+        if differing:
+            told = ", ".join(
+                f"{k}={getattr(self, k)!r} and {getattr(other, k)!r}" for k in differing
+            )
+            raise MergeError(f"the two were made differently: {told}")
+        if other is self:
+            other = self.copy()
+        names = np.array([self._workers.add(who) for who in other._workers], np.int64)
+        for label in other._classes:
+            self._classes.add(label)
+        self._absorb(other, names)
+        self.intake_.count(other.intake_)
+        return self
+
+    def to_bytes(self) -> bytes:
+        """The whole state, versioned and with a checksum; `load` brings it back."""
+        saved = _Saved(
+            kind=type(self).__name__,
+            params=self.params(),
+            workers=cast("list[str | int]", self._workers.to_list()),
+            classes=self._classes.to_list(),
+            intake=self.intake_,
+            arrays={k: (list(v.shape), v.tobytes()) for k, v in self._pack().items()},
+        )
+        return seal(MAGIC, msgspec.msgpack.encode(saved))
+
+    def copy(self) -> Self:
+        """A twin that learns on its own."""
+        return cast("Self", load(self.to_bytes()))
+
+    __copy__ = copy
+
+    def __deepcopy__(self, memo: object) -> Self:
+        return self.copy()
+
+    def __reduce__(self) -> tuple[object, tuple[bytes]]:
+        return load, (self.to_bytes(),)
+
+
+def load(data: bytes) -> Estimator:
+    """The estimator that `Estimator.to_bytes` saved.
+
+    >>> import crowdstream as cs
+    >>> crowd = cs.MajorityVote()
+    >>> crowd.learn_one({"ann": "spam", "bob": "ham"})
+    >>> cs.load(crowd.to_bytes()).classes_
+    ['spam', 'ham']
+    """
+    try:
+        saved = msgspec.msgpack.decode(unseal(MAGIC, data), type=_Saved)
+    except msgspec.MsgspecError as error:
+        raise StateError(f"not a saved estimator: {error}") from None
+    kind = Estimator._kinds.get(saved.kind)
+    if kind is None:
+        known = ", ".join(sorted(Estimator._kinds))
+        raise StateError(f"saved by an estimator unknown here, {saved.kind!r} (known: {known})")
+    crowd = kind(**saved.params)
+    for who in saved.workers:
+        crowd._workers.add(who)
+    for label in saved.classes:
+        crowd._classes.add(label)
+    crowd.intake_ = saved.intake
+    crowd._unpack(saved.arrays)
+    return crowd
+
+
+def seal(magic: bytes, payload: bytes) -> bytes:
+    """Bytes that know what they are, their version, length and checksum."""
+    digest = hashlib.blake2b(payload, digest_size=16).digest()
+    return HEADER.pack(magic, FORMAT, len(payload), digest) + payload
+
+
+def unseal(magic: bytes, data: bytes) -> bytes:
+    """The payload that `seal` wrapped, or a `StateError` that says what is wrong."""
+    if not isinstance(data, (bytes, bytearray, memoryview)):
+        raise StateError(f"expected saved bytes, found {type(data).__name__}")
+    data = bytes(data)
+    if len(data) < HEADER.size or not data.startswith(magic):
+        raise StateError(f"these {len(data)} bytes are not a saved {magic.decode().strip(chr(0))}")
+    _, version, length, digest = HEADER.unpack_from(data)
+    payload = data[HEADER.size :]
+    if version > FORMAT:
+        raise StateError(f"saved in format {version}; this version reads up to {FORMAT}")
+    if len(payload) != length:
+        raise StateError(f"cut short or overlong: {len(payload)} bytes of {length}")
+    if hashlib.blake2b(payload, digest_size=16).digest() != digest:
+        raise StateError("altered: the checksum does not match")
+    return payload
+
+
+def value_series(name: str, values: Sequence[ClassLabel] | pl.Series) -> pl.Series:
+    """Ids or classes as a column; those of mixed kinds as strings."""
+    import polars as pl
+
+    if isinstance(values, pl.Series):
+        return values.alias(name)
+    if not values:
+        return pl.Series(name, [], pl.String)
+    if len({type(value) for value in values}) > 1:
+        return pl.Series(name, [str(value) for value in values])
+    return pl.Series(name, values)
+
+
+def _clean(answers: Answers) -> list[tuple[LabellerId, ClassLabel | None]]:
+    if not isinstance(answers, Mapping):
+        raise InputError("answers", "a mapping of labeller to label", type(answers).__name__)
+    rows: dict[LabellerId, ClassLabel | None] = {}
+    for who, label in answers.items():
+        name = clean_id(who, "answers, labeller")
+        if name is None:
+            raise InputError("answers, labeller", "str or int", repr(who))
+        rows[name] = clean_label(label, f"answers[{who!r}]")
+    return list(rows.items())
+
+
+def _one_task(rows: Sequence[object], given: Sequence[object]) -> Intake:
+    return Intake(
+        rows=len(rows), labels=len(given), tasks=1, null_label=len(rows) - len(given)
+    )

@@ -1,0 +1,609 @@
+"""Compiled loops of the agreement sums: learn a task, weigh its labellers, decide it.
+
+The same loop serves one task and a block of a million, so that both decide alike. Takes and
+returns arrays; knows nothing of ids, tables or files.
+
+Sums are kept in units of the task at ``base``: with forgetting, a task at place ``s`` weighs
+``exp((s − base) λ)``, ``λ = −log(1 − β)``, so that what came before fades without being touched.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+from crowdstream.estimators import shares
+from crowdstream.estimators.votes import choose, toss
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+Records = NDArray[np.void]
+Record = np.void
+
+LABELLER = np.dtype(
+    [
+        ("agreed", "f8"),  # pairs of its label with another's on the same task that agree
+        ("met", "f8"),  # all such pairs
+        ("answers", "f8"),
+        ("right", "f8"),  # of the answers on tasks with a known truth
+        ("asked", "f8"),  # all of those
+        ("agreement", "f8"),  # R, from the counts
+        ("group", "i8"),  # parent in the forest of labellers linked by common tasks
+        ("group_size", "i8"),  # at roots
+    ],
+    align=True,
+)
+"""What is kept of a labeller: one line of the processor's cache."""
+
+TOTALS = np.dtype(
+    [
+        ("tasks", "f8"),
+        ("answers", "f8"),
+        ("meetings", "f8"),  # Σ_tasks m(m − 1)
+        ("noise", "f8"),  # Σ_tasks m(m − 1) again, by squared weights: var of ΣR² at chance
+        ("squares", "f8"),  # Σ_i answers_i²
+        ("clock", "i8"),  # tasks ever learnt: the next one's place
+        ("base", "i8"),  # the place whose task weighs 1
+        ("classes", "i8"),
+        ("labellers", "i8"),
+        ("main", "i8"),  # a member of the group with the most meetings
+    ],
+    align=True,
+)
+
+RULES = np.dtype(
+    [
+        ("method", "i8"),
+        ("answer_rate", "f8"),
+        ("fade", "f8"),  # λ
+        ("shrinkage", "f8"),
+        ("prior", "f8"),
+        ("clip", "f8"),
+        ("fair", "?"),
+        ("seed", "u8"),
+    ],
+    align=True,
+)
+"""The constructor's arguments as the loops read them."""
+
+MAJORITY, KNOWN_RATE, OWN_RATES = range(3)
+"""Methods: count heads; the paper's α; each labeller's own rate."""
+
+OK, TOO_FEW, NO_MEETING, ONE_CLASS, APART, AT_CHANCE, UNSOLVED, NOT_ASKED = range(8)
+"""Whether the crowd is identifiable, or else why not."""
+
+MAIN_GROUP = 0.95
+"""The largest group of labellers linked by common tasks must hold this part of all meetings for
+the crowd to count as one; the labellers outside it vote with the mean weight."""
+
+CHANCE = 3.0
+"""Were everybody at chance, ΣR² would be about the number of meetings over K − 1, give or take a
+part √(2/n) of it; a crowd counts as better informed when it is this many times that above."""
+
+LINE = LABELLER.itemsize
+CACHE = 2**18
+AHEAD = 10
+"""Where the labellers' records outgrow this many bytes, those of the labels this far ahead are
+read early, so that they are in the cache when their turn comes: a tenth of the time at 100,000."""
+
+RENORMALISE = 1e100
+"""Bring the sums back to units of the present before their squares could overflow (1e308)."""
+
+FLOOR = 1e-9
+"""Error rates stay this far from 0 and 1 even with ``clip=0``: a weight of 21, not infinity."""
+
+
+class Crowd(NamedTuple):
+    """All that is learnt. The arrays along labellers have spare room at the end."""
+
+    people: Records  # of LABELLER
+    group_met: Floats  # at roots of groups: meetings of its members
+    totals: Records  # one, of TOTALS
+    solver: Records  # one, of shares.SOLVER
+
+
+def new_crowd(room: int = 16) -> Crowd:
+    """A crowd nobody has joined, with room for some."""
+    line = LABELLER.itemsize
+    memory = np.zeros((room + 1) * line, np.uint8)
+    start = -memory.ctypes.data % line  # so that no record straddles two lines of the cache
+    people = memory[start : start + room * line].view(LABELLER)
+    people["group"] = np.arange(room)
+    people["group_size"] = 1
+    return Crowd(people, np.zeros(room), np.zeros(1, TOTALS), shares.new_solver())
+
+
+# Groups ----------------------------------------------------------------------------------------
+
+
+@njit(cache=True, nogil=True)
+def find(people: Records, who: int) -> int:
+    """The root of the group of ``who``."""
+    while people[who].group != who:
+        who = people[who].group
+    return who
+
+
+@njit(cache=True, nogil=True)
+def link(people: Records, group_met: Floats, one: int, other: int) -> int:
+    """Join two groups; the root of the union."""
+    one, other = find(people, one), find(people, other)
+    if one == other:
+        return one
+    if people[one].group_size < people[other].group_size:
+        one, other = other, one
+    people[other].group = one
+    people[one].group_size += people[other].group_size
+    group_met[one] += group_met[other]
+    group_met[other] = 0.0
+    return one
+
+
+# Whom to trust ---------------------------------------------------------------------------------
+
+
+@njit(cache=True, nogil=True)
+def n_classes(known: int) -> int:
+    """K for the formulas: a vote is between two at least."""
+    return max(known, 2)
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def products(agreed: float, met: float, classes: int) -> float:
+    """R from counts: ``Σ (K·1{agree} − 1)/(K − 1)``."""
+    return (classes * agreed - met) / (classes - 1)
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def standing(
+    main_size: int, main_met: float, totals: Record, solver: Record, rules: Record
+) -> int:
+    """Whether the crowd is identifiable, or else why not (`OK` … `NOT_ASKED`)."""
+    if rules.method == MAJORITY:
+        return NOT_ASKED
+    if rules.method == KNOWN_RATE:
+        if totals.labellers < 3:
+            return TOO_FEW
+    else:
+        if totals.meetings <= 0.0:
+            return NO_MEETING
+        if main_size < 3:
+            return TOO_FEW
+        if totals.classes < 2:
+            return ONE_CLASS
+        if main_met < MAIN_GROUP * totals.meetings:
+            return APART
+        expected = totals.noise / (n_classes(totals.classes) - 1)
+        excess = solver.squares - expected
+        if excess <= 0.0 or excess**2 * main_size <= 2.0 * (CHANCE * expected) ** 2:
+            return AT_CHANCE
+    if solver.status == shares.SOLVED:
+        return OK
+    return AT_CHANCE if solver.status == shares.FLAT else UNSOLVED
+
+
+class Gauge(NamedTuple):
+    """What turns a labeller's sums into a weight, the same for all labellers of a task."""
+
+    identified: bool
+    classes: int
+    labellers: int
+    unit: float  # from stored units to tasks
+    mean: float
+    main: int
+    top: int
+    top_share: float
+    most: float
+    scale: float
+    signal: float
+    lowest: float  # θ of the largest error rate a weight may have
+    highest: float
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def gauge(main: Record, main_met: float, totals: Record, solver: Record, rules: Record) -> Gauge:
+    """Read the crowd's state once for a task; ``main`` is the root of its main group."""
+    classes = n_classes(totals.classes)
+    unit = 1.0
+    if rules.fade > 0.0:
+        unit = np.exp(-(totals.clock - 1 - totals.base) * rules.fade)
+    mean = (classes * rules.prior - 1.0) / (classes - 1.0)
+    edge = max(rules.clip, FLOOR) * classes / (classes - 1.0)
+    lowest, highest = edge - 1.0 / (classes - 1.0), 1.0 - edge
+    identified = standing(main.group_size, main_met, totals, solver, rules) == OK
+    signal = 0.0
+    if identified:
+        if rules.method == KNOWN_RATE:
+            # The paper: θ = share/√(u t).
+            signal = 1.0 / np.sqrt(solver.scale * _tasks_known(totals, rules))
+            found = 2.0 * signal / totals.labellers
+        else:
+            # answers·θ = share·√(T/(u κ)); T cancels against the one in κ.
+            spread = totals.answers * totals.answers - totals.squares
+            signal = np.sqrt(spread / (solver.scale * totals.meetings))
+            found = 2.0 * signal / totals.answers
+        tasks = totals.tasks * unit
+        mean = (tasks * min(found, 1.0) + rules.shrinkage * mean) / (tasks + rules.shrinkage)
+    return Gauge(
+        identified,
+        classes,
+        totals.labellers,
+        unit,
+        mean,
+        totals.main,
+        solver.top,
+        solver.share,
+        solver.share * (2.0 - solver.share) / solver.scale if identified else 1.0,
+        solver.scale,
+        signal,
+        lowest,
+        highest,
+    )
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def reliability(one: Record, top: bool, inside: bool, rules: Record, at: Gauge) -> float:
+    """θ of a labeller: 1 never wrong, 0 at chance, below 0 worse.
+
+    ``top``: it is the one with the largest R; ``inside``: it belongs to the main group.
+    """
+    r = one.agreement
+    z = 1.0 - at.top_share
+    share = at.scale * r / (1.0 + np.sqrt(((at.most - r) + r * z * z) / at.most))
+    if top:
+        share = at.top_share
+    answers = one.answers * at.unit
+    signed = share * at.signal * (answers if rules.method == KNOWN_RATE else at.unit)
+    if not inside:
+        answers, signed = 0.0, 0.0
+    if one.asked > 0.0:
+        answers += one.asked * at.unit
+        signed += products(one.right, one.asked, at.classes) * at.unit
+    if answers + rules.shrinkage > 0.0:
+        return (signed + rules.shrinkage * at.mean) / (answers + rules.shrinkage)
+    return share * at.signal if rules.method == KNOWN_RATE else at.mean
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def odds(at: Gauge, theta: float) -> float:
+    """What a vote multiplies its class's odds by: ``s (K − 1)/(1 − s)``, s the accuracy."""
+    theta = min(max(theta, at.lowest), at.highest)
+    return (1.0 + (at.classes - 1) * theta) / (1.0 - theta)
+
+
+@njit(cache=True, nogil=True)
+def weigh(
+    crowd: Crowd, rules_at: Records, workers: Ints
+) -> tuple[Gauge, Floats, Floats, NDArray[np.bool_]]:
+    """The gauge, and of some labellers θ, the weight of a vote, and whether it was solved for."""
+    rules = rules_at[0]
+    people = crowd.people
+    totals, solver = crowd.totals[0], crowd.solver[0]
+    at = gauge(people[totals.main], crowd.group_met[totals.main], totals, solver, rules)
+    thetas = np.full(workers.size, at.mean)
+    weights = np.ones(workers.size)
+    solved = np.zeros(workers.size, np.bool_)
+    for k in range(workers.size):
+        who = workers[k]
+        if at.identified and who < at.labellers:
+            solved[k] = rules.method == KNOWN_RATE or find(people, who) == at.main
+            thetas[k] = reliability(people[who], who == at.top, solved[k], rules, at)
+        if at.identified:
+            weights[k] = np.log(odds(at, thetas[k]))
+    return at, thetas, weights, solved
+
+
+# Learning --------------------------------------------------------------------------------------
+
+
+@njit(cache=True, nogil=True)
+def _tasks_known(totals: Record, rules: Record) -> float:
+    """t of the paper's estimate in stored units. Its forgetting starts from â = 0, as if 1/β
+    tasks without an agreement came first."""
+    if rules.fade > 0.0:
+        return np.exp((totals.clock - 1 - totals.base) * rules.fade) / -np.expm1(-rules.fade)
+    return totals.tasks
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _refresh(crowd: Crowd, rules: Record) -> None:
+    """Recompute every R from the counts: after K grew, after scaling, after a merge."""
+    totals = crowd.totals[0]
+    people = crowd.people
+    classes = n_classes(totals.classes)
+    if rules.method == KNOWN_RATE:
+        expected = _tasks_known(totals, rules) * (totals.labellers - 1)
+        rate = rules.answer_rate * rules.answer_rate
+        for who in range(totals.labellers):
+            people[who].agreement = products(people[who].agreed / rate, expected, classes)
+    else:
+        for who in range(totals.labellers):
+            people[who].agreement = products(people[who].agreed, people[who].met, classes)
+
+
+@njit(cache=True, nogil=True)
+def agreements(people: Records, n: int) -> Floats:
+    """R of the first n labellers, as the solver's full passes take it."""
+    found = np.empty(n)
+    for who in range(n):
+        found[who] = people[who].agreement
+    return found
+
+
+@njit(cache=True, nogil=True)
+def settle(crowd: Crowd, rules: Record) -> None:
+    """Solve in full, from the sums alone: the same bits whatever order they were summed in."""
+    totals = crowd.totals[0]
+    n = totals.labellers
+    if rules.method == MAJORITY or n == 0:
+        return
+    if rules.method == KNOWN_RATE:
+        _refresh(crowd, rules)
+    agreement = agreements(crowd.people, n)
+    solver = crowd.solver[0]
+    status, _, share, scale = shares.solve(np.sort(agreement), rules.method == OWN_RATES)
+    shares.anchor(solver, agreement, scale)
+    solver.status, solver.share, solver.scale = status, share, scale
+    solver.top = np.argmax(agreement)
+    totals.squares = 0.0
+    for who in range(n):
+        totals.squares += crowd.people[who].answers ** 2
+
+
+@njit(cache=True, nogil=True)
+def _renormalise(crowd: Crowd, rules: Record) -> None:
+    """Bring all sums to units of the newest task."""
+    totals = crowd.totals[0]
+    factor = np.exp(-(totals.clock - 1 - totals.base) * rules.fade)
+    for who in range(totals.labellers):
+        one = crowd.people[who]
+        one.agreed *= factor
+        one.met *= factor
+        one.answers *= factor
+        one.right *= factor
+        one.asked *= factor
+        crowd.group_met[who] *= factor
+    totals.tasks *= factor
+    totals.answers *= factor
+    totals.meetings *= factor
+    totals.noise *= factor * factor
+    totals.base = totals.clock - 1
+    _refresh(crowd, rules)
+    settle(crowd, rules)
+
+
+@njit(cache=True, nogil=True)
+def _meet_class(crowd: Crowd, rules: Record, classes: int) -> None:
+    """K grew: every R changes."""
+    totals = crowd.totals[0]
+    before = n_classes(totals.classes)
+    totals.classes = classes
+    if n_classes(classes) != before and rules.method == OWN_RATES:
+        _refresh(crowd, rules)
+        shares.restart(crowd.solver[0], agreements(crowd.people, totals.labellers))
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _learn_task(
+    people: Records,
+    group_met: Floats,
+    totals: Record,
+    solver: Record,
+    rules: Record,
+    workers: Ints,
+    labels: Ints,
+    begin: int,
+    end: int,
+    votes: Ints,
+    truth: int,
+    weight: float,
+    follow: bool,
+) -> None:
+    """Add one task's labels to the sums, ``weight`` times; a negative weight takes them away."""
+    m = end - begin
+    classes = n_classes(totals.classes)
+    own_rates = rules.method == OWN_RATES
+    for k in range(begin, end):
+        who = workers[k]
+        one = people[who]
+        answers = one.answers
+        one.answers += weight
+        one.agreed += weight * (votes[labels[k]] - 1)
+        one.met += weight * (m - 1)
+        if truth >= 0:
+            one.asked += weight
+            if labels[k] == truth:
+                one.right += weight
+        if rules.fade > 0.0 and one.answers <= -1e-9 * weight:
+            # All taken away: leave no rounding behind.
+            one.answers, one.agreed, one.met, one.asked, one.right = 0.0, 0.0, 0.0, 0.0, 0.0
+        totals.squares += one.answers**2 - answers**2
+        if own_rates:
+            before = one.agreement
+            after = products(one.agreed, one.met, classes)
+            one.agreement = after
+            if follow:
+                shares.change(solver, who, before, after)
+    pairs = weight * m * (m - 1)
+    totals.tasks += weight
+    totals.answers += weight * m
+    totals.meetings += pairs
+    totals.noise += abs(weight) * pairs
+    if m > 1 and own_rates:
+        root = find(people, workers[begin])
+        for k in range(begin + 1, end):
+            who = workers[k]
+            if people[who].group != root:
+                root = link(people, group_met, root, who)
+                people[who].group = root
+        group_met[root] += pairs
+        main = find(people, totals.main)
+        totals.main = root if group_met[root] > group_met[main] else main
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def run(
+    crowd: Crowd,
+    rules_at: Records,
+    keys: NDArray[np.uint64],
+    starts: Ints,
+    workers: Ints,
+    labels: Ints,
+    truth: int,
+    known: Ints,
+    place: int,
+    sign: int,
+    follow: bool,
+    winners: Ints,
+    confidences: Floats,
+    margins: Floats,
+) -> int:
+    """Go through tasks in order: decide each from the past, then learn it.
+
+    ``truth``: the known class of the tasks, −1 for none. ``known[t]``: how many labellers the
+    crowd has once task t is learnt. ``place``: the task's place in the stream, −1 for the next
+    ones. ``sign``: 0 learn nothing, 1 learn, −1 unlearn. ``follow``: keep the solution up to date
+    task by task; otherwise the caller settles at the end. ``winners`` of size 0: decide nothing.
+    What it returns has no meaning but to keep the reading ahead from being optimised away.
+    """
+    rules = rules_at[0]
+    people, group_met = crowd.people, crowd.group_met
+    totals, solver = crowd.totals[0], crowd.solver[0]
+    votes = np.zeros(keys.size, np.int64)
+    voted = np.empty(keys.size, np.int64)
+    product = np.empty(keys.size)
+    scores = np.empty(keys.size)
+    large = people.size * LINE > CACHE
+    touched = 0
+    for t in range(starts.size - 1):
+        begin, end = starts[t], starts[t + 1]
+        if large:
+            for k in range(end + AHEAD, min(end + AHEAD + end - begin, workers.size)):
+                touched += people[workers[k]].group
+        n_voted = 0
+        classes = totals.classes
+        for k in range(begin, end):
+            c = labels[k]
+            if votes[c] == 0:
+                voted[n_voted] = c
+                n_voted += 1
+                classes = max(classes, c + 1)
+            votes[c] += 1
+        here = place
+        if place < 0:
+            here = totals.clock + (t if sign == 0 else min(sign, 0))
+
+        if winners.size:
+            if n_voted == 0:
+                winners[t] = -1
+            else:
+                at = gauge(people[totals.main], group_met[totals.main], totals, solver, rules)
+                for k in range(n_voted):
+                    c = voted[k]
+                    product[c] = 1.0
+                    scores[c] = 0.0 if at.identified else np.log1p(votes[c])
+                if at.identified:
+                    for k in range(begin, end):
+                        who, c = workers[k], labels[k]
+                        theta = at.mean
+                        if who < at.labellers:
+                            one = people[who]
+                            inside = one.group == at.main or rules.method == KNOWN_RATE
+                            if not inside:
+                                inside = find(people, who) == at.main
+                            theta = reliability(one, who == at.top, inside, rules, at)
+                        product[c] *= odds(at, theta)
+                        if not 1e-200 < product[c] < 1e200:
+                            scores[c] += np.log(product[c])
+                            product[c] = 1.0
+                    # One logarithm a class, not one a label.
+                    for k in range(n_voted):
+                        scores[voted[k]] += np.log(product[voted[k]])
+                winners[t], confidences[t], margins[t] = choose(
+                    scores,
+                    votes,
+                    voted,
+                    n_voted,
+                    totals.classes,
+                    end - begin,
+                    keys,
+                    rules.fair,
+                    toss(rules.seed, here),
+                )
+
+        if sign != 0:
+            totals.labellers = max(totals.labellers, known[t])
+            classes = max(classes, truth + 1)
+            if classes > totals.classes:
+                _meet_class(crowd, rules, classes)
+            weight = 1.0
+            if rules.fade > 0.0:
+                weight = np.exp((here - totals.base) * rules.fade)
+                if weight > RENORMALISE:
+                    _renormalise(crowd, rules)
+                    weight = np.exp((here - totals.base) * rules.fade)
+            if place < 0:
+                totals.clock += sign
+            _learn_task(
+                people,
+                group_met,
+                totals,
+                solver,
+                rules,
+                workers,
+                labels,
+                begin,
+                end,
+                votes,
+                truth,
+                sign * weight,
+                follow,
+            )
+            if follow and rules.method == OWN_RATES:
+                if not shares.advance(solver, totals.labellers):
+                    shares.catch_up(solver, agreements(people, totals.labellers))
+            elif follow and rules.method == KNOWN_RATE:
+                settle(crowd, rules)
+
+        for k in range(n_voted):
+            votes[voted[k]] = 0
+    return touched
+
+
+@njit(cache=True, nogil=True)
+def absorb(crowd: Crowd, other: Crowd, names: Ints, rules_at: Records) -> None:
+    """Add another crowd's sums to this one's; its labeller i is ``names[i]`` here.
+
+    Class codes do not enter the sums, only their number, which the caller has set.
+    """
+    rules = rules_at[0]
+    people, group_met = crowd.people, crowd.group_met
+    totals, more = crowd.totals[0], other.totals[0]
+    factor = 1.0
+    if rules.fade > 0.0:  # both in units of their newest task
+        _renormalise(crowd, rules)
+        factor = np.exp(-(more.clock - 1 - more.base) * rules.fade)
+    for who in range(more.labellers):
+        one, theirs = people[names[who]], other.people[who]
+        one.agreed += theirs.agreed * factor
+        one.met += theirs.met * factor
+        one.answers += theirs.answers * factor
+        one.right += theirs.right * factor
+        one.asked += theirs.asked * factor
+        root = link(people, group_met, names[who], names[theirs.group])
+        group_met[root] += other.group_met[who] * factor
+    totals.tasks += more.tasks * factor
+    totals.answers += more.answers * factor
+    totals.meetings += more.meetings * factor
+    totals.noise += more.noise * factor * factor
+    totals.clock += more.clock
+    totals.base += more.clock
+    totals.main = find(people, totals.main)
+    for who in range(totals.labellers):
+        if group_met[who] > group_met[totals.main]:
+            totals.main = who
+    _refresh(crowd, rules)
+    settle(crowd, rules)

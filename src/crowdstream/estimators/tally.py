@@ -1,0 +1,218 @@
+"""The agreement sums as Python sees them: what `MajorityVote` and `AgreementBased` share."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from typing import TYPE_CHECKING, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from crowdstream.errors import StateError
+from crowdstream.estimators.base import (
+    Coded,
+    Estimator,
+    Identifiability,
+    Verdicts,
+    value_series,
+)
+from crowdstream.labels import LabellerId
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from crowdstream.estimators.kernels import Crowd
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+FEW_ANSWERS = 10
+"""A labeller with fewer answers than this is flagged: its error rate is mostly the crowd's."""
+
+
+class Tally(Estimator):
+    """An estimator whose state is agreements, meetings and answers, a row a labeller."""
+
+    _held: Crowd | None = None
+
+    @abstractmethod
+    def _rules(self) -> NDArray[np.void]:
+        """The constructor's arguments as the compiled loops read them."""
+
+    @property
+    def _crowd(self) -> Crowd:
+        """The sums, with room for all labellers known."""
+        from crowdstream.estimators import kernels
+
+        crowd = self._held or kernels.new_crowd()
+        n, room = len(self._workers), crowd.people.size
+        if n > room:
+            grown = kernels.new_crowd(max(n, 2 * room))
+            grown.people[:room] = crowd.people
+            grown.group_met[:room] = crowd.group_met
+            crowd = grown._replace(totals=crowd.totals, solver=crowd.solver)
+        self._held = crowd
+        return crowd
+
+    def _learn(self, coded: Coded, sign: int, place: int, follow: bool, decide: bool) -> Verdicts:
+        from crowdstream.estimators import kernels
+
+        crowd, rules = self._crowd, self._rules()
+        verdicts = self._run(crowd, rules, coded, sign, place, follow, decide)
+        if not follow:
+            kernels.settle(crowd, rules[0])
+        return verdicts
+
+    def _vote(self, coded: Coded, place: int, afresh: bool) -> Verdicts:
+        crowd, rules = self._settled() if afresh else (self._crowd, self._rules())
+        return self._run(crowd, rules, coded, 0, place, False, True)
+
+    def _run(
+        self,
+        crowd: Crowd,
+        rules: NDArray[np.void],
+        coded: Coded,
+        sign: int,
+        place: int,
+        follow: bool,
+        decide: bool,
+    ) -> Verdicts:
+        from crowdstream.estimators import kernels
+
+        tasks = coded.starts.size - 1
+        size = tasks if decide else 0
+        verdicts = Verdicts(np.empty(size, np.int64), np.zeros(size), np.zeros(size))
+        kernels.run(
+            crowd,
+            rules,
+            self._keys(coded.classes),
+            coded.starts,
+            coded.workers,
+            coded.labels,
+            coded.truth,
+            coded.known,
+            place,
+            sign,
+            follow,
+            *verdicts,
+        )
+        return verdicts
+
+    def _scores(self, coded: Coded) -> Floats:
+        from crowdstream.estimators import kernels
+
+        at, _, weights, _ = kernels.weigh(self._crowd, self._rules(), coded.workers)
+        scores = np.bincount(coded.labels, weights, len(coded.classes))
+        return scores if at.identified else np.log1p(scores)
+
+    def _settled(self) -> tuple[Crowd, NDArray[np.void]]:
+        """The sums with a fresh full solution, leaving the state's own as it was."""
+        from crowdstream.estimators import kernels
+
+        crowd, rules = self._crowd, self._rules()
+        crowd = crowd._replace(totals=crowd.totals.copy(), solver=crowd.solver.copy())
+        kernels.settle(crowd, rules[0])
+        return crowd, rules
+
+    def _has_answer(self, who: LabellerId) -> bool:
+        return bool(self._crowd.people["answers"][self._workers.code(who)] > 0)
+
+    def _absorb(self, other: Self, names: Ints) -> None:
+        from crowdstream.estimators import kernels
+
+        crowd = self._crowd
+        crowd.totals["labellers"] = len(self._workers)
+        crowd.totals["classes"] = len(self._classes)
+        kernels.absorb(crowd, other._crowd, names, self._rules())
+
+    def _pack(self) -> dict[str, NDArray[np.generic]]:
+        n = len(self._workers)
+        crowd = self._crowd
+        return crowd._replace(people=crowd.people[:n], group_met=crowd.group_met[:n])._asdict()
+
+    def _unpack(self, arrays: dict[str, tuple[list[int], bytes]]) -> None:
+        from crowdstream.estimators import kernels
+
+        n = len(self._workers)
+        crowd = kernels.new_crowd(n)
+        try:
+            for name, array in crowd._asdict().items():
+                shape, data = arrays[name]
+                array[...] = np.frombuffer(data, array.dtype).reshape(shape)
+        except (KeyError, ValueError) as error:
+            raise StateError(f"a saved state whose arrays do not fit: {error}") from None
+        self._held = crowd
+
+    @property
+    def clock_(self) -> int:
+        """Tasks learnt so far: the place in the stream of the next."""
+        return int(self._crowd.totals["clock"][0])
+
+    @property
+    def identifiable_(self) -> Identifiability:
+        """Whether the labels so far determine the error rates, and if not, why."""
+        from crowdstream.estimators import kernels
+
+        crowd = self._crowd
+        main = crowd.totals["main"][0]
+        reasons = {
+            kernels.OK: "",
+            kernels.TOO_FEW: "fewer than three labellers share tasks",
+            kernels.NO_MEETING: "no two labellers share a task",
+            kernels.ONE_CLASS: "only one class was ever seen",
+            kernels.APART: "the labellers fall into groups that share no task",
+            kernels.AT_CHANCE: "the labellers agree no more than chance",
+            kernels.UNSOLVED: "no error rates explain these agreements",
+            kernels.NOT_ASKED: "majority vote estimates no error rates",
+        }
+        standing = int(
+            kernels.standing(
+                crowd.people["group_size"][main],
+                crowd.group_met[main],
+                crowd.totals[0],
+                crowd.solver[0],
+                self._rules()[0],
+            )
+        )
+        return Identifiability(standing == kernels.OK, reasons[standing])
+
+    def labellers(self) -> pl.DataFrame:
+        """A table of the labellers, in order of first appearance.
+
+        ``answers`` (fading with forgetting), ``error_rate`` (null where it cannot be known),
+        ``weight`` of a vote, ``agreement`` with the others met, and ``flags`` in words.
+        """
+        import polars as pl
+
+        from crowdstream.estimators import kernels
+
+        crowd, rules = self._settled()
+        people = crowd.people[: len(self._workers)]
+        at, thetas, weights, solved = kernels.weigh(crowd, rules, np.arange(people.size))
+        edge = rules["clip"][0]
+        met = people["met"]
+        table = pl.DataFrame(
+            {
+                "worker": value_series("worker", self._workers.to_list()),
+                "answers": people["answers"] * at.unit,
+                "error_rate": np.clip((1 - thetas) * (1 - 1 / at.classes), edge, 1 - edge),
+                "weight": weights,
+                "agreement": people["agreed"] / np.where(met > 0, met, np.inf),
+                "solved": solved,
+                "apart": at.identified & ~solved,
+                "met": met > 0,
+            }
+        )
+        return table.select(
+            "worker",
+            pl.col("answers") if rules["fade"][0] > 0 else pl.col("answers").cast(pl.Int64),
+            pl.when("solved").then("error_rate").alias("error_rate"),
+            "weight",
+            pl.when("met").then("agreement").alias("agreement"),
+            pl.concat_str(
+                pl.when(pl.col("answers") < FEW_ANSWERS).then(pl.lit("few answers")),
+                pl.when("apart").then(pl.lit("shares no task with the main group")),
+                separator="; ",
+                ignore_nulls=True,
+            ).alias("flags"),
+        )

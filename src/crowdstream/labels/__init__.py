@@ -1,0 +1,33 @@
+"""What came in: one label, one task's labels, ids ↔ codes, rows and tables → coded blocks."""
+
+from crowdstream.labels.block import ArrowTable, Block, Intake, Row, Table, code_block
+from crowdstream.labels.label import (
+    Answers,
+    ClassLabel,
+    Label,
+    LabellerId,
+    TaskId,
+    clean_id,
+    clean_label,
+    shorten,
+)
+from crowdstream.labels.vocabulary import UNKNOWN, Vocabulary
+
+__all__ = [
+    "UNKNOWN",
+    "Answers",
+    "ArrowTable",
+    "Block",
+    "ClassLabel",
+    "Intake",
+    "Label",
+    "LabellerId",
+    "Row",
+    "Table",
+    "TaskId",
+    "Vocabulary",
+    "clean_id",
+    "clean_label",
+    "code_block",
+    "shorten",
+]

@@ -1,0 +1,269 @@
+"""Rows or tables of labels → coded blocks grouped by task. Knows nothing of estimators.
+
+Anything that speaks Arrow (``__arrow_c_stream__``: polars, pandas, pyarrow, duckdb) comes in
+through polars; any other iterable is read as rows, one at a time.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Protocol, TypeAlias, runtime_checkable
+
+import msgspec
+import numpy as np
+from numpy.typing import NDArray
+
+from crowdstream.errors import InputError
+from crowdstream.labels.label import (
+    ClassLabel,
+    Label,
+    LabellerId,
+    TaskId,
+    clean_id,
+    clean_label,
+    shorten,
+)
+from crowdstream.labels.vocabulary import UNKNOWN, Vocabulary
+
+if TYPE_CHECKING:
+    import polars as pl
+
+Ints: TypeAlias = NDArray[np.int64]
+COLUMNS = ("task", "worker", "label")
+
+
+@runtime_checkable
+class ArrowTable(Protocol):
+    """What polars, pandas, pyarrow and duckdb tables have in common."""
+
+    def __arrow_c_stream__(self, requested_schema: object = None) -> object:
+        """The table as a stream of Arrow batches."""
+
+
+Row: TypeAlias = Label | tuple[TaskId, LabellerId, ClassLabel | None] | Mapping[str, object]
+Table: TypeAlias = "ArrowTable | pl.LazyFrame | Iterable[Row]"
+
+
+class Intake(msgspec.Struct):
+    """What came in, and what became of the rows that are not counted as labels."""
+
+    rows: int = 0
+    labels: int = 0
+    tasks: int = 0
+    null_task: int = 0
+    null_worker: int = 0
+    null_label: int = 0
+    repeated: int = 0
+    replaced: int = 0
+
+    def count(self, other: Intake, sign: int = 1) -> None:
+        """Add another's counts, or with sign −1 take them back."""
+        for name in self.__struct_fields__:
+            setattr(self, name, getattr(self, name) + sign * getattr(other, name))
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """The labels of some tasks, coded: those of task ``t`` are ``starts[t]:starts[t + 1]``.
+
+    ``known[t]`` is the size of the workers' vocabulary once task ``t`` has been met: it counts
+    those who were asked and gave no answer.
+    """
+
+    tasks: Sequence[TaskId] | pl.Series
+    starts: Ints
+    workers: Ints
+    labels: Ints
+    known: Ints
+    intake: Intake
+
+
+@dataclass(frozen=True, slots=True)
+class _Column:
+    """A column in codes of its own, −1 for null, and what the codes stand for."""
+
+    codes: Ints
+    values: Sequence[ClassLabel] | pl.Series
+
+
+def code_block(data: Table, workers: Vocabulary, classes: Vocabulary) -> Block:
+    """Code a table or rows, adding new ids to the vocabularies as their tasks come.
+
+    A failed call leaves both vocabularies as they were.
+
+    >>> people, classes = Vocabulary(), Vocabulary()
+    >>> rows = [("t1", "ann", "spam"), ("t2", "ann", "ham"), ("t1", "bob", "spam")]
+    >>> block = code_block(rows, people, classes)
+    >>> block.starts.tolist(), block.workers.tolist(), block.labels.tolist()
+    ([0, 2, 3], [0, 1, 0], [0, 0, 1])
+    """
+    from crowdstream.labels import kernels
+
+    task, worker, label = _table_columns(data) if _is_table(data) else _row_columns(data)
+    starts, kept_workers, kept_labels, met, seen, met_by, counts = kernels.arrange(
+        task.codes,
+        worker.codes,
+        label.codes,
+        len(task.values),
+        len(worker.values),
+        len(label.values),
+    )
+    intake = Intake(
+        rows=int(task.codes.size),
+        labels=int(kept_labels.size),
+        tasks=len(task.values),
+        null_task=int(counts[kernels.NULL_TASK]),
+        null_worker=int(counts[kernels.NULL_WORKER]),
+        null_label=int(counts[kernels.NULL_LABEL]),
+        repeated=int(counts[kernels.REPEATED]),
+        replaced=int(counts[kernels.REPLACED]),
+    )
+    sizes = len(workers), len(classes)
+    try:
+        worker_code = _translate(worker, met, workers)
+        label_code = _translate(label, seen, classes)
+    except BaseException:
+        workers.truncate(sizes[0])
+        classes.truncate(sizes[1])
+        raise
+    # Codes are given in order, so the vocabulary's size is the highest code met so far, plus one.
+    known = np.maximum.accumulate(np.append(sizes[0], worker_code[met] + 1))[met_by]
+    return Block(
+        task.values, starts, worker_code[kept_workers], label_code[kept_labels], known, intake
+    )
+
+
+def _translate(column: _Column, order: Ints, vocabulary: Vocabulary) -> Ints:
+    """Column codes → vocabulary codes, new values added in the order given."""
+    codes = np.full(len(column.values), UNKNOWN, np.int64)
+    values = list(column.values)
+    for local in order.tolist():
+        codes[local] = vocabulary.add(values[local])
+    return codes
+
+
+# Rows ------------------------------------------------------------------------------------
+
+
+def _row_columns(rows: object) -> tuple[_Column, _Column, _Column]:
+    if isinstance(rows, (str, bytes, Mapping)) or not isinstance(rows, Iterable):
+        raise InputError(
+            "labels",
+            "a table that speaks Arrow or an iterable of (task, worker, label) rows",
+            f"{type(rows).__name__} {shorten(rows)}",
+        )
+    words = Vocabulary(), Vocabulary(), Vocabulary()
+    codes: tuple[list[int], list[int], list[int]] = ([], [], [])
+    for number, row in enumerate(rows, start=1):
+        for place, value in enumerate(_row_values(row, number)):
+            codes[place].append(UNKNOWN if value is None else words[place].add(value))
+    task, worker, label = (
+        _Column(np.array(found, np.int64), known.to_list())
+        for found, known in zip(codes, words, strict=True)
+    )
+    return task, worker, label
+
+
+def _row_values(
+    row: object, number: int
+) -> tuple[str | int | None, str | int | None, ClassLabel | None]:
+    where = f"row {number}"
+    if isinstance(row, Label):
+        found: Sequence[object] = (row.task, row.worker, row.label)
+    elif isinstance(row, Mapping):
+        missing = [name for name in COLUMNS if name not in row]
+        if missing:
+            raise _missing(missing[0], [str(name) for name in row], where)
+        found = [row[name] for name in COLUMNS]
+    elif isinstance(row, Sequence) and not isinstance(row, (str, bytes)) and len(row) == 3:
+        found = row
+    else:
+        raise InputError(where, "(task, worker, label)", f"{type(row).__name__} {shorten(row)}")
+    return (
+        clean_id(found[0], f"{where}, column 'task'"),
+        clean_id(found[1], f"{where}, column 'worker'"),
+        clean_label(found[2], f"{where}, column 'label'"),
+    )
+
+
+def _missing(name: str, present: Sequence[str], where: str) -> InputError:
+    near = difflib.get_close_matches(name, present, n=1)
+    hint = f" (did you mean {near[0]!r}?)" if near else ""
+    return InputError(where, f"a column {name!r}", f"{', '.join(present) or 'no column'}{hint}")
+
+
+# Tables ----------------------------------------------------------------------------------
+
+
+def _is_table(data: object) -> bool:
+    return isinstance(data, ArrowTable) or hasattr(data, "collect_schema")
+
+
+def _table_columns(data: object) -> tuple[_Column, _Column, _Column]:
+    import polars as pl
+
+    frame = data.collect() if isinstance(data, pl.LazyFrame) else pl.DataFrame(data)
+    for name in COLUMNS:
+        if name not in frame.columns:
+            raise _missing(name, frame.columns, "table")
+    return (
+        _code_tasks(_clean_series(frame["task"], "str or int")),
+        _code_series(_clean_series(frame["worker"], "str or int")),
+        _code_series(_clean_series(frame["label"], "str, int or bool")),
+    )
+
+
+def _clean_series(series: pl.Series, expected: str) -> pl.Series:
+    """A column of plain strings, integers or (labels only) booleans; the rules of `clean_id`."""
+    import polars as pl
+
+    kind = series.dtype
+    if kind == pl.String or kind.is_integer() or (kind == pl.Boolean and "bool" in expected):
+        return series
+    if kind == pl.Null or isinstance(kind, (pl.Categorical, pl.Enum)):
+        return series.cast(pl.String)
+    where = f"column {series.name!r}"
+    if kind.is_float():
+        series = series.fill_nan(None)
+        whole = series.cast(pl.Int64, strict=False)
+        wrong = (whole.cast(pl.Float64) != series).fill_null(series.is_not_null() & whole.is_null())
+        if wrong.any():
+            row = wrong.arg_max() or 0
+            raise InputError(f"row {row + 1}, {where}", expected, f"float {series[row]!r}")
+        return whole
+    raise InputError(where, expected, f"a column of {kind}")
+
+
+def _code_tasks(series: pl.Series) -> _Column:
+    """Tasks are mostly grouped already: then the runs are the codes and nothing is hashed."""
+    if series.null_count() == 0:
+        runs = series.rle_id().to_numpy().astype(np.int64)
+        firsts = np.flatnonzero(np.diff(runs, prepend=-1))
+        heads = series.gather(firsts)
+        if heads.n_unique() == len(heads):
+            return _Column(runs, heads)
+    return _code_series(series)
+
+
+def _code_series(series: pl.Series) -> _Column:
+    """Codes in order of first appearance."""
+    import polars as pl
+
+    if series.dtype == pl.String:
+        # Categories of our own: the shared default ones would keep every id ever seen.
+        series = series.cast(pl.Categorical(pl.Categories.random()))
+    values = series.drop_nulls().unique(maintain_order=True)
+    if series.dtype == pl.Categorical:
+        code_of = np.zeros((values.to_physical().max() or 0) + 1, np.int64)  # type: ignore[operator]
+        code_of[values.to_physical().to_numpy()] = np.arange(len(values))
+        physical = series.to_physical()
+        codes = code_of[physical.fill_null(0).to_numpy()]
+        if physical.null_count():
+            codes[physical.is_null().to_numpy()] = UNKNOWN
+        return _Column(codes, values.cast(pl.String))
+    codes = series.replace_strict(
+        values, pl.int_range(len(values), eager=True), return_dtype=pl.Int64
+    )
+    return _Column(codes.fill_null(UNKNOWN).to_numpy(), values)

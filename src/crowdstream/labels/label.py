@@ -1,0 +1,84 @@
+"""One label and one task's labels, checked at the door. Knows nothing of codes or tables."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import TypeAlias
+
+import msgspec
+
+from crowdstream.errors import InputError
+
+TaskId: TypeAlias = str | int
+LabellerId: TypeAlias = str | int
+ClassLabel: TypeAlias = str | int | bool
+Answers: TypeAlias = Mapping[LabellerId, ClassLabel | None]
+"""One task's labels: labeller → label. ``None`` is a skip: a known labeller, no answer."""
+
+INT_MIN, INT_MAX = -(2**63), 2**64 - 1
+"""Integers a saved state can hold: what 64 bits hold, signed or not."""
+
+
+class Label(msgspec.Struct, frozen=True):
+    """One label: who said what of which task, and when.
+
+    >>> Label(task="t17", worker="ann", label="spam")
+    Label(task='t17', worker='ann', label='spam', at=None)
+    """
+
+    task: TaskId
+    worker: LabellerId
+    label: ClassLabel | None
+    at: float | None = None
+
+
+def clean_id(value: object, where: str) -> str | int | None:
+    """An id as plain ``str`` or ``int``; ``None`` and NaN as ``None``; anything else is refused.
+
+    >>> clean_id("ann", "row 1"), clean_id(7.0, "row 1"), clean_id(float("nan"), "row 1")
+    ('ann', 7, None)
+    """
+    if type(value) is str:
+        return value
+    return _plain(value, where, "str or int")
+
+
+def clean_label(value: object, where: str) -> ClassLabel | None:
+    """A class as plain ``str``, ``int`` or ``bool``; ``None`` and NaN as ``None``.
+
+    >>> clean_label(True, "row 1"), clean_label(2.0, "row 1"), clean_label(None, "row 1")
+    (True, 2, None)
+    """
+    if type(value) is str or type(value) is bool:
+        return value
+    return _plain(value, where, "str, int or bool")
+
+
+def _plain(value: object, where: str, expected: str) -> ClassLabel | None:
+    """The rarer shapes: NumPy scalars, integers, floats that are integers, subclasses, gaps."""
+    if getattr(value, "ndim", None) == 0:
+        value = value.item()  # type: ignore[attr-defined]
+    if value is None or type(value).__name__ in ("NAType", "NaTType"):
+        return None
+    if isinstance(value, bool) and "bool" in expected:
+        return value
+    if isinstance(value, float):
+        # A column of integers with a gap reaches us as floats; NaN is the gap.
+        if math.isnan(value):
+            return None
+        if value.is_integer():
+            value = int(value)
+    if isinstance(value, int) and not isinstance(value, bool):
+        if not INT_MIN <= value <= INT_MAX:
+            raise InputError(where, "an integer of 64 bits", str(value))
+        return int(value)
+    if isinstance(value, str):
+        return str(value)
+    raise InputError(where, expected, f"{type(value).__name__} {shorten(value)}")
+
+
+def shorten(value: object, width: int = 60) -> str:
+    """The value as an error message can show it."""
+    shown = repr(value)
+    return shown if len(shown) <= width else shown[: width - 3] + "..."

@@ -1,0 +1,74 @@
+"""Ids ↔ dense codes. Grows at the end only, so that a code once given stays good."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Iterator
+
+from crowdstream.labels.label import ClassLabel
+
+UNKNOWN = -1
+"""The code of what is not in a vocabulary."""
+
+
+def _key(value: ClassLabel) -> Hashable:
+    # Python calls True and 1 equal; as labels they are two.
+    return (value,) if type(value) is bool else value
+
+
+class Vocabulary:
+    """Values in order of first appearance, each with its place as code.
+
+    >>> words = Vocabulary(["spam", "ham"])
+    >>> words.add("eggs"), words.code("ham"), words.code("toast")
+    (2, 1, -1)
+    >>> list(words)
+    ['spam', 'ham', 'eggs']
+    """
+
+    __slots__ = ("_codes", "_values")
+
+    def __init__(self, values: Iterable[ClassLabel] = ()) -> None:
+        self._values: list[ClassLabel] = []
+        self._codes: dict[Hashable, int] = {}
+        for value in values:
+            self.add(value)
+
+    def __len__(self) -> int:
+        return len(self._values)
+
+    def __iter__(self) -> Iterator[ClassLabel]:
+        return iter(self._values)
+
+    def __getitem__(self, code: int) -> ClassLabel:
+        return self._values[code]
+
+    def __contains__(self, value: ClassLabel) -> bool:
+        return _key(value) in self._codes
+
+    def code(self, value: ClassLabel) -> int:
+        """The value's code, or `UNKNOWN`."""
+        return self._codes.get(_key(value), UNKNOWN)
+
+    def add(self, value: ClassLabel) -> int:
+        """The value's code; a new value gets the next one."""
+        code = self._codes.setdefault(_key(value), len(self._values))
+        if code == len(self._values):
+            self._values.append(value)
+        return code
+
+    def truncate(self, size: int) -> None:
+        """Forget what was added after the first ``size`` values."""
+        for value in self._values[size:]:
+            del self._codes[_key(value)]
+        del self._values[size:]
+
+    def copy(self) -> Vocabulary:
+        """A twin that grows on its own."""
+        twin = Vocabulary()
+        twin._values = self._values.copy()
+        twin._codes = self._codes.copy()
+        return twin
+
+    def to_list(self) -> list[ClassLabel]:
+        """The values in code order, for saving; ``Vocabulary(values)`` brings them back."""
+        return self._values.copy()
