@@ -13,9 +13,9 @@ from crowdstream.estimators.tally import Tally
 if TYPE_CHECKING:
     from crowdstream.estimators.votes import Ties
 
-SHRINKAGE = 20.0
-"""Pseudo-answers at the crowd's mean a labeller starts with, and pseudo-tasks at `PRIOR` the
-crowd does. Ten to thirty did alike on real crowds; without them a labeller of one answer
+SHRINKAGE = 10.0
+"""Pseudo-answers at the crowd's mean that every labeller has at least, and pseudo-tasks at `PRIOR`
+that the crowd has. Five to twenty did alike on real crowds; without them a labeller of one answer
 outvotes one of a thousand."""
 
 PRIOR = 0.7
@@ -47,7 +47,8 @@ class AgreementBased(Tally):
         β: every task lets all earlier ones fade by ``1 − β``. 0 forgets nothing; 0.01 remembers
         about 100 tasks.
     shrinkage
-        Pseudo-answers at the crowd's mean that every labeller starts with; 0 for none.
+        Pseudo-answers at the crowd's mean that every labeller starts with, more of them where
+        the agreements do not tell the labellers apart (empirical Bayes). 0 for none at all.
     clip
         Error rates are kept between ``clip`` and ``1 − clip``.
     ties
@@ -94,6 +95,11 @@ class AgreementBased(Tally):
         check_number("shrinkage", shrinkage, 0.0, 1e9)
         check_number("clip", clip, 0.0, 0.5)
         check_ties(ties, seed)
+
+    @property
+    def order_free_(self) -> bool:
+        """Without forgetting, the order of the tasks does not matter."""
+        return self.forgetting == 0.0
 
     def _rules(self) -> NDArray[np.void]:
         from crowdstream.estimators.kernels import KNOWN_RATE, OWN_RATES

@@ -6,9 +6,7 @@ are abstract here). Knows nothing of streams, files or servers.
 
 from __future__ import annotations
 
-import hashlib
 import inspect
-import struct
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -33,6 +31,7 @@ from crowdstream.labels import (
     code_block,
     shorten,
 )
+from crowdstream.saving import seal, unseal
 
 if TYPE_CHECKING:
     import polars as pl
@@ -42,10 +41,7 @@ if TYPE_CHECKING:
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
-MAGIC = b"crowdstream\x00"
-FORMAT = 1
-"""Version of the saved bytes; raised when their meaning changes."""
-HEADER = struct.Struct("<12sHQ16s")  # magic, format, length, checksum
+SAVED_AS = "crowd"
 
 SETTLE = 0.95
 """A decision at least this sure is called settled, unless the caller says otherwise."""
@@ -108,6 +104,11 @@ class Estimator(ABC):
 
     ties: Ties
     seed: int
+    intake_: Intake
+    """What came in so far, and what of it was not counted as a label."""
+    _workers: Vocabulary
+    _classes: Vocabulary
+    _class_keys: Keys
     _kinds: ClassVar[dict[str, type[Estimator]]] = {}
 
     def __init_subclass__(cls, **kwargs: object) -> None:
@@ -155,6 +156,11 @@ class Estimator(ABC):
         """Whether the labels so far determine the error rates, and if not, why."""
 
     @property
+    def order_free_(self) -> bool:
+        """Whether the order of the tasks does not matter; merging is then exact."""
+        return True
+
+    @property
     @abstractmethod
     def clock_(self) -> int:
         """Tasks learnt so far: the place in the stream of the next."""
@@ -169,9 +175,6 @@ class Estimator(ABC):
         self._class_keys = np.empty(0, np.uint64)
         self.intake_ = Intake()
         return self
-
-    intake_: Intake
-    """What came in so far, and what of it was not counted as a label."""
 
     @property
     def classes_(self) -> list[ClassLabel]:
@@ -281,7 +284,7 @@ class Estimator(ABC):
     def _coded(
         self, given: list[tuple[LabellerId, ClassLabel]], truth: ClassLabel | None = None
     ) -> Coded:
-        """One task's answers in codes. Changes nothing: who and what is new is coded past the end."""
+        """One task's answers in codes; what is new is coded past the end, nothing is added."""
         known = len(self._workers)
         classes = self._classes
         if any(x not in classes for _, x in given):
@@ -381,12 +384,12 @@ class Estimator(ABC):
         saved = _Saved(
             kind=type(self).__name__,
             params=self.params(),
-            workers=cast("list[str | int]", self._workers.to_list()),
+            workers=self._workers.to_list(),
             classes=self._classes.to_list(),
             intake=self.intake_,
             arrays={k: (list(v.shape), v.tobytes()) for k, v in self._pack().items()},
         )
-        return seal(MAGIC, msgspec.msgpack.encode(saved))
+        return seal(SAVED_AS, msgspec.msgpack.encode(saved))
 
     def copy(self) -> Self:
         """A twin that learns on its own."""
@@ -411,7 +414,7 @@ def load(data: bytes) -> Estimator:
     ['spam', 'ham']
     """
     try:
-        saved = msgspec.msgpack.decode(unseal(MAGIC, data), type=_Saved)
+        saved = msgspec.msgpack.decode(unseal(SAVED_AS, data), type=_Saved)
     except msgspec.MsgspecError as error:
         raise StateError(f"not a saved estimator: {error}") from None
     kind = Estimator._kinds.get(saved.kind)
@@ -426,30 +429,6 @@ def load(data: bytes) -> Estimator:
     crowd.intake_ = saved.intake
     crowd._unpack(saved.arrays)
     return crowd
-
-
-def seal(magic: bytes, payload: bytes) -> bytes:
-    """Bytes that know what they are, their version, length and checksum."""
-    digest = hashlib.blake2b(payload, digest_size=16).digest()
-    return HEADER.pack(magic, FORMAT, len(payload), digest) + payload
-
-
-def unseal(magic: bytes, data: bytes) -> bytes:
-    """The payload that `seal` wrapped, or a `StateError` that says what is wrong."""
-    if not isinstance(data, (bytes, bytearray, memoryview)):
-        raise StateError(f"expected saved bytes, found {type(data).__name__}")
-    data = bytes(data)
-    if len(data) < HEADER.size or not data.startswith(magic):
-        raise StateError(f"these {len(data)} bytes are not a saved {magic.decode().strip(chr(0))}")
-    _, version, length, digest = HEADER.unpack_from(data)
-    payload = data[HEADER.size :]
-    if version > FORMAT:
-        raise StateError(f"saved in format {version}; this version reads up to {FORMAT}")
-    if len(payload) != length:
-        raise StateError(f"cut short or overlong: {len(payload)} bytes of {length}")
-    if hashlib.blake2b(payload, digest_size=16).digest() != digest:
-        raise StateError("altered: the checksum does not match")
-    return payload
 
 
 def value_series(name: str, values: Sequence[ClassLabel] | pl.Series) -> pl.Series:
@@ -478,6 +457,4 @@ def _clean(answers: Answers) -> list[tuple[LabellerId, ClassLabel | None]]:
 
 
 def _one_task(rows: Sequence[object], given: Sequence[object]) -> Intake:
-    return Intake(
-        rows=len(rows), labels=len(given), tasks=1, null_label=len(rows) - len(given)
-    )
+    return Intake(rows=len(rows), labels=len(given), tasks=1, null_label=len(rows) - len(given))

@@ -9,7 +9,7 @@ Sums are kept in units of the task at ``base``: with forgetting, a task at place
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numba import njit
@@ -21,7 +21,8 @@ from crowdstream.estimators.votes import choose, toss
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 Records = NDArray[np.void]
-Record = np.void
+Record = Any
+"""One record; the loops read its fields by name."""
 
 LABELLER = np.dtype(
     [
@@ -41,15 +42,25 @@ LABELLER = np.dtype(
 TOTALS = np.dtype(
     [
         ("tasks", "f8"),
-        ("answers", "f8"),
-        ("meetings", "f8"),  # Σ_tasks m(m − 1)
-        ("noise", "f8"),  # Σ_tasks m(m − 1) again, by squared weights: var of ΣR² at chance
-        ("squares", "f8"),  # Σ_i answers_i²
+        ("answers", "f8"),  # Σ_tasks m
+        ("agreed", "f8"),  # Σ of the labellers'
+        ("met", "f8"),  # likewise: Σ_tasks m(m − 1)
+        # The same over tasks by squared weights; a and b are one answer's agreements and meetings.
+        ("answers_w", "f8"),
+        ("agreed_w", "f8"),
+        ("met_w", "f8"),
+        ("aa", "f8"),
+        ("ab", "f8"),
+        ("bb", "f8"),
+        # Over labellers, with P = K·agreed − met.
+        ("answers_2", "f8"),  # Σ answers²
+        ("answers_p", "f8"),  # Σ answers·P
+        ("p_2", "f8"),  # Σ P²
         ("clock", "i8"),  # tasks ever learnt: the next one's place
         ("base", "i8"),  # the place whose task weighs 1
         ("classes", "i8"),
         ("labellers", "i8"),
-        ("main", "i8"),  # a member of the group with the most meetings
+        ("main", "i8"),  # root of the group with the most meetings
     ],
     align=True,
 )
@@ -80,8 +91,14 @@ MAIN_GROUP = 0.95
 the crowd to count as one; the labellers outside it vote with the mean weight."""
 
 CHANCE = 3.0
-"""Were everybody at chance, ΣR² would be about the number of meetings over K − 1, give or take a
-part √(2/n) of it; a crowd counts as better informed when it is this many times that above."""
+"""How many standard errors the labellers' agreements must differ from those of a crowd that
+guesses, for the crowd to count as better informed."""
+
+ALIKE = 1e12
+"""Pseudo-answers where nothing tells the labellers apart: all weigh the same."""
+
+DOUBT = 1.0
+"""Standard errors taken off the variance between labellers before it is believed."""
 
 LINE = LABELLER.itemsize
 CACHE = 2**18
@@ -158,9 +175,48 @@ def products(agreed: float, met: float, classes: int) -> float:
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def standing(
-    main_size: int, main_met: float, totals: Record, solver: Record, rules: Record
-) -> int:
+def evidence(totals: Record) -> tuple[float, float, float]:
+    """How far the labellers' agreements are from chance, from one another, and by how much noise.
+
+    An answer with a agreements in b meetings scores ``z = K a − b``; a labeller's sum of them is
+    P. ``P² − Σ z²`` has no part from a single answer with itself: its mean is 0 for a labeller
+    whose answers score 0 on average, whatever their variance. Summed over labellers about 0 it
+    tells a crowd from guessers, about the common mean it tells labellers apart.
+    """
+    k = float(n_classes(totals.classes))
+    z = k * totals.agreed_w - totals.met_w
+    zz = k * k * totals.aa - 2.0 * k * totals.ab + totals.bb
+    mean = (k * totals.agreed - totals.met) / totals.answers
+    from_zero = totals.p_2 - zz
+    apart = from_zero - 2.0 * mean * (totals.answers_p - z)
+    apart += mean * mean * (totals.answers_2 - totals.answers_w)
+    return from_zero, apart, zz / totals.answers_w * np.sqrt(2.0 * totals.answers_2)
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def alikeness(totals: Record) -> tuple[float, float]:
+    """Empirical Bayes: by how many answers at the mean to shrink, and one answer's variance.
+
+    The first is an answer's variance over the variance between labellers, in units of the mean
+    squared, the second likewise: as agreement tells it, of which the truth would have less.
+    """
+    k = float(n_classes(totals.classes))
+    zz = k * k * totals.aa - 2.0 * k * totals.ab + totals.bb
+    mean = (k * totals.agreed - totals.met) / totals.answers
+    _, apart, error = evidence(totals)
+    pairs = totals.answers_2 - totals.answers_w
+    if not (mean > 0.0 and pairs > 0.0):
+        return ALIKE, 1.0
+    between = max(apart, 0.0) / (mean * mean * pairs)
+    within = max(zz / totals.answers_w / (mean * mean) - 1.0 - between, 0.0)
+    believed = (apart - DOUBT * error) / (mean * mean * pairs)
+    if believed * ALIKE <= within:
+        return ALIKE, within
+    return within / believed, within
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def standing(main_size: int, main_met: float, totals: Record, solver: Record, rules: Record) -> int:
     """Whether the crowd is identifiable, or else why not (`OK` … `NOT_ASKED`)."""
     if rules.method == MAJORITY:
         return NOT_ASKED
@@ -168,17 +224,16 @@ def standing(
         if totals.labellers < 3:
             return TOO_FEW
     else:
-        if totals.meetings <= 0.0:
+        if totals.met <= 0.0:
             return NO_MEETING
         if main_size < 3:
             return TOO_FEW
         if totals.classes < 2:
             return ONE_CLASS
-        if main_met < MAIN_GROUP * totals.meetings:
+        if main_met < MAIN_GROUP * totals.met:
             return APART
-        expected = totals.noise / (n_classes(totals.classes) - 1)
-        excess = solver.squares - expected
-        if excess <= 0.0 or excess**2 * main_size <= 2.0 * (CHANCE * expected) ** 2:
+        signal, _, error = evidence(totals)
+        if signal <= CHANCE * error:
             return AT_CHANCE
     if solver.status == shares.SOLVED:
         return OK
@@ -193,6 +248,8 @@ class Gauge(NamedTuple):
     labellers: int
     unit: float  # from stored units to tasks
     mean: float
+    shrinkage: float  # pseudo-answers at the mean
+    noise: float  # variance of an answer's word on θ, in those of a known truth's
     main: int
     top: int
     top_share: float
@@ -214,7 +271,7 @@ def gauge(main: Record, main_met: float, totals: Record, solver: Record, rules: 
     edge = max(rules.clip, FLOOR) * classes / (classes - 1.0)
     lowest, highest = edge - 1.0 / (classes - 1.0), 1.0 - edge
     identified = standing(main.group_size, main_met, totals, solver, rules) == OK
-    signal = 0.0
+    signal, shrinkage, noise = 0.0, rules.shrinkage, 1.0
     if identified:
         if rules.method == KNOWN_RATE:
             # The paper: θ = share/√(u t).
@@ -222,17 +279,23 @@ def gauge(main: Record, main_met: float, totals: Record, solver: Record, rules: 
             found = 2.0 * signal / totals.labellers
         else:
             # answers·θ = share·√(T/(u κ)); T cancels against the one in κ.
-            spread = totals.answers * totals.answers - totals.squares
-            signal = np.sqrt(spread / (solver.scale * totals.meetings))
+            spread = totals.answers * totals.answers - totals.answers_2
+            signal = np.sqrt(spread / (solver.scale * totals.met))
             found = 2.0 * signal / totals.answers
         tasks = totals.tasks * unit
         mean = (tasks * min(found, 1.0) + rules.shrinkage * mean) / (tasks + rules.shrinkage)
+        if rules.shrinkage > 0.0:
+            alike, within = alikeness(totals)
+            shrinkage = max(shrinkage, alike)
+            noise = max(noise, within * mean * mean)
     return Gauge(
         identified,
         classes,
         totals.labellers,
         unit,
         mean,
+        shrinkage,
+        noise,
         totals.main,
         solver.top,
         solver.share,
@@ -255,16 +318,20 @@ def reliability(one: Record, top: bool, inside: bool, rules: Record, at: Gauge) 
     share = at.scale * r / (1.0 + np.sqrt(((at.most - r) + r * z * z) / at.most))
     if top:
         share = at.top_share
+    theta = share * at.signal
     answers = one.answers * at.unit
-    signed = share * at.signal * (answers if rules.method == KNOWN_RATE else at.unit)
-    if not inside:
-        answers, signed = 0.0, 0.0
+    if rules.method == OWN_RATES:
+        theta *= at.unit / answers if answers > 0.0 else 0.0
+    if not inside or answers == 0.0:
+        answers = 0.0
+        theta = theta if rules.method == KNOWN_RATE and at.shrinkage == 0.0 else at.mean
+    elif at.shrinkage > 0.0:
+        theta = (answers * theta + at.shrinkage * at.mean) / (answers + at.shrinkage)
     if one.asked > 0.0:
-        answers += one.asked * at.unit
-        signed += products(one.right, one.asked, at.classes) * at.unit
-    if answers + rules.shrinkage > 0.0:
-        return (signed + rules.shrinkage * at.mean) / (answers + rules.shrinkage)
-    return share * at.signal if rules.method == KNOWN_RATE else at.mean
+        before = answers / at.noise + rules.shrinkage
+        right = products(one.right, one.asked, at.classes) * at.unit
+        theta = (before * theta + right) / (before + one.asked * at.unit)
+    return theta
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
@@ -310,10 +377,17 @@ def _tasks_known(totals: Record, rules: Record) -> float:
 
 @njit(cache=True, nogil=True, error_model="numpy")
 def _refresh(crowd: Crowd, rules: Record) -> None:
-    """Recompute every R from the counts: after K grew, after scaling, after a merge."""
+    """Recompute what follows from the counts: after K grew, after scaling, after a merge."""
     totals = crowd.totals[0]
     people = crowd.people
     classes = n_classes(totals.classes)
+    totals.answers_2, totals.answers_p, totals.p_2 = 0.0, 0.0, 0.0
+    for who in range(totals.labellers):
+        one = people[who]
+        p = classes * one.agreed - one.met
+        totals.answers_2 += one.answers * one.answers
+        totals.answers_p += one.answers * p
+        totals.p_2 += p * p
     if rules.method == KNOWN_RATE:
         expected = _tasks_known(totals, rules) * (totals.labellers - 1)
         rate = rules.answer_rate * rules.answer_rate
@@ -348,9 +422,6 @@ def settle(crowd: Crowd, rules: Record) -> None:
     shares.anchor(solver, agreement, scale)
     solver.status, solver.share, solver.scale = status, share, scale
     solver.top = np.argmax(agreement)
-    totals.squares = 0.0
-    for who in range(n):
-        totals.squares += crowd.people[who].answers ** 2
 
 
 @njit(cache=True, nogil=True)
@@ -368,8 +439,14 @@ def _renormalise(crowd: Crowd, rules: Record) -> None:
         crowd.group_met[who] *= factor
     totals.tasks *= factor
     totals.answers *= factor
-    totals.meetings *= factor
-    totals.noise *= factor * factor
+    totals.agreed *= factor
+    totals.met *= factor
+    totals.answers_w *= factor * factor
+    totals.agreed_w *= factor * factor
+    totals.met_w *= factor * factor
+    totals.aa *= factor * factor
+    totals.ab *= factor * factor
+    totals.bb *= factor * factor
     totals.base = totals.clock - 1
     _refresh(crowd, rules)
     settle(crowd, rules)
@@ -381,9 +458,10 @@ def _meet_class(crowd: Crowd, rules: Record, classes: int) -> None:
     totals = crowd.totals[0]
     before = n_classes(totals.classes)
     totals.classes = classes
-    if n_classes(classes) != before and rules.method == OWN_RATES:
+    if n_classes(classes) != before:
         _refresh(crowd, rules)
-        shares.restart(crowd.solver[0], agreements(crowd.people, totals.labellers))
+        if rules.method == OWN_RATES:
+            shares.restart(crowd.solver[0], agreements(crowd.people, totals.labellers))
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
@@ -406,13 +484,17 @@ def _learn_task(
     m = end - begin
     classes = n_classes(totals.classes)
     own_rates = rules.method == OWN_RATES
+    sum_a, sum_aa = 0.0, 0.0
     for k in range(begin, end):
         who = workers[k]
         one = people[who]
-        answers = one.answers
+        agreed = votes[labels[k]] - 1.0
+        answers, p = one.answers, classes * one.agreed - one.met
         one.answers += weight
-        one.agreed += weight * (votes[labels[k]] - 1)
+        one.agreed += weight * agreed
         one.met += weight * (m - 1)
+        sum_a += agreed
+        sum_aa += agreed * agreed
         if truth >= 0:
             one.asked += weight
             if labels[k] == truth:
@@ -420,18 +502,28 @@ def _learn_task(
         if rules.fade > 0.0 and one.answers <= -1e-9 * weight:
             # All taken away: leave no rounding behind.
             one.answers, one.agreed, one.met, one.asked, one.right = 0.0, 0.0, 0.0, 0.0, 0.0
-        totals.squares += one.answers**2 - answers**2
+        more = classes * one.agreed - one.met
+        totals.answers_2 += one.answers**2 - answers**2
+        totals.answers_p += one.answers * more - answers * p
+        totals.p_2 += more * more - p * p
         if own_rates:
             before = one.agreement
             after = products(one.agreed, one.met, classes)
             one.agreement = after
             if follow:
                 shares.change(solver, who, before, after)
-    pairs = weight * m * (m - 1)
+    pairs = m * (m - 1.0)
+    square = weight * abs(weight)
     totals.tasks += weight
     totals.answers += weight * m
-    totals.meetings += pairs
-    totals.noise += abs(weight) * pairs
+    totals.agreed += weight * sum_a
+    totals.met += weight * pairs
+    totals.answers_w += square * m
+    totals.agreed_w += square * sum_a
+    totals.met_w += square * pairs
+    totals.aa += square * sum_aa
+    totals.ab += square * sum_a * (m - 1)
+    totals.bb += square * pairs * (m - 1)
     if m > 1 and own_rates:
         root = find(people, workers[begin])
         for k in range(begin + 1, end):
@@ -439,7 +531,7 @@ def _learn_task(
             if people[who].group != root:
                 root = link(people, group_met, root, who)
                 people[who].group = root
-        group_met[root] += pairs
+        group_met[root] += weight * pairs
         main = find(people, totals.main)
         totals.main = root if group_met[root] > group_met[main] else main
 
@@ -597,8 +689,14 @@ def absorb(crowd: Crowd, other: Crowd, names: Ints, rules_at: Records) -> None:
         group_met[root] += other.group_met[who] * factor
     totals.tasks += more.tasks * factor
     totals.answers += more.answers * factor
-    totals.meetings += more.meetings * factor
-    totals.noise += more.noise * factor * factor
+    totals.agreed += more.agreed * factor
+    totals.met += more.met * factor
+    totals.answers_w += more.answers_w * factor * factor
+    totals.agreed_w += more.agreed_w * factor * factor
+    totals.met_w += more.met_w * factor * factor
+    totals.aa += more.aa * factor * factor
+    totals.ab += more.ab * factor * factor
+    totals.bb += more.bb * factor * factor
     totals.clock += more.clock
     totals.base += more.clock
     totals.main = find(people, totals.main)

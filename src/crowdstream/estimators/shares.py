@@ -14,6 +14,8 @@ Arrays in, arrays out; knows nothing of labels, classes or weights.
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numba import njit
 from numpy.typing import NDArray
@@ -167,8 +169,8 @@ The labellers but for the heads (the "rest") enter through sums at an anchor ``u
 ``1 − s √(1 − ρ d)``, so ``Σ (1 − s)`` and ``Σ s ρ^p`` are all that moving needs.
 """
 
-Solver = np.void
-"""One record of `SOLVER`."""
+Solver = Any
+"""One record of `SOLVER`; the loops read its fields by name."""
 
 
 def new_solver() -> NDArray[np.void]:

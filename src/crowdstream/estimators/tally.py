@@ -102,7 +102,8 @@ class Tally(Estimator):
         from crowdstream.estimators import kernels
 
         at, _, weights, _ = kernels.weigh(self._crowd, self._rules(), coded.workers)
-        scores = np.bincount(coded.labels, weights, len(coded.classes))
+        scores = np.zeros(len(coded.classes))
+        np.add.at(scores, coded.labels, weights)
         return scores if at.identified else np.log1p(scores)
 
     def _settled(self) -> tuple[Crowd, NDArray[np.void]]:

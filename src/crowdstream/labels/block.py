@@ -9,7 +9,7 @@ from __future__ import annotations
 import difflib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol, TypeAlias, runtime_checkable
+from typing import TYPE_CHECKING, Protocol, TypeAlias, TypeGuard, runtime_checkable
 
 import msgspec
 import numpy as np
@@ -197,11 +197,11 @@ def _missing(name: str, present: Sequence[str], where: str) -> InputError:
 # Tables ----------------------------------------------------------------------------------
 
 
-def _is_table(data: object) -> bool:
+def _is_table(data: object) -> TypeGuard[ArrowTable | pl.LazyFrame]:
     return isinstance(data, ArrowTable) or hasattr(data, "collect_schema")
 
 
-def _table_columns(data: object) -> tuple[_Column, _Column, _Column]:
+def _table_columns(data: ArrowTable | pl.LazyFrame) -> tuple[_Column, _Column, _Column]:
     import polars as pl
 
     frame = data.collect() if isinstance(data, pl.LazyFrame) else pl.DataFrame(data)
@@ -251,19 +251,18 @@ def _code_series(series: pl.Series) -> _Column:
     """Codes in order of first appearance."""
     import polars as pl
 
-    if series.dtype == pl.String:
-        # Categories of our own: the shared default ones would keep every id ever seen.
-        series = series.cast(pl.Categorical(pl.Categories.random()))
-    values = series.drop_nulls().unique(maintain_order=True)
-    if series.dtype == pl.Categorical:
-        code_of = np.zeros((values.to_physical().max() or 0) + 1, np.int64)  # type: ignore[operator]
-        code_of[values.to_physical().to_numpy()] = np.arange(len(values))
-        physical = series.to_physical()
-        codes = code_of[physical.fill_null(0).to_numpy()]
-        if physical.null_count():
-            codes[physical.is_null().to_numpy()] = UNKNOWN
-        return _Column(codes, values.cast(pl.String))
-    codes = series.replace_strict(
-        values, pl.int_range(len(values), eager=True), return_dtype=pl.Int64
+    if series.dtype != pl.String:
+        values = series.drop_nulls().unique(maintain_order=True)
+        places = pl.int_range(len(values), eager=True)
+        codes = series.replace_strict(values, places, return_dtype=pl.Int64)
+        return _Column(codes.fill_null(UNKNOWN).to_numpy(), values)
+    # Categories of our own: the shared default ones would keep every id ever seen.
+    coded = series.cast(pl.Categorical(pl.Categories.random()))
+    values = coded.drop_nulls().unique(maintain_order=True)
+    met = values.to_physical().to_numpy()
+    nothing = int(met.max(initial=0)) + 1
+    code_of = np.full(nothing + 1, UNKNOWN, np.int64)
+    code_of[met] = np.arange(len(values))
+    return _Column(
+        code_of[coded.to_physical().fill_null(nothing).to_numpy()], values.cast(pl.String)
     )
-    return _Column(codes.fill_null(UNKNOWN).to_numpy(), values)

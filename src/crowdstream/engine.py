@@ -1,0 +1,340 @@
+"""The stream: labels in one at a time, decisions out at once. Knows nothing of files or servers.
+
+A label is learnt as it comes, so that a crowd in which every task is still open already teaches.
+The decision on a task is made from all other tasks: its own answers are taken back, it is decided,
+and they are learnt again with the new one. So a task's answers never vouch for themselves, and
+when tasks come one after the other the decisions are those of `Estimator.stream_many`.
+"""
+
+from __future__ import annotations
+
+import datetime
+import time
+from typing import Self
+
+import msgspec
+
+from crowdstream.decisions import Decision, decide
+from crowdstream.errors import InputError, StateError
+from crowdstream.estimators import AgreementBased, Estimator, load
+from crowdstream.labels import ClassLabel, LabellerId, TaskId, clean_id, clean_label
+from crowdstream.saving import seal, unseal
+
+SAVED_AS = "stream"
+
+REMEMBER = 100_000
+"""Closed tasks whose decision is remembered, so that a late label is known to be late."""
+
+
+class Counts(msgspec.Struct):
+    """What the stream did with what it was given."""
+
+    labels: int = 0
+    repeated: int = 0
+    replaced: int = 0
+    retracted: int = 0
+    skipped: int = 0
+    late: int = 0
+    closed: int = 0
+
+
+class _Open(msgspec.Struct):
+    """A task that takes labels."""
+
+    opened: int
+    answers: dict[str | int, str | int | bool | None]
+    place: int | None = None
+    gold: str | int | bool | None = None
+    last: float = 0.0
+
+
+class _Saved(msgspec.Struct):
+    """What a snapshot consists of."""
+
+    crowd: bytes
+    settle: float | None
+    max_labels: int | None
+    idle: float | None
+    remember: int
+    open: list[tuple[str | int, _Open]]
+    closed: list[Decision]
+    counts: Counts
+    opened: int
+    now: float
+
+
+class Stream:
+    """Takes labels as they come and decides every task at once.
+
+    Parameters
+    ----------
+    crowd
+        The estimator that learns from the labels; `AgreementBased` if none is given.
+    settle
+        Close a task once its decision is at least this sure.
+    max_labels
+        Close a task once it has this many labels.
+    idle
+        Seconds without a label after which `expire` closes a task.
+    remember
+        How many closed tasks to know by name. A label for one of them is late and changes
+        nothing; a label for one forgotten opens it anew.
+
+    Examples
+    --------
+    >>> stream = Stream(settle=0.95, max_labels=3)
+    >>> stream.observe(task="t1", worker="ann", label="spam").votes
+    1
+    >>> _ = stream.observe(task="t1", worker="bob", label="ham")
+    >>> decision = stream.observe(task="t1", worker="cy", label="spam")
+    >>> decision.label, decision.closed
+    ('spam', 'full')
+    >>> stream.observe(task="t1", worker="di", label="ham").label  # late: the decision stands
+    'spam'
+    >>> stream.counts.late
+    1
+    """
+
+    def __init__(
+        self,
+        crowd: Estimator | None = None,
+        *,
+        settle: float | None = None,
+        max_labels: int | None = None,
+        idle: float | None = None,
+        remember: int = REMEMBER,
+    ) -> None:
+        if settle is not None and not 0.5 <= settle <= 1:
+            raise InputError("settle", "a confidence from 0.5 to 1", repr(settle))
+        if max_labels is not None and not (isinstance(max_labels, int) and max_labels >= 1):
+            raise InputError("max_labels", "a whole number of at least 1", repr(max_labels))
+        if idle is not None and not idle > 0:
+            raise InputError("idle", "a number of seconds above 0", repr(idle))
+        if remember < 0:
+            raise InputError("remember", "a whole number of at least 0", repr(remember))
+        self.crowd = AgreementBased() if crowd is None else crowd
+        self.settle = settle
+        self.max_labels = max_labels
+        self.idle = idle
+        self.remember = remember
+        self.counts = Counts()
+        self._open: dict[TaskId, _Open] = {}  # the longest idle first
+        self._closed: dict[TaskId, Decision] = {}  # the longest closed first
+        self._opened = 0
+        self._now = float("-inf")
+
+    # Events ----------------------------------------------------------------------------------
+
+    def observe(
+        self,
+        task: TaskId,
+        worker: LabellerId,
+        label: ClassLabel | None,
+        at: float | datetime.datetime | None = None,
+    ) -> Decision:
+        """Take one label and decide its task.
+
+        The same label again changes nothing; another one by the same worker replaces the first;
+        ``None`` is a skip. ``at`` is when it was given, now if not said.
+        """
+        task, worker = _named(task, "task"), _named(worker, "worker")
+        label = clean_label(label, "label")
+        now = self._time(at)
+        if task in self._closed:
+            self.counts.late += 1
+            return self._closed[task]
+        case = self._touch(task, now)
+        before = case.answers.get(worker)
+        answers = case.answers
+        if label is None:
+            self.counts.skipped += 1
+            if worker not in answers:
+                answers = {**answers, worker: None}
+        elif before is not None and (type(before), before) == (type(label), label):
+            self.counts.repeated += 1
+        else:
+            self.counts.replaced += before is not None
+            self.counts.labels += before is None
+            answers = {**answers, worker: label}
+        decision = self._redecide(task, case, answers, case.gold)
+        if decision.settled and case.gold is None:
+            return self._close(decision, "settled")
+        if self.max_labels is not None and decision.votes >= self.max_labels:
+            return self._close(decision, "full")
+        return decision
+
+    def retract(self, task: TaskId, worker: LabellerId) -> Decision:
+        """Take back a worker's label on an open task."""
+        task, worker = _named(task, "task"), _named(worker, "worker")
+        if task in self._closed:
+            self.counts.late += 1
+            return self._closed[task]
+        case = self._known(task)
+        if worker not in case.answers:
+            raise InputError(f"task {task!r}", "a worker who labelled it", repr(worker))
+        self.counts.retracted += 1
+        self.counts.labels -= case.answers[worker] is not None
+        answers = {who: label for who, label in case.answers.items() if who != worker}
+        return self._redecide(task, case, answers, case.gold)
+
+    def gold(self, task: TaskId, label: ClassLabel) -> Decision:
+        """Tell the truth of a task: its labellers are judged by it from now on.
+
+        A task whose truth is known stays open for labels; after it has closed it is too late.
+        """
+        task = _named(task, "task")
+        truth = clean_label(label, "gold")
+        if truth is None:
+            raise InputError("gold", "str, int or bool", repr(label))
+        if task in self._closed:
+            self.counts.late += 1
+            return self._closed[task]
+        case = self._touch(task, self._time(None) if self._now == float("-inf") else self._now)
+        return self._redecide(task, case, case.answers, truth)
+
+    def close(self, task: TaskId) -> Decision:
+        """Close a task by hand and decide it for good."""
+        task = _named(task, "task")
+        if task in self._closed:
+            return self._closed[task]
+        self._known(task)
+        return self._close(self.decision(task), "closed")
+
+    def expire(self, at: float | datetime.datetime | None = None) -> list[Decision]:
+        """Close the tasks that have had no label for ``idle`` seconds."""
+        now = self._time(at)
+        decisions = []
+        while self.idle is not None and self._open:
+            task, case = next(iter(self._open.items()))
+            if case.last + self.idle > now:
+                break
+            decisions.append(self._close(self.decision(task), "idle"))
+        return decisions
+
+    def end(self) -> list[Decision]:
+        """Close all open tasks, in the order they were opened: no more labels will come."""
+        tasks = sorted(self._open, key=lambda task: self._open[task].opened)
+        return [self._close(self.decision(task), "end") for task in tasks]
+
+    # Questions -------------------------------------------------------------------------------
+
+    def decision(self, task: TaskId) -> Decision:
+        """What would be said of a task now, or was when it closed."""
+        task = _named(task, "task")
+        if task in self._closed:
+            return self._closed[task]
+        case = self._known(task)
+        return self._redecide(task, case, case.answers, case.gold)
+
+    @property
+    def open_tasks(self) -> list[TaskId]:
+        """The tasks that take labels, the longest idle first."""
+        return list(self._open)
+
+    # Saving ----------------------------------------------------------------------------------
+
+    def snapshot(self) -> bytes:
+        """The whole stream: crowd, rules, open tasks, counts. `restore` goes on from it."""
+        saved = _Saved(
+            crowd=self.crowd.to_bytes(),
+            settle=self.settle,
+            max_labels=self.max_labels,
+            idle=self.idle,
+            remember=self.remember,
+            open=list(self._open.items()),
+            closed=list(self._closed.values()),
+            counts=self.counts,
+            opened=self._opened,
+            now=self._now,
+        )
+        return seal(SAVED_AS, msgspec.msgpack.encode(saved))
+
+    @classmethod
+    def restore(cls, data: bytes) -> Self:
+        """The stream that `snapshot` saved."""
+        try:
+            saved = msgspec.msgpack.decode(unseal(SAVED_AS, data), type=_Saved)
+        except msgspec.MsgspecError as error:
+            raise StateError(f"not a saved stream: {error}") from None
+        stream = cls(
+            load(saved.crowd),
+            settle=saved.settle,
+            max_labels=saved.max_labels,
+            idle=saved.idle,
+            remember=saved.remember,
+        )
+        stream._open = dict(saved.open)
+        stream._closed = {decision.task: decision for decision in saved.closed}
+        stream.counts = saved.counts
+        stream._opened = saved.opened
+        stream._now = saved.now
+        return stream
+
+    # Inside ----------------------------------------------------------------------------------
+
+    def _time(self, at: float | datetime.datetime | None) -> float:
+        """When an event happened; the stream's time never runs backwards."""
+        if at is None:
+            at = time.time()
+        elif isinstance(at, datetime.datetime):
+            at = at.timestamp()
+        elif isinstance(at, bool) or not isinstance(at, (int, float)) or at != at:
+            raise InputError("at", "seconds or a datetime", repr(at))
+        return max(self._now, float(at))
+
+    def _touch(self, task: TaskId, now: float) -> _Open:
+        """The open task, opened if need be, now the last to have seen a label."""
+        self._now = now
+        case = self._open.pop(task, None)
+        if case is None:
+            case = _Open(self._opened, {})
+            self._opened += 1
+        case.last = now
+        self._open[task] = case
+        return case
+
+    def _known(self, task: TaskId) -> _Open:
+        try:
+            return self._open[task]
+        except KeyError:
+            raise InputError("task", "a task that was opened", repr(task)) from None
+
+    def _redecide(
+        self,
+        task: TaskId,
+        case: _Open,
+        answers: dict[LabellerId, ClassLabel | None],
+        gold: ClassLabel | None,
+    ) -> Decision:
+        """Take the task's answers back, decide it with the new ones, learn those."""
+        crowd = self.crowd
+        if case.place is not None:
+            crowd.unlearn_one(case.answers, gold=case.gold, place=case.place)
+        place = crowd.clock_ if case.place is None else case.place
+        decision = decide(crowd, task, answers, settle=self.settle, place=place)
+        crowd.learn_one(answers, gold=gold, place=case.place)
+        if answers:
+            case.place = place
+        case.answers, case.gold = answers, gold
+        if gold is not None:
+            decision = msgspec.structs.replace(
+                decision, label=gold, confidence=1.0, margin=1.0, settled=self.settle is not None
+            )
+        return decision
+
+    def _close(self, decision: Decision, why: str) -> Decision:
+        """Keep the decision, give the labels' memory back."""
+        decision = msgspec.structs.replace(decision, closed=why)
+        del self._open[decision.task]
+        self.counts.closed += 1
+        self._closed[decision.task] = decision
+        while len(self._closed) > self.remember:
+            del self._closed[next(iter(self._closed))]
+        return decision
+
+
+def _named(value: object, what: str) -> str | int:
+    name = clean_id(value, what)
+    if name is None:
+        raise InputError(what, "str or int", repr(value))
+    return name
