@@ -11,21 +11,26 @@ from crowdstream.estimators import (
     Vote,
     load,
 )
-from crowdstream.labels import Label
+from crowdstream.labels import Answers, ClassLabel, Intake, Label, LabellerId, TaskId
 
 __version__ = "0.1.0"
 __all__ = [
     "AgreementBased",
+    "Answers",
+    "ClassLabel",
     "CrowdstreamError",
     "Decision",
     "Estimator",
     "Identifiability",
     "InputError",
+    "Intake",
     "Label",
+    "LabellerId",
     "MajorityVote",
     "MergeError",
     "StateError",
     "Stream",
+    "TaskId",
     "Vote",
     "decide",
     "load",

@@ -113,9 +113,9 @@ class Stream:
         if remember < 0:
             raise InputError("remember", "a whole number of at least 0", repr(remember))
         self.crowd = AgreementBased() if crowd is None else crowd
-        self.settle = settle
+        self.settle = None if settle is None else float(settle)
         self.max_labels = max_labels
-        self.idle = idle
+        self.idle = None if idle is None else float(idle)
         self.remember = remember
         self.counts = Counts()
         self._open: dict[TaskId, _Open] = {}  # the longest idle first

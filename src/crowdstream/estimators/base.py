@@ -253,6 +253,7 @@ class Estimator(ABC):
     def vote_one(self, answers: Answers, *, place: int | None = None) -> Vote:
         """`predict_one` with its confidence and margin.
 
+        While only one class was ever named, the confidence allows for another one.
         ``place`` is the task's place in the stream, which picks the coin for a tie.
         """
         where = -1 if place is None else place

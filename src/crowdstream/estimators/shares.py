@@ -37,6 +37,10 @@ REACH = 0.05
 """How far from its anchor the series is used, as a fraction of its radius of convergence. Its
 error there, 0.05⁸ of a term that is itself at most 0.02, leaves the sum of shares good to 1e-10."""
 
+STEEP = 1e-4
+"""A share above 1 is only believed where the curve crosses zero at least this steeply. It is flat
+where two labellers hold all of the signal: any share then explains their agreement."""
+
 TINY = 1e-300
 
 ROUNDS = 16
@@ -109,7 +113,12 @@ def solve(agreement: Floats, dominant: bool) -> tuple[int, int, float, float]:
     most = agreement[top]
     if most <= 0.0:
         return NO_SOLUTION, top, 0.0, 0.0
-    if excess(agreement, top, 1.0)[0] >= 0.0:
+    # Whether the paper's equation has a root: its excess at share 1, without a rounding where
+    # terms are 0 or 1, as for two labellers who always agree among guessers.
+    at_one = -2.0
+    for r in agreement:
+        at_one += (r / most) / (1.0 + np.sqrt((most - r) / most))
+    if at_one >= 0.0:
         share = _bracketed(agreement, top, 0.0, 1.0)
         return SOLVED, top, share, share * (2.0 - share) / most
     if dominant and total > 2.0 * most:  # the others agree among themselves
@@ -118,6 +127,8 @@ def solve(agreement: Floats, dominant: bool) -> tuple[int, int, float, float]:
             high = 2.0 - 0.5**k
             if excess(agreement, top, high)[0] > 0.0:
                 share = _bracketed(agreement, top, 1.0, high)
+                if excess(agreement, top, share)[1] < STEEP:
+                    return NO_SOLUTION, top, 0.0, 0.0
                 return SOLVED, top, share, share * (2.0 - share) / most
     return NO_SOLUTION, top, 0.0, 0.0
 
@@ -317,7 +328,8 @@ def _follow(at: Solver, most: float) -> bool:
             if not _reaches(at, scale):
                 return False
             if share > 1.0 and (
-                at.total <= 2.0 * most
+                slope < STEEP
+                or at.total <= 2.0 * most
                 or not _reaches(at, 1.0 / most)
                 or _excess_near(at, most, 1.0)[0] >= 0.0
             ):

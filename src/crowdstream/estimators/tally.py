@@ -135,11 +135,12 @@ class Tally(Estimator):
         from crowdstream.estimators import kernels
 
         n = len(self._workers)
-        crowd = kernels.new_crowd(n)
+        crowd = kernels.new_crowd(max(n, 1))
+        slots = crowd._replace(people=crowd.people[:n], group_met=crowd.group_met[:n])
         try:
-            for name, array in crowd._asdict().items():
+            for name, slot in slots._asdict().items():
                 shape, data = arrays[name]
-                array[...] = np.frombuffer(data, array.dtype).reshape(shape)
+                slot[...] = np.frombuffer(data, slot.dtype).reshape(shape)
         except (KeyError, ValueError) as error:
             raise StateError(f"a saved state whose arrays do not fit: {error}") from None
         self._held = crowd

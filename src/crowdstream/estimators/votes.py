@@ -97,6 +97,10 @@ def choose(
             tied += 1
         else:
             second = max(second, score)
+    if silent + n_voted < 2:
+        # One class is all that was ever named: leave room for another, or one vote were certain.
+        mass += np.exp(-best)
+        second = 0.0
     confidence = 1.0 / mass
     margin = 0.0 if tied > 1 else (1.0 - np.exp(second - best)) * confidence
 

@@ -1,0 +1,53 @@
+from __future__ import annotations
+
+import msgspec
+import pytest
+
+import crowdstream as cs
+from crowdstream import saving
+from crowdstream.errors import MergeError, StateError
+
+
+def test_bytes_of_a_later_format_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(saving, "FORMAT", 99)
+    newer = saving.seal("crowd", b"x")
+    monkeypatch.undo()
+    with pytest.raises(StateError, match="saved in format 99; this version reads up to 1"):
+        saving.unseal("crowd", newer)
+
+
+def test_what_is_not_bytes_is_refused() -> None:
+    with pytest.raises(StateError, match="expected saved bytes, found str"):
+        cs.load("state.bin")  # type: ignore[arg-type]
+
+
+def test_well_sealed_nonsense_is_refused() -> None:
+    with pytest.raises(StateError, match="not a saved estimator"):
+        cs.load(saving.seal("crowd", b"\x80"))
+    saved = msgspec.msgpack.decode(saving.unseal("crowd", cs.MajorityVote().to_bytes()))
+    saved["kind"] = "Oracle"
+    with pytest.raises(StateError, match="an estimator unknown here, 'Oracle'"):
+        cs.load(saving.seal("crowd", msgspec.msgpack.encode(saved)))
+    saved["kind"] = "MajorityVote"
+    saved["arrays"] = {}
+    with pytest.raises(StateError, match="arrays do not fit"):
+        cs.load(saving.seal("crowd", msgspec.msgpack.encode(saved)))
+
+
+def test_only_like_is_merged_with_like() -> None:
+    crowd = cs.AgreementBased()
+    with pytest.raises(MergeError, match=r"AgreementBased \+= MajorityVote"):
+        crowd += cs.MajorityVote()  # type: ignore[arg-type]
+    with pytest.raises(MergeError, match=r"forgetting=0\.0 and 0\.1"):
+        crowd += cs.AgreementBased(forgetting=0.1)
+
+
+def test_merging_crowds_that_know_other_people_and_classes() -> None:
+    one, other, whole = (cs.AgreementBased() for _ in range(3))
+    for crowd in (one, whole):
+        crowd.learn_one({"ann": 1, "bob": 1, "cy": 0})
+    for crowd in (other, whole):
+        crowd.learn_one({"dee": "x", "bob": "x", "ann": "y"})
+    one += other
+    assert one.classes_ == [1, 0, "x", "y"]
+    assert one.labellers().equals(whole.labellers())
