@@ -174,49 +174,43 @@ def products(agreed: float, met: float, classes: int) -> float:
     return (classes * agreed - met) / (classes - 1)
 
 
+class Evidence(NamedTuple):
+    """What the agreements say of the crowd as a whole; see `evidence`."""
+
+    informed: float  # how far from a crowd that guesses, in standard errors
+    shrinkage: float  # pseudo-answers at the mean by which to shrink a labeller
+    within: float  # variance of an answer's score, in units of the mean score squared
+
+
 @njit(cache=True, nogil=True, error_model="numpy")
-def evidence(totals: Record) -> tuple[float, float, float]:
-    """How far the labellers' agreements are from chance, from one another, and by how much noise.
+def evidence(totals: Record) -> Evidence:
+    """Whether the crowd knows anything, and how much its labellers differ.
 
     An answer with a agreements in b meetings scores ``z = K a − b``; a labeller's sum of them is
-    P. ``P² − Σ z²`` has no part from a single answer with itself: its mean is 0 for a labeller
-    whose answers score 0 on average, whatever their variance. Summed over labellers about 0 it
-    tells a crowd from guessers, about the common mean it tells labellers apart.
+    P. ``P² − Σ z²`` has no part from an answer with itself: its mean is 0 for a labeller whose
+    answers score 0 on average, whatever their variance. Summed over labellers about 0 it tells
+    a crowd from guessers; about the common mean it is the variance between labellers, and that of
+    an answer over it is how many answers at the mean a labeller is shrunk by (empirical Bayes).
     """
     k = float(n_classes(totals.classes))
     z = k * totals.agreed_w - totals.met_w
-    zz = k * k * totals.aa - 2.0 * k * totals.ab + totals.bb
+    zz = (k * k * totals.aa - 2.0 * k * totals.ab + totals.bb) / totals.answers_w
     mean = (k * totals.agreed - totals.met) / totals.answers
-    from_zero = totals.p_2 - zz
-    apart = from_zero - 2.0 * mean * (totals.answers_p - z)
-    apart += mean * mean * (totals.answers_2 - totals.answers_w)
-    return from_zero, apart, zz / totals.answers_w * np.sqrt(2.0 * totals.answers_2)
-
-
-@njit(cache=True, nogil=True, error_model="numpy")
-def alikeness(totals: Record) -> tuple[float, float]:
-    """Empirical Bayes: by how many answers at the mean to shrink, and one answer's variance.
-
-    The first is an answer's variance over the variance between labellers, in units of the mean
-    squared, the second likewise: as agreement tells it, of which the truth would have less.
-    """
-    k = float(n_classes(totals.classes))
-    zz = k * k * totals.aa - 2.0 * k * totals.ab + totals.bb
-    mean = (k * totals.agreed - totals.met) / totals.answers
-    _, apart, error = evidence(totals)
     pairs = totals.answers_2 - totals.answers_w
-    if not (mean > 0.0 and pairs > 0.0):
-        return ALIKE, 1.0
-    between = max(apart, 0.0) / (mean * mean * pairs)
-    within = max(zz / totals.answers_w / (mean * mean) - 1.0 - between, 0.0)
-    believed = (apart - DOUBT * error) / (mean * mean * pairs)
-    if believed * ALIKE <= within:
-        return ALIKE, within
-    return within / believed, within
+    error = zz * np.sqrt(2.0 * totals.answers_2)
+    from_zero = totals.p_2 - zz * totals.answers_w
+    apart = from_zero - 2.0 * mean * (totals.answers_p - z) + mean * mean * pairs
+    unit = 1.0 / (mean * mean * pairs)
+    within = max(zz / (mean * mean) - 1.0 - max(apart, 0.0) * unit, 0.0)
+    between = (apart - DOUBT * error) * unit
+    shrinkage = within / between if mean > 0.0 and between * ALIKE > within else ALIKE
+    return Evidence(from_zero / error, shrinkage, within)
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def standing(main_size: int, main_met: float, totals: Record, solver: Record, rules: Record) -> int:
+def _standing(
+    main_size: int, main_met: float, totals: Record, solver: Record, rules: Record
+) -> int:
     """Whether the crowd is identifiable, or else why not (`OK` … `NOT_ASKED`)."""
     if rules.method == MAJORITY:
         return NOT_ASKED
@@ -232,9 +226,6 @@ def standing(main_size: int, main_met: float, totals: Record, solver: Record, ru
             return ONE_CLASS
         if main_met < MAIN_GROUP * totals.met:
             return APART
-        signal, _, error = evidence(totals)
-        if signal <= CHANCE * error:
-            return AT_CHANCE
     if solver.status == shares.SOLVED:
         return OK
     return AT_CHANCE if solver.status == shares.FLAT else UNSOLVED
@@ -243,6 +234,7 @@ def standing(main_size: int, main_met: float, totals: Record, solver: Record, ru
 class Gauge(NamedTuple):
     """What turns a labeller's sums into a weight, the same for all labellers of a task."""
 
+    standing: int  # OK, or why the crowd is not identifiable
     identified: bool
     classes: int
     labellers: int
@@ -253,7 +245,8 @@ class Gauge(NamedTuple):
     main: int
     top: int
     top_share: float
-    most: float
+    most: float  # its R
+    least: float  # 1/most
     scale: float
     signal: float
     lowest: float  # θ of the largest error rate a weight may have
@@ -270,14 +263,17 @@ def gauge(main: Record, main_met: float, totals: Record, solver: Record, rules: 
     mean = (classes * rules.prior - 1.0) / (classes - 1.0)
     edge = max(rules.clip, FLOOR) * classes / (classes - 1.0)
     lowest, highest = edge - 1.0 / (classes - 1.0), 1.0 - edge
-    identified = standing(main.group_size, main_met, totals, solver, rules) == OK
+    standing = _standing(main.group_size, main_met, totals, solver, rules)
     signal, shrinkage, noise = 0.0, rules.shrinkage, 1.0
-    if identified:
+    if standing == OK:
+        crowd = evidence(totals)
         if rules.method == KNOWN_RATE:
             # The paper: θ = share/√(u t).
             signal = 1.0 / np.sqrt(solver.scale * _tasks_known(totals, rules))
             found = 2.0 * signal / totals.labellers
         else:
+            if crowd.informed <= CHANCE:
+                standing = AT_CHANCE
             # answers·θ = share·√(T/(u κ)); T cancels against the one in κ.
             spread = totals.answers * totals.answers - totals.answers_2
             signal = np.sqrt(spread / (solver.scale * totals.met))
@@ -285,10 +281,11 @@ def gauge(main: Record, main_met: float, totals: Record, solver: Record, rules: 
         tasks = totals.tasks * unit
         mean = (tasks * min(found, 1.0) + rules.shrinkage * mean) / (tasks + rules.shrinkage)
         if rules.shrinkage > 0.0:
-            alike, within = alikeness(totals)
-            shrinkage = max(shrinkage, alike)
-            noise = max(noise, within * mean * mean)
+            shrinkage = max(shrinkage, crowd.shrinkage)
+            noise = max(noise, crowd.within * mean * mean)
+    identified = standing == OK
     return Gauge(
+        standing,
         identified,
         classes,
         totals.labellers,
@@ -299,7 +296,8 @@ def gauge(main: Record, main_met: float, totals: Record, solver: Record, rules: 
         totals.main,
         solver.top,
         solver.share,
-        solver.share * (2.0 - solver.share) / solver.scale if identified else 1.0,
+        solver.most,
+        1.0 / solver.most if identified else 1.0,
         solver.scale,
         signal,
         lowest,
@@ -315,18 +313,19 @@ def reliability(one: Record, top: bool, inside: bool, rules: Record, at: Gauge) 
     """
     r = one.agreement
     z = 1.0 - at.top_share
-    share = at.scale * r / (1.0 + np.sqrt(((at.most - r) + r * z * z) / at.most))
+    share = at.scale * r / (1.0 + np.sqrt((at.most - r) * at.least + r * at.least * z * z))
     if top:
         share = at.top_share
-    theta = share * at.signal
     answers = one.answers * at.unit
-    if rules.method == OWN_RATES:
-        theta *= at.unit / answers if answers > 0.0 else 0.0
+    # Right minus wrong answers, as far as agreement tells.
+    signed = share * at.signal * (answers if rules.method == KNOWN_RATE else at.unit)
+    theta = at.mean
     if not inside or answers == 0.0:
         answers = 0.0
-        theta = theta if rules.method == KNOWN_RATE and at.shrinkage == 0.0 else at.mean
-    elif at.shrinkage > 0.0:
-        theta = (answers * theta + at.shrinkage * at.mean) / (answers + at.shrinkage)
+        if rules.method == KNOWN_RATE and at.shrinkage == 0.0:
+            theta = share * at.signal
+    else:
+        theta = (signed + at.shrinkage * at.mean) / (answers + at.shrinkage)
     if one.asked > 0.0:
         before = answers / at.noise + rules.shrinkage
         right = products(one.right, one.asked, at.classes) * at.unit
@@ -422,6 +421,7 @@ def settle(crowd: Crowd, rules: Record) -> None:
     shares.anchor(solver, agreement, scale)
     solver.status, solver.share, solver.scale = status, share, scale
     solver.top = np.argmax(agreement)
+    solver.most = agreement[solver.top]
 
 
 @njit(cache=True, nogil=True)

@@ -157,6 +157,7 @@ SOLVER = np.dtype(
     [
         ("status", "i8"),
         ("top", "i8"),
+        ("most", "f8"),  # its R
         ("share", "f8"),
         ("scale", "f8"),
         ("anchor", "f8"),
@@ -275,6 +276,7 @@ def restart(at: Solver, agreement: Floats) -> None:
     """Solve in full and anchor there."""
     status, top, share, scale = solve(agreement, True)
     at.status, at.top, at.share, at.scale = status, top, share, scale
+    at.most = agreement[top]
     anchor(at, agreement, scale)
 
 
@@ -322,9 +324,9 @@ def _follow(at: Solver, most: float) -> bool:
         step = value / slope
         share -= step
         scale = share * (2.0 - share) / most
-        # Newton squares the error; near share 1 the curve bends as 1/|1 − share|.
-        close = 1e-6 * min(share, abs(1.0 - share)) * min(slope, 1.0)
-        if abs(step) <= max(close, 1e-14 * share):
+        # What is left after a step is about step²/(2|1 − share|), times 1/slope where that is flat.
+        bend = share * abs(1.0 - share) * min(slope, 1.0)
+        if step * step <= 1e-12 * bend or abs(step) <= 1e-14 * share:
             if not _reaches(at, scale):
                 return False
             if share > 1.0 and (
@@ -334,7 +336,7 @@ def _follow(at: Solver, most: float) -> bool:
                 or _excess_near(at, most, 1.0)[0] >= 0.0
             ):
                 return False
-            at.share, at.scale = share, scale
+            at.most, at.share, at.scale = most, share, scale
             return True
     return False
 

@@ -155,8 +155,6 @@ class Tally(Estimator):
         """Whether the labels so far determine the error rates, and if not, why."""
         from crowdstream.estimators import kernels
 
-        crowd = self._crowd
-        main = crowd.totals["main"][0]
         reasons = {
             kernels.OK: "",
             kernels.TOO_FEW: "fewer than three labellers share tasks",
@@ -167,16 +165,8 @@ class Tally(Estimator):
             kernels.UNSOLVED: "no error rates explain these agreements",
             kernels.NOT_ASKED: "majority vote estimates no error rates",
         }
-        standing = int(
-            kernels.standing(
-                crowd.people["group_size"][main],
-                crowd.group_met[main],
-                crowd.totals[0],
-                crowd.solver[0],
-                self._rules()[0],
-            )
-        )
-        return Identifiability(standing == kernels.OK, reasons[standing])
+        at, _, _, _ = kernels.weigh(self._crowd, self._rules(), np.empty(0, np.int64))
+        return Identifiability(bool(at.identified), reasons[at.standing])
 
     def labellers(self) -> pl.DataFrame:
         """A table of the labellers, in order of first appearance.
