@@ -1,17 +1,30 @@
-"""A consensus engine for label streams: whom to trust, what is true, how sure."""
+"""A consensus engine for label streams: whom to trust, what is true, how sure.
 
-from crowdstream.decisions import Decision, decide
-from crowdstream.engine import Stream
-from crowdstream.errors import CrowdstreamError, InputError, MergeError, StateError
-from crowdstream.estimators import (
-    AgreementBased,
-    Estimator,
-    Identifiability,
-    MajorityVote,
-    Vote,
-    load,
-)
-from crowdstream.labels import Answers, ClassLabel, Intake, Label, LabellerId, TaskId
+Names are loaded when first used, so that a command that only prints its help starts at once.
+"""
+
+import importlib
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from crowdstream.decisions import Decision, decide
+    from crowdstream.engine import Stream
+    from crowdstream.errors import (
+        CrowdstreamError,
+        InputError,
+        MergeError,
+        NotIdentifiable,
+        StateError,
+    )
+    from crowdstream.estimators import (
+        AgreementBased,
+        Estimator,
+        Identifiability,
+        MajorityVote,
+        Vote,
+        load,
+    )
+    from crowdstream.labels import Answers, ClassLabel, Intake, Label, LabellerId, TaskId
 
 __version__ = "0.1.0"
 __all__ = [
@@ -28,6 +41,7 @@ __all__ = [
     "LabellerId",
     "MajorityVote",
     "MergeError",
+    "NotIdentifiable",
     "StateError",
     "Stream",
     "TaskId",
@@ -35,3 +49,34 @@ __all__ = [
     "decide",
     "load",
 ]
+
+_ROOMS = {
+    "decisions": ("Decision", "decide"),
+    "engine": ("Stream",),
+    "errors": ("CrowdstreamError", "InputError", "MergeError", "NotIdentifiable", "StateError"),
+    "estimators": (
+        "AgreementBased",
+        "Estimator",
+        "Identifiability",
+        "MajorityVote",
+        "Vote",
+        "load",
+    ),
+    "labels": ("Answers", "ClassLabel", "Intake", "Label", "LabellerId", "TaskId"),
+}
+_HOME = {name: room for room, names in _ROOMS.items() for name in names}
+
+
+if not TYPE_CHECKING:  # or any name at all would pass for one of ours
+
+    def __getattr__(name: str) -> object:
+        room = _HOME.get(name)
+        if room is None:
+            raise AttributeError(f"module 'crowdstream' has no attribute {name!r}")
+        found = getattr(importlib.import_module(f"crowdstream.{room}"), name)
+        globals()[name] = found
+        return found
+
+
+def __dir__() -> list[str]:
+    return sorted([*globals(), *__all__])

@@ -14,8 +14,8 @@ class Decision(msgspec.Struct, frozen=True):
     ``label`` is ``None`` when nobody has answered. ``confidence`` is the posterior probability of
     the label, ``margin`` its lead over the runner-up's: 0 is a tie, decided by coin or rule.
     ``identifiable`` is false when the error rates could not be told and heads were counted;
-    confidence is then the share of the votes. ``closed`` says why the task takes no more labels,
-    ``None`` while it does.
+    confidence is then the share of the votes by the rule of succession, ``(votes + 1)/(m + K)``.
+    ``closed`` says why the task takes no more labels, ``None`` while it does.
     """
 
     task: TaskId
@@ -53,5 +53,5 @@ def decide(
         margin=vote.margin,
         votes=sum(label is not None for label in answers.values()),
         settled=settle is not None and vote.label is not None and vote.confidence >= settle,
-        identifiable=bool(crowd.identifiable_),
+        identifiable=vote.identifiable,
     )

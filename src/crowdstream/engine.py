@@ -16,8 +16,8 @@ import msgspec
 
 from crowdstream.decisions import Decision, decide
 from crowdstream.errors import InputError, StateError
-from crowdstream.estimators import AgreementBased, Estimator, load
-from crowdstream.labels import ClassLabel, LabellerId, TaskId, clean_id, clean_label
+from crowdstream.estimators import AgreementBased, Estimator, check_number, load
+from crowdstream.labels import ClassLabel, LabellerId, TaskId, clean_id, clean_label, shorten
 from crowdstream.saving import seal, unseal
 
 SAVED_AS = "stream"
@@ -104,14 +104,15 @@ class Stream:
         idle: float | None = None,
         remember: int = REMEMBER,
     ) -> None:
-        if settle is not None and not 0.5 <= settle <= 1:
-            raise InputError("settle", "a confidence from 0.5 to 1", repr(settle))
-        if max_labels is not None and not (isinstance(max_labels, int) and max_labels >= 1):
-            raise InputError("max_labels", "a whole number of at least 1", repr(max_labels))
-        if idle is not None and not idle > 0:
-            raise InputError("idle", "a number of seconds above 0", repr(idle))
-        if remember < 0:
-            raise InputError("remember", "a whole number of at least 0", repr(remember))
+        if not (crowd is None or isinstance(crowd, Estimator)):
+            raise InputError("crowd", "an estimator, made", shorten(crowd))
+        if settle is not None:
+            check_number("settle", settle, 0.5, 1.0)
+        if max_labels is not None:
+            check_number("max_labels", max_labels, 1, 2**31, whole=True)
+        if idle is not None:
+            check_number("idle", idle, 0.0, 1e12, open_low=True)
+        check_number("remember", remember, 0, 2**31, whole=True)
         self.crowd = AgreementBased() if crowd is None else crowd
         self.settle = None if settle is None else float(settle)
         self.max_labels = max_labels
@@ -122,6 +123,11 @@ class Stream:
         self._closed: dict[TaskId, Decision] = {}  # the longest closed first
         self._opened = 0
         self._now = float("-inf")
+
+    def __repr__(self) -> str:
+        rules = {"settle": self.settle, "max_labels": self.max_labels, "idle": self.idle}
+        told = [repr(self.crowd), *(f"{k}={v!r}" for k, v in rules.items() if v is not None)]
+        return f"<Stream({', '.join(told)}): {len(self._open)} open, {self.counts.closed} closed>"
 
     # Events ----------------------------------------------------------------------------------
 

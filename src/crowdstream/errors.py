@@ -28,3 +28,7 @@ class StateError(CrowdstreamError, ValueError):
 
 class MergeError(CrowdstreamError, ValueError):
     """Two states that do not add up to one."""
+
+
+class NotIdentifiable(UserWarning):
+    """Error rates could not be told from the labels, so heads were counted."""

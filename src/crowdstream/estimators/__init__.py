@@ -3,5 +3,14 @@
 from crowdstream.estimators.agreement_based import AgreementBased
 from crowdstream.estimators.base import Estimator, Identifiability, Vote, load
 from crowdstream.estimators.majority_vote import MajorityVote
+from crowdstream.estimators.settings import check_number
 
-__all__ = ["AgreementBased", "Estimator", "Identifiability", "MajorityVote", "Vote", "load"]
+__all__ = [
+    "AgreementBased",
+    "Estimator",
+    "Identifiability",
+    "MajorityVote",
+    "Vote",
+    "check_number",
+    "load",
+]

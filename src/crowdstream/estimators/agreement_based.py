@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 from numpy.typing import NDArray
 
+from crowdstream.estimators.kernels import KNOWN_RATE, OWN_RATES
 from crowdstream.estimators.settings import check_number, check_ties, rules
 from crowdstream.estimators.tally import Tally
-
-if TYPE_CHECKING:
-    from crowdstream.estimators.votes import Ties
+from crowdstream.estimators.votes import Ties
 
 SHRINKAGE = 10.0
 """Pseudo-answers at the crowd's mean that every labeller has at least, and pseudo-tasks at `PRIOR`
@@ -103,8 +100,6 @@ class AgreementBased(Tally):
         return self.forgetting == 0.0
 
     def _rules(self) -> NDArray[np.void]:
-        from crowdstream.estimators.kernels import KNOWN_RATE, OWN_RATES
-
         return rules(
             method=OWN_RATES if self.answer_rate is None else KNOWN_RATE,
             ties=self.ties,

@@ -7,6 +7,7 @@ are abstract here). Knows nothing of streams, files or servers.
 from __future__ import annotations
 
 import inspect
+import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -16,7 +17,9 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from crowdstream.errors import InputError, MergeError, StateError
+from crowdstream.errors import InputError, MergeError, NotIdentifiable, StateError
+from crowdstream.estimators.settings import check_number
+from crowdstream.estimators.votes import Keys, Ties, class_keys
 from crowdstream.labels import (
     UNKNOWN,
     Answers,
@@ -35,8 +38,6 @@ from crowdstream.saving import seal, unseal
 
 if TYPE_CHECKING:
     import polars as pl
-
-    from crowdstream.estimators.votes import Keys, Ties
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -63,6 +64,7 @@ class Vote(NamedTuple):
     label: ClassLabel | None
     confidence: float
     margin: float
+    identifiable: bool
 
 
 @dataclass(slots=True)
@@ -81,11 +83,15 @@ class Coded:
 
 
 class Verdicts(NamedTuple):
-    """Decisions on some tasks in codes: winner (−1: nobody voted), confidence, margin."""
+    """Decisions on some tasks in codes: winner (−1: nobody voted), confidence, margin.
+
+    ``identified`` is whether the last of them was decided by weights, not by counting heads.
+    """
 
     winners: Ints
     confidences: Floats
     margins: Floats
+    identified: bool
 
 
 class _Saved(msgspec.Struct):
@@ -102,6 +108,8 @@ class _Saved(msgspec.Struct):
 class Estimator(ABC):
     """Base of all estimators; see `AgreementBased` for what the verbs do."""
 
+    weighs: ClassVar[bool] = True
+    """Whether votes are weighed; those that only count heads do not warn that they do."""
     ties: Ties
     seed: int
     intake_: Intake
@@ -197,8 +205,6 @@ class Estimator(ABC):
 
     def _keys(self, classes: Vocabulary) -> Keys:
         """Tie-breaking keys of the classes; those of the learnt ones are kept."""
-        from crowdstream.estimators.votes import class_keys
-
         if classes is not self._classes:
             return class_keys(classes, self.ties)
         if self._class_keys.size != len(classes):
@@ -261,9 +267,12 @@ class Estimator(ABC):
         verdicts = self._vote(coded, where, afresh=False)
         winner = int(verdicts.winners[0])
         if winner == UNKNOWN:
-            return Vote(None, 0.0, 0.0)
+            return Vote(None, 0.0, 0.0, verdicts.identified)
         return Vote(
-            coded.classes[winner], float(verdicts.confidences[0]), float(verdicts.margins[0])
+            coded.classes[winner],
+            float(verdicts.confidences[0]),
+            float(verdicts.margins[0]),
+            verdicts.identified,
         )
 
     def predict_proba_one(self, answers: Answers) -> dict[ClassLabel, float]:
@@ -305,26 +314,34 @@ class Estimator(ABC):
     def learn_many(self, data: Table) -> None:
         """Learn from a table or rows of labels: as `learn_one` on each task in turn.
 
-        A block holds whole tasks: the labels of one task in two blocks count as two tasks.
+        Give all labels of a task at once: in two calls they would count as two tasks.
         """
         self._learn_table(data, follow=False, decide=False)
 
     def stream_many(self, data: Table, *, settle: float = SETTLE) -> pl.DataFrame:
         """Decide each task from the tasks before it, then learn it: what a stream would say."""
+        check_number("settle", settle, 0.0, 1.0)
         tasks, coded, verdicts = self._learn_table(data, follow=True, decide=True)
         return self._decisions(tasks, coded, verdicts, settle)
 
     def predict_many(self, data: Table, *, settle: float = SETTLE) -> pl.DataFrame:
         """Decide every task of a table from what was learnt so far, and learn nothing."""
+        check_number("settle", settle, 0.0, 1.0)
         classes = self._classes.copy()
         block = code_block(data, self._workers.copy(), classes)
         coded = Coded(block.starts, block.workers, block.labels, block.known, classes)
-        return self._decisions(block.tasks, coded, self._vote(coded, -1, afresh=True), settle)
+        return self._decide_afresh(block.tasks, coded, settle)
 
     def fit_predict(self, data: Table, *, settle: float = SETTLE) -> pl.DataFrame:
-        """Learn a table and decide each of its tasks with all that it taught."""
-        self.learn_many(data)
-        return self.predict_many(data, settle=settle)
+        """Forget everything, learn a table, and decide each of its tasks with all it taught.
+
+        To go on from what was learnt before, call `learn_many` and `predict_many`.
+        """
+        check_number("settle", settle, 0.0, 1.0)
+        afresh = type(self)(**self.params())
+        tasks, coded, _ = afresh._learn_table(data, follow=False, decide=False)
+        self.__dict__.update(afresh.__dict__)
+        return self._decide_afresh(tasks, coded, settle)
 
     def _learn_table(
         self, data: Table, follow: bool, decide: bool
@@ -334,6 +351,15 @@ class Estimator(ABC):
         verdicts = self._learn(coded, 1, -1, follow, decide)
         self.intake_.count(block.intake)
         return block.tasks, coded, verdicts
+
+    def _decide_afresh(
+        self, tasks: Sequence[TaskId] | pl.Series, coded: Coded, settle: float
+    ) -> pl.DataFrame:
+        verdicts = self._vote(coded, -1, afresh=True)
+        if self.weighs and coded.labels.size and not verdicts.identified:
+            reason = f"{self.identifiable_.reason}: heads were counted"
+            warnings.warn(reason, NotIdentifiable, stacklevel=3)
+        return self._decisions(tasks, coded, verdicts, settle)
 
     def _decisions(
         self,

@@ -265,15 +265,17 @@ def gauge(main: Record, main_met: float, totals: Record, solver: Record, rules: 
     lowest, highest = edge - 1.0 / (classes - 1.0), 1.0 - edge
     standing = _standing(main.group_size, main_met, totals, solver, rules)
     signal, shrinkage, noise = 0.0, rules.shrinkage, 1.0
-    if standing == OK:
+    crowd = Evidence(0.0, 0.0, 0.0)
+    if standing in (OK, UNSOLVED):
         crowd = evidence(totals)
+        if rules.method == OWN_RATES and not crowd.informed > CHANCE:
+            standing = AT_CHANCE
+    if standing == OK:
         if rules.method == KNOWN_RATE:
             # The paper: θ = share/√(u t).
             signal = 1.0 / np.sqrt(solver.scale * _tasks_known(totals, rules))
             found = 2.0 * signal / totals.labellers
         else:
-            if crowd.informed <= CHANCE:
-                standing = AT_CHANCE
             # answers·θ = share·√(T/(u κ)); T cancels against the one in κ.
             spread = totals.answers * totals.answers - totals.answers_2
             signal = np.sqrt(spread / (solver.scale * totals.met))
@@ -552,14 +554,15 @@ def run(
     winners: Ints,
     confidences: Floats,
     margins: Floats,
-) -> int:
+) -> tuple[bool, int]:
     """Go through tasks in order: decide each from the past, then learn it.
 
     ``truth``: the known class of the tasks, −1 for none. ``known[t]``: how many labellers the
     crowd has once task t is learnt. ``place``: the task's place in the stream, −1 for the next
     ones. ``sign``: 0 learn nothing, 1 learn, −1 unlearn. ``follow``: keep the solution up to date
     task by task; otherwise the caller settles at the end. ``winners`` of size 0: decide nothing.
-    What it returns has no meaning but to keep the reading ahead from being optimised away.
+    Returns whether the last task was decided by weights, and a number without a meaning, which
+    keeps the reading ahead from being optimised away.
     """
     rules = rules_at[0]
     people, group_met = crowd.people, crowd.group_met
@@ -570,6 +573,7 @@ def run(
     scores = np.empty(keys.size)
     large = people.size * LINE > CACHE
     touched = 0
+    identified = False
     for t in range(starts.size - 1):
         begin, end = starts[t], starts[t + 1]
         if large:
@@ -593,6 +597,7 @@ def run(
                 winners[t] = -1
             else:
                 at = gauge(people[totals.main], group_met[totals.main], totals, solver, rules)
+                identified = at.identified
                 for k in range(n_voted):
                     c = voted[k]
                     product[c] = 1.0
@@ -656,13 +661,17 @@ def run(
             )
             if follow and rules.method == OWN_RATES:
                 if not shares.advance(solver, totals.labellers):
-                    shares.catch_up(solver, agreements(people, totals.labellers))
+                    # A crowd at chance is not solved for: it would be for nothing, task by task.
+                    if evidence(totals).informed > CHANCE:
+                        shares.catch_up(solver, agreements(people, totals.labellers))
+                    else:
+                        solver.status = shares.NO_SOLUTION
             elif follow and rules.method == KNOWN_RATE:
                 settle(crowd, rules)
 
         for k in range(n_voted):
             votes[voted[k]] = 0
-    return touched
+    return identified, touched
 
 
 @njit(cache=True, nogil=True)

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 from numpy.typing import NDArray
 
+from crowdstream.estimators.kernels import MAJORITY
 from crowdstream.estimators.settings import check_ties, rules
 from crowdstream.estimators.tally import Tally
-
-if TYPE_CHECKING:
-    from crowdstream.estimators.votes import Ties
+from crowdstream.estimators.votes import Ties
 
 
 class MajorityVote(Tally):
@@ -34,12 +31,12 @@ class MajorityVote(Tally):
     {'spam': 0.6, 'ham': 0.4}
     """
 
+    weighs = False
+
     def __init__(self, ties: Ties = "coin", seed: int = 0) -> None:
         self.ties = ties
         self.seed = seed
         check_ties(ties, seed)
 
     def _rules(self) -> NDArray[np.void]:
-        from crowdstream.estimators.kernels import MAJORITY
-
         return rules(method=MAJORITY, ties=self.ties, seed=self.seed)

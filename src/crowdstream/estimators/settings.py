@@ -2,25 +2,32 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import functools
 
 import numpy as np
 from numpy.typing import NDArray
 
 from crowdstream.errors import InputError
-
-if TYPE_CHECKING:
-    from crowdstream.estimators.votes import Ties
+from crowdstream.estimators.kernels import RULES
+from crowdstream.estimators.votes import Ties
 
 
 def check_number(
-    name: str, value: object, low: float, high: float, *, open_low: bool = False
+    name: str,
+    value: object,
+    low: float,
+    high: float,
+    *,
+    open_low: bool = False,
+    whole: bool = False,
 ) -> None:
     """Refuse what is not a number between ``low`` and ``high``."""
-    good = isinstance(value, (int, float, np.integer, np.floating)) and not isinstance(value, bool)
+    kinds = (int, np.integer) if whole else (int, float, np.integer, np.floating)
+    good = isinstance(value, kinds) and not isinstance(value, bool)
     if not (good and (low < value if open_low else low <= value) and value <= high):  # type: ignore[operator]
+        kind = "a whole number" if whole else "a number"
         above = "above" if open_low else "from"
-        raise InputError(name, f"a number {above} {low:g} to {high:g}", repr(value))
+        raise InputError(name, f"{kind} {above} {low:g} to {high:g}", repr(value))
 
 
 def check_ties(ties: object, seed: object) -> None:
@@ -31,6 +38,7 @@ def check_ties(ties: object, seed: object) -> None:
         raise InputError("seed", "an integer from 0 to 2**64 - 1", repr(seed))
 
 
+@functools.lru_cache
 def rules(
     *,
     method: int,
@@ -42,9 +50,7 @@ def rules(
     prior: float = 0.5,
     clip: float = 0.0,
 ) -> NDArray[np.void]:
-    """One record of `kernels.RULES`."""
-    from crowdstream.estimators.kernels import RULES
-
+    """One record of `kernels.RULES`, made once for the same arguments."""
     fade = float(-np.log1p(-forgetting))
     return np.array(
         [(method, answer_rate or 0.0, fade, shrinkage, prior, clip, ties == "coin", seed)], RULES

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from crowdstream.errors import StateError
+from crowdstream.estimators import kernels
 from crowdstream.estimators.base import (
     Coded,
     Estimator,
@@ -16,12 +17,11 @@ from crowdstream.estimators.base import (
     Verdicts,
     value_series,
 )
+from crowdstream.estimators.kernels import Crowd
 from crowdstream.labels import LabellerId
 
 if TYPE_CHECKING:
     import polars as pl
-
-    from crowdstream.estimators.kernels import Crowd
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -42,8 +42,6 @@ class Tally(Estimator):
     @property
     def _crowd(self) -> Crowd:
         """The sums, with room for all labellers known."""
-        from crowdstream.estimators import kernels
-
         crowd = self._held or kernels.new_crowd()
         n, room = len(self._workers), crowd.people.size
         if n > room:
@@ -55,8 +53,6 @@ class Tally(Estimator):
         return crowd
 
     def _learn(self, coded: Coded, sign: int, place: int, follow: bool, decide: bool) -> Verdicts:
-        from crowdstream.estimators import kernels
-
         crowd, rules = self._crowd, self._rules()
         verdicts = self._run(crowd, rules, coded, sign, place, follow, decide)
         if not follow:
@@ -77,12 +73,10 @@ class Tally(Estimator):
         follow: bool,
         decide: bool,
     ) -> Verdicts:
-        from crowdstream.estimators import kernels
-
         tasks = coded.starts.size - 1
         size = tasks if decide else 0
-        verdicts = Verdicts(np.empty(size, np.int64), np.zeros(size), np.zeros(size))
-        kernels.run(
+        winners, confidences, margins = np.empty(size, np.int64), np.zeros(size), np.zeros(size)
+        identified, _ = kernels.run(
             crowd,
             rules,
             self._keys(coded.classes),
@@ -94,13 +88,13 @@ class Tally(Estimator):
             place,
             sign,
             follow,
-            *verdicts,
+            winners,
+            confidences,
+            margins,
         )
-        return verdicts
+        return Verdicts(winners, confidences, margins, identified)
 
     def _scores(self, coded: Coded) -> Floats:
-        from crowdstream.estimators import kernels
-
         at, _, weights, _ = kernels.weigh(self._crowd, self._rules(), coded.workers)
         scores = np.zeros(len(coded.classes))
         np.add.at(scores, coded.labels, weights)
@@ -108,8 +102,6 @@ class Tally(Estimator):
 
     def _settled(self) -> tuple[Crowd, NDArray[np.void]]:
         """The sums with a fresh full solution, leaving the state's own as it was."""
-        from crowdstream.estimators import kernels
-
         crowd, rules = self._crowd, self._rules()
         crowd = crowd._replace(totals=crowd.totals.copy(), solver=crowd.solver.copy())
         kernels.settle(crowd, rules[0])
@@ -119,8 +111,6 @@ class Tally(Estimator):
         return bool(self._crowd.people["answers"][self._workers.code(who)] > 0)
 
     def _absorb(self, other: Self, names: Ints) -> None:
-        from crowdstream.estimators import kernels
-
         crowd = self._crowd
         crowd.totals["labellers"] = len(self._workers)
         crowd.totals["classes"] = len(self._classes)
@@ -132,8 +122,6 @@ class Tally(Estimator):
         return crowd._replace(people=crowd.people[:n], group_met=crowd.group_met[:n])._asdict()
 
     def _unpack(self, arrays: dict[str, tuple[list[int], bytes]]) -> None:
-        from crowdstream.estimators import kernels
-
         n = len(self._workers)
         crowd = kernels.new_crowd(max(n, 1))
         slots = crowd._replace(people=crowd.people[:n], group_met=crowd.group_met[:n])
@@ -153,8 +141,6 @@ class Tally(Estimator):
     @property
     def identifiable_(self) -> Identifiability:
         """Whether the labels so far determine the error rates, and if not, why."""
-        from crowdstream.estimators import kernels
-
         reasons = {
             kernels.OK: "",
             kernels.TOO_FEW: "fewer than three labellers share tasks",
@@ -175,8 +161,6 @@ class Tally(Estimator):
         ``weight`` of a vote, ``agreement`` with the others met, and ``flags`` in words.
         """
         import polars as pl
-
-        from crowdstream.estimators import kernels
 
         crowd, rules = self._settled()
         people = crowd.people[: len(self._workers)]

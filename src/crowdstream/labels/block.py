@@ -9,6 +9,7 @@ from __future__ import annotations
 import difflib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import PurePath
 from typing import TYPE_CHECKING, Protocol, TypeAlias, TypeGuard, runtime_checkable
 
 import msgspec
@@ -148,11 +149,12 @@ def _translate(column: _Column, order: Ints, vocabulary: Vocabulary) -> Ints:
 
 
 def _row_columns(rows: object) -> tuple[_Column, _Column, _Column]:
-    if isinstance(rows, (str, bytes, Mapping)) or not isinstance(rows, Iterable):
+    if isinstance(rows, (str, bytes, PurePath, Mapping)) or not isinstance(rows, Iterable):
         raise InputError(
             "labels",
-            "a table that speaks Arrow or an iterable of (task, worker, label) rows",
-            f"{type(rows).__name__} {shorten(rows)}",
+            "a table (polars, pandas, pyarrow, duckdb) or rows of (task, worker, label)",
+            f"{type(rows).__name__} {shorten(rows)}"
+            + (" (read the file first)" if isinstance(rows, (str, bytes, PurePath)) else ""),
         )
     words = Vocabulary(), Vocabulary(), Vocabulary()
     codes: tuple[list[int], list[int], list[int]] = ([], [], [])
@@ -175,7 +177,7 @@ def _row_values(
     elif isinstance(row, Mapping):
         missing = [name for name in COLUMNS if name not in row]
         if missing:
-            raise _missing(missing[0], [str(name) for name in row], where)
+            raise _missing(missing, [str(name) for name in row], where)
         found = [row[name] for name in COLUMNS]
     elif isinstance(row, Sequence) and not isinstance(row, (str, bytes)) and len(row) == 3:
         found = row
@@ -188,10 +190,15 @@ def _row_values(
     )
 
 
-def _missing(name: str, present: Sequence[str], where: str) -> InputError:
-    near = difflib.get_close_matches(name, present, n=1)
-    hint = f" (did you mean {near[0]!r}?)" if near else ""
-    return InputError(where, f"a column {name!r}", f"{', '.join(present) or 'no column'}{hint}")
+def _missing(names: Sequence[str], present: Sequence[str], where: str) -> InputError:
+    near = {name: difflib.get_close_matches(name, present, n=1) for name in names}
+    hints = [f"rename {found[0]!r} to {name!r}?" for name, found in near.items() if found]
+    told = ", ".join(present) or "no column"
+    return InputError(
+        where,
+        f"column{'s' * (len(names) > 1)} {', '.join(map(repr, names))}",
+        told + (f" ({' '.join(hints)})" if hints else ""),
+    )
 
 
 # Tables ----------------------------------------------------------------------------------
@@ -204,10 +211,13 @@ def _is_table(data: object) -> TypeGuard[ArrowTable | pl.LazyFrame]:
 def _table_columns(data: ArrowTable | pl.LazyFrame) -> tuple[_Column, _Column, _Column]:
     import polars as pl
 
-    frame = data.collect() if isinstance(data, pl.LazyFrame) else pl.DataFrame(data)
-    for name in COLUMNS:
-        if name not in frame.columns:
-            raise _missing(name, frame.columns, "table")
+    try:
+        frame = data.collect() if isinstance(data, pl.LazyFrame) else pl.DataFrame(data)
+    except Exception as error:  # whatever the library that made the table raises
+        raise InputError("table", "one that can be read as Arrow", shorten(error, 200)) from error
+    missing = [name for name in COLUMNS if name not in frame.columns]
+    if missing:
+        raise _missing(missing, frame.columns, "table")
     return (
         _code_tasks(_clean_series(frame["task"], "str or int")),
         _code_series(_clean_series(frame["worker"], "str or int")),

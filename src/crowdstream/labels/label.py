@@ -39,7 +39,7 @@ def clean_id(value: object, where: str) -> str | int | None:
     >>> clean_id("ann", "row 1"), clean_id(7.0, "row 1"), clean_id(float("nan"), "row 1")
     ('ann', 7, None)
     """
-    if type(value) is str:
+    if type(value) is str or (type(value) is int and INT_MIN <= value <= INT_MAX):
         return value
     return _plain(value, where, "str or int")
 
@@ -51,6 +51,8 @@ def clean_label(value: object, where: str) -> ClassLabel | None:
     (True, 2, None)
     """
     if type(value) is str or type(value) is bool:
+        return value
+    if type(value) is int and INT_MIN <= value <= INT_MAX:
         return value
     return _plain(value, where, "str, int or bool")
 
