@@ -37,7 +37,7 @@ def check_estimator(estimator: Estimator) -> None:
         return type(estimator)(**estimator.params())
 
     before = estimator.to_bytes()
-    for name, check in globals().items():
+    for name, check in list(globals().items()):
         if name.startswith("check_") and name != "check_estimator":
             try:
                 with warnings.catch_warnings():
