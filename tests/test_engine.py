@@ -192,7 +192,7 @@ def test_any_order_of_events_leaves_the_sums_of_the_final_answers(
             gold[task] = label
     other = cs.AgreementBased()
     for task, answers in told.items():
-        other.learn_one(answers, gold=gold.get(task))  # type: ignore[arg-type]
+        other.learn_one(answers, gold=gold.get(task))
     here = {who for answers in told.values() for who in answers}
     ours, theirs = (
         x.labellers().sort("worker").select("worker", "answers", "agreement", "error_rate")

@@ -33,6 +33,9 @@ def check_estimator(estimator: Estimator) -> None:
     >>> check_estimator(cs.MajorityVote())
     """
 
+    if not __debug__:
+        raise RuntimeError("the checks are assertions: run them without -O")
+
     def make() -> Estimator:
         return type(estimator)(**estimator.params())
 
@@ -43,8 +46,8 @@ def check_estimator(estimator: Estimator) -> None:
                 with warnings.catch_warnings():
                     warnings.simplefilter("ignore", NotIdentifiable)
                     check(make)
-            except AssertionError as error:
-                raise AssertionError(f"{name}: {error}") from error
+            except Exception as error:
+                raise AssertionError(f"{name}: {type(error).__name__}: {error}") from error
     assert estimator.to_bytes() == before, "the estimator passed in was changed"
 
 
@@ -86,7 +89,7 @@ def taught(make: Make, tasks: list[Task]) -> Estimator:
 
 def same_sums(one: Estimator, other: Estimator, exact: bool = True) -> None:
     """Two estimators know the same of everybody, whatever order they met them in."""
-    assert one.clock_ == other.clock_, f"{one.clock_} tasks learnt against {other.clock_}"
+    assert one.tasks_ == other.tasks_, f"{one.tasks_} tasks learnt against {other.tasks_}"
     assert set(one.classes_) == set(other.classes_)
     assert_frame_equal(
         one.labellers().sort("worker"), other.labellers().sort("worker"), check_exact=exact
@@ -205,6 +208,7 @@ def check_absent_labellers(make: Make) -> None:
     other.learn_one({"ann": "a", "cy": "b"})
     assert crowd.n_labellers_ == 3
     assert crowd.intake_.null_label == 1
+    assert crowd.predict_proba_one({"ann": "a"}) == other.predict_proba_one({"ann": "a"})
     assert crowd.predict_one({"ann": "a", "bob": None}) == "a"
     answers = dict(crowd.labellers().select("worker", "answers").iter_rows())
     assert answers == {"ann": 1, "bob": 0, "cy": 1}
@@ -213,8 +217,8 @@ def check_absent_labellers(make: Make) -> None:
 def check_kinds_of_labels(make: Make) -> None:
     """Booleans, integers and strings are labels of their own, NumPy's scalars too."""
     crowd = make()
-    crowd.learn_one({"a": True, "b": np.True_, "c": False})  # type: ignore[dict-item]
-    crowd.learn_one({1: np.int64(1), 2: 1, 3: 0})  # type: ignore[dict-item]
+    crowd.learn_one({"a": True, "b": np.True_, "c": False})  # type: ignore[arg-type]
+    crowd.learn_one({1: np.int64(1), 2: 1, 3: 0})  # type: ignore[arg-type]
     crowd.learn_one({"a": "1", "b": np.str_("1")})
     assert [(type(c), c) for c in crowd.classes_] == [
         (bool, True),
@@ -268,7 +272,7 @@ def check_merging(make: Make) -> None:
             before = parts[k].to_bytes()
             merged += parts[k]
             assert parts[k].to_bytes() == before, "merging changed what was merged"
-        assert merged.clock_ == whole.clock_
+        assert merged.tasks_ == whole.tasks_
         assert merged.intake_ == whole.intake_
         if whole.order_free_:
             same_sums(merged, whole)
@@ -276,21 +280,18 @@ def check_merging(make: Make) -> None:
             assert_frame_equal(merged.predict_many(rows), whole.predict_many(rows))
     doubled = taught(make, tasks)
     doubled += doubled
-    assert doubled.clock_ == 2 * whole.clock_
+    assert doubled.tasks_ == 2 * whole.tasks_
 
 
 def check_unlearning(make: Make) -> None:
     """Taking answers back undoes learning them, in any order, task by task or label by label."""
     tasks = crowd_of()
-    crowd, want = taught(make, tasks), taught(make, tasks[:40])
-    exact = crowd.order_free_
+    exact = make().order_free_
+    back = 20 if exact else 1  # what forgetting has let fade does not come back
+    crowd, want = taught(make, tasks), taught(make, tasks[:-back])
     rng = np.random.default_rng(0)
-    if exact:
-        for k in rng.permutation(np.arange(40, 60)):
-            crowd.unlearn_one(tasks[k])
-    else:
-        for told in reversed(tasks[40:]):
-            crowd.unlearn_one(told)
+    for k in rng.permutation(np.arange(len(tasks) - back, len(tasks))):
+        crowd.unlearn_one(tasks[k])
     same_sums(crowd, want, exact)
 
     letter = make()  # label by label: each one takes the task's answers back and adds itself
@@ -379,8 +380,8 @@ def check_failures_change_nothing(make: Make) -> None:
     crowd = taught(make, crowd_of(tasks=10))
     before = crowd.to_bytes()
     calls: list[Callable[[], object]] = [
-        lambda: crowd.learn_one({"new": 0.5}),  # type: ignore[dict-item]
-        lambda: crowd.learn_one({"new": "c0", None: "c1"}),  # type: ignore[dict-item]
+        lambda: crowd.learn_one({"new": 0.5}),  # type: ignore[arg-type]
+        lambda: crowd.learn_one({"new": "c0", None: "c1"}),  # type: ignore[arg-type]
         lambda: crowd.learn_one(["w0"]),  # type: ignore[arg-type]
         lambda: crowd.learn_one({"new": "c0"}, gold=0.5),  # type: ignore[arg-type]
         lambda: crowd.unlearn_one({"never met": "c0"}),

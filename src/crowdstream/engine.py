@@ -3,12 +3,15 @@
 A label is learnt as it comes, so that a crowd in which every task is still open already teaches.
 The decision on a task is made from all other tasks: its own answers are taken back, it is decided,
 and they are learnt again with the new one. So a task's answers never vouch for themselves, and
-when tasks come one after the other the decisions are those of `Estimator.stream_many`.
+when tasks come one after the other the decisions are those of `Estimator.stream_many`, but for
+what cannot be taken back: that a class or a labeller has been met.
 """
 
 from __future__ import annotations
 
 import datetime
+import math
+import numbers
 import time
 from typing import Self
 
@@ -27,7 +30,7 @@ REMEMBER = 100_000
 
 
 class Counts(msgspec.Struct):
-    """What the stream did with what it was given."""
+    """What the stream did with what it was given; each event is counted once."""
 
     labels: int = 0
     repeated: int = 0
@@ -115,9 +118,9 @@ class Stream:
         check_number("remember", remember, 0, 2**31, whole=True)
         self.crowd = AgreementBased() if crowd is None else crowd
         self.settle = None if settle is None else float(settle)
-        self.max_labels = max_labels
+        self.max_labels = None if max_labels is None else int(max_labels)
         self.idle = None if idle is None else float(idle)
-        self.remember = remember
+        self.remember = int(remember)
         self.counts = Counts()
         self._open: dict[TaskId, _Open] = {}  # the longest idle first
         self._closed: dict[TaskId, Decision] = {}  # the longest closed first
@@ -149,20 +152,24 @@ class Stream:
         if task in self._closed:
             self.counts.late += 1
             return self._closed[task]
-        case = self._touch(task, now)
+        case = self._open.get(task) or _Open(self._opened, {})
         before = case.answers.get(worker)
         answers = case.answers
+        event = "labels"
         if label is None:
-            self.counts.skipped += 1
+            event = "skipped"
             if worker not in answers:
                 answers = {**answers, worker: None}
-        elif before is not None and (type(before), before) == (type(label), label):
-            self.counts.repeated += 1
+        elif before is None:
+            answers = {**answers, worker: label}
+        elif (type(before), before) == (type(label), label):
+            event = "repeated"
         else:
-            self.counts.replaced += before is not None
-            self.counts.labels += before is None
+            event = "replaced"
             answers = {**answers, worker: label}
         decision = self._redecide(task, case, answers, case.gold)
+        self._touch(task, case, now)
+        setattr(self.counts, event, getattr(self.counts, event) + 1)
         if decision.settled and case.gold is None:
             return self._close(decision, "settled")
         if self.max_labels is not None and decision.votes >= self.max_labels:
@@ -178,10 +185,10 @@ class Stream:
         case = self._known(task)
         if worker not in case.answers:
             raise InputError(f"task {task!r}", "a worker who labelled it", repr(worker))
-        self.counts.retracted += 1
-        self.counts.labels -= case.answers[worker] is not None
         answers = {who: label for who, label in case.answers.items() if who != worker}
-        return self._redecide(task, case, answers, case.gold)
+        decision = self._redecide(task, case, answers, case.gold)
+        self.counts.retracted += 1
+        return decision
 
     def gold(self, task: TaskId, label: ClassLabel) -> Decision:
         """Tell the truth of a task: its labellers are judged by it from now on.
@@ -195,8 +202,11 @@ class Stream:
         if task in self._closed:
             self.counts.late += 1
             return self._closed[task]
-        case = self._touch(task, self._time(None) if self._now == float("-inf") else self._now)
-        return self._redecide(task, case, case.answers, truth)
+        case = self._open.get(task) or _Open(self._opened, {})
+        decision = self._redecide(task, case, case.answers, truth)
+        if task not in self._open:
+            self._touch(task, case, self._time(None))
+        return decision
 
     def close(self, task: TaskId) -> Decision:
         """Close a task by hand and decide it for good."""
@@ -284,20 +294,16 @@ class Stream:
             at = time.time()
         elif isinstance(at, datetime.datetime):
             at = at.timestamp()
-        elif isinstance(at, bool) or not isinstance(at, (int, float)) or at != at:
+        elif isinstance(at, bool) or not isinstance(at, numbers.Real) or not math.isfinite(at):
             raise InputError("at", "seconds or a datetime", repr(at))
         return max(self._now, float(at))
 
-    def _touch(self, task: TaskId, now: float) -> _Open:
-        """The open task, opened if need be, now the last to have seen a label."""
-        self._now = now
-        case = self._open.pop(task, None)
-        if case is None:
-            case = _Open(self._opened, {})
+    def _touch(self, task: TaskId, case: _Open, now: float) -> None:
+        """The task has just seen a label: it is the last to be idle."""
+        self._now = case.last = now
+        if self._open.pop(task, None) is None:
             self._opened += 1
-        case.last = now
         self._open[task] = case
-        return case
 
     def _known(self, task: TaskId) -> _Open:
         try:
@@ -313,14 +319,19 @@ class Stream:
         gold: ClassLabel | None,
     ) -> Decision:
         """Take the task's answers back, decide it with the new ones, learn those."""
-        crowd = self.crowd
-        if case.place is not None:
-            crowd.unlearn_one(case.answers, gold=case.gold, place=case.place)
-        place = crowd.clock_ if case.place is None else case.place
-        decision = decide(crowd, task, answers, settle=self.settle, place=place)
-        crowd.learn_one(answers, gold=gold, place=case.place)
+        crowd, place = self.crowd, case.place
+        if place is not None:
+            crowd.unlearn_one(case.answers, gold=case.gold, place=place)
+        try:
+            here = crowd.clock_ if place is None else place
+            decision = decide(crowd, task, answers, settle=self.settle, place=here)
+            crowd.learn_one(answers, gold=gold, place=place)
+        except BaseException:
+            if place is not None:
+                crowd.learn_one(case.answers, gold=case.gold, place=place)
+            raise
         if answers:
-            case.place = place
+            case.place = here
         case.answers, case.gold = answers, gold
         if gold is not None:
             decision = msgspec.structs.replace(

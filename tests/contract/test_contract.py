@@ -18,6 +18,7 @@ ESTIMATORS = [
     cs.AgreementBased(ties="lowest", seed=5),
     cs.AgreementBased(shrinkage=0, clip=0),
     cs.AgreementBased(forgetting=0.05),
+    cs.AgreementBased(forgetting=0.9),
     cs.AgreementBased(answer_rate=0.7),
     cs.AgreementBased(answer_rate=0.7, shrinkage=0, forgetting=0.02),
 ]

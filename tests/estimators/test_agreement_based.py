@@ -176,7 +176,8 @@ def test_a_labeller_who_left_long_ago_is_as_good_as_new() -> None:
     found.learn_many(rows)
     table = found.labellers().filter(pl.col("worker") == "gone")
     assert table["answers"].item() == 0.0
-    assert found.predict_one({"gone": 1, 0: 0, 1: 0}) == 0
+    told: dict[str | int, int] = {"gone": 1, 0: 0, 1: 0}
+    assert found.predict_one(told) == 0
 
 
 def test_few_answers_are_shrunk_to_the_crowds_mean() -> None:
@@ -184,7 +185,8 @@ def test_few_answers_are_shrunk_to_the_crowds_mean() -> None:
     found.learn_many(Crowd(np.linspace(0.3, 0.9, 10), tasks=2000).table())
     mean = found.labellers()["error_rate"].mean()
     for t in range(3):
-        found.learn_one({0: 0, 1: 0, "new": 0 if t else 1})
+        told: dict[str | int, int] = {0: 0, 1: 0, "new": 0 if t else 1}
+        found.learn_one(told)
     new = found.labellers().filter(pl.col("worker") == "new")
     assert new["error_rate"].item() == pytest.approx(mean, abs=0.08)
     assert new["flags"].item() == "few answers"
@@ -210,16 +212,13 @@ def test_error_rates_are_clipped() -> None:
     assert np.isfinite(bare.labellers()["weight"].to_numpy()).all()
 
 
-def test_gold_tells_labellers_apart_that_agreement_cannot() -> None:
-    # Two labellers: agreement says nothing of who is right, a known truth does.
+def test_gold_sharpens_what_agreement_tells() -> None:
     crowd, without = cs.AgreementBased(), cs.AgreementBased()
     rng = np.random.default_rng(0)
     for t in range(300):
         truth = int(rng.integers(2))
-        answers: cs.Answers = {
-            who: truth if rng.random() < 0.7 else 1 - truth for who in ("a", "b", "c", "d")
-        }
-        answers = {**answers, "sharp": truth}
+        answers = {who: truth if rng.random() < 0.7 else 1 - truth for who in "abcd"}
+        answers["sharp"] = truth
         crowd.learn_one(answers, gold=truth if t % 10 == 0 else None)
         without.learn_one(answers)
     rates = [dict(x.labellers().select("worker", "error_rate").rows()) for x in (crowd, without)]

@@ -32,7 +32,6 @@ from crowdstream.labels import (
     clean_id,
     clean_label,
     code_block,
-    shorten,
 )
 from crowdstream.saving import seal, unseal
 
@@ -122,6 +121,9 @@ class Estimator(ABC):
     def __init_subclass__(cls, **kwargs: object) -> None:
         super().__init_subclass__(**kwargs)
         if not inspect.isabstract(cls):
+            if cls.__name__ in Estimator._kinds:
+                # Saved states know their estimator by name.
+                raise TypeError(f"there is an estimator named {cls.__name__} already")
             Estimator._kinds[cls.__name__] = cls
 
     # What an estimator adds ------------------------------------------------------------------
@@ -139,8 +141,10 @@ class Estimator(ABC):
         """The scores of all classes for one task."""
 
     @abstractmethod
-    def _has_answer(self, who: LabellerId) -> bool:
-        """Whether a known labeller has an answer that could be taken back."""
+    def _check_unlearn(
+        self, given: list[tuple[LabellerId, ClassLabel]], gold: bool, place: int
+    ) -> None:
+        """Refuse to take back what known labellers did not give, as far as the sums can tell."""
 
     @abstractmethod
     def _absorb(self, other: Self, names: Ints) -> None:
@@ -171,7 +175,12 @@ class Estimator(ABC):
     @property
     @abstractmethod
     def clock_(self) -> int:
-        """Tasks learnt so far: the place in the stream of the next."""
+        """Tasks learnt here so far: the place in the stream of the next."""
+
+    @property
+    @abstractmethod
+    def tasks_(self) -> int:
+        """Tasks learnt so far, here or by those merged in."""
 
     # State that all have ---------------------------------------------------------------------
 
@@ -208,7 +217,7 @@ class Estimator(ABC):
         if classes is not self._classes:
             return class_keys(classes, self.ties)
         if self._class_keys.size != len(classes):
-            self._class_keys = class_keys(classes, self.ties)
+            self._class_keys = class_keys(classes, self.ties, self._class_keys)
         return self._class_keys
 
     # One task at a time ----------------------------------------------------------------------
@@ -242,13 +251,13 @@ class Estimator(ABC):
         if not rows:
             return
         given = [(who, x) for who, x in rows if x is not None]
-        for who, x in given:
-            if who not in self._workers or x not in self._classes or not self._has_answer(who):
-                raise InputError(
-                    f"unlearn_one, answers[{who!r}]", "an answer that was learnt", repr(x)
-                )
-        if self.clock_ == 0 or (truth is not None and truth not in self._classes):
-            raise InputError("unlearn_one", "a task that was learnt", shorten(answers))
+        strange = [repr(who) for who, _ in rows if who not in self._workers]
+        strange += [repr(x) for _, x in given if x not in self._classes]
+        if truth is not None and truth not in self._classes:
+            strange.append(repr(truth))
+        if strange or self.clock_ == 0:
+            raise InputError("unlearn_one", "a task that was learnt", ", ".join(strange) or "none")
+        self._check_unlearn(given, truth is not None, where)
         self._learn(self._coded(given, truth), -1, where, follow=True, decide=False)
         self.intake_.count(_one_task(rows, given), -1)
 
@@ -262,7 +271,7 @@ class Estimator(ABC):
         While only one class was ever named, the confidence allows for another one.
         ``place`` is the task's place in the stream, which picks the coin for a tie.
         """
-        where = -1 if place is None else place
+        where = self._place(place, self.clock_ + 1)
         coded = self._coded([(who, x) for who, x in _clean(answers) if x is not None])
         verdicts = self._vote(coded, where, afresh=False)
         winner = int(verdicts.winners[0])
@@ -284,11 +293,12 @@ class Estimator(ABC):
         odds = np.exp(scores - scores.max())
         return dict(zip(coded.classes, (odds / odds.sum()).tolist(), strict=True))
 
-    def _place(self, place: int | None) -> int:
+    def _place(self, place: int | None, end: int | None = None) -> int:
         if place is None:
             return -1
-        if not 0 <= place < self.clock_:
-            raise InputError("place", f"a place in the stream before {self.clock_}", repr(place))
+        end = self.clock_ if end is None else end
+        if isinstance(place, bool) or not isinstance(place, int) or not 0 <= place < end:
+            raise InputError("place", f"a place in the stream, 0 to {end - 1}", repr(place))
         return place
 
     def _coded(
@@ -408,9 +418,10 @@ class Estimator(ABC):
 
     def to_bytes(self) -> bytes:
         """The whole state, versioned and with a checksum; `load` brings it back."""
+        plain = {k: v.item() if isinstance(v, np.generic) else v for k, v in self.params().items()}
         saved = _Saved(
             kind=type(self).__name__,
-            params=self.params(),
+            params=plain,
             workers=self._workers.to_list(),
             classes=self._classes.to_list(),
             intake=self.intake_,
@@ -459,16 +470,23 @@ def load(data: bytes) -> Estimator:
 
 
 def value_series(name: str, values: Sequence[ClassLabel] | pl.Series) -> pl.Series:
-    """Ids or classes as a column; those of mixed kinds as strings."""
+    """Ids or classes as a column; those that no one type holds as strings."""
     import polars as pl
 
     if isinstance(values, pl.Series):
         return values.alias(name)
     if not values:
         return pl.Series(name, [], pl.String)
-    if len({type(value) for value in values}) > 1:
-        return pl.Series(name, [str(value) for value in values])
-    return pl.Series(name, values)
+    kinds = {type(value) for value in values}
+    if kinds == {int}:
+        numbers = cast("Sequence[int]", values)
+        if max(numbers) < 2**63:
+            return pl.Series(name, numbers, pl.Int64)
+        if min(numbers) >= 0:
+            return pl.Series(name, numbers, pl.UInt64)
+    elif len(kinds) == 1:
+        return pl.Series(name, values)
+    return pl.Series(name, [str(value) for value in values])
 
 
 def _clean(answers: Answers) -> list[tuple[LabellerId, ClassLabel | None]]:

@@ -56,7 +56,10 @@ TOTALS = np.dtype(
         ("answers_2", "f8"),  # Σ answers²
         ("answers_p", "f8"),  # Σ answers·P
         ("p_2", "f8"),  # Σ P²
-        ("clock", "i8"),  # tasks ever learnt: the next one's place
+        ("asked", "f8"),  # Σ of the labellers'
+        ("learnt", "i8"),  # tasks learnt here or merged in
+        ("clock", "i8"),  # the next task's place: tasks learnt here
+        ("latest", "i8"),  # the largest it has been
         ("base", "i8"),  # the place whose task weighs 1
         ("classes", "i8"),
         ("labellers", "i8"),
@@ -83,8 +86,8 @@ RULES = np.dtype(
 MAJORITY, KNOWN_RATE, OWN_RATES = range(3)
 """Methods: count heads; the paper's α; each labeller's own rate."""
 
-OK, TOO_FEW, NO_MEETING, ONE_CLASS, APART, AT_CHANCE, UNSOLVED, NOT_ASKED = range(8)
-"""Whether the crowd is identifiable, or else why not."""
+OK, BY_GOLD, TOO_FEW, NO_MEETING, ONE_CLASS, APART, AT_CHANCE, UNSOLVED, NOT_ASKED = range(9)
+"""Whether the crowd is identifiable, by known truths alone, or else why not."""
 
 MAIN_GROUP = 0.95
 """The largest group of labellers linked by common tasks must hold this part of all meetings for
@@ -242,7 +245,7 @@ class Gauge(NamedTuple):
     mean: float
     shrinkage: float  # pseudo-answers at the mean
     noise: float  # variance of an answer's word on θ, in those of a known truth's
-    main: int
+    main: int  # −1 if no group is solved for
     top: int
     top_share: float
     most: float  # its R
@@ -254,12 +257,15 @@ class Gauge(NamedTuple):
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def gauge(main: Record, main_met: float, totals: Record, solver: Record, rules: Record) -> Gauge:
-    """Read the crowd's state once for a task; ``main`` is the root of its main group."""
+def gauge(
+    main: Record, main_met: float, totals: Record, solver: Record, rules: Record, now: int
+) -> Gauge:
+    """Read the crowd's state once for a task; ``main`` is the root of its main group, ``now`` the
+    place of the newest task."""
     classes = n_classes(totals.classes)
     unit = 1.0
     if rules.fade > 0.0:
-        unit = np.exp(-(totals.clock - 1 - totals.base) * rules.fade)
+        unit = np.exp(-(now - totals.base) * rules.fade)
     mean = (classes * rules.prior - 1.0) / (classes - 1.0)
     edge = max(rules.clip, FLOOR) * classes / (classes - 1.0)
     lowest, highest = edge - 1.0 / (classes - 1.0), 1.0 - edge
@@ -285,21 +291,22 @@ def gauge(main: Record, main_met: float, totals: Record, solver: Record, rules: 
         if rules.shrinkage > 0.0:
             shrinkage = max(shrinkage, crowd.shrinkage)
             noise = max(noise, crowd.within * mean * mean)
-    identified = standing == OK
+    elif rules.method == OWN_RATES and totals.asked > 0.0:
+        standing = BY_GOLD
     return Gauge(
         standing,
-        identified,
+        standing in (OK, BY_GOLD),
         classes,
         totals.labellers,
         unit,
         mean,
         shrinkage,
         noise,
-        totals.main,
+        totals.main if standing == OK else -1,
         solver.top,
         solver.share,
         solver.most,
-        1.0 / solver.most if identified else 1.0,
+        1.0 / solver.most if standing == OK else 0.0,
         solver.scale,
         signal,
         lowest,
@@ -350,15 +357,17 @@ def weigh(
     rules = rules_at[0]
     people = crowd.people
     totals, solver = crowd.totals[0], crowd.solver[0]
-    at = gauge(people[totals.main], crowd.group_met[totals.main], totals, solver, rules)
+    main = totals.main
+    at = gauge(people[main], crowd.group_met[main], totals, solver, rules, totals.clock - 1)
     thetas = np.full(workers.size, at.mean)
     weights = np.ones(workers.size)
     solved = np.zeros(workers.size, np.bool_)
     for k in range(workers.size):
         who = workers[k]
         if at.identified and who < at.labellers:
-            solved[k] = rules.method == KNOWN_RATE or find(people, who) == at.main
-            thetas[k] = reliability(people[who], who == at.top, solved[k], rules, at)
+            inside = rules.method == KNOWN_RATE or find(people, who) == at.main
+            thetas[k] = reliability(people[who], who == at.top, inside, rules, at)
+            solved[k] = inside or people[who].asked > 0.0
         if at.identified:
             weights[k] = np.log(odds(at, thetas[k]))
     return at, thetas, weights, solved
@@ -427,6 +436,32 @@ def settle(crowd: Crowd, rules: Record) -> None:
 
 
 @njit(cache=True, nogil=True)
+def _fold(totals: Record, more: Record, keep: float, factor: float) -> None:
+    """``keep`` times the sums over tasks plus ``factor`` times another's."""
+    totals.tasks = totals.tasks * keep + more.tasks * factor
+    totals.answers = totals.answers * keep + more.answers * factor
+    totals.agreed = totals.agreed * keep + more.agreed * factor
+    totals.met = totals.met * keep + more.met * factor
+    totals.asked = totals.asked * keep + more.asked * factor
+    keep, factor = keep * keep, factor * factor
+    totals.answers_w = totals.answers_w * keep + more.answers_w * factor
+    totals.agreed_w = totals.agreed_w * keep + more.agreed_w * factor
+    totals.met_w = totals.met_w * keep + more.met_w * factor
+    totals.aa = totals.aa * keep + more.aa * factor
+    totals.ab = totals.ab * keep + more.ab * factor
+    totals.bb = totals.bb * keep + more.bb * factor
+
+
+@njit(cache=True, nogil=True)
+def _choose_main(people: Records, group_met: Floats, totals: Record) -> None:
+    """Look through all groups for the one with the most meetings."""
+    totals.main = find(people, totals.main)
+    for who in range(totals.labellers):
+        if group_met[who] > group_met[totals.main]:
+            totals.main = who
+
+
+@njit(cache=True, nogil=True)
 def _renormalise(crowd: Crowd, rules: Record) -> None:
     """Bring all sums to units of the newest task."""
     totals = crowd.totals[0]
@@ -439,16 +474,7 @@ def _renormalise(crowd: Crowd, rules: Record) -> None:
         one.right *= factor
         one.asked *= factor
         crowd.group_met[who] *= factor
-    totals.tasks *= factor
-    totals.answers *= factor
-    totals.agreed *= factor
-    totals.met *= factor
-    totals.answers_w *= factor * factor
-    totals.agreed_w *= factor * factor
-    totals.met_w *= factor * factor
-    totals.aa *= factor * factor
-    totals.ab *= factor * factor
-    totals.bb *= factor * factor
+    _fold(totals, totals, factor, 0.0)
     totals.base = totals.clock - 1
     _refresh(crowd, rules)
     settle(crowd, rules)
@@ -498,6 +524,7 @@ def _learn_task(
         sum_a += agreed
         sum_aa += agreed * agreed
         if truth >= 0:
+            totals.asked += weight
             one.asked += weight
             if labels[k] == truth:
                 one.right += weight
@@ -536,6 +563,8 @@ def _learn_task(
         group_met[root] += weight * pairs
         main = find(people, totals.main)
         totals.main = root if group_met[root] > group_met[main] else main
+        if weight < 0.0 and 2.0 * group_met[main] < totals.met:  # another may be larger now
+            _choose_main(people, group_met, totals)
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
@@ -558,9 +587,10 @@ def run(
     """Go through tasks in order: decide each from the past, then learn it.
 
     ``truth``: the known class of the tasks, −1 for none. ``known[t]``: how many labellers the
-    crowd has once task t is learnt. ``place``: the task's place in the stream, −1 for the next
-    ones. ``sign``: 0 learn nothing, 1 learn, −1 unlearn. ``follow``: keep the solution up to date
-    task by task; otherwise the caller settles at the end. ``winners`` of size 0: decide nothing.
+    crowd has once task t is learnt, −1 if there is nothing to learn. ``place``: the task's place in
+    the stream, −1 for the next ones. ``sign``: 0 learn nothing, 1 learn, −1 unlearn. ``follow``:
+    keep the solution up to date task by task; otherwise the caller settles at the end.
+    ``winners`` of size 0: decide nothing.
     Returns whether the last task was decided by weights, and a number without a meaning, which
     keeps the reading ahead from being optimised away.
     """
@@ -578,7 +608,8 @@ def run(
         begin, end = starts[t], starts[t + 1]
         if large:
             for k in range(end + AHEAD, min(end + AHEAD + end - begin, workers.size)):
-                touched += people[workers[k]].group
+                if workers[k] < people.size:
+                    touched += people[workers[k]].group
         n_voted = 0
         classes = totals.classes
         for k in range(begin, end):
@@ -588,15 +619,19 @@ def run(
                 n_voted += 1
                 classes = max(classes, c + 1)
             votes[c] += 1
-        here = place
+        here, coin = place, place
         if place < 0:
-            here = totals.clock + (t if sign == 0 else min(sign, 0))
+            here = totals.clock + min(sign, 0)
+            coin = totals.learnt + (t if sign == 0 else 0)
 
         if winners.size:
             if n_voted == 0:
                 winners[t] = -1
             else:
-                at = gauge(people[totals.main], group_met[totals.main], totals, solver, rules)
+                # A task taken back to be decided anew leaves its place, which nothing else fills.
+                now = totals.clock - 1 - (sign == 0 and place == totals.clock - 1)
+                main = totals.main
+                at = gauge(people[main], group_met[main], totals, solver, rules, now)
                 identified = at.identified
                 for k in range(n_voted):
                     c = voted[k]
@@ -628,10 +663,10 @@ def run(
                     end - begin,
                     keys,
                     rules.fair,
-                    toss(rules.seed, here),
+                    toss(rules.seed, coin),
                 )
 
-        if sign != 0:
+        if sign != 0 and known[t] >= 0:
             totals.labellers = max(totals.labellers, known[t])
             classes = max(classes, truth + 1)
             if classes > totals.classes:
@@ -644,6 +679,8 @@ def run(
                     weight = np.exp((here - totals.base) * rules.fade)
             if place < 0:
                 totals.clock += sign
+                totals.latest = max(totals.latest, totals.clock)
+                totals.learnt += sign
             _learn_task(
                 people,
                 group_met,
@@ -684,7 +721,7 @@ def absorb(crowd: Crowd, other: Crowd, names: Ints, rules_at: Records) -> None:
     people, group_met = crowd.people, crowd.group_met
     totals, more = crowd.totals[0], other.totals[0]
     factor = 1.0
-    if rules.fade > 0.0:  # both in units of their newest task
+    if rules.fade > 0.0:  # both in units of their newest task; places stay good
         _renormalise(crowd, rules)
         factor = np.exp(-(more.clock - 1 - more.base) * rules.fade)
     for who in range(more.labellers):
@@ -696,21 +733,8 @@ def absorb(crowd: Crowd, other: Crowd, names: Ints, rules_at: Records) -> None:
         one.asked += theirs.asked * factor
         root = link(people, group_met, names[who], names[theirs.group])
         group_met[root] += other.group_met[who] * factor
-    totals.tasks += more.tasks * factor
-    totals.answers += more.answers * factor
-    totals.agreed += more.agreed * factor
-    totals.met += more.met * factor
-    totals.answers_w += more.answers_w * factor * factor
-    totals.agreed_w += more.agreed_w * factor * factor
-    totals.met_w += more.met_w * factor * factor
-    totals.aa += more.aa * factor * factor
-    totals.ab += more.ab * factor * factor
-    totals.bb += more.bb * factor * factor
-    totals.clock += more.clock
-    totals.base += more.clock
-    totals.main = find(people, totals.main)
-    for who in range(totals.labellers):
-        if group_met[who] > group_met[totals.main]:
-            totals.main = who
+    _fold(totals, more, 1.0, factor)
+    totals.learnt += more.learnt
+    _choose_main(people, group_met, totals)
     _refresh(crowd, rules)
     settle(crowd, rules)

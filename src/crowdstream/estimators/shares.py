@@ -21,7 +21,6 @@ from numba import njit
 from numpy.typing import NDArray
 
 Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 SOLVED, FLAT, NO_SOLUTION = range(3)
 """A root; all ``R`` zero (the paper's root ``v = 0``: everybody at chance); no root."""
@@ -274,6 +273,8 @@ def anchor(at: Solver, agreement: Floats, scale: float) -> None:
 @njit(cache=True, nogil=True, error_model="numpy")
 def restart(at: Solver, agreement: Floats) -> None:
     """Solve in full and anchor there."""
+    if agreement.size == 0:
+        return
     status, top, share, scale = solve(agreement, True)
     at.status, at.top, at.share, at.scale = status, top, share, scale
     at.most = agreement[top]

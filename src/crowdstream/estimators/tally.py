@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from crowdstream.errors import StateError
+from crowdstream.errors import InputError, StateError
 from crowdstream.estimators import kernels
 from crowdstream.estimators.base import (
     Coded,
@@ -18,13 +18,17 @@ from crowdstream.estimators.base import (
     value_series,
 )
 from crowdstream.estimators.kernels import Crowd
-from crowdstream.labels import LabellerId
+from crowdstream.labels import ClassLabel, LabellerId
 
 if TYPE_CHECKING:
     import polars as pl
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
+
+RECALL = 18.0
+"""How many e-folds of forgetting tasks can be taken back over: a factor 1e8, which leaves half of
+the digits."""
 
 FEW_ANSWERS = 10
 """A labeller with fewer answers than this is flagged: its error rate is mostly the crowd's."""
@@ -107,8 +111,22 @@ class Tally(Estimator):
         kernels.settle(crowd, rules[0])
         return crowd, rules
 
-    def _has_answer(self, who: LabellerId) -> bool:
-        return bool(self._crowd.people["answers"][self._workers.code(who)] > 0)
+    def _check_unlearn(
+        self, given: list[tuple[LabellerId, ClassLabel]], gold: bool, place: int
+    ) -> None:
+        people, totals = self._crowd.people, self._crowd.totals[0]
+        if not self.order_free_:
+            # Faded sums are rounded, so single answers cannot be told; and what has faded below
+            # the rounding of what came later does not come back.
+            back = totals["latest"] - totals["clock"] + 1
+            if place < 0 and back * self._rules()["fade"][0] > RECALL:
+                raise InputError("unlearn_one", "a task not long past", f"one {back} tasks back")
+            return
+        column = "asked" if gold else "answers"
+        for who, x in given:
+            if not people[column][self._workers.code(who)] > 0:
+                where = f"unlearn_one, answers[{who!r}]"
+                raise InputError(where, "an answer that was learnt", repr(x))
 
     def _absorb(self, other: Self, names: Ints) -> None:
         crowd = self._crowd
@@ -135,14 +153,20 @@ class Tally(Estimator):
 
     @property
     def clock_(self) -> int:
-        """Tasks learnt so far: the place in the stream of the next."""
+        """Tasks learnt here so far: the place in the stream of the next."""
         return int(self._crowd.totals["clock"][0])
+
+    @property
+    def tasks_(self) -> int:
+        """Tasks learnt so far, here or by those merged in."""
+        return int(self._crowd.totals["learnt"][0])
 
     @property
     def identifiable_(self) -> Identifiability:
         """Whether the labels so far determine the error rates, and if not, why."""
         reasons = {
             kernels.OK: "",
+            kernels.BY_GOLD: "only by the truths that were given",
             kernels.TOO_FEW: "fewer than three labellers share tasks",
             kernels.NO_MEETING: "no two labellers share a task",
             kernels.ONE_CLASS: "only one class was ever seen",

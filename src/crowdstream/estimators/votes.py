@@ -24,21 +24,28 @@ Keys = NDArray[np.uint64]
 
 Ties: TypeAlias = Literal["coin", "lowest"]
 
+NO_KEYS: Keys = np.empty(0, np.uint64)
+
 TIE = 1e-9
 """Scores this close, a vote, are a tie: well above rounding (1e-15) and the solver's 1e-12, well
 below any difference that means something."""
 
 
-def class_keys(classes: Iterable[ClassLabel], ties: Ties) -> Keys:
+def class_keys(classes: Iterable[ClassLabel], ties: Ties, known: Keys = NO_KEYS) -> Keys:
     """What ties are broken by: a number a class that does not depend on the order of arrival.
 
     For the coin a hash of the class, so that two runs that met the classes in different order
-    throw the same coin; for the rule its rank (booleans, then integers, then strings).
+    throw the same coin; for the rule its rank (booleans, then integers, then strings). ``known``
+    are the keys of the first classes, where they were asked for before.
     """
-    if ties == "coin":
-        digests = [hashlib.blake2b(msgspec.msgpack.encode(c), digest_size=8) for c in classes]
-        return np.array([int.from_bytes(d.digest(), "little") for d in digests], np.uint64)
     values = list(classes)
+    if ties == "coin":
+        digests = [
+            hashlib.blake2b(msgspec.msgpack.encode(c), digest_size=8).digest()
+            for c in values[known.size :]
+        ]
+        more = np.array([int.from_bytes(d, "little") for d in digests], np.uint64)
+        return np.concatenate([known, more])
     kinds = {bool: 0, int: 1, str: 2}
     order = sorted(range(len(values)), key=lambda c: (kinds[type(values[c])], values[c]))
     keys = np.empty(len(values), np.uint64)

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from crowdstream.errors import InputError
 from crowdstream.labels.label import (
+    FLOAT_MAX,
     ClassLabel,
     Label,
     LabellerId,
@@ -43,7 +44,9 @@ class ArrowTable(Protocol):
         """The table as a stream of Arrow batches."""
 
 
-Row: TypeAlias = Label | tuple[TaskId, LabellerId, ClassLabel | None] | Mapping[str, object]
+Row: TypeAlias = (
+    Label | tuple[TaskId | None, LabellerId | None, ClassLabel | None] | Mapping[str, object]
+)
 Table: TypeAlias = "ArrowTable | pl.LazyFrame | Iterable[Row]"
 
 
@@ -70,7 +73,7 @@ class Block:
     """The labels of some tasks, coded: those of task ``t`` are ``starts[t]:starts[t + 1]``.
 
     ``known[t]`` is the size of the workers' vocabulary once task ``t`` has been met: it counts
-    those who were asked and gave no answer.
+    those who were asked and gave no answer. −1 where nobody was asked: there is nothing to learn.
     """
 
     tasks: Sequence[TaskId] | pl.Series
@@ -130,7 +133,8 @@ def code_block(data: Table, workers: Vocabulary, classes: Vocabulary) -> Block:
         classes.truncate(sizes[1])
         raise
     # Codes are given in order, so the vocabulary's size is the highest code met so far, plus one.
-    known = np.maximum.accumulate(np.append(sizes[0], worker_code[met] + 1))[met_by]
+    sizes_met = np.maximum.accumulate(np.append(sizes[0], worker_code[met] + 1))
+    known = np.where(met_by < 0, UNKNOWN, sizes_met[met_by])
     return Block(
         task.values, starts, worker_code[kept_workers], label_code[kept_labels], known, intake
     )
@@ -211,6 +215,9 @@ def _is_table(data: object) -> TypeGuard[ArrowTable | pl.LazyFrame]:
 def _table_columns(data: ArrowTable | pl.LazyFrame) -> tuple[_Column, _Column, _Column]:
     import polars as pl
 
+    if type(data).__module__.startswith("pandas"):
+        # Other columns may hold what Arrow cannot: leave them out before converting.
+        data = data.loc[:, [name for name in COLUMNS if name in data.columns]]  # type: ignore[union-attr]
     try:
         frame = data.collect() if isinstance(data, pl.LazyFrame) else pl.DataFrame(data)
     except Exception as error:  # whatever the library that made the table raises
@@ -219,31 +226,44 @@ def _table_columns(data: ArrowTable | pl.LazyFrame) -> tuple[_Column, _Column, _
     if missing:
         raise _missing(missing, frame.columns, "table")
     return (
-        _code_tasks(_clean_series(frame["task"], "str or int")),
-        _code_series(_clean_series(frame["worker"], "str or int")),
-        _code_series(_clean_series(frame["label"], "str, int or bool")),
+        _code_tasks(_clean_series(frame["task"])),
+        _code_series(_clean_series(frame["worker"])),
+        _code_series(_clean_series(frame["label"], bools=True)),
     )
 
 
-def _clean_series(series: pl.Series, expected: str) -> pl.Series:
-    """A column of plain strings, integers or (labels only) booleans; the rules of `clean_id`."""
+def _clean_series(series: pl.Series, *, bools: bool = False) -> pl.Series:
+    """A column of plain strings, integers or booleans, by the rules of `clean_id`."""
     import polars as pl
 
     kind = series.dtype
-    if kind == pl.String or kind.is_integer() or (kind == pl.Boolean and "bool" in expected):
+    if kind in (pl.Int128, pl.UInt128) or kind.is_float():
+        return _whole(series.fill_nan(None) if kind.is_float() else series, bools=bools)
+    if kind == pl.String or kind.is_integer() or (kind == pl.Boolean and bools):
         return series
     if kind == pl.Null or isinstance(kind, (pl.Categorical, pl.Enum)):
         return series.cast(pl.String)
-    where = f"column {series.name!r}"
-    if kind.is_float():
-        series = series.fill_nan(None)
-        whole = series.cast(pl.Int64, strict=False)
-        wrong = (whole.cast(pl.Float64) != series).fill_null(series.is_not_null() & whole.is_null())
-        if wrong.any():
-            row = wrong.arg_max() or 0
-            raise InputError(f"row {row + 1}, {where}", expected, f"float {series[row]!r}")
-        return whole
-    raise InputError(where, expected, f"a column of {kind}")
+    expected = "str, int or bool" if bools else "str or int"
+    raise InputError(f"column {series.name!r}", expected, f"a column of {kind}")
+
+
+def _whole(series: pl.Series, *, bools: bool) -> pl.Series:
+    """Numbers that are integers of 64 bits as such; the first that is not is named."""
+    import polars as pl
+
+    signed = series.cast(pl.Int64, strict=False)
+    for whole in (signed, series.cast(pl.UInt64, strict=False)):
+        good = (whole.cast(series.dtype) == series).fill_null(False) | series.is_null()
+        if series.dtype.is_float():
+            good &= (series.abs() <= FLOAT_MAX).fill_null(True)
+        if good.all():
+            return whole
+        if series.dtype.is_float():
+            break
+    row = int((~good).arg_max() or 0)
+    clean = clean_label if bools else clean_id
+    clean(series[row], f"row {row + 1}, column {series.name!r}")  # raises what a row would
+    raise InputError(f"column {series.name!r}", "integers of 64 bits, signed or not", "both")
 
 
 def _code_tasks(series: pl.Series) -> _Column:

@@ -22,7 +22,7 @@ def arrange(
     is dropped); of several labels by one worker on one task the last stands, in the first's
     place. Returns starts (a task's labels are ``starts[t]:starts[t + 1]``), workers, labels,
     the workers and the labels in order of first appearance, how many workers were met once each
-    task was, and the counts.
+    task was (−1 for a task none of whose rows names a worker), and the counts.
     """
     counts = np.zeros(5, np.int64)
     size = np.zeros(n_tasks + 1, np.int64)
@@ -74,7 +74,7 @@ def arrange(
                 counts[REPLACED] += 1
                 kept_labels[at[worker]] = label
         starts[task + 1] = kept
-        met_by[task] = n_met
+        met_by[task] = n_met if size[task + 1] else -1
 
     seen = np.zeros(n_labels, np.bool_)
     seen_order = np.empty(n_labels, np.int64)

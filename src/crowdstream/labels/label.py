@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from typing import TypeAlias
+from typing import TypeAlias, TypeGuard
 
 import msgspec
 
@@ -13,11 +13,18 @@ from crowdstream.errors import InputError
 TaskId: TypeAlias = str | int
 LabellerId: TypeAlias = str | int
 ClassLabel: TypeAlias = str | int | bool
-Answers: TypeAlias = Mapping[LabellerId, ClassLabel | None]
+Answers: TypeAlias = (
+    Mapping[str, ClassLabel | None]
+    | Mapping[int, ClassLabel | None]
+    | Mapping[str | int, ClassLabel | None]
+)
 """One task's labels: labeller → label. ``None`` is a skip: a known labeller, no answer."""
 
 INT_MIN, INT_MAX = -(2**63), 2**64 - 1
 """Integers a saved state can hold: what 64 bits hold, signed or not."""
+
+FLOAT_MAX = 2**53
+"""Integers up to here are exact as floats, and so mean what they say."""
 
 
 class Label(msgspec.Struct, frozen=True):
@@ -39,9 +46,9 @@ def clean_id(value: object, where: str) -> str | int | None:
     >>> clean_id("ann", "row 1"), clean_id(7.0, "row 1"), clean_id(float("nan"), "row 1")
     ('ann', 7, None)
     """
-    if type(value) is str or (type(value) is int and INT_MIN <= value <= INT_MAX):
+    if _is_plain(value):
         return value
-    return _plain(value, where, "str or int")
+    return _plain(value, where, bools=False)
 
 
 def clean_label(value: object, where: str) -> ClassLabel | None:
@@ -50,33 +57,44 @@ def clean_label(value: object, where: str) -> ClassLabel | None:
     >>> clean_label(True, "row 1"), clean_label(2.0, "row 1"), clean_label(None, "row 1")
     (True, 2, None)
     """
-    if type(value) is str or type(value) is bool:
+    if _is_plain(value) or type(value) is bool:
         return value
-    if type(value) is int and INT_MIN <= value <= INT_MAX:
-        return value
-    return _plain(value, where, "str, int or bool")
+    return _plain(value, where, bools=True)
 
 
-def _plain(value: object, where: str, expected: str) -> ClassLabel | None:
-    """The rarer shapes: NumPy scalars, integers, floats that are integers, subclasses, gaps."""
+def _is_plain(value: object) -> TypeGuard[str | int]:
+    """The common shapes, told quickly."""
+    if type(value) is str:
+        return value.isascii()
+    return type(value) is int and INT_MIN <= value <= INT_MAX
+
+
+def _plain(value: object, where: str, *, bools: bool) -> ClassLabel | None:
+    """The rarer shapes: NumPy scalars, floats that are integers, subclasses, gaps."""
+    expected = "str, int or bool" if bools else "str or int"
     if getattr(value, "ndim", None) == 0:
         value = value.item()  # type: ignore[attr-defined]
     if value is None or type(value).__name__ in ("NAType", "NaTType"):
         return None
-    if isinstance(value, bool) and "bool" in expected:
+    if isinstance(value, bool) and bools:
         return value
     if isinstance(value, float):
         # A column of integers with a gap reaches us as floats; NaN is the gap.
         if math.isnan(value):
             return None
-        if value.is_integer():
-            value = int(value)
+        if value.is_integer() and abs(value) <= FLOAT_MAX:
+            return int(value)
     if isinstance(value, int) and not isinstance(value, bool):
         if not INT_MIN <= value <= INT_MAX:
             raise InputError(where, "an integer of 64 bits", str(value))
         return int(value)
     if isinstance(value, str):
-        return str(value)
+        text = str.__str__(value)  # what an enum of strings stands for, not its name
+        try:
+            text.encode()
+        except UnicodeEncodeError:
+            raise InputError(where, "text that can be written", ascii(text)) from None
+        return text
     raise InputError(where, expected, f"{type(value).__name__} {shorten(value)}")
 
 

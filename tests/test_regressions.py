@@ -1,0 +1,223 @@
+"""What once went wrong, or nearly did."""
+
+from __future__ import annotations
+
+import enum
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+
+import crowdstream as cs
+from crowdstream.errors import InputError
+from tests.simulated import Crowd
+
+
+def test_predicting_for_strangers_reads_nothing_past_the_crowd() -> None:
+    # More labellers than fit the cache, so that records are read ahead.
+    def table(n: int, first: int) -> pl.DataFrame:
+        rows = np.arange(n)
+        return pl.DataFrame({"task": rows // 5, "worker": rows + first, "label": rows % 2})
+
+    crowd = cs.MajorityVote()
+    crowd.learn_many(table(6_000, 0))
+    assert crowd.predict_many(table(50_000, 10**6)).height == 10_000
+
+
+def test_text_that_cannot_be_written_is_refused() -> None:
+    crowd = cs.AgreementBased()
+    crowd.learn_one({"a": "x"})
+    with pytest.raises(InputError, match="text that can be written"):
+        crowd.learn_one({"a": "\ud800"})
+    with pytest.raises(InputError, match="text that can be written"):
+        crowd.learn_one({"\ud800": "x"})
+    assert crowd.predict_one({"a": "x"}) == "x"
+    assert cs.load(crowd.to_bytes()).classes_ == ["x"]
+
+
+def test_an_open_task_survives_being_almost_forgotten() -> None:
+    stream = cs.Stream(cs.AgreementBased(forgetting=0.1))
+    stream.observe("old", "ann", "x", at=0)
+    for t in range(400):
+        stream.observe(t, "bob", "x", at=0)
+    stream.observe("new", "ann", "x", at=0)
+    stream.retract("new", "ann")
+    assert stream.observe("old", "cy", "y", at=0).votes == 2
+    assert len(stream.end()) == 402
+    assert (stream.crowd.labellers()["answers"] >= 0).all()
+
+
+def test_gold_weighs_two_labellers_whom_agreement_cannot() -> None:
+    crowd = cs.AgreementBased()
+    for i in range(200):
+        crowd.learn_one({"good": i % 2, "bad": 1 - i % 2}, gold=i % 2)
+    assert crowd.predict_one({"good": 1, "bad": 0, "new": 0}) == 1
+    rates = dict(crowd.labellers().select("worker", "error_rate").rows())
+    assert rates["good"] < 0.1
+    assert rates["bad"] > 0.9
+    assert crowd.identifiable_ == (True, "only by the truths that were given")
+
+
+def test_merging_leaves_open_tasks_their_places() -> None:
+    def taught(seed: int) -> cs.AgreementBased:
+        crowd = cs.AgreementBased(forgetting=0.1)
+        crowd.learn_many(Crowd(np.full(5, 0.6), tasks=50, seed=seed).table())
+        return crowd
+
+    stream = cs.Stream(taught(0))
+    for who in range(5):
+        stream.observe("open", who, 1)
+    stream.crowd += taught(1)
+    for who in range(5):
+        stream.retract("open", who)
+    wanted = taught(0)
+    wanted.learn_one(dict.fromkeys(range(5), 1))
+    wanted += taught(1)
+    # The task's place stays behind, empty; its answers are gone.
+    assert np.allclose(stream.crowd.labellers()["answers"], wanted.labellers()["answers"] - 1)
+
+
+def test_the_largest_group_is_found_anew_when_the_first_shrinks() -> None:
+    crowd = cs.AgreementBased()
+    small, large = (Crowd(np.full(4, 0.7), tasks=t, seed=t) for t in (200, 300))
+    others: list[cs.Answers] = [
+        {f"b{who}": x for who, x in told.items()} for told in large.answers()
+    ]
+    for told in others:
+        crowd.learn_one(told)
+    for other in small.answers():
+        crowd.learn_one(other)
+    assert not crowd.identifiable_
+    for told in others:
+        crowd.unlearn_one(told)
+    assert crowd.identifiable_
+
+
+def test_two_estimators_cannot_share_a_name() -> None:
+    with pytest.raises(TypeError, match="an estimator named MajorityVote already"):
+
+        class MajorityVote(cs.AgreementBased):
+            pass
+
+
+@pytest.mark.parametrize("beta", [0.2, 0.5])
+def test_forgetting_streams_decide_as_stream_many(beta: float) -> None:
+    crowd = Crowd(np.linspace(0.3, 0.9, 6), tasks=120, seed=2)
+    stream = cs.Stream(cs.AgreementBased(forgetting=beta))
+    said = []
+    for t, answers in enumerate(crowd.answers()):
+        for who, label in answers.items():
+            stream.observe(t, who, label)
+        said.append(stream.close(t).confidence)
+    table = cs.AgreementBased(forgetting=beta).stream_many(crowd.table())
+    # The first tasks bring the labellers and classes themselves.
+    assert np.allclose(said[5:], table["confidence"][5:], atol=1e-9)
+
+
+def test_numpy_arguments_can_be_saved() -> None:
+    crowd = cs.AgreementBased(forgetting=np.float64(0.1), seed=np.int64(3))  # type: ignore[arg-type]
+    assert cs.load(crowd.to_bytes()).params() == crowd.params()
+    stream = cs.Stream(max_labels=np.int64(3), remember=np.int64(5))  # type: ignore[arg-type]
+    assert cs.Stream.restore(stream.snapshot()).remember == 5
+
+
+def test_large_integers_of_both_signs_are_told_apart_as_text() -> None:
+    crowd = cs.MajorityVote()
+    table = crowd.fit_predict([(-1, 2**63, 1), (2**64 - 1, -5, 1)])
+    assert table["task"].to_list() == ["-1", str(2**64 - 1)]
+    assert crowd.labellers()["worker"].to_list() == [str(2**63), "-5"]
+    positive = crowd.fit_predict([(2**63, 1, 1)])
+    assert positive["task"].to_list() == [2**63]
+
+
+def test_an_enum_of_strings_is_its_value() -> None:
+    class Colour(str, enum.Enum):  # noqa: UP042 the kind whose str() is its name
+        RED = "red"
+
+    crowd = cs.MajorityVote()
+    crowd.learn_one({"a": Colour.RED, "b": "red"})
+    assert crowd.classes_ == ["red"]
+
+
+def test_columns_of_128_bits_are_held_to_64() -> None:
+    frame = pl.DataFrame({"task": [1], "worker": ["a"], "label": [7]})
+    crowd = cs.MajorityVote()
+    crowd.learn_many(frame.with_columns(pl.col("label").cast(pl.Int128)))
+    assert crowd.classes_ == [7]
+    with pytest.raises(InputError, match="row 1, column 'label': expected an integer of 64 bits"):
+        crowd.learn_many(frame.with_columns(pl.lit(2**100).cast(pl.Int128).alias("label")))
+
+
+def test_other_columns_may_hold_anything() -> None:
+    frame = pd.DataFrame({"task": [1, 1], "worker": ["a", "b"], "label": ["x", "x"]})
+    frame["junk"] = [object(), 1j]
+    assert cs.MajorityVote().fit_predict(frame)["label"].to_list() == ["x"]
+
+
+def test_a_task_whose_rows_name_no_worker_is_listed_and_not_learnt() -> None:
+    crowd = cs.AgreementBased()
+    table = crowd.stream_many([(1, None, "x"), (2, "a", "x")])
+    assert table["label"].to_list() == [None, "x"]
+    assert (crowd.clock_, crowd.intake_.null_worker) == (1, 1)
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda crowd: crowd.unlearn_one({"never": None}),
+        lambda crowd: crowd.unlearn_one({"a": "x"}, gold="x"),
+        lambda crowd: crowd.learn_one({"a": "x"}, place=1.5),
+        lambda crowd: crowd.learn_one({"a": "x"}, place=True),
+        lambda crowd: crowd.learn_one({"a": "x"}, place=7),
+        lambda crowd: crowd.vote_one({"a": "x"}, place="x"),
+        lambda crowd: crowd.stream_many([(1, "a", "x")], settle=95),
+        lambda crowd: crowd.stream_many([(1, "a", "x")], settle=None),
+    ],
+)
+def test_misuse_is_refused_and_changes_nothing(call: object) -> None:
+    crowd = cs.AgreementBased()
+    crowd.learn_one({"a": "x", "b": "y"})
+    before = crowd.to_bytes()
+    with pytest.raises(InputError):
+        call(crowd)  # type: ignore[operator]
+    assert crowd.to_bytes() == before
+
+
+def test_faded_tasks_cannot_be_taken_back_one_after_the_other() -> None:
+    crowd = cs.AgreementBased(forgetting=0.1)
+    tasks = list(Crowd(np.full(3, 0.6), tasks=3000).answers())
+    for told in tasks:
+        crowd.learn_one(told)
+    refused = 0
+    for told in reversed(tasks):
+        try:
+            crowd.unlearn_one(told)
+        except InputError:
+            refused += 1
+        assert (crowd.labellers()["answers"] < 20).all(), "about 1/β answers at the most"
+    assert refused
+
+
+def test_a_stream_that_fails_half_way_has_learnt_nothing() -> None:
+    class Fragile(cs.MajorityVote):
+        def vote_one(self, answers: cs.Answers, *, place: int | None = None) -> cs.Vote:
+            if len(answers) == 3:
+                raise RuntimeError("no")
+            return super().vote_one(answers, place=place)
+
+    stream = cs.Stream(Fragile())
+    stream.observe("t", "ann", "x", at=0)
+    stream.observe("t", "bob", "x", at=0)
+    before = stream.snapshot()
+    with pytest.raises(RuntimeError, match="no"):
+        stream.observe("t", "cy", "x", at=0)
+    assert stream.snapshot() == before
+    del cs.Estimator._kinds["Fragile"]
+
+
+def test_a_time_without_end_is_refused() -> None:
+    stream = cs.Stream(idle=5)
+    with pytest.raises(InputError, match="at: expected seconds or a datetime, found inf"):
+        stream.observe("t", "ann", "x", at=float("inf"))
+    assert stream.observe("t", "ann", "x", at=np.int64(5)).votes == 1  # type: ignore[arg-type]
