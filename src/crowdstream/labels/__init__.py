@@ -1,6 +1,14 @@
 """What came in: one label, one task's labels, ids ↔ codes, rows and tables → coded blocks."""
 
-from crowdstream.labels.block import ArrowTable, Block, Intake, Row, Table, code_block
+from crowdstream.labels.block import (
+    ArrowTable,
+    Block,
+    Intake,
+    Row,
+    Table,
+    code_block,
+    first_appearances,
+)
 from crowdstream.labels.label import (
     Answers,
     ClassLabel,
@@ -29,5 +37,6 @@ __all__ = [
     "clean_id",
     "clean_label",
     "code_block",
+    "first_appearances",
     "shorten",
 ]

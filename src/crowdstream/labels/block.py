@@ -266,6 +266,14 @@ def _whole(series: pl.Series, *, bools: bool) -> pl.Series:
     raise InputError(f"column {series.name!r}", "integers of 64 bits, signed or not", "both")
 
 
+def first_appearances(series: pl.Series) -> tuple[Ints, pl.Series]:
+    """Every value's place in the order of first appearance, and the values in that order."""
+    import polars as pl
+
+    column = _code_tasks(series)
+    return column.codes, pl.Series(column.values)
+
+
 def _code_tasks(series: pl.Series) -> _Column:
     """Tasks are mostly grouped already: then the runs are the codes and nothing is hashed."""
     if series.null_count() == 0:

@@ -1,0 +1,35 @@
+"""Options that several commands share."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+Task = Annotated[str | None, typer.Option("--task", help="Column of the task.")]
+Worker = Annotated[str | None, typer.Option("--worker", help="Column of the worker.")]
+LabelColumn = Annotated[str | None, typer.Option("--label", help="Column of the label.")]
+Format = Annotated[
+    str | None,
+    typer.Option("--format", help="csv, tsv, jsonl, parquet or ipc, whatever the name."),
+]
+Method = Annotated[
+    str, typer.Option("--method", help="agreement (the paper's, extended) or majority.")
+]
+Forget = Annotated[
+    float | None,
+    typer.Option("--forget", help="Remember about this many tasks, for labellers who change."),
+]
+AnswerRate = Annotated[
+    float | None,
+    typer.Option(
+        "--answer-rate", help="The paper's alpha, if everybody answers a task with one probability."
+    ),
+]
+Seed = Annotated[int, typer.Option("--seed", help="Of the coin that breaks ties.")]
+Settle = Annotated[float, typer.Option("--settle", help="Confidence at which a task is settled.")]
+OnError = Annotated[
+    str, typer.Option("--on-error", help="Bad rows: fail, skip, or quarantine=FILE.")
+]
+Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress, no summary.")]
+Json = Annotated[bool, typer.Option("--json", help="One JSON object on standard output.")]

@@ -1,0 +1,106 @@
+"""Tables and states → files, whole or not at all; talk → standard error."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import IO, TYPE_CHECKING
+
+from crowdstream.errors import InputError
+
+if TYPE_CHECKING:
+    import polars as pl
+    from rich.console import Console
+
+SUFFIXES = (".csv", ".tsv", ".jsonl", ".ndjson", ".parquet")
+
+
+def check_output(path: str | None, option: str) -> None:
+    """Refuse, before any work, a file that could not be written."""
+    if path is None or path == "-":
+        return
+    if Path(path).suffix.lower() not in SUFFIXES:
+        raise InputError(option, f"a name that ends in {' '.join(SUFFIXES)}", repr(path))
+    if not Path(path).resolve().parent.is_dir():
+        raise InputError(option, "a folder that exists", repr(str(Path(path).parent)))
+
+
+@contextlib.contextmanager
+def aside(path: str) -> Iterator[str]:
+    """A name to write under; the file takes its own name when all went well, or vanishes."""
+    import tempfile
+
+    target = Path(path).resolve()
+    handle, name = tempfile.mkstemp(prefix=f".{target.name}.", dir=target.parent)
+    os.close(handle)
+    try:
+        yield name
+        mask = os.umask(0)
+        os.umask(mask)
+        os.chmod(name, 0o666 & ~mask)
+        os.replace(name, target)
+    except BaseException:
+        with contextlib.suppress(FileNotFoundError):
+            os.unlink(name)
+        raise
+
+
+def save_bytes(path: str, data: bytes) -> None:
+    """Bytes to a file, at once or not at all, and on the disk when this returns."""
+    with aside(path) as name, open(name, "wb") as file:
+        file.write(data)
+        file.flush()
+        os.fsync(file.fileno())
+
+
+class TableWriter:
+    """Writes a table, in one piece or several, to a file by its extension or to standard output."""
+
+    def __init__(self, path: str | None) -> None:
+        self.path = path
+        self.kind = ".csv" if path in (None, "-") else Path(str(path)).suffix.lower()
+        self._pieces: list[pl.DataFrame] = []
+        self._file: IO[bytes] | None = None
+        self._first = True
+
+    @contextlib.contextmanager
+    def open(self) -> Iterator[Callable[[pl.DataFrame], None]]:
+        """A function that writes a piece."""
+        if self.path in (None, "-"):
+            self._file = sys.stdout.buffer
+            yield self._write
+            sys.stdout.buffer.flush()
+            return
+        with aside(str(self.path)) as name, open(name, "wb") as self._file:
+            yield self._write
+            if self.kind == ".parquet":
+                import polars as pl
+
+                pl.concat(self._pieces).write_parquet(self._file)
+
+    def _write(self, piece: pl.DataFrame) -> None:
+        assert self._file is not None
+        if self.kind == ".parquet":
+            self._pieces.append(piece)
+        elif self.kind in (".jsonl", ".ndjson"):
+            piece.write_ndjson(self._file)
+        else:
+            separator = "\t" if self.kind == ".tsv" else ","
+            piece.write_csv(self._file, include_header=self._first, separator=separator)
+        self._first = False
+
+
+def write_table(table: pl.DataFrame, path: str | None) -> None:
+    """A whole table."""
+    with TableWriter(path).open() as write:
+        write(table)
+
+
+def talk() -> Console:
+    """Where people are spoken to: standard error."""
+    from rich.console import Console
+
+    return Console(stderr=True, highlight=False)

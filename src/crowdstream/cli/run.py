@@ -1,0 +1,394 @@
+"""`crowdstream run`: files of labels → decisions and a table of labellers."""
+
+from __future__ import annotations
+
+import json as jsonlib
+import sys
+import time
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from crowdstream.cli import options
+from crowdstream.cli.output import TableWriter, check_output, save_bytes, talk, write_table
+from crowdstream.errors import InputError
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from crowdstream.estimators import Estimator
+    from crowdstream.labels.readers import Names, Source, Trouble
+
+SCHEMA = 1
+"""Version of the JSON object; raised when a field changes its meaning."""
+
+
+def run(
+    labels: Annotated[
+        list[str],
+        typer.Argument(
+            help="Files or globs: CSV, TSV, JSONL, Parquet, Arrow; .gz, .zst; - is stdin."
+        ),
+    ],
+    output: Annotated[
+        str | None,
+        typer.Option("-o", "--output", help="Decisions: .csv .tsv .jsonl .parquet, or -."),
+    ] = None,
+    labellers: Annotated[
+        str | None, typer.Option("--labellers", help="A table of the labellers, likewise.")
+    ] = None,
+    gold: Annotated[
+        str | None, typer.Option("--gold", help="A file of true labels to score the decisions by.")
+    ] = None,
+    online: Annotated[
+        bool, typer.Option("--online", help="Decide each task from those before it, as a stream.")
+    ] = False,
+    window: Annotated[
+        int | None,
+        typer.Option("--window", help="At most this many open tasks: any length, bounded memory."),
+    ] = None,
+    task: options.Task = None,
+    worker: options.Worker = None,
+    label: options.LabelColumn = None,
+    wide: Annotated[
+        bool, typer.Option("--wide", help="One row a task, one column a rater.")
+    ] = False,
+    format: options.Format = None,  # noqa: A002
+    method: options.Method = "agreement",
+    forget: options.Forget = None,
+    answer_rate: options.AnswerRate = None,
+    settle: options.Settle = 0.95,
+    seed: options.Seed = 0,
+    on_error: options.OnError = "fail",
+    max_error: Annotated[
+        float | None,
+        typer.Option("--max-error", help="Exit with 1 if the error by --gold is above."),
+    ] = None,
+    save: Annotated[
+        str | None, typer.Option("--save", help="Save what was learnt to this state file.")
+    ] = None,
+    json: options.Json = False,
+    quiet: options.Quiet = False,
+) -> None:
+    """Decide every task in files of labels.
+
+    Example: crowdstream run labels.csv -o decisions.csv --labellers people.csv
+    """
+    from crowdstream.cli.crowds import make_crowd
+    from crowdstream.estimators import check_number
+    from crowdstream.labels.readers import Names, Trouble, find_sources
+
+    started = time.perf_counter()
+    check_output(output, "--output")
+    check_output(labellers, "--labellers")
+    check_number("--settle", settle, 0.0, 1.0)
+    if max_error is not None and gold is None:
+        raise InputError("--max-error", "--gold too", "none")
+    crowd = make_crowd(method, forget, answer_rate, seed)
+    sources = find_sources(labels, format)
+    truths = None if gold is None else _read_gold(gold)
+    names = Names(task, worker, label, wide)
+    to_stdout = output == "-" or (output is None and not json and not sys.stdout.isatty())
+    job = _Job(crowd, settle, online, quiet or not sys.stderr.isatty())
+    with Trouble(on_error) as trouble:
+        target = "-" if to_stdout else output
+        writer = None if target is None else TableWriter(target)
+        if window is None:
+            job.whole(sources, names, trouble, writer)
+        else:
+            job.windowed(sources, names, trouble, writer, window)
+        job.bad_rows = trouble.rows
+    if truths is not None:
+        job.score(truths)
+    if labellers is not None:
+        write_table(crowd.labellers(), labellers)
+    if save is not None:
+        save_bytes(save, crowd.to_bytes())
+    report = job.report(method, time.perf_counter() - started)
+    if json:
+        print(jsonlib.dumps(report))
+    if not quiet and not json:
+        _summary(job, report)
+    if max_error is not None and job.error is not None and job.error > max_error:
+        if not quiet:
+            told = f"crowdstream: the error rate {job.error:.4f} is above --max-error {max_error:g}"
+            print(told, file=sys.stderr)
+        raise typer.Exit(1)
+
+
+@dataclass
+class _Job:
+    """One run: reads, decides, writes, and remembers what the report tells."""
+
+    crowd: Estimator
+    settle: float
+    online: bool
+    silent: bool
+    bad_rows: int = 0
+    late: int = 0
+    settled: int = 0
+    decided: int = 0
+    head: pl.DataFrame | None = None
+    scored: list[pl.DataFrame] = field(default_factory=list)
+    truths: pl.DataFrame | None = None
+    error: float | None = None
+    gold_tasks: int = 0
+    notes: list[str] = field(default_factory=list)
+
+    def whole(
+        self,
+        sources: list[Source],
+        names: Names,
+        trouble: Trouble,
+        writer: TableWriter | None,
+    ) -> None:
+        """All labels in memory, grouped by task."""
+        import warnings
+
+        from crowdstream.errors import NotIdentifiable
+        from crowdstream.labels.readers import read_all
+
+        with _Steps(self.silent) as steps:
+            steps.at("reading")
+            table = read_all(sources, names, trouble)
+            steps.at(f"deciding {table.height:,} labels")
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", NotIdentifiable)
+                verb = self.crowd.stream_many if self.online else self.crowd.fit_predict
+                decisions = verb(table, settle=self.settle)
+            steps.at(f"writing {decisions.height:,} decisions")
+            self._take(decisions, table)
+            if writer is not None:
+                with writer.open() as write:
+                    write(decisions)
+
+    def windowed(
+        self,
+        sources: list[Source],
+        names: Names,
+        trouble: Trouble,
+        writer: TableWriter | None,
+        size: int,
+    ) -> None:
+        """A batch at a time; files are read twice unless online, a pipe cannot be."""
+        import os
+
+        from crowdstream.labels.readers import read_batches
+        from crowdstream.window import Window
+
+        piped = any(source.path == "-" for source in sources)
+        if piped and not self.online:
+            self.notes.append("a pipe is read once: each task was decided from those before it")
+        total = 0 if piped else sum(os.path.getsize(source.path) for source in sources)
+        empty = self.crowd.predict_many([])
+
+        def learn(table: pl.DataFrame) -> pl.DataFrame:
+            self.crowd.learn_many(table)
+            return empty
+
+        def online(table: pl.DataFrame) -> pl.DataFrame:
+            return self.crowd.stream_many(table, settle=self.settle)
+
+        def look_back(table: pl.DataFrame) -> pl.DataFrame:
+            return self.crowd.predict_many(table, settle=self.settle)
+
+        def go(close: object, what: str, take: object) -> Window:
+            window = Window(size, close)  # type: ignore[arg-type]
+            with _Steps(self.silent, total) as steps:
+                steps.at(what)
+                for read, batch in read_batches(sources, names, trouble):
+                    take(window.feed(batch))  # type: ignore[operator]
+                    steps.advance(read, batch.height)
+                take(window.end())  # type: ignore[operator]
+            return window
+
+        def write_piece(piece: pl.DataFrame) -> None:
+            self._take(piece, None)
+            if write is not None:
+                write(piece)
+
+        write = None
+        once = self.online or piped
+        if not once:
+            self.late = go(learn, "learning", lambda _: None).late
+            trouble.rows, trouble.kind = 0, trouble.kind
+        if writer is None:
+            window = go(online if once else look_back, "deciding", write_piece)
+        else:
+            with writer.open() as write:
+                window = go(online if once else look_back, "deciding", write_piece)
+        self.late = window.late
+
+    def _take(self, decisions: pl.DataFrame, table: pl.DataFrame | None) -> None:
+        self.decided += decisions.height
+        self.settled += int(decisions["settled"].sum())
+        if self.head is None or self.head.height < 8:
+            self.head = decisions.head(8)
+        if self.truths is not None or table is not None:
+            self.table = table
+        self.scored.append(decisions.select("task", "label", "margin"))
+
+    def score(self, truths: pl.DataFrame) -> None:
+        """Errors against the truth; a tie counts by the chance that the coin errs."""
+        import polars as pl
+
+        decided = pl.concat(self.scored).join(truths, on="task")
+        self.gold_tasks = decided.height
+        if not decided.height:
+            raise InputError("--gold", "tasks that have labels", "none in common with the labels")
+        wrong = (decided["label"] != decided["gold"]).fill_null(True).cast(pl.Float64)
+        table = getattr(self, "table", None)
+        tied = decided.filter((pl.col("margin") == 0) & pl.col("label").is_not_null())
+        if table is not None and tied.height:
+            votes = (
+                table.join(tied.select("task"), on="task", how="semi")
+                .unique(["task", "worker"], keep="last", maintain_order=True)
+                .drop_nulls("label")
+                .group_by("task", "label")
+                .len()
+            )
+            won = votes.join(tied, on=["task", "label"]).select("task", pl.col("len").alias("won"))
+            level = votes.join(won, on="task").filter(pl.col("len") == pl.col("won"))
+            chance = (
+                level.group_by("task").agg(pl.len().alias("ways"), "label").join(tied, on="task")
+            )
+            expected = chance.select(
+                "task",
+                (
+                    1
+                    - pl.when(pl.col("label").list.contains(pl.col("gold")))
+                    .then(1 / pl.col("ways"))
+                    .otherwise(0)
+                ).alias("expected"),
+            )
+            joined = decided.join(expected, on="task", how="left", maintain_order="left")
+            wrong = joined["expected"].fill_null(wrong)
+        self.error = float(wrong.mean())  # type: ignore[arg-type]
+
+    def report(self, method: str, seconds: float) -> dict[str, object]:
+        """What ``--json`` prints."""
+        crowd = self.crowd
+        intake = crowd.intake_
+        identified = crowd.identifiable_
+        warnings = list(self.notes)
+        if crowd.weighs and not identified:
+            warnings.append(f"not identifiable: {identified.reason}; heads were counted")
+        for count, what in (
+            (self.bad_rows, "bad rows were left out"),
+            (intake.null_label, "empty labels were taken for skips"),
+            (intake.repeated, "rows repeat a worker's label on a task"),
+            (intake.replaced, "labels were replaced by a later one of the same worker"),
+            (self.late, "labels came after their task had left the window"),
+        ):
+            if count:
+                warnings.append(f"{count:,} {what}")
+        found: dict[str, object] = {
+            "schema_version": SCHEMA,
+            "method": method,
+            "tasks": self.decided,
+            "labels": intake.labels,
+            "labellers": crowd.n_labellers_,
+            "classes": len(crowd.classes_),
+            "settled": self.settled,
+            "identifiable": bool(identified),
+            "warnings": warnings,
+            "seconds": round(seconds, 3),
+        }
+        if self.error is not None:
+            found |= {"gold_tasks": self.gold_tasks, "error_rate": self.error}
+        return found
+
+
+class _Steps:
+    """A progress bar on standard error, where somebody looks."""
+
+    def __init__(self, silent: bool, total: int = 0) -> None:
+        self.silent = silent
+        self.total = total
+        self.rows = 0
+
+    def __enter__(self) -> _Steps:
+        if not self.silent:
+            from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
+
+            self.started = time.perf_counter()
+            self.bar = Progress(
+                TextColumn("{task.description}"),
+                BarColumn(),
+                TextColumn("{task.fields[rate]}"),
+                TimeRemainingColumn(),
+                console=talk(),
+                transient=True,
+            )
+            self.bar.start()
+            self.step = self.bar.add_task("", total=self.total or None, rate="")
+        return self
+
+    def at(self, what: str) -> None:
+        """Say what is being done."""
+        if not self.silent:
+            self.bar.update(self.step, description=what)
+
+    def advance(self, read: int, rows: int) -> None:
+        """So many bytes more were read, so many labels more."""
+        if not self.silent:
+            self.rows += rows
+            rate = self.rows / max(time.perf_counter() - self.started, 1e-9)
+            self.bar.update(self.step, advance=read, rate=f"{rate:,.0f} labels/s")
+
+    def __exit__(self, *_: object) -> None:
+        if not self.silent:
+            self.bar.stop()
+
+
+def _read_gold(path: str) -> pl.DataFrame:
+    """task, gold: the true labels, from a file with a task and a label (or gold) column."""
+    import polars as pl
+
+    from crowdstream.labels.readers import find_sources
+    from crowdstream.labels.readers.gold import read_gold
+
+    (source,) = find_sources([path])
+    table = read_gold(source)
+    twice = table.group_by("task").agg(pl.col("gold").n_unique().alias("n")).filter(pl.col("n") > 1)
+    if twice.height:
+        raise InputError(path, "one true label a task", f"several of {twice['task'][0]!r}")
+    return table.unique("task", maintain_order=True)
+
+
+def _summary(job: _Job, report: dict[str, object]) -> None:
+    """What a person wants to see after a run."""
+    from rich.table import Table
+
+    console = talk()
+    share = job.settled / job.decided if job.decided else 0.0
+    console.print(
+        f"{report['labels']:,} labels of {job.decided:,} tasks by {report['labellers']:,} "
+        f"labellers, {report['classes']} classes; {share:.0%} settled at {job.settle:g}; "
+        f"{report['seconds']} s",
+        soft_wrap=True,
+    )
+    if job.error is not None:
+        console.print(f"error rate {job.error:.4f} on {job.gold_tasks:,} tasks with gold")
+    if job.head is not None and sys.stdout.isatty() and job.head.height:
+        table = Table(title="first decisions", title_justify="left")
+        for column in job.head.columns:
+            table.add_column(column)
+        for row in job.head.iter_rows():
+            table.add_row(*(f"{v:.3f}" if isinstance(v, float) else str(v) for v in row))
+        console.print(table)
+    people = job.crowd.labellers()
+    known = people.filter(people["error_rate"].is_not_null()).sort("error_rate")
+    if known.height:
+        table = Table(title="labellers, best and worst", title_justify="left")
+        for column in ("worker", "answers", "error_rate", "weight", "agreement", "flags"):
+            table.add_column(column, justify="left" if column in ("worker", "flags") else "right")
+        shown = known if known.height <= 10 else known[[*range(5), *range(-5, 0)]]
+        for k, row in enumerate(shown.iter_rows()):
+            if known.height > 10 and k == 5:
+                table.add_row("…", "", "", "", "", "")
+            table.add_row(*(f"{v:.3f}" if isinstance(v, float) else str(v) for v in row))
+        console.print(table)
+    for warning in report["warnings"]:  # type: ignore[attr-defined]
+        console.print(f"[yellow]note[/yellow]: {warning}")

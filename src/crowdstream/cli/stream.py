@@ -1,0 +1,278 @@
+"""`crowdstream stream`: labels in as they come, a decision out as soon as a task closes."""
+
+from __future__ import annotations
+
+import csv
+import datetime
+import os
+import re
+import select
+import signal
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from crowdstream.cli import options
+from crowdstream.cli.output import save_bytes, talk
+from crowdstream.errors import InputError
+
+if TYPE_CHECKING:
+    from crowdstream.decisions import Decision
+    from crowdstream.engine import Stream
+    from crowdstream.labels.readers import Names, Trouble
+
+TICK = 0.2
+"""Seconds after which a quiet input is left to look at signals and idle tasks."""
+
+
+def stream(
+    settle: Annotated[
+        float | None, typer.Option("--settle", help="Close a task once its decision is this sure.")
+    ] = None,
+    max_labels: Annotated[
+        int | None, typer.Option("--max-labels", help="Close a task once it has so many labels.")
+    ] = None,
+    idle: Annotated[
+        str | None,
+        typer.Option("--idle", help="Close a task after so long without one: 30s 10m 2h."),
+    ] = None,
+    state: Annotated[
+        str | None, typer.Option("--state", help="Go on from this file, and save to it.")
+    ] = None,
+    save_every: Annotated[
+        str, typer.Option("--save-every", help="How often the state is saved.")
+    ] = "30s",
+    task: options.Task = None,
+    worker: options.Worker = None,
+    label: options.LabelColumn = None,
+    format: Annotated[  # noqa: A002
+        str | None,
+        typer.Option("--format", help="jsonl or csv; told from the first line if not said."),
+    ] = None,
+    method: options.Method = "agreement",
+    forget: options.Forget = None,
+    answer_rate: options.AnswerRate = None,
+    seed: options.Seed = 0,
+    on_error: options.OnError = "fail",
+    quiet: options.Quiet = False,
+) -> None:
+    """Decide tasks while labels come in on standard input; decisions go out as JSON lines.
+
+    Labels are JSON lines or CSV with a header: task, worker, label, and if known at (seconds or
+    ISO 8601) and gold. At the end of input the open tasks are closed, or kept in --state.
+
+    Example: tail -f labels.jsonl | crowdstream stream --settle 0.95 --max-labels 7 --idle 10m
+    """
+    from crowdstream.cli.crowds import make_crowd
+    from crowdstream.engine import Stream
+    from crowdstream.errors import StateError
+    from crowdstream.labels.readers import Names, Trouble
+
+    if format not in (None, "jsonl", "csv"):
+        raise InputError("--format", "jsonl or csv", repr(format))
+    period = seconds(save_every, "--save-every")
+    patience = None if idle is None else seconds(idle, "--idle")
+    crowd = make_crowd(method, forget, answer_rate, seed)
+    engine = Stream(crowd, settle=settle, max_labels=max_labels, idle=patience)
+    if state is not None and Path(state).exists():
+        try:
+            saved = Stream.restore(Path(state).read_bytes())
+        except StateError as error:
+            raise StateError(f"{state}: {error}") from None
+        if type(saved.crowd) is not type(crowd) or saved.crowd.params() != crowd.params():
+            raise InputError(state, f"a state of {crowd!r}", repr(saved.crowd))
+        saved.settle, saved.max_labels, saved.idle = engine.settle, engine.max_labels, engine.idle
+        engine = saved
+    with Trouble(on_error) as trouble:
+        loop = _Loop(engine, state, period, Names(task, worker, label), format, trouble)
+        ended = loop.go()
+        if ended and state is None:
+            for decision in engine.end():
+                emit(decision)
+        if state is not None:
+            save_bytes(state, engine.snapshot())
+    if not quiet:
+        counts = engine.counts
+        told = [f"{counts.labels:,} labels", f"{counts.closed:,} tasks closed"]
+        told += [f"{len(engine.open_tasks):,} open"]
+        for what in ("repeated", "replaced", "late", "skipped"):
+            if getattr(counts, what):
+                told.append(f"{getattr(counts, what):,} {what}")
+        if trouble.rows:
+            told.append(f"{trouble.rows:,} bad rows left out")
+        talk().print(", ".join(told))
+
+
+def seconds(text: str, option: str) -> float:
+    """Seconds of a duration such as 45, 30s, 10m, 2h, 1d.
+
+    >>> seconds("10m", "--idle")
+    600.0
+    """
+    found = re.fullmatch(r"(\d+(?:\.\d+)?)\s*(s|m|h|d|)", text.strip())
+    if found is None or float(found[1]) <= 0:
+        raise InputError(option, "a duration such as 30s, 10m or 2h", repr(text))
+    return float(found[1]) * {"": 1, "s": 1, "m": 60, "h": 3600, "d": 86400}[found[2]]
+
+
+def emit(decision: Decision) -> None:
+    """One decision, one line, at once."""
+    import msgspec
+
+    sys.stdout.buffer.write(msgspec.json.encode(decision) + b"\n")
+    sys.stdout.buffer.flush()
+
+
+class _Loop:
+    """Read, decide, save; stops at the end of input or at a signal."""
+
+    def __init__(
+        self,
+        engine: Stream,
+        state: str | None,
+        period: float,
+        names: Names,
+        kind: str | None,
+        trouble: Trouble,
+    ) -> None:
+        self.engine = engine
+        self.state = state
+        self.period = period
+        self.names = names
+        self.kind = kind
+        self.trouble = trouble
+        self.stopped = False
+        self.line = 0
+        self.header: list[str] | None = None
+        self.roles: tuple[str, str, str] | None = None
+        self.timed = False
+
+    def go(self) -> bool:
+        """Whether the input ended, rather than somebody stopping us."""
+        for number in (signal.SIGINT, signal.SIGTERM):
+            signal.signal(number, self._stop)
+        saved = time.monotonic()
+        for line in self._lines():
+            if line is not None:
+                self.line += 1
+                self._take(line)
+            if self.engine.idle is not None and not self.timed:
+                for decision in self.engine.expire():
+                    emit(decision)
+            if self.state is not None and time.monotonic() - saved > self.period:
+                save_bytes(self.state, self.engine.snapshot())
+                saved = time.monotonic()
+        return not self.stopped
+
+    def _stop(self, *_: object) -> None:
+        self.stopped = True
+
+    def _lines(self) -> Iterator[bytes | None]:
+        """Lines as they come; None now and then while none does."""
+        source = sys.stdin.fileno()
+        rest = b""
+        while not self.stopped:
+            if not select.select([source], [], [], TICK)[0]:
+                yield None
+                continue
+            more = os.read(source, 1 << 16)
+            *lines, rest = (rest + more).split(b"\n")
+            if not more and rest:
+                lines.append(rest)
+            for line in lines:
+                if self.stopped:
+                    return
+                yield line
+            if not more:
+                return
+
+    def _take(self, line: bytes) -> None:
+        """One line of input."""
+        raw = line.removesuffix(b"\r")
+        if self.line == 1:
+            raw = raw.removeprefix(b"\xef\xbb\xbf")
+        if not raw.strip():
+            return
+        if self.kind is None:
+            self.kind = "jsonl" if raw.lstrip().startswith(b"{") else "csv"
+        where = f"standard input, line {self.line}"
+        try:
+            record = self._record(raw, where)
+            if record is not None:
+                self._observe(record, where)
+        except InputError as error:
+            at = error.where if error.where.startswith(where) else f"{where}, {error.where}"
+            shown = raw.decode("utf-8", errors="backslashreplace")
+            self.trouble.bad_row(at, error.expected, error.found, shown)
+
+    def _record(self, raw: bytes, where: str) -> dict[str, object] | None:
+        import msgspec
+
+        if self.kind == "jsonl":
+            try:
+                return msgspec.json.decode(raw, type=dict[str, object])
+            except (msgspec.MsgspecError, UnicodeDecodeError) as error:
+                raise InputError(where, "a JSON object", str(error)) from None
+        try:
+            (cells,) = csv.reader([raw.decode("utf-8")], strict=True)
+        except (csv.Error, UnicodeDecodeError, ValueError) as error:
+            raise InputError(where, "a row of CSV in UTF-8", str(error)) from None
+        if self.header is None:
+            self.header = cells
+            return None
+        if len(cells) != len(self.header):
+            raise InputError(where, f"{len(self.header)} fields", str(len(cells)))
+        return dict(zip(self.header, (cell or None for cell in cells), strict=True))
+
+    def _observe(self, record: dict[str, object], where: str) -> None:
+        from crowdstream.labels.readers.columns import find_columns
+
+        if self.roles is None or not all(role in record for role in self.roles):
+            self.roles = find_columns(self.names, list(record), where)
+        task, worker, label = (_text(record[role], role) for role in self.roles)
+        at = _moment(record.get("at"))
+        if at is not None and self.engine.idle is not None:
+            self.timed = True
+            for decision in self.engine.expire(at):
+                emit(decision)
+        gold = _text(record.get("gold"), "gold")
+        if gold is not None and task is not None:
+            self.engine.gold(task, gold)
+        closed = self.engine.counts.closed
+        decision = self.engine.observe(task, worker, label, at)  # type: ignore[arg-type]
+        if self.engine.counts.closed > closed:
+            emit(decision)
+
+
+def _text(value: object, role: str) -> str | None:
+    """Every value as text, as files are read."""
+    if value is None or isinstance(value, str):
+        return value or None
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, (int, float)):
+        return str(value)
+    raise InputError(f"column {role!r}", "text or a number", type(value).__name__)
+
+
+def _moment(value: object) -> float | None:
+    if value is None or value == "":
+        return None
+    if isinstance(value, (int, float)) and not isinstance(value, bool):
+        return float(value)
+    try:
+        text = str(value)
+        return float(text) if re.fullmatch(r"-?\d+(\.\d+)?", text) else _iso(text)
+    except ValueError:
+        raise InputError("column 'at'", "seconds or ISO 8601", repr(value)) from None
+
+
+def _iso(text: str) -> float:
+    moment = datetime.datetime.fromisoformat(text)
+    if moment.tzinfo is None:
+        moment = moment.replace(tzinfo=datetime.UTC)
+    return moment.timestamp()

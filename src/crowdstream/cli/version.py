@@ -1,0 +1,13 @@
+"""`crowdstream version`."""
+
+from __future__ import annotations
+
+import crowdstream
+
+
+def version() -> None:
+    """Print the version.
+
+    Example: crowdstream version
+    """
+    print(f"crowdstream {crowdstream.__version__}")

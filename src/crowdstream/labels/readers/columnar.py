@@ -1,0 +1,93 @@
+"""Parquet and Arrow IPC: typed columns, read as text."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from crowdstream.errors import InputError
+from crowdstream.labels.readers.columns import Names, find_column, find_columns
+from crowdstream.labels.readers.trouble import Trouble
+
+if TYPE_CHECKING:
+    import polars as pl
+
+BATCH_ROWS = 500_000
+
+
+def read(path: str, name: str, kind: str, names: Names, trouble: Trouble) -> pl.DataFrame:
+    """A whole file."""
+    return _clean(_scan(path, name, kind, names), name, names, trouble, 0)
+
+
+def batches(
+    path: str, name: str, kind: str, names: Names, trouble: Trouble
+) -> Iterator[tuple[int, pl.DataFrame]]:
+    """A file some rows at a time."""
+    import polars as pl
+
+    query = _scan(path, name, kind, names)
+    height = max(int(query.select(pl.len()).collect().item()), 1)
+    size = Path(path).stat().st_size if path != "-" else 0
+    done = 0
+    for start in range(0, height, BATCH_ROWS):
+        rows = min(BATCH_ROWS, height - start)
+        told = size * (start + rows) // height
+        yield told - done, _clean(query.slice(start, rows), name, names, trouble, start)
+        done = told
+
+
+def _scan(path: str, name: str, kind: str, names: Names) -> pl.LazyFrame:
+    import polars as pl
+
+    source: str | bytes = sys.stdin.buffer.read() if path == "-" else path
+    try:
+        scan = pl.scan_parquet if kind == "parquet" else pl.scan_ipc
+        query = scan(source)
+        header = query.collect_schema().names()
+    except (pl.exceptions.PolarsError, OSError) as error:
+        raise InputError(name, f"a {kind} file", str(error).splitlines()[0]) from None
+    if names.wide:
+        task = find_column("task", names.task, header, name)
+        return query.select(task, *(column for column in header if column != task))
+    return query.select(find_columns(names, header, name))
+
+
+def _clean(
+    query: pl.LazyFrame, name: str, names: Names, trouble: Trouble, first: int
+) -> pl.DataFrame:
+    import polars as pl
+
+    try:
+        table = query.collect()
+        kinds = table.schema
+        for column, kind in kinds.items():
+            if kind.is_nested() or kind == pl.Binary:
+                raise InputError(f"{name}, column {column!r}", "text or numbers", str(kind))
+        table = table.select(pl.all().cast(pl.String))
+    except pl.exceptions.PolarsError as error:
+        raise InputError(name, "a file that is whole", str(error).splitlines()[0]) from None
+    if names.wide:
+        task, *raters = table.columns
+        if table[task].null_count():
+            row = int(table[task].is_null().arg_max() or 0) + first + 1
+            raise InputError(f"{name}, row {row}, column {task!r}", "a value", "nothing")
+        return (
+            table.with_row_index("")
+            .unpivot(raters, index=["", task], variable_name="worker", value_name="label")
+            .drop_nulls("label")
+            .sort("", maintain_order=True)
+            .select(pl.col(task).alias("task"), "worker", "label")
+        )
+    roles = table.columns
+    table.columns = ["task", "worker", "label"]
+    bad = table["task"].is_null() | table["worker"].is_null()
+    if bad.any():
+        for row in bad.arg_true():
+            column = roles[0] if table["task"][row] is None else roles[1]
+            where = f"{name}, row {first + row + 1}, column {column!r}"
+            trouble.bad_row(where, "a value", "nothing", str(table.row(row)))
+        table = table.filter(~bad)
+    return table

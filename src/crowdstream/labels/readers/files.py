@@ -1,0 +1,151 @@
+"""Paths, globs and standard input → tables, whole or in batches."""
+
+from __future__ import annotations
+
+import glob
+import gzip
+import sys
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, NamedTuple, cast
+
+from crowdstream.errors import InputError
+from crowdstream.labels.readers import columnar, delimited, jsonl
+from crowdstream.labels.readers.columns import Names
+from crowdstream.labels.readers.trouble import Trouble
+
+if TYPE_CHECKING:
+    import polars as pl
+
+FORMATS = {
+    ".csv": "csv",
+    ".tsv": "tsv",
+    ".tab": "tsv",
+    ".txt": "csv",
+    ".jsonl": "jsonl",
+    ".ndjson": "jsonl",
+    ".json": "jsonl",
+    ".parquet": "parquet",
+    ".pq": "parquet",
+    ".arrow": "ipc",
+    ".feather": "ipc",
+    ".ipc": "ipc",
+}
+
+BATCH_BYTES = 16 << 20
+"""Text is parsed this much at a time when it is not read whole."""
+
+
+class Source(NamedTuple):
+    """Where labels come from: a path or ``-``, its format, and how it is packed."""
+
+    path: str
+    format: str
+    packed: str = ""
+
+    @property
+    def name(self) -> str:
+        """As messages name it."""
+        return "standard input" if self.path == "-" else self.path
+
+
+def find_sources(patterns: Sequence[str], kind: str | None = None) -> list[Source]:
+    """The files that paths, globs and ``-`` stand for, in order; each must exist."""
+    found: list[Source] = []
+    for pattern in patterns:
+        if pattern == "-":
+            found.append(Source("-", kind or "csv"))
+            continue
+        paths = [pattern] if Path(pattern).exists() else sorted(glob.glob(pattern, recursive=True))
+        if not paths:
+            raise InputError("files", "a file that exists", repr(pattern))
+        found += [_source(path, kind) for path in paths]
+    return found
+
+
+def _source(path: str, named: str | None) -> Source:
+    if Path(path).is_dir():
+        raise InputError("files", "a file", f"a folder, {path!r}")
+    suffixes = [suffix.lower() for suffix in Path(path).suffixes]
+    packed = suffixes.pop() if suffixes and suffixes[-1] in (".gz", ".zst") else ""
+    kind = named or FORMATS.get(suffixes[-1] if suffixes else "")
+    if kind is None:
+        known = " ".join(FORMATS)
+        raise InputError(path, f"a name that ends in {known} (.gz, .zst)", "another; use --format")
+    return Source(path, kind, packed)
+
+
+def open_bytes(source: Source) -> IO[bytes]:
+    """The unpacked bytes of a source."""
+    try:
+        if source.path == "-":
+            return sys.stdin.buffer
+        if source.packed == ".gz":
+            return cast("IO[bytes]", gzip.open(source.path))
+        if source.packed == ".zst":
+            return _open_zstd(source.path)
+        return open(source.path, "rb")
+    except OSError as error:
+        raise InputError(source.name, "a file that can be read", str(error)) from None
+
+
+def _open_zstd(path: str) -> IO[bytes]:
+    if sys.version_info >= (3, 14):
+        from compression import zstd
+    else:
+        from backports import zstd
+    return cast("IO[bytes]", zstd.open(path))
+
+
+def read_all(sources: Sequence[Source], names: Names, trouble: Trouble) -> pl.DataFrame:
+    """All labels of the sources in one table: task, worker, label, all text."""
+    import polars as pl
+
+    return pl.concat([_read(source, names, trouble) for source in sources])
+
+
+def _read(source: Source, names: Names, trouble: Trouble) -> pl.DataFrame:
+    with _clear_errors(source):
+        if source.format in ("parquet", "ipc"):
+            return columnar.read(source.path, source.name, source.format, names, trouble)
+        plain = source.path != "-" and not source.packed
+        data: str | bytes = source.path if plain else open_bytes(source).read()
+        if source.format == "jsonl":
+            return jsonl.read(data, source.name, names, trouble)
+        return delimited.read(data, source.name, _separator(source), names, trouble)
+
+
+def read_batches(
+    sources: Sequence[Source], names: Names, trouble: Trouble, size: int = BATCH_BYTES
+) -> Iterator[tuple[int, pl.DataFrame]]:
+    """The labels of the sources a batch at a time, each with the bytes it was read from."""
+    for source in sources:
+        with _clear_errors(source):
+            if source.format in ("parquet", "ipc"):
+                yield from columnar.batches(source.path, source.name, source.format, names, trouble)
+                continue
+            with open_bytes(source) as file:
+                if source.format == "jsonl":
+                    yield from jsonl.batches(file, source.name, names, trouble, size)
+                else:
+                    separator = _separator(source)
+                    yield from delimited.batches(file, source.name, separator, names, trouble, size)
+
+
+def _separator(source: Source) -> str:
+    return "\t" if source.format == "tsv" else ","
+
+
+class _clear_errors:  # noqa: N801 used as a verb
+    """Errors of the operating system and of unpacking, in our words."""
+
+    def __init__(self, source: Source) -> None:
+        self.source = source
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
+        if isinstance(error, (OSError, EOFError)) and not isinstance(error, BrokenPipeError):
+            what = f"a {self.source.packed or 'readable'} file, whole".replace("a .", "a whole .")
+            raise InputError(self.source.name, what, str(error) or type(error).__name__) from None

@@ -1,0 +1,39 @@
+"""Files of true labels: a task and a label (or gold) column."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from crowdstream.errors import InputError
+from crowdstream.labels.readers.columns import find_column
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from crowdstream.labels.readers.files import Source
+
+
+def read_gold(source: Source) -> pl.DataFrame:
+    """task, gold, both text; rows without either are left out."""
+    import polars as pl
+
+    from crowdstream.labels.readers.files import open_bytes
+
+    try:
+        if source.format in ("parquet", "ipc"):
+            scan = pl.read_parquet if source.format == "parquet" else pl.read_ipc
+            table = scan(source.path).select(pl.all().cast(pl.String))
+        elif source.format == "jsonl":
+            table = pl.read_ndjson(open_bytes(source).read()).select(pl.all().cast(pl.String))
+        else:
+            separator = "\t" if source.format == "tsv" else ","
+            data = open_bytes(source).read()
+            table = pl.read_csv(data, separator=separator, infer_schema=False)
+    except pl.exceptions.PolarsError as error:
+        raise InputError(source.name, "a file of true labels", str(error).splitlines()[0]) from None
+    task = find_column("task", None, table.columns, source.name)
+    try:
+        truth = find_column("gold", None, table.columns, source.name)
+    except InputError:
+        truth = find_column("label", None, table.columns, source.name)
+    return table.select(pl.col(task).alias("task"), pl.col(truth).alias("gold")).drop_nulls()

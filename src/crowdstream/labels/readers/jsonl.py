@@ -1,0 +1,128 @@
+"""JSON lines: an object a line. Polars first; what it stumbles over is read line by line."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import IO, TYPE_CHECKING
+
+import msgspec
+
+from crowdstream.errors import InputError
+from crowdstream.labels.label import shorten
+from crowdstream.labels.readers.columns import Names, find_columns
+from crowdstream.labels.readers.trouble import Trouble
+
+if TYPE_CHECKING:
+    import polars as pl
+
+BOM = b"\xef\xbb\xbf"
+
+
+def read(data: str | bytes, name: str, names: Names, trouble: Trouble) -> pl.DataFrame:
+    """A whole file, by its path or its bytes."""
+    raw = data if isinstance(data, bytes) else Path(data).read_bytes()
+    raw = raw.removeprefix(BOM)
+    if not raw.strip():
+        raise InputError(name, "an object a line", "nothing")
+    return _piece(raw, name, 1, names, trouble)
+
+
+def batches(
+    file: IO[bytes], name: str, names: Names, trouble: Trouble, size: int
+) -> Iterator[tuple[int, pl.DataFrame]]:
+    """A stream a piece at a time, cut between lines."""
+    line, rest, first = 1, b"", True
+    while True:
+        more = file.read(size)
+        data = rest + more
+        cut = data.rfind(b"\n") + 1 if more else len(data)
+        piece, rest = data[:cut], data[cut:]
+        if first and (piece or not more):
+            piece = piece.removeprefix(BOM)
+            first = False
+            if not piece.strip() and not more:
+                raise InputError(name, "an object a line", "nothing")
+        if piece.strip():
+            yield len(piece), _piece(piece, name, line, names, trouble)
+            line += piece.count(b"\n")
+        if not more:
+            return
+
+
+def _piece(data: bytes, name: str, line: int, names: Names, trouble: Trouble) -> pl.DataFrame:
+    import polars as pl
+
+    if names.wide:
+        raise InputError("--wide", "a CSV, TSV or Parquet file", name)
+    start = data.lstrip()
+    first = start[: start.find(b"\n")] if b"\n" in start else start
+    if start.startswith(b"["):
+        raise InputError(name, "an object a line (JSONL)", "a JSON array")
+    try:
+        header = list(msgspec.json.decode(first, type=dict[str, object]))
+        roles = find_columns(names, header, f"{name}, line {line}")
+    except (msgspec.DecodeError, UnicodeDecodeError):
+        return _read_lines(data, name, line, names, trouble)
+    try:
+        table = pl.read_ndjson(data, schema=dict.fromkeys(roles, pl.String)).select(roles)
+    except pl.exceptions.PolarsError:
+        return _read_lines(data, name, line, names, trouble)
+    table.columns = ["task", "worker", "label"]
+    gaps = table.null_count().row(0)
+    # A list or an object became its text.
+    odd = table.select(pl.all().str.contains(r"^[\[{]").any()).row(0)
+    if gaps[0] or gaps[1] or gaps[2] or any(odd):
+        return _read_lines(data, name, line, names, trouble)
+    return table
+
+
+def _read_lines(data: bytes, name: str, line: int, names: Names, trouble: Trouble) -> pl.DataFrame:
+    import polars as pl
+
+    kept: list[tuple[str, str, str | None]] = []
+    for number, raw in enumerate(data.split(b"\n"), start=line):
+        if not raw.strip():
+            continue
+        where = f"{name}, line {number}"
+        shown = raw.decode("utf-8", errors="backslashreplace")
+        try:
+            record = msgspec.json.decode(raw, type=dict[str, object])
+        except (msgspec.DecodeError, msgspec.ValidationError, UnicodeDecodeError) as error:
+            trouble.bad_row(where, "a JSON object", str(error), shown)
+            continue
+        roles = find_columns(names, list(record), where) if not kept else _same(names, record)
+        if roles is None:
+            trouble.bad_row(where, "task, worker and label", ", ".join(record), shown)
+            continue
+        values = [_text(record[role]) for role in roles]
+        for role, value in zip(roles, values, strict=True):
+            if value is NotImplemented:
+                found = f"{type(record[role]).__name__} {shorten(record[role])}"
+                trouble.bad_row(f"{where}, column {role!r}", "text or a number", found, shown)
+                break
+            if value is None and role != roles[2]:
+                trouble.bad_row(f"{where}, column {role!r}", "a value", "nothing", shown)
+                break
+        else:
+            kept.append((str(values[0]), str(values[1]), values[2]))  # type: ignore[arg-type]
+    schema = {"task": pl.String, "worker": pl.String, "label": pl.String}
+    return pl.DataFrame(kept, schema, orient="row")
+
+
+def _same(names: Names, record: dict[str, object]) -> tuple[str, str, str] | None:
+    try:
+        return find_columns(names, list(record), "")
+    except InputError:
+        return None
+
+
+def _text(value: object) -> object:
+    """As polars writes it; NotImplemented for what is not a single value."""
+    if value is None or isinstance(value, str):
+        return value
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, (int, float)):
+        return str(value)
+    return NotImplemented

@@ -1,0 +1,50 @@
+"""What to do with rows that cannot be read. Knows nothing of formats."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from types import TracebackType
+from typing import IO, Self
+
+from crowdstream.errors import InputError
+
+
+class Trouble:
+    """Fail at the first bad row, skip bad rows, or put them aside in a file, and count them.
+
+    Parameters
+    ----------
+    policy
+        ``"fail"``, ``"skip"`` or ``"quarantine=FILE"``.
+    """
+
+    def __init__(self, policy: str = "fail") -> None:
+        kind, _, target = policy.partition("=")
+        if kind not in ("fail", "skip", "quarantine") or (kind == "quarantine") != bool(target):
+            raise InputError("--on-error", "fail, skip or quarantine=FILE", repr(policy))
+        self.kind = kind
+        self.target = Path(target) if target else None
+        self.rows = 0
+        self._file: IO[str] | None = None
+
+    def bad_row(self, where: str, expected: str, found: str, raw: str) -> None:
+        """A row is bad: raise, or count it and go on."""
+        if self.kind == "fail":
+            raise InputError(where, expected, found)
+        self.rows += 1
+        if self.target is not None:
+            if self._file is None:
+                self._file = self.target.open("w", encoding="utf-8", errors="backslashreplace")
+            self._file.write(f"{where}: expected {expected}, found {found}\t{raw}\n")
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        if self._file is not None:
+            self._file.close()

@@ -1,0 +1,1 @@
+"""Beside the journey: simulation, and what will stand on it."""

@@ -1,0 +1,79 @@
+"""A window of open tasks over batches of labels: streams of any length in bounded memory.
+
+Tasks close in the order they were opened, each when so many newer ones have been. What is closed is
+decided and learnt a batch at a time, so this is as fast as tables are; `Stream` is for single
+labels and for rules that look at a decision. Knows nothing of files.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import polars as pl
+
+from crowdstream.estimators import check_number
+from crowdstream.labels import first_appearances
+
+REMEMBER = 1_000_000
+"""Closed tasks whose name is remembered (as 8 bytes), so that a late label is known to be late."""
+
+
+class Window:
+    """At most ``size`` open tasks; ``close`` is called with the labels of tasks that close.
+
+    Examples
+    --------
+    >>> import crowdstream as cs
+    >>> crowd = cs.AgreementBased()
+    >>> window = Window(2, crowd.stream_many)
+    >>> rows = [("a", "x", 1), ("b", "x", 1), ("a", "y", 1), ("c", "x", 1), ("a", "z", 0)]
+    >>> labels = pl.DataFrame(rows, ["task", "worker", "label"], orient="row")
+    >>> window.feed(labels).select("task", "votes").rows()
+    [('a', 2)]
+    >>> window.late, window.end().get_column("task").to_list()
+    (1, ['b', 'c'])
+    """
+
+    def __init__(
+        self, size: int, close: Callable[[pl.DataFrame], pl.DataFrame], remember: int = REMEMBER
+    ) -> None:
+        check_number("window", size, 1, 2**40, whole=True)
+        self.size = size
+        self.close = close
+        self.remember = remember
+        self.late = 0
+        self._open: pl.DataFrame | None = None
+        self._closed = pl.Series([], dtype=pl.UInt64)
+
+    def feed(self, labels: pl.DataFrame) -> pl.DataFrame:
+        """Take some labels; the decisions on the tasks that closed."""
+        held = 0 if self._open is None else self._open.height
+        table = labels if self._open is None else pl.concat([self._open, labels])
+        if len(self._closed):
+            gone = table["task"].hash().is_in(self._closed.implode()).to_numpy()
+            gone[:held] = False
+            self.late += int(gone.sum())
+            table = table.filter(~gone)
+        # A task's rank is its place in the order of opening; the newest opened so far sets who is
+        # still open. That does not depend on where batches are cut.
+        ranks, tasks = first_appearances(table["task"])
+        newest = np.maximum.accumulate(ranks) if ranks.size else ranks
+        timely = newest - ranks < self.size
+        timely[:held] = True
+        self.late += int((~timely).sum())
+        cut = len(tasks) - self.size
+        closing = ranks < cut
+        self._open = table.filter(timely & ~closing)
+        if cut > 0:
+            self._closed = pl.concat([self._closed, tasks[:cut].hash()])[-self.remember :]
+        return self.close(table.filter(timely & closing))
+
+    def end(self) -> pl.DataFrame:
+        """Close what is open: no more labels will come."""
+        table, self._open = self._open, None
+        if table is None:
+            table = pl.DataFrame(
+                schema={"task": pl.String, "worker": pl.String, "label": pl.String}
+            )
+        return self.close(table)
