@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json as jsonlib
 import sys
+import threading
 import time
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Annotated
@@ -85,8 +86,10 @@ def run(
     check_number("--settle", settle, 0.0, 1.0)
     if max_error is not None and gold is None:
         raise InputError("--max-error", "--gold too", "none")
-    crowd = make_crowd(method, forget, answer_rate, seed)
     sources = find_sources(labels, format)
+    warm = threading.Thread(target=_warm_up, daemon=True)  # while the file is being read
+    warm.start()
+    crowd = make_crowd(method, forget, answer_rate, seed)
     truths = None if gold is None else _read_gold(gold)
     names = Names(task, worker, label, wide)
     to_stdout = output == "-" or (output is None and not json and not sys.stdout.isatty())
@@ -243,6 +246,7 @@ class _Job:
         if table is not None and tied.height:
             votes = (
                 table.join(tied.select("task"), on="task", how="semi")
+                .with_columns(pl.col("label").cast(pl.String))
                 .unique(["task", "worker"], keep="last", maintain_order=True)
                 .drop_nulls("label")
                 .group_by("task", "label")
@@ -340,6 +344,14 @@ class _Steps:
     def __exit__(self, *_: object) -> None:
         if not self.silent:
             self.bar.stop()
+
+
+def _warm_up() -> None:
+    """Load the compiled loops."""
+    from crowdstream.estimators import AgreementBased
+
+    AgreementBased().stream_many([("t", "w", "x")])
+    AgreementBased().learn_many([("t", "w", "x")])
 
 
 def _read_gold(path: str) -> pl.DataFrame:

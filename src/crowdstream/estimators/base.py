@@ -80,6 +80,11 @@ class Coded:
     classes: Vocabulary
     truth: int = UNKNOWN
 
+    def part(self, first: int, last: int) -> Coded:
+        """Tasks ``first`` up to ``last``; the labels are shared, not copied."""
+        starts, known = self.starts[first : last + 1], self.known[first:last]
+        return Coded(starts, self.workers, self.labels, known, self.classes, self.truth)
+
 
 class Verdicts(NamedTuple):
     """Decisions on some tasks in codes: winner (−1: nobody voted), confidence, margin.

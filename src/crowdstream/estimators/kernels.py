@@ -578,6 +578,7 @@ def run(
     truth: int,
     known: Ints,
     place: int,
+    first: int,
     sign: int,
     follow: bool,
     winners: Ints,
@@ -588,8 +589,9 @@ def run(
 
     ``truth``: the known class of the tasks, −1 for none. ``known[t]``: how many labellers the
     crowd has once task t is learnt, −1 if there is nothing to learn. ``place``: the task's place in
-    the stream, −1 for the next ones. ``sign``: 0 learn nothing, 1 learn, −1 unlearn. ``follow``:
-    keep the solution up to date task by task; otherwise the caller settles at the end.
+    the stream, −1 for the next ones, counted from ``first`` on. ``sign``: 0 learn nothing, 1 learn,
+    −1 unlearn. ``follow``: keep the solution up to date task by task; otherwise the caller settles
+    at the end.
     ``winners`` of size 0: decide nothing.
     Returns whether the last task was decided by weights, and a number without a meaning, which
     keeps the reading ahead from being optimised away.
@@ -622,7 +624,7 @@ def run(
         here, coin = place, place
         if place < 0:
             here = totals.clock + min(sign, 0)
-            coin = totals.learnt + (t if sign == 0 else 0)
+            coin = totals.learnt + (first + t if sign == 0 else 0)
 
         if winners.size:
             if n_voted == 0:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Iterable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Protocol, TypeAlias, TypeGuard, runtime_checkable
@@ -34,6 +35,9 @@ if TYPE_CHECKING:
 
 Ints: TypeAlias = NDArray[np.int64]
 COLUMNS = ("task", "worker", "label")
+
+LARGE = 100_000
+"""Rows from which on coding the columns side by side saves time."""
 
 
 @runtime_checkable
@@ -86,10 +90,15 @@ class Block:
 
 @dataclass(frozen=True, slots=True)
 class _Column:
-    """A column in codes of its own, −1 for null, and what the codes stand for."""
+    """A column in codes of its own, −1 for null, and what the codes stand for.
+
+    ``grouped``: equal values stand together, in which case the codes are where each value begins,
+    and the end.
+    """
 
     codes: Ints
     values: Sequence[ClassLabel] | pl.Series
+    grouped: bool = False
 
 
 def code_block(data: Table, workers: Vocabulary, classes: Vocabulary) -> Block:
@@ -106,19 +115,18 @@ def code_block(data: Table, workers: Vocabulary, classes: Vocabulary) -> Block:
     from crowdstream.labels import kernels
 
     task, worker, label = _table_columns(data) if _is_table(data) else _row_columns(data)
+    lost = 0
+    order, bounds = task.codes[:0], task.codes
+    if not task.grouped:
+        order, bounds, lost = kernels.sort_rows(task.codes, len(task.values))
     starts, kept_workers, kept_labels, met, seen, met_by, counts = kernels.arrange(
-        task.codes,
-        worker.codes,
-        label.codes,
-        len(task.values),
-        len(worker.values),
-        len(label.values),
+        order, bounds, worker.codes, label.codes, len(worker.values), len(label.values)
     )
     intake = Intake(
-        rows=int(task.codes.size),
+        rows=int(worker.codes.size),
         labels=int(kept_labels.size),
         tasks=len(task.values),
-        null_task=int(counts[kernels.NULL_TASK]),
+        null_task=lost,
         null_worker=int(counts[kernels.NULL_WORKER]),
         null_label=int(counts[kernels.NULL_LABEL]),
         repeated=int(counts[kernels.REPEATED]),
@@ -136,7 +144,12 @@ def code_block(data: Table, workers: Vocabulary, classes: Vocabulary) -> Block:
     sizes_met = np.maximum.accumulate(np.append(sizes[0], worker_code[met] + 1))
     known = np.where(met_by < 0, UNKNOWN, sizes_met[met_by])
     return Block(
-        task.values, starts, worker_code[kept_workers], label_code[kept_labels], known, intake
+        task.values,
+        starts,
+        _recode(kept_workers, worker_code),
+        _recode(kept_labels, label_code),
+        known,
+        intake,
     )
 
 
@@ -147,6 +160,11 @@ def _translate(column: _Column, order: Ints, vocabulary: Vocabulary) -> Ints:
     for local in order.tolist():
         codes[local] = vocabulary.add(values[local])
     return codes
+
+
+def _recode(codes: Ints, new: Ints) -> Ints:
+    """Codes in other codes; most often they are the same."""
+    return codes if np.array_equal(new, np.arange(new.size)) else new[codes]
 
 
 # Rows ------------------------------------------------------------------------------------
@@ -225,11 +243,25 @@ def _table_columns(data: ArrowTable | pl.LazyFrame) -> tuple[_Column, _Column, _
     missing = [name for name in COLUMNS if name not in frame.columns]
     if missing:
         raise _missing(missing, frame.columns, "table")
-    return (
-        _code_tasks(_clean_series(frame["task"])),
-        _code_series(_clean_series(frame["worker"])),
-        _code_series(_clean_series(frame["label"], bools=True)),
-    )
+    task, worker = _clean_series(frame["task"]), _clean_series(frame["worker"])
+    label = _clean_series(frame["label"], bools=True)
+    if frame.height < LARGE:
+        return _code_tasks(_text(task)), _code_series(worker), _code_series(label)
+    with ThreadPoolExecutor() as pool:
+        jobs = [
+            pool.submit(_code_tasks, _text(task)),
+            pool.submit(_code_series, worker),
+            pool.submit(_code_series, label),
+        ]
+        coded = [job.result() for job in jobs]
+    return coded[0], coded[1], coded[2]
+
+
+def _text(series: pl.Series) -> pl.Series:
+    """Tasks leave as they came, so categories become the text they stand for."""
+    import polars as pl
+
+    return series.cast(pl.String) if isinstance(series.dtype, (pl.Categorical, pl.Enum)) else series
 
 
 def _clean_series(series: pl.Series, *, bools: bool = False) -> pl.Series:
@@ -241,7 +273,9 @@ def _clean_series(series: pl.Series, *, bools: bool = False) -> pl.Series:
         return _whole(series.fill_nan(None) if kind.is_float() else series, bools=bools)
     if kind == pl.String or kind.is_integer() or (kind == pl.Boolean and bools):
         return series
-    if kind == pl.Null or isinstance(kind, (pl.Categorical, pl.Enum)):
+    if isinstance(kind, (pl.Categorical, pl.Enum)):
+        return series
+    if kind == pl.Null:
         return series.cast(pl.String)
     expected = "str, int or bool" if bools else "str or int"
     raise InputError(f"column {series.name!r}", expected, f"a column of {kind}")
@@ -271,17 +305,19 @@ def first_appearances(series: pl.Series) -> tuple[Ints, pl.Series]:
     import polars as pl
 
     column = _code_tasks(series)
-    return column.codes, pl.Series(column.values)
+    codes = column.codes
+    if column.grouped:
+        codes = np.repeat(np.arange(codes.size - 1), np.diff(codes))
+    return codes, pl.Series(column.values)
 
 
 def _code_tasks(series: pl.Series) -> _Column:
-    """Tasks are mostly grouped already: then the runs are the codes and nothing is hashed."""
-    if series.null_count() == 0:
-        runs = series.rle_id().to_numpy().astype(np.int64)
-        firsts = np.flatnonzero(np.diff(runs, prepend=-1))
+    """Tasks mostly stand together already: then where they begin is all there is to know."""
+    if series.null_count() == 0 and len(series):
+        firsts = (series != series.shift(1)).fill_null(True).arg_true()
         heads = series.gather(firsts)
-        if heads.n_unique() == len(heads):
-            return _Column(runs, heads)
+        if heads.is_sorted() or heads.n_unique() == len(heads):
+            return _Column(np.append(firsts.to_numpy(), len(series)).astype(np.int64), heads, True)
     return _code_series(series)
 
 
@@ -289,18 +325,19 @@ def _code_series(series: pl.Series) -> _Column:
     """Codes in order of first appearance."""
     import polars as pl
 
-    if series.dtype != pl.String:
-        values = series.drop_nulls().unique(maintain_order=True)
+    if series.dtype == pl.String:
+        # Categories of our own: the shared default ones would keep every id ever seen.
+        series = series.cast(pl.Categorical(pl.Categories.random()))
+    values = series.drop_nulls().unique(maintain_order=True)
+    if not isinstance(series.dtype, (pl.Categorical, pl.Enum)):
         places = pl.int_range(len(values), eager=True)
         codes = series.replace_strict(values, places, return_dtype=pl.Int64)
         return _Column(codes.fill_null(UNKNOWN).to_numpy(), values)
-    # Categories of our own: the shared default ones would keep every id ever seen.
-    coded = series.cast(pl.Categorical(pl.Categories.random()))
-    values = coded.drop_nulls().unique(maintain_order=True)
     met = values.to_physical().to_numpy()
+    found = series.to_physical()
     nothing = int(met.max(initial=0)) + 1
+    if found.null_count():
+        found = found.cast(pl.Int64).fill_null(nothing)
     code_of = np.full(nothing + 1, UNKNOWN, np.int64)
     code_of[met] = np.arange(len(values))
-    return _Column(
-        code_of[coded.to_physical().fill_null(nothing).to_numpy()], values.cast(pl.String)
-    )
+    return _Column(code_of.take(found.to_numpy()), values.cast(pl.String))

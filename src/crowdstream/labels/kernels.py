@@ -1,4 +1,4 @@
-"""Compiled loop of this room: coded rows in any order → labels grouped by task. Arrays only."""
+"""Compiled loops of this room: coded rows in any order → labels grouped by task. Arrays only."""
 
 from __future__ import annotations
 
@@ -8,55 +8,70 @@ from numpy.typing import NDArray
 
 Ints = NDArray[np.int64]
 
-NULL_TASK, NULL_WORKER, NULL_LABEL, REPEATED, REPLACED = range(5)
+NULL_WORKER, NULL_LABEL, REPEATED, REPLACED = range(4)
 """Places in the counts that `arrange` returns."""
 
 
 @njit(cache=True, nogil=True)
-def arrange(
-    tasks: Ints, workers: Ints, labels: Ints, n_tasks: int, n_workers: int, n_labels: int
-) -> tuple[Ints, Ints, Ints, Ints, Ints, Ints, Ints]:
-    """Group rows by task, keeping the order of first appearance; −1 is a null.
+def sort_rows(tasks: Ints, n_tasks: int) -> tuple[Ints, Ints, int]:
+    """Rows in order of their task, where each task's rows begin, and how many rows have none (−1).
 
-    Rows without task or worker are dropped; a null label is a skip (its worker is met, its row
-    is dropped); of several labels by one worker on one task the last stands, in the first's
-    place. Returns starts (a task's labels are ``starts[t]:starts[t + 1]``), workers, labels,
-    the workers and the labels in order of first appearance, how many workers were met once each
-    task was (−1 for a task none of whose rows names a worker), and the counts.
+    Within a task the order of the rows is kept.
     """
-    counts = np.zeros(5, np.int64)
-    size = np.zeros(n_tasks + 1, np.int64)
+    bounds = np.zeros(n_tasks + 1, np.int64)
+    lost = 0
     for row in range(tasks.size):
         if tasks[row] < 0:
-            counts[NULL_TASK] += 1
-        elif workers[row] < 0:
-            counts[NULL_WORKER] += 1
+            lost += 1
         else:
-            size[tasks[row] + 1] += 1
-    place = np.cumsum(size)
-    order = np.empty(place[n_tasks], np.int64)
+            bounds[tasks[row] + 1] += 1
+    for task in range(n_tasks):
+        bounds[task + 1] += bounds[task]
+    place = bounds[:n_tasks].copy()
+    order = np.empty(bounds[n_tasks], np.int64)
     for row in range(tasks.size):
         task = tasks[row]
-        if task >= 0 and workers[row] >= 0:
+        if task >= 0:
             order[place[task]] = row
             place[task] += 1
+    return order, bounds, lost
 
+
+@njit(cache=True, nogil=True)
+def arrange(
+    order: Ints, bounds: Ints, workers: Ints, labels: Ints, n_workers: int, n_labels: int
+) -> tuple[Ints, Ints, Ints, Ints, Ints, Ints, Ints]:
+    """Keep one label a worker and task; −1 is a null.
+
+    The rows of task t are ``order[bounds[t]:bounds[t + 1]]``, or with an empty ``order`` those
+    numbers themselves. Rows without worker are dropped; a null label is a skip (its worker is met,
+    its row is dropped); of several labels by one worker on one task the last stands, in the first's
+    place. Returns starts (a task's labels are ``starts[t]:starts[t + 1]``), workers, labels, the
+    workers and the labels in order of first appearance, how many workers were met once each task
+    was (−1 for a task none of whose rows names a worker), and the counts.
+    """
+    counts = np.zeros(4, np.int64)
+    n_tasks = bounds.size - 1
+    rows = bounds[n_tasks]
     starts = np.zeros(n_tasks + 1, np.int64)
-    kept_workers = np.empty(order.size, np.int64)
-    kept_labels = np.empty(order.size, np.int64)
+    kept_workers = np.empty(rows, np.int64)
+    kept_labels = np.empty(rows, np.int64)
     at = np.full(n_workers, -1, np.int64)  # where this worker's last kept label is
     met = np.zeros(n_workers, np.bool_)
     met_order = np.empty(n_workers, np.int64)
     met_by = np.empty(n_tasks, np.int64)
     n_met = 0
     kept = 0
-    row = 0
     for task in range(n_tasks):
         begin = kept
-        for _ in range(size[task + 1]):
-            worker = workers[order[row]]
-            label = labels[order[row]]
-            row += 1
+        named = False
+        for k in range(bounds[task], bounds[task + 1]):
+            row = order[k] if order.size else k
+            worker, label = workers[row], labels[row]
+            if worker < 0:
+                counts[NULL_WORKER] += 1
+                continue
+            named = True
             if not met[worker]:
                 met[worker] = True
                 met_order[n_met] = worker
@@ -74,12 +89,14 @@ def arrange(
                 counts[REPLACED] += 1
                 kept_labels[at[worker]] = label
         starts[task + 1] = kept
-        met_by[task] = n_met if size[task + 1] else -1
+        met_by[task] = n_met if named else -1
 
     seen = np.zeros(n_labels, np.bool_)
     seen_order = np.empty(n_labels, np.int64)
     n_seen = 0
     for k in range(kept):
+        if n_seen == n_labels:
+            break
         label = kept_labels[k]
         if not seen[label]:
             seen[label] = True
@@ -87,10 +104,10 @@ def arrange(
             n_seen += 1
     return (
         starts,
-        kept_workers[:kept].copy(),
-        kept_labels[:kept].copy(),
-        met_order[:n_met].copy(),
-        seen_order[:n_seen].copy(),
+        kept_workers[:kept],
+        kept_labels[:kept],
+        met_order[:n_met],
+        seen_order[:n_seen],
         met_by,
         counts,
     )

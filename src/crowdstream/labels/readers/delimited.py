@@ -19,16 +19,18 @@ from crowdstream.labels.readers.trouble import Trouble
 if TYPE_CHECKING:
     import polars as pl
 
+    Few = tuple[pl.DataType, pl.DataType]
+
 BOM = b"\xef\xbb\xbf"
 
 
 def read(
-    data: str | bytes, name: str, separator: str, names: Names, trouble: Trouble
+    data: str | bytes, name: str, separator: str, names: Names, trouble: Trouble, few: Few
 ) -> pl.DataFrame:
-    """A whole file, by its path or its bytes."""
+    """A whole file, by its path or its bytes; ``few`` are the types of worker and label."""
     head = data[: 1 << 20] if isinstance(data, bytes) else _head(data)
     header = _header(head, name, separator, names)
-    fast = _parse(data, separator, header, names, has_header=True)
+    fast = _parse(data, separator, header, names, few, has_header=True)
     if fast is not None:
         return fast
     raw = data if isinstance(data, bytes) else Path(data).read_bytes()
@@ -36,7 +38,13 @@ def read(
 
 
 def batches(
-    file: IO[bytes], name: str, separator: str, names: Names, trouble: Trouble, size: int
+    file: IO[bytes],
+    name: str,
+    separator: str,
+    names: Names,
+    trouble: Trouble,
+    few: Few,
+    size: int,
 ) -> Iterator[tuple[int, pl.DataFrame]]:
     """A stream a piece at a time, cut between rows."""
     header: list[str] = []
@@ -50,7 +58,7 @@ def batches(
             first = not header
             if first:
                 header = _header(piece, name, separator, names)
-            table = _parse(piece, separator, header, names, has_header=first)
+            table = _parse(piece, separator, header, names, few, has_header=first)
             if table is None:
                 table = _read_rows(
                     piece, name, line, separator, header, names, trouble, has_header=first
@@ -110,7 +118,13 @@ def _roles(names: Names, header: list[str], where: str) -> tuple[str, str, str]:
 
 
 def _parse(
-    data: str | bytes, separator: str, header: list[str], names: Names, *, has_header: bool
+    data: str | bytes,
+    separator: str,
+    header: list[str],
+    names: Names,
+    few: Few,
+    *,
+    has_header: bool,
 ) -> pl.DataFrame | None:
     """The fast way; None where it is not certain to be right."""
     import polars as pl
@@ -118,6 +132,9 @@ def _parse(
     places = [header.index(column) for column in _roles(names, header, "") if column]
     if names.wide:
         places = list(range(len(header)))
+    kinds: list[pl.DataType] = [pl.String()] * len(header)
+    if not names.wide:
+        kinds[places[1]], kinds[places[2]] = few
     try:
         table = pl.read_csv(
             data,
@@ -125,6 +142,7 @@ def _parse(
             separator=separator,
             columns=places,
             infer_schema=False,
+            schema_overrides=kinds,
             glob=False,
             new_columns=None if has_header else [f"c{k}" for k in sorted(places)],
         )

@@ -98,13 +98,29 @@ def _open_zstd(path: str) -> IO[bytes]:
 
 
 def read_all(sources: Sequence[Source], names: Names, trouble: Trouble) -> pl.DataFrame:
-    """All labels of the sources in one table: task, worker, label, all text."""
+    """All labels of the sources in one table: task, worker, label, all text or categories."""
     import polars as pl
 
-    return pl.concat([_read(source, names, trouble) for source in sources])
+    few = _few()
+    return pl.concat([_coded(_read(source, names, trouble, few), few) for source in sources])
 
 
-def _read(source: Source, names: Names, trouble: Trouble) -> pl.DataFrame:
+def _few() -> tuple[pl.DataType, pl.DataType]:
+    """Types for workers and labels: few values, so they are kept as categories, our own ones."""
+    import polars as pl
+
+    return pl.Categorical(pl.Categories.random()), pl.Categorical(pl.Categories.random())
+
+
+def _coded(table: pl.DataFrame, few: tuple[pl.DataType, pl.DataType]) -> pl.DataFrame:
+    import polars as pl
+
+    return table.with_columns(pl.col("worker").cast(few[0]), pl.col("label").cast(few[1]))
+
+
+def _read(
+    source: Source, names: Names, trouble: Trouble, few: tuple[pl.DataType, pl.DataType]
+) -> pl.DataFrame:
     with _clear_errors(source):
         if source.format in ("parquet", "ipc"):
             return columnar.read(source.path, source.name, source.format, names, trouble)
@@ -112,24 +128,36 @@ def _read(source: Source, names: Names, trouble: Trouble) -> pl.DataFrame:
         data: str | bytes = source.path if plain else open_bytes(source).read()
         if source.format == "jsonl":
             return jsonl.read(data, source.name, names, trouble)
-        return delimited.read(data, source.name, _separator(source), names, trouble)
+        return delimited.read(data, source.name, _separator(source), names, trouble, few)
 
 
 def read_batches(
     sources: Sequence[Source], names: Names, trouble: Trouble, size: int = BATCH_BYTES
 ) -> Iterator[tuple[int, pl.DataFrame]]:
     """The labels of the sources a batch at a time, each with the bytes it was read from."""
+    few = _few()
     for source in sources:
         with _clear_errors(source):
-            if source.format in ("parquet", "ipc"):
-                yield from columnar.batches(source.path, source.name, source.format, names, trouble)
-                continue
-            with open_bytes(source) as file:
-                if source.format == "jsonl":
-                    yield from jsonl.batches(file, source.name, names, trouble, size)
-                else:
-                    separator = _separator(source)
-                    yield from delimited.batches(file, source.name, separator, names, trouble, size)
+            for read, table in _pieces(source, names, trouble, few, size):
+                yield read, _coded(table, few)
+
+
+def _pieces(
+    source: Source,
+    names: Names,
+    trouble: Trouble,
+    few: tuple[pl.DataType, pl.DataType],
+    size: int,
+) -> Iterator[tuple[int, pl.DataFrame]]:
+    if source.format in ("parquet", "ipc"):
+        yield from columnar.batches(source.path, source.name, source.format, names, trouble)
+        return
+    with open_bytes(source) as file:
+        if source.format == "jsonl":
+            yield from jsonl.batches(file, source.name, names, trouble, size)
+        else:
+            separator = _separator(source)
+            yield from delimited.batches(file, source.name, separator, names, trouble, few, size)
 
 
 def _separator(source: Source) -> str:
