@@ -25,6 +25,7 @@ lint: $(VENV)/.dev
 
 bench: $(VENV)/.bench
 	$(BIN)/python benchmarks/core.py
+	$(BIN)/python benchmarks/cli.py
 
 clean:
 	rm -rf $(VENV)

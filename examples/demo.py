@@ -1,18 +1,18 @@
-"""Make a small file of labels, aggregate it, print the decisions and whom to trust.
+"""Make a small file of labels, decide it on the command line, show whom to trust.
 
 Eight labellers of unknown quality say whether 300 messages are spam; nobody knows the truth but
-this script, which made it up and tells at the end how well the crowd did.
+this script, which made it up and has the decisions scored by it.
 """
 
 from __future__ import annotations
 
+import subprocess
+import sys
 import tempfile
 from pathlib import Path
 
 import numpy as np
 import polars as pl
-
-import crowdstream as cs
 
 ACCURACY = {
     "ann": 0.95,
@@ -26,8 +26,8 @@ ACCURACY = {
 }
 
 
-def write_example(path: Path, tasks: int = 300) -> dict[str, str]:
-    """Write a file of labels; the truth, which the file does not tell."""
+def write_example(folder: Path, tasks: int = 300) -> None:
+    """labels.csv, and truth.csv, which nobody would have."""
     rng = np.random.default_rng(7)
     truth = {f"m{t:03}": str(rng.choice(["spam", "ham"])) for t in range(tasks)}
     other = {"spam": "ham", "ham": "spam"}
@@ -37,33 +37,32 @@ def write_example(path: Path, tasks: int = 300) -> dict[str, str]:
         for who, accuracy in ACCURACY.items()
         if rng.random() < 0.7
     ]
-    pl.DataFrame(rows, ["task", "worker", "label"], orient="row").write_csv(path)
-    return truth
+    labels = pl.DataFrame(rows, ["task", "worker", "label"], orient="row")
+    labels.write_csv(folder / "labels.csv")
+    pl.DataFrame({"task": list(truth), "label": list(truth.values())}).write_csv(
+        folder / "truth.csv"
+    )
+
+
+def shell(folder: Path, *words: str) -> None:
+    """Show a command and run it."""
+    print("\n$ crowdstream", *words, flush=True)
+    program = Path(sys.executable).parent / "crowdstream"
+    subprocess.run([str(program), *words], cwd=folder, check=True)
 
 
 def main() -> None:
     """Run the demo."""
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "labels.csv"
-        truth = write_example(path)
-        labels = pl.read_csv(path)
-
-    crowd = cs.AgreementBased()
-    decisions = crowd.fit_predict(labels)
-    majority = cs.MajorityVote().fit_predict(labels)
-
-    def wrong(table: pl.DataFrame) -> int:
-        return sum(truth[task] != label for task, label in table.select("task", "label").rows())
-
-    with pl.Config(tbl_hide_dataframe_shape=True, tbl_hide_column_data_types=True, tbl_rows=8):
-        print(f"\n{labels.height} labels of {len(truth)} tasks by {crowd.n_labellers_} labellers.")
-        print("\nDecisions:", decisions.head(8), sep="\n")
-        print("\nLabellers, as judged without knowing the truth:")
-        real = pl.Series(
-            "real_error_rate", [1 - ACCURACY[who] for who in crowd.labellers()["worker"]]
-        )
-        print(crowd.labellers().with_columns(real).sort("error_rate"))
-    print(f"\nWrong decisions: majority vote {wrong(majority)}, crowdstream {wrong(decisions)}.")
+    accuracies = ", ".join(f"{who} {share:.0%}" for who, share in ACCURACY.items())
+    print(f"How often each is really right, which crowdstream is not told:\n{accuracies}")
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        write_example(folder)
+        shell(folder, "run", "labels.csv", "--gold", "truth.csv", "--method", "majority", "--quiet",
+              "--json")  # fmt: skip
+        shell(folder, "run", "labels.csv", "--gold", "truth.csv", "-o", "decisions.csv")
+        print("\n$ head -5 decisions.csv")
+        print("\n".join((folder / "decisions.csv").read_text().splitlines()[:5]))
 
 
 if __name__ == "__main__":

@@ -18,8 +18,8 @@ from typing import Self
 import msgspec
 
 from crowdstream.decisions import Decision, decide
-from crowdstream.errors import InputError, StateError
-from crowdstream.estimators import AgreementBased, Estimator, check_number, load
+from crowdstream.errors import InputError, StateError, check_number
+from crowdstream.estimators import AgreementBased, Estimator, load
 from crowdstream.labels import ClassLabel, LabellerId, TaskId, clean_id, clean_label, shorten
 from crowdstream.saving import seal, unseal
 

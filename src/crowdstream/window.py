@@ -12,7 +12,7 @@ from collections.abc import Callable
 import numpy as np
 import polars as pl
 
-from crowdstream.estimators import check_number
+from crowdstream.errors import check_number
 from crowdstream.labels import first_appearances
 
 REMEMBER = 1_000_000

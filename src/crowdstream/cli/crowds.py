@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from crowdstream.errors import InputError, StateError
+from crowdstream.errors import InputError, StateError, check_number
 
 if TYPE_CHECKING:
     from crowdstream.estimators import Estimator
@@ -13,23 +13,36 @@ if TYPE_CHECKING:
 METHODS = ("agreement", "majority")
 
 
-def make_crowd(
-    method: str, forget: float | None, answer_rate: float | None, seed: int
-) -> Estimator:
-    """The estimator that the options ask for."""
-    from crowdstream.estimators import AgreementBased, MajorityVote
+class Recipe:
+    """The estimator that the options ask for: checked at once, made later."""
 
-    if method not in METHODS:
-        raise InputError("--method", " or ".join(METHODS), repr(method))
-    if forget is not None and not forget > 1:
-        raise InputError("--forget", "a number of tasks above 1", repr(forget))
-    if method == "majority":
-        if forget is not None or answer_rate is not None:
-            option = "--forget" if forget is not None else "--answer-rate"
+    def __init__(
+        self, method: str, forget: float | None, answer_rate: float | None, seed: int
+    ) -> None:
+        if method not in METHODS:
+            raise InputError("--method", " or ".join(METHODS), repr(method))
+        if method == "majority" and not forget is answer_rate is None:
+            option = "--answer-rate" if forget is None else "--forget"
             raise InputError(option, "--method agreement", "majority, which learns nothing")
-        return MajorityVote(seed=seed)
-    forgetting = 0.0 if forget is None else 1.0 / forget
-    return AgreementBased(answer_rate=answer_rate, forgetting=forgetting, seed=seed)
+        if forget is not None:
+            check_number("--forget", forget, 1.0, 1e15, open_low=True)
+        if answer_rate is not None:
+            check_number("--answer-rate", answer_rate, 0.0, 1.0, open_low=True)
+        check_number("--seed", seed, 0, 2**64 - 1, whole=True)
+        self.method = method
+        self.forgetting = 0.0 if forget is None else 1.0 / forget
+        self.answer_rate = answer_rate
+        self.seed = seed
+
+    def make(self) -> Estimator:
+        """Load the estimators and make one."""
+        from crowdstream.estimators import AgreementBased, MajorityVote
+
+        if self.method == "majority":
+            return MajorityVote(seed=self.seed)
+        return AgreementBased(
+            answer_rate=self.answer_rate, forgetting=self.forgetting, seed=self.seed
+        )
 
 
 def load_crowd(path: str) -> Estimator:

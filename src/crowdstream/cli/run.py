@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import json as jsonlib
 import sys
 import threading
@@ -13,11 +14,12 @@ import typer
 
 from crowdstream.cli import options
 from crowdstream.cli.output import TableWriter, check_output, save_bytes, talk, write_table
-from crowdstream.errors import InputError
+from crowdstream.errors import InputError, check_number
 
 if TYPE_CHECKING:
     import polars as pl
 
+    from crowdstream.cli.crowds import Recipe
     from crowdstream.estimators import Estimator
     from crowdstream.labels.readers import Names, Source, Trouble
 
@@ -76,8 +78,7 @@ def run(
 
     Example: crowdstream run labels.csv -o decisions.csv --labellers people.csv
     """
-    from crowdstream.cli.crowds import make_crowd
-    from crowdstream.estimators import check_number
+    from crowdstream.cli.crowds import Recipe
     from crowdstream.labels.readers import Names, Trouble, find_sources
 
     started = time.perf_counter()
@@ -86,14 +87,14 @@ def run(
     check_number("--settle", settle, 0.0, 1.0)
     if max_error is not None and gold is None:
         raise InputError("--max-error", "--gold too", "none")
+    recipe = Recipe(method, forget, answer_rate, seed)
     sources = find_sources(labels, format)
     warm = threading.Thread(target=_warm_up, daemon=True)  # while the file is being read
     warm.start()
-    crowd = make_crowd(method, forget, answer_rate, seed)
     truths = None if gold is None else _read_gold(gold)
     names = Names(task, worker, label, wide)
     to_stdout = output == "-" or (output is None and not json and not sys.stdout.isatty())
-    job = _Job(crowd, settle, online, quiet or not sys.stderr.isatty())
+    job = _Job(recipe, settle, online, quiet or not sys.stderr.isatty(), truths)
     with Trouble(on_error) as trouble:
         target = "-" if to_stdout else output
         writer = None if target is None else TableWriter(target)
@@ -103,11 +104,11 @@ def run(
             job.windowed(sources, names, trouble, writer, window)
         job.bad_rows = trouble.rows
     if truths is not None:
-        job.score(truths)
+        job.score()
     if labellers is not None:
-        write_table(crowd.labellers(), labellers)
+        write_table(job.crowd.labellers(), labellers)
     if save is not None:
-        save_bytes(save, crowd.to_bytes())
+        save_bytes(save, job.crowd.to_bytes())
     report = job.report(method, time.perf_counter() - started)
     if json:
         print(jsonlib.dumps(report))
@@ -124,20 +125,26 @@ def run(
 class _Job:
     """One run: reads, decides, writes, and remembers what the report tells."""
 
-    crowd: Estimator
+    recipe: Recipe
     settle: float
     online: bool
     silent: bool
+    truths: pl.DataFrame | None
     bad_rows: int = 0
     late: int = 0
     settled: int = 0
     decided: int = 0
     head: pl.DataFrame | None = None
     scored: list[pl.DataFrame] = field(default_factory=list)
-    truths: pl.DataFrame | None = None
+    table: pl.DataFrame | None = None
     error: float | None = None
     gold_tasks: int = 0
     notes: list[str] = field(default_factory=list)
+
+    @functools.cached_property
+    def crowd(self) -> Estimator:
+        """The estimator, made when first needed: reading need not wait for it to load."""
+        return self.recipe.make()
 
     def whole(
         self,
@@ -215,7 +222,7 @@ class _Job:
         once = self.online or piped
         if not once:
             self.late = go(learn, "learning", lambda _: None).late
-            trouble.rows, trouble.kind = 0, trouble.kind
+            trouble.rows = 0  # they come again
         if writer is None:
             window = go(online if once else look_back, "deciding", write_piece)
         else:
@@ -228,20 +235,21 @@ class _Job:
         self.settled += int(decisions["settled"].sum())
         if self.head is None or self.head.height < 8:
             self.head = decisions.head(8)
-        if self.truths is not None or table is not None:
+        if self.truths is not None:
+            scored = decisions.select("task", "label", "margin")
+            self.scored.append(scored.join(self.truths, on="task", maintain_order="left"))
             self.table = table
-        self.scored.append(decisions.select("task", "label", "margin"))
 
-    def score(self, truths: pl.DataFrame) -> None:
+    def score(self) -> None:
         """Errors against the truth; a tie counts by the chance that the coin errs."""
         import polars as pl
 
-        decided = pl.concat(self.scored).join(truths, on="task")
+        decided = pl.concat(self.scored)
         self.gold_tasks = decided.height
         if not decided.height:
             raise InputError("--gold", "tasks that have labels", "none in common with the labels")
         wrong = (decided["label"] != decided["gold"]).fill_null(True).cast(pl.Float64)
-        table = getattr(self, "table", None)
+        table = self.table
         tied = decided.filter((pl.col("margin") == 0) & pl.col("label").is_not_null())
         if table is not None and tied.height:
             votes = (

@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from crowdstream.cli.output import TableWriter, check_output, talk
-from crowdstream.errors import InputError
+from crowdstream.errors import InputError, check_number
 
 
 def simulate(
@@ -42,7 +42,6 @@ def simulate(
     """
     import numpy as np
 
-    from crowdstream.estimators import check_number
     from crowdstream.science.simulate import error_rates
     from crowdstream.science.simulate import simulate as blocks
 

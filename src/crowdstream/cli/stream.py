@@ -67,7 +67,7 @@ def stream(
 
     Example: tail -f labels.jsonl | crowdstream stream --settle 0.95 --max-labels 7 --idle 10m
     """
-    from crowdstream.cli.crowds import make_crowd
+    from crowdstream.cli.crowds import Recipe
     from crowdstream.engine import Stream
     from crowdstream.errors import StateError
     from crowdstream.labels.readers import Names, Trouble
@@ -76,7 +76,7 @@ def stream(
         raise InputError("--format", "jsonl or csv", repr(format))
     period = seconds(save_every, "--save-every")
     patience = None if idle is None else seconds(idle, "--idle")
-    crowd = make_crowd(method, forget, answer_rate, seed)
+    crowd = Recipe(method, forget, answer_rate, seed).make()
     engine = Stream(crowd, settle=settle, max_labels=max_labels, idle=patience)
     if state is not None and Path(state).exists():
         try:

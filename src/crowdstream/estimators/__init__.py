@@ -3,7 +3,6 @@
 from crowdstream.estimators.agreement_based import AgreementBased
 from crowdstream.estimators.base import Estimator, Identifiability, Vote, load
 from crowdstream.estimators.majority_vote import MajorityVote
-from crowdstream.estimators.settings import check_number
 
 __all__ = [
     "AgreementBased",
@@ -11,6 +10,5 @@ __all__ = [
     "Identifiability",
     "MajorityVote",
     "Vote",
-    "check_number",
     "load",
 ]

@@ -5,8 +5,9 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from crowdstream.errors import check_number
 from crowdstream.estimators.kernels import KNOWN_RATE, OWN_RATES
-from crowdstream.estimators.settings import check_number, check_ties, rules
+from crowdstream.estimators.settings import check_ties, rules
 from crowdstream.estimators.tally import Tally
 from crowdstream.estimators.votes import Ties
 

@@ -17,8 +17,13 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from crowdstream.errors import InputError, MergeError, NotIdentifiable, StateError
-from crowdstream.estimators.settings import check_number
+from crowdstream.errors import (
+    InputError,
+    MergeError,
+    NotIdentifiable,
+    StateError,
+    check_number,
+)
 from crowdstream.estimators.votes import Keys, Ties, class_keys
 from crowdstream.labels import (
     UNKNOWN,

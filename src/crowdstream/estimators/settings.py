@@ -12,24 +12,6 @@ from crowdstream.estimators.kernels import RULES
 from crowdstream.estimators.votes import Ties
 
 
-def check_number(
-    name: str,
-    value: object,
-    low: float,
-    high: float,
-    *,
-    open_low: bool = False,
-    whole: bool = False,
-) -> None:
-    """Refuse what is not a number between ``low`` and ``high``."""
-    kinds = (int, np.integer) if whole else (int, float, np.integer, np.floating)
-    good = isinstance(value, kinds) and not isinstance(value, bool)
-    if not (good and (low < value if open_low else low <= value) and value <= high):  # type: ignore[operator]
-        kind = "a whole number" if whole else "a number"
-        above = "above" if open_low else "from"
-        raise InputError(name, f"{kind} {above} {low:g} to {high:g}", repr(value))
-
-
 def check_ties(ties: object, seed: object) -> None:
     """Refuse what is not a way to break ties."""
     if ties not in ("coin", "lowest"):

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Iterable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Protocol, TypeAlias, TypeGuard, runtime_checkable
@@ -35,9 +34,6 @@ if TYPE_CHECKING:
 
 Ints: TypeAlias = NDArray[np.int64]
 COLUMNS = ("task", "worker", "label")
-
-LARGE = 100_000
-"""Rows from which on coding the columns side by side saves time."""
 
 
 @runtime_checkable
@@ -243,18 +239,11 @@ def _table_columns(data: ArrowTable | pl.LazyFrame) -> tuple[_Column, _Column, _
     missing = [name for name in COLUMNS if name not in frame.columns]
     if missing:
         raise _missing(missing, frame.columns, "table")
-    task, worker = _clean_series(frame["task"]), _clean_series(frame["worker"])
-    label = _clean_series(frame["label"], bools=True)
-    if frame.height < LARGE:
-        return _code_tasks(_text(task)), _code_series(worker), _code_series(label)
-    with ThreadPoolExecutor() as pool:
-        jobs = [
-            pool.submit(_code_tasks, _text(task)),
-            pool.submit(_code_series, worker),
-            pool.submit(_code_series, label),
-        ]
-        coded = [job.result() for job in jobs]
-    return coded[0], coded[1], coded[2]
+    return (
+        _code_tasks(_text(_clean_series(frame["task"]))),
+        _code_series(_clean_series(frame["worker"])),
+        _code_series(_clean_series(frame["label"], bools=True)),
+    )
 
 
 def _text(series: pl.Series) -> pl.Series:
