@@ -59,8 +59,8 @@ def coded(n: int, workers: Ints, labels: Ints) -> Coded:
     tasks = len(workers)
     return Coded(
         np.arange(0, tasks * LABELS + 1, LABELS),
-        workers.ravel(),
-        labels.ravel(),
+        workers.ravel().astype(np.int32),
+        labels.ravel().astype(np.int32),
         np.full(tasks, n),
         Vocabulary([0, 1]),
     )

@@ -45,6 +45,7 @@ if TYPE_CHECKING:
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
+Codes = NDArray[np.int32]
 
 SAVED_AS = "crowd"
 
@@ -79,8 +80,8 @@ class Coded:
     """
 
     starts: Ints
-    workers: Ints
-    labels: Ints
+    workers: Codes
+    labels: Codes
     known: Ints
     classes: Vocabulary
     truth: int = UNKNOWN
@@ -322,8 +323,8 @@ class Estimator(ABC):
         workers = [self._workers.code(who) for who, _ in given]
         return Coded(
             np.array([0, len(given)], np.int64),
-            np.array([known if code == UNKNOWN else code for code in workers], np.int64),
-            np.array([classes.add(x) for _, x in given], np.int64),
+            np.array([known if code == UNKNOWN else code for code in workers], np.int32),
+            np.array([classes.add(x) for _, x in given], np.int32),
             np.array([known], np.int64),
             classes,
             UNKNOWN if truth is None else classes.code(truth),

@@ -20,6 +20,7 @@ from crowdstream.estimators.votes import choose, toss
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
+Codes = NDArray[np.int32]
 Records = NDArray[np.void]
 Record = Any
 """One record; the loops read its fields by name."""
@@ -351,7 +352,7 @@ def odds(at: Gauge, theta: float) -> float:
 
 @njit(cache=True, nogil=True)
 def weigh(
-    crowd: Crowd, rules_at: Records, workers: Ints
+    crowd: Crowd, rules_at: Records, workers: Codes
 ) -> tuple[Gauge, Floats, Floats, NDArray[np.bool_]]:
     """The gauge, and of some labellers θ, the weight of a vote, and whether it was solved for."""
     rules = rules_at[0]
@@ -499,8 +500,8 @@ def _learn_task(
     totals: Record,
     solver: Record,
     rules: Record,
-    workers: Ints,
-    labels: Ints,
+    workers: Codes,
+    labels: Codes,
     begin: int,
     end: int,
     votes: Ints,
@@ -573,8 +574,8 @@ def run(
     rules_at: Records,
     keys: NDArray[np.uint64],
     starts: Ints,
-    workers: Ints,
-    labels: Ints,
+    workers: Codes,
+    labels: Codes,
     truth: int,
     known: Ints,
     place: int,

@@ -203,7 +203,7 @@ class Tally(Estimator):
             kernels.UNSOLVED: "no error rates explain these agreements",
             kernels.NOT_ASKED: "majority vote estimates no error rates",
         }
-        at, _, _, _ = kernels.weigh(self._crowd, self._rules(), np.empty(0, np.int64))
+        at, _, _, _ = kernels.weigh(self._crowd, self._rules(), np.empty(0, np.int32))
         return Identifiability(bool(at.identified), reasons[at.standing])
 
     def labellers(self) -> pl.DataFrame:
@@ -216,7 +216,9 @@ class Tally(Estimator):
 
         crowd, rules = self._settled()
         people = crowd.people[: len(self._workers)]
-        at, thetas, weights, solved = kernels.weigh(crowd, rules, np.arange(people.size))
+        at, thetas, weights, solved = kernels.weigh(
+            crowd, rules, np.arange(people.size, dtype=np.int32)
+        )
         edge = rules["clip"][0]
         met = people["met"]
         table = pl.DataFrame(

@@ -7,13 +7,14 @@ from numba import njit
 from numpy.typing import NDArray
 
 Ints = NDArray[np.int64]
+Codes = NDArray[np.int32]
 
 NULL_WORKER, NULL_LABEL, REPEATED, REPLACED = range(4)
 """Places in the counts that `arrange` returns."""
 
 
 @njit(cache=True, nogil=True)
-def sort_rows(tasks: Ints, n_tasks: int) -> tuple[Ints, Ints, int]:
+def sort_rows(tasks: Codes, n_tasks: int) -> tuple[Ints, Ints, int]:
     """Rows in order of their task, where each task's rows begin, and how many rows have none (−1).
 
     Within a task the order of the rows is kept.
@@ -39,8 +40,8 @@ def sort_rows(tasks: Ints, n_tasks: int) -> tuple[Ints, Ints, int]:
 
 @njit(cache=True, nogil=True)
 def arrange(
-    order: Ints, bounds: Ints, workers: Ints, labels: Ints, n_workers: int, n_labels: int
-) -> tuple[Ints, Ints, Ints, Ints, Ints, Ints, Ints]:
+    order: Ints, bounds: Ints, workers: Codes, labels: Codes, n_workers: int, n_labels: int
+) -> tuple[Ints, Codes, Codes, Ints, Ints, Ints, Ints]:
     """Keep one label a worker and task; −1 is a null.
 
     The rows of task t are ``order[bounds[t]:bounds[t + 1]]``, or with an empty ``order`` those
@@ -54,8 +55,8 @@ def arrange(
     n_tasks = bounds.size - 1
     rows = bounds[n_tasks]
     starts = np.zeros(n_tasks + 1, np.int64)
-    kept_workers = np.empty(rows, np.int64)
-    kept_labels = np.empty(rows, np.int64)
+    kept_workers = np.empty(rows, np.int32)
+    kept_labels = np.empty(rows, np.int32)
     at = np.full(n_workers, -1, np.int64)  # where this worker's last kept label is
     met = np.zeros(n_workers, np.bool_)
     met_order = np.empty(n_workers, np.int64)
