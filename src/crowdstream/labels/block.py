@@ -313,7 +313,12 @@ def _code_tasks(series: pl.Series) -> _Tasks:
     if series.null_count() == 0 and len(series):
         firsts = (series != series.shift(1)).fill_null(True).arg_true()
         heads = series.gather(firsts)
-        if heads.is_sorted() or heads.n_unique() == len(heads):
+        # Sorted, or of different hashes: then certainly different, and quickly told.
+        if (
+            heads.is_sorted()
+            or heads.hash().n_unique() == len(heads)
+            or heads.n_unique() == len(heads)
+        ):
             bounds = np.append(firsts.to_numpy(), len(series)).astype(np.int64)
             return _Tasks(None, bounds, heads)
     column = _code_series(series)
