@@ -350,6 +350,16 @@ def odds(at: Gauge, theta: float) -> float:
     return (1.0 + (at.classes - 1) * theta) / (1.0 - theta)
 
 
+@njit(cache=True, nogil=True, error_model="numpy", inline="always")
+def _odds_of(people: Records, rules: Record, at: Gauge, who: int) -> float:
+    """The odds of a known labeller's vote."""
+    one = people[who]
+    inside = one.group == at.main or rules.method == KNOWN_RATE
+    if not inside:
+        inside = find(people, who) == at.main
+    return odds(at, reliability(one, who == at.top, inside, rules, at))
+
+
 @njit(cache=True, nogil=True)
 def weigh(
     crowd: Crowd, rules_at: Records, workers: Codes
@@ -606,7 +616,9 @@ def run(
     scores = np.empty(keys.size)
     large = people.size * LINE > CACHE
     touched = 0
-    identified = False
+    identified, ready = False, False
+    prepared = np.empty(0)
+    at = gauge(people[totals.main], group_met[totals.main], totals, solver, rules, totals.clock - 1)
     for t in range(starts.size - 1):
         begin, end = starts[t], starts[t + 1]
         if large:
@@ -631,11 +643,18 @@ def run(
             if n_voted == 0:
                 winners[t] = -1
             else:
-                # A task taken back to be decided anew leaves its place, which nothing else fills.
-                now = totals.clock - 1 - (sign == 0 and place == totals.clock - 1)
-                main = totals.main
-                at = gauge(people[main], group_met[main], totals, solver, rules, now)
-                identified = at.identified
+                if not ready:
+                    # A task taken back to be decided anew leaves its place, which nothing fills.
+                    now = totals.clock - 1 - (sign == 0 and place == totals.clock - 1)
+                    main = totals.main
+                    at = gauge(people[main], group_met[main], totals, solver, rules, now)
+                    identified = at.identified
+                    ready = sign == 0
+                    if ready and identified and starts.size > at.labellers:
+                        # Nothing will change: weigh everybody once, not once a label.
+                        prepared = np.empty(at.labellers)
+                        for who in range(at.labellers):
+                            prepared[who] = _odds_of(people, rules, at, who)
                 for k in range(n_voted):
                     c = voted[k]
                     product[c] = 1.0
@@ -643,14 +662,12 @@ def run(
                 if at.identified:
                     for k in range(begin, end):
                         who, c = workers[k], labels[k]
-                        theta = at.mean
-                        if who < at.labellers:
-                            one = people[who]
-                            inside = one.group == at.main or rules.method == KNOWN_RATE
-                            if not inside:
-                                inside = find(people, who) == at.main
-                            theta = reliability(one, who == at.top, inside, rules, at)
-                        product[c] *= odds(at, theta)
+                        if who < prepared.size:
+                            product[c] *= prepared[who]
+                        elif who < at.labellers:
+                            product[c] *= _odds_of(people, rules, at, who)
+                        else:
+                            product[c] *= odds(at, at.mean)
                         if not 1e-200 < product[c] < 1e200:
                             scores[c] += np.log(product[c])
                             product[c] = 1.0
