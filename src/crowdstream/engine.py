@@ -190,7 +190,12 @@ class Stream:
         self.counts.retracted += 1
         return decision
 
-    def gold(self, task: TaskId, label: ClassLabel) -> Decision:
+    def gold(
+        self,
+        task: TaskId,
+        label: ClassLabel,
+        at: float | datetime.datetime | None = None,
+    ) -> Decision:
         """Tell the truth of a task: its labellers are judged by it from now on.
 
         A task whose truth is known stays open for labels; after it has closed it is too late.
@@ -199,13 +204,14 @@ class Stream:
         truth = clean_label(label, "gold")
         if truth is None:
             raise InputError("gold", "str, int or bool", repr(label))
+        now = self._time(at)
         if task in self._closed:
             self.counts.late += 1
             return self._closed[task]
         case = self._open.get(task) or _Open(self._opened, {})
         decision = self._redecide(task, case, case.answers, truth)
         if task not in self._open:
-            self._touch(task, case, self._time(None))
+            self._touch(task, case, now)
         return decision
 
     def close(self, task: TaskId) -> Decision:

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
+import functools
 import os
 import sys
+from collections.abc import Callable
 
 import typer
 
@@ -18,34 +21,47 @@ app = typer.Typer(
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
 )
-app.command()(run.run)
-app.command()(stream.stream)
-app.command()(labellers.labellers)
-app.command()(merge.merge)
-app.command()(simulate.simulate)
-app.command()(version.version)
-
 USAGE = 2
 """Exit code of a user's mistake: wrong usage or input that cannot be read."""
 
 
+def guarded(command: Callable[..., None]) -> Callable[..., None]:
+    """A command whose user's mistakes are one line on standard error, never a traceback."""
+
+    @functools.wraps(command)
+    def run_guarded(*args: object, **kwargs: object) -> None:
+        try:
+            command(*args, **kwargs)
+            sys.stdout.flush()
+        except KeyboardInterrupt:
+            print("crowdstream: interrupted", file=sys.stderr)
+            sys.exit(130)
+        except (CrowdstreamError, OSError) as error:
+            if "Broken pipe" in str(error):
+                # Whoever read our output has enough; leave no complaint at exit either.
+                with contextlib.suppress(OSError, ValueError):
+                    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+                sys.exit(0)
+            print(f"crowdstream: {' '.join(str(error).split())}", file=sys.stderr)
+            sys.exit(USAGE)
+
+    return run_guarded
+
+
+for _command in (
+    run.run,
+    stream.stream,
+    labellers.labellers,
+    merge.merge,
+    simulate.simulate,
+    version.version,
+):
+    app.command()(guarded(_command))
+
+
 def main() -> None:
-    """Run a command; a user's mistake is one line on standard error, never a traceback."""
-    try:
-        app()
-    except CrowdstreamError as error:
-        print(f"crowdstream: {error}", file=sys.stderr)
-        sys.exit(USAGE)
-    except BrokenPipeError:
-        # Whoever read our output has enough; leave no complaint at exit either.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        sys.exit(0)
-    except KeyboardInterrupt:
-        print("crowdstream: interrupted", file=sys.stderr)
-        sys.exit(130)
-    except OSError as error:
-        print(f"crowdstream: {error}", file=sys.stderr)
-        sys.exit(USAGE)
+    """Run a command."""
+    app()
 
 
 def entry() -> None:
@@ -55,9 +71,7 @@ def entry() -> None:
         main()
     except SystemExit as leaving:
         code = leaving.code
-    try:
+    with contextlib.suppress(OSError, ValueError):
         sys.stdout.flush()
         sys.stderr.flush()
-    except BrokenPipeError:
-        pass
     os._exit(code if isinstance(code, int) else 0)

@@ -109,4 +109,4 @@ def talk() -> Console:
     """Where people are spoken to: standard error."""
     from rich.console import Console
 
-    return Console(stderr=True, highlight=False)
+    return Console(stderr=True, highlight=False, markup=False)

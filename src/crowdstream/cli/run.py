@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import json as jsonlib
 import sys
 import threading
 import time
+import warnings
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Annotated
 
@@ -14,7 +17,7 @@ import typer
 
 from crowdstream.cli import options
 from crowdstream.cli.output import TableWriter, check_output, save_bytes, talk, write_table
-from crowdstream.errors import InputError, check_number
+from crowdstream.errors import InputError, NotIdentifiable, check_number
 
 if TYPE_CHECKING:
     import polars as pl
@@ -22,6 +25,8 @@ if TYPE_CHECKING:
     from crowdstream.cli.crowds import Recipe
     from crowdstream.estimators import Estimator
     from crowdstream.labels.readers import Names, Source, Trouble
+
+    Write = Callable[[pl.DataFrame], None]
 
 SCHEMA = 1
 """Version of the JSON object; raised when a field changes its meaning."""
@@ -97,18 +102,21 @@ def run(
     job = _Job(recipe, settle, online, quiet or not sys.stderr.isatty(), truths)
     with Trouble(on_error) as trouble:
         target = "-" if to_stdout else output
-        writer = None if target is None else TableWriter(target)
-        if window is None:
-            job.whole(sources, names, trouble, writer)
-        else:
-            job.windowed(sources, names, trouble, writer, window)
-        job.bad_rows = trouble.rows
-    if truths is not None:
-        job.score()
-    if labellers is not None:
-        write_table(job.crowd.labellers(), labellers)
-    if save is not None:
-        save_bytes(save, job.crowd.to_bytes())
+        # Whatever fails before the end takes the decisions' file with it.
+        with contextlib.nullcontext() if target is None else TableWriter(target).open() as write:
+            if window is None:
+                job.whole(sources, names, trouble, write)
+            else:
+                with warnings.catch_warnings():
+                    warnings.simplefilter("ignore", NotIdentifiable)
+                    job.windowed(sources, names, trouble, write, window)
+            job.bad_rows = trouble.rows
+            if truths is not None:
+                job.score()
+            if labellers is not None:
+                write_table(job.crowd.labellers(), labellers)
+            if save is not None:
+                save_bytes(save, job.crowd.to_bytes())
     report = job.report(method, time.perf_counter() - started)
     if json:
         print(jsonlib.dumps(report))
@@ -136,7 +144,7 @@ class _Job:
     decided: int = 0
     head: pl.DataFrame | None = None
     scored: list[pl.DataFrame] = field(default_factory=list)
-    table: pl.DataFrame | None = None
+    tied: list[pl.DataFrame] = field(default_factory=list)
     error: float | None = None
     gold_tasks: int = 0
     notes: list[str] = field(default_factory=list)
@@ -151,12 +159,9 @@ class _Job:
         sources: list[Source],
         names: Names,
         trouble: Trouble,
-        writer: TableWriter | None,
+        write: Write | None,
     ) -> None:
         """All labels in memory, grouped by task."""
-        import warnings
-
-        from crowdstream.errors import NotIdentifiable
         from crowdstream.labels.readers import read_all
 
         with _Steps(self.silent) as steps:
@@ -169,22 +174,21 @@ class _Job:
                 decisions = verb(table, settle=self.settle)
             steps.at(f"writing {decisions.height:,} decisions")
             self._take(decisions, table)
-            if writer is not None:
-                with writer.open() as write:
-                    write(decisions)
+            if write is not None:
+                write(decisions)
 
     def windowed(
         self,
         sources: list[Source],
         names: Names,
         trouble: Trouble,
-        writer: TableWriter | None,
+        write: Write | None,
         size: int,
     ) -> None:
         """A batch at a time; files are read twice unless online, a pipe cannot be."""
         import os
 
-        from crowdstream.labels.readers import read_batches
+        from crowdstream.labels.readers import Trouble, read_batches
         from crowdstream.window import Window
 
         piped = any(source.path == "-" for source in sources)
@@ -197,48 +201,40 @@ class _Job:
             self.crowd.learn_many(table)
             return empty
 
-        def online(table: pl.DataFrame) -> pl.DataFrame:
-            return self.crowd.stream_many(table, settle=self.settle)
+        def decide(table: pl.DataFrame) -> pl.DataFrame:
+            verb = self.crowd.stream_many if once else self.crowd.predict_many
+            decisions = verb(table, settle=self.settle)
+            self._take(decisions, table)
+            if write is not None:
+                write(decisions)
+            return empty
 
-        def look_back(table: pl.DataFrame) -> pl.DataFrame:
-            return self.crowd.predict_many(table, settle=self.settle)
-
-        def go(close: object, what: str, take: object) -> Window:
-            window = Window(size, close)  # type: ignore[arg-type]
+        def go(close: Callable[[pl.DataFrame], pl.DataFrame], what: str, aside: Trouble) -> int:
+            window = Window(size, close)
             with _Steps(self.silent, total) as steps:
                 steps.at(what)
-                for read, batch in read_batches(sources, names, trouble):
-                    take(window.feed(batch))  # type: ignore[operator]
+                for read, batch in read_batches(sources, names, aside):
+                    window.feed(batch)
                     steps.advance(read, batch.height)
-                take(window.end())  # type: ignore[operator]
-            return window
+                window.end()
+            return window.late
 
-        def write_piece(piece: pl.DataFrame) -> None:
-            self._take(piece, None)
-            if write is not None:
-                write(piece)
-
-        write = None
         once = self.online or piped
-        if not once:
-            self.late = go(learn, "learning", lambda _: None).late
-            trouble.rows = 0  # they come again
-        if writer is None:
-            window = go(online if once else look_back, "deciding", write_piece)
-        else:
-            with writer.open() as write:
-                window = go(online if once else look_back, "deciding", write_piece)
-        self.late = window.late
+        if not once:  # bad rows are told of when they come again
+            go(learn, "learning", Trouble("fail" if trouble.kind == "fail" else "skip"))
+        self.late = go(decide, "deciding", trouble)
 
-    def _take(self, decisions: pl.DataFrame, table: pl.DataFrame | None) -> None:
+    def _take(self, decisions: pl.DataFrame, table: pl.DataFrame) -> None:
         self.decided += decisions.height
         self.settled += int(decisions["settled"].sum())
         if self.head is None or self.head.height < 8:
             self.head = decisions.head(8)
         if self.truths is not None:
             scored = decisions.select("task", "label", "margin")
-            self.scored.append(scored.join(self.truths, on="task", maintain_order="left"))
-            self.table = table
+            scored = scored.join(self.truths, on="task", maintain_order="left")
+            tied = scored.filter(scored["margin"] == 0)
+            self.scored.append(scored)
+            self.tied.append(table.join(tied, on="task", how="semi", maintain_order="left"))
 
     def score(self) -> None:
         """Errors against the truth; a tie counts by the chance that the coin errs."""
@@ -249,11 +245,10 @@ class _Job:
         if not decided.height:
             raise InputError("--gold", "tasks that have labels", "none in common with the labels")
         wrong = (decided["label"] != decided["gold"]).fill_null(True).cast(pl.Float64)
-        table = self.table
         tied = decided.filter((pl.col("margin") == 0) & pl.col("label").is_not_null())
-        if table is not None and tied.height:
+        if tied.height:
             votes = (
-                table.join(tied.select("task"), on="task", how="semi")
+                pl.concat(self.tied)
                 .with_columns(pl.col("label").cast(pl.String))
                 .unique(["task", "worker"], keep="last", maintain_order=True)
                 .drop_nulls("label")
@@ -369,8 +364,10 @@ def _read_gold(path: str) -> pl.DataFrame:
     from crowdstream.labels.readers import find_sources
     from crowdstream.labels.readers.gold import read_gold
 
-    (source,) = find_sources([path])
-    table = read_gold(source)
+    sources = find_sources([path])
+    if len(sources) > 1:
+        raise InputError("--gold", "one file", f"{len(sources)} that match {path!r}")
+    table = read_gold(sources[0])
     twice = table.group_by("task").agg(pl.col("gold").n_unique().alias("n")).filter(pl.col("n") > 1)
     if twice.height:
         raise InputError(path, "one true label a task", f"several of {twice['task'][0]!r}")
@@ -411,4 +408,4 @@ def _summary(job: _Job, report: dict[str, object]) -> None:
             table.add_row(*(f"{v:.3f}" if isinstance(v, float) else str(v) for v in row))
         console.print(table)
     for warning in report["warnings"]:  # type: ignore[attr-defined]
-        console.print(f"[yellow]note[/yellow]: {warning}")
+        console.print(f"note: {warning}", style="yellow")

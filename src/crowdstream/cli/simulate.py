@@ -50,6 +50,8 @@ def simulate(
     check_number("--labellers", labellers, 1, 10**7, whole=True)
     check_number("--tasks", tasks, 0, 10**12, whole=True)
     check_number("--classes", classes, 2, 10**6, whole=True)
+    check_number("--drift", drift, -1e6, 1e6)
+    check_number("--seed", seed, 0, 2**64 - 1, whole=True)
     check_number("--answer-rate", answer_rate, 0.0, 1.0, open_low=True)
     try:
         given = None if error is None else np.array([float(x) for x in error.split(",")])

@@ -87,6 +87,8 @@ def stream(
             raise InputError(state, f"a state of {crowd!r}", repr(saved.crowd))
         saved.settle, saved.max_labels, saved.idle = engine.settle, engine.max_labels, engine.idle
         engine = saved
+    if state is not None:
+        save_bytes(state, engine.snapshot())  # or say now that it cannot be done
     with Trouble(on_error) as trouble:
         loop = _Loop(engine, state, period, Names(task, worker, label), format, trouble)
         ended = loop.go()
@@ -149,7 +151,7 @@ class _Loop:
         self.line = 0
         self.header: list[str] | None = None
         self.roles: tuple[str, str, str] | None = None
-        self.timed = False
+        self.by_clock = False  # labels came without a time: the clock on the wall is theirs
 
     def go(self) -> bool:
         """Whether the input ended, rather than somebody stopping us."""
@@ -160,7 +162,7 @@ class _Loop:
             if line is not None:
                 self.line += 1
                 self._take(line)
-            if self.engine.idle is not None and not self.timed:
+            if self.engine.idle is not None and self.by_clock:
                 for decision in self.engine.expire():
                     emit(decision)
             if self.state is not None and time.monotonic() - saved > self.period:
@@ -183,12 +185,16 @@ class _Loop:
             *lines, rest = (rest + more).split(b"\n")
             if not more and rest:
                 lines.append(rest)
-            for line in lines:
-                if self.stopped:
-                    return
-                yield line
+            yield from lines  # what was read is not lost to a signal
             if not more:
                 return
+        # Nor is the line that was begun, if the rest of it is there.
+        while rest and select.select([source], [], [], 0)[0]:
+            more = os.read(source, 1)
+            if more in (b"", b"\n"):
+                yield rest
+                return
+            rest += more
 
     def _take(self, line: bytes) -> None:
         """One line of input."""
@@ -222,7 +228,10 @@ class _Loop:
         except (csv.Error, UnicodeDecodeError, ValueError) as error:
             raise InputError(where, "a row of CSV in UTF-8", str(error)) from None
         if self.header is None:
+            from crowdstream.labels.readers.columns import find_columns
+
             self.header = cells
+            self.roles = find_columns(self.names, cells, where)
             return None
         if len(cells) != len(self.header):
             raise InputError(where, f"{len(self.header)} fields", str(len(cells)))
@@ -235,13 +244,13 @@ class _Loop:
             self.roles = find_columns(self.names, list(record), where)
         task, worker, label = (_text(record[role], role) for role in self.roles)
         at = _moment(record.get("at"))
+        self.by_clock = at is None
         if at is not None and self.engine.idle is not None:
-            self.timed = True
             for decision in self.engine.expire(at):
                 emit(decision)
         gold = _text(record.get("gold"), "gold")
         if gold is not None and task is not None:
-            self.engine.gold(task, gold)
+            self.engine.gold(task, gold, at)
         closed = self.engine.counts.closed
         decision = self.engine.observe(task, worker, label, at)  # type: ignore[arg-type]
         if self.engine.counts.closed > closed:

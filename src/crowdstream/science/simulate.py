@@ -24,7 +24,7 @@ def error_rates(n: int, p: Floats | None = None, q: float | None = None) -> Floa
     if p is not None:
         if p.size not in (1, n):
             raise InputError("p", f"one error rate or {n}", f"{p.size}")
-        if ((p < 0) | (p > 1)).any():
+        if not ((p >= 0) & (p <= 1)).all():
             raise InputError("p", "error rates from 0 to 1", str(p.tolist()))
         return np.broadcast_to(p, n).copy()
     q = 0.3 if q is None else q
@@ -52,7 +52,7 @@ def simulate(
     rng = np.random.default_rng(seed)
     phase = 2 * np.pi * np.arange(1, n + 1) / n
     who = np.array([f"w{i:0{len(str(n - 1))}}" for i in range(n)])
-    for start in range(0, tasks, block):
+    for start in range(0, max(tasks, 1), block):
         t = np.arange(start, min(start + block, tasks))
         rates = p if not drift else np.clip(p * (1 + np.sin(drift * t[:, None] + phase)), 0, 1)
         truth = rng.integers(classes, size=t.size)

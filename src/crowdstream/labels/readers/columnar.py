@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from crowdstream.errors import InputError
 from crowdstream.labels.readers.columns import Names, find_column, find_columns
+from crowdstream.labels.readers.delimited import melt
 from crowdstream.labels.readers.trouble import Trouble
 
 if TYPE_CHECKING:
@@ -45,7 +46,7 @@ def _scan(path: str, name: str, kind: str, names: Names) -> pl.LazyFrame:
     source: str | bytes = sys.stdin.buffer.read() if path == "-" else path
     try:
         scan = pl.scan_parquet if kind == "parquet" else pl.scan_ipc
-        query = scan(source)
+        query = scan(source, glob=False)
         header = query.collect_schema().names()
     except (pl.exceptions.PolarsError, OSError) as error:
         raise InputError(name, f"a {kind} file", str(error).splitlines()[0]) from None
@@ -70,19 +71,14 @@ def _clean(
     except pl.exceptions.PolarsError as error:
         raise InputError(name, "a file that is whole", str(error).splitlines()[0]) from None
     if names.wide:
-        task, *raters = table.columns
+        task = table.columns[0]
         if table[task].null_count():
             row = int(table[task].is_null().arg_max() or 0) + first + 1
             raise InputError(f"{name}, row {row}, column {task!r}", "a value", "nothing")
-        return (
-            table.with_row_index("")
-            .unpivot(raters, index=["", task], variable_name="worker", value_name="label")
-            .drop_nulls("label")
-            .sort("", maintain_order=True)
-            .select(pl.col(task).alias("task"), "worker", "label")
-        )
+        return melt(table, table.columns, 0)
     roles = table.columns
     table.columns = ["task", "worker", "label"]
+    table = table.with_columns(pl.when(pl.all() != "").then(pl.all()).name.keep())
     bad = table["task"].is_null() | table["worker"].is_null()
     if bad.any():
         for row in bad.arg_true():

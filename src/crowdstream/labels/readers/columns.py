@@ -125,5 +125,5 @@ def find_columns(names: Names, header: Sequence[str], where: str) -> tuple[str, 
 
 
 def _told(header: Sequence[str], most: int = 20) -> str:
-    shown = ", ".join(header[:most])
+    shown = ", ".join(" ".join(name.split()) for name in header[:most])
     return (shown or "no columns") + (" …" if len(header) > most else "")

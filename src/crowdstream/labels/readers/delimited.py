@@ -95,6 +95,7 @@ def _header(data: bytes, name: str, separator: str, names: Names) -> list[str]:
     if not text.strip():
         raise InputError(name, "a header and rows", "nothing")
     first = text[: _first_row_end(text)].decode("utf-8", errors="replace")
+    csv.field_size_limit(1 << 30)
     header = next(csv.reader(io.StringIO(first, newline=""), delimiter=separator), [])
     if "\ufffd" in first and b"\xef\xbf\xbd" not in data:
         raise InputError(f"{name}, line 1", "text in UTF-8", repr(first[:60]))
@@ -132,6 +133,8 @@ def _parse(
     places = [header.index(column) for column in _roles(names, header, "") if column]
     if names.wide:
         places = list(range(len(header)))
+    # A row that is too short leaves its last column empty, so that one is looked at too.
+    wanted = sorted({*places, len(header) - 1})
     kinds: list[pl.DataType] = [pl.String()] * len(header)
     if not names.wide:
         kinds[places[1]], kinds[places[2]] = few
@@ -140,43 +143,52 @@ def _parse(
             data,
             has_header=has_header,
             separator=separator,
-            columns=places,
+            columns=wanted,
             infer_schema=False,
             schema_overrides=kinds,
             glob=False,
-            new_columns=None if has_header else [f"c{k}" for k in sorted(places)],
+            new_columns=None if has_header else [f"c{k}" for k in wanted],
         )
     except pl.exceptions.PolarsError:
         return None
-    order = {place: k for k, place in enumerate(sorted(places))}
+    if table.to_series(-1).null_count() and not _is_even(
+        data, separator, header, table, has_header
+    ):
+        return None
+    order = {place: k for k, place in enumerate(wanted)}
     table = table.select(pl.nth(order[place]).alias(f"c{place}") for place in places)
     if names.wide:
         task = header.index(_roles(names, header, "")[0])
         if table.null_count().to_series(task).item():
             return None
-        return _melt(table, header, task)
+        return melt(table, header, task)
     table.columns = ["task", "worker", "label"]
     gaps = table.null_count().row(0)
-    if gaps[0] or gaps[1]:
+    empty = table.select((pl.all() == "").any()).row(0)  # a quoted nothing is nothing too
+    if gaps[0] or gaps[1] or any(empty):
         return None
-    if gaps[2]:
-        # A missing label may be a short row. Without quotes, counting separators tells.
-        raw = data if isinstance(data, bytes) else Path(data).read_bytes()
-        rows = table.height + has_header
-        if b'"' in raw or raw.count(separator.encode()) != rows * (len(header) - 1):
-            return None
     return table
 
 
-def _melt(table: pl.DataFrame, header: list[str], task: int) -> pl.DataFrame:
+def _is_even(
+    data: str | bytes, separator: str, header: list[str], table: pl.DataFrame, has_header: bool
+) -> bool:
+    """Whether all rows have as many fields as the header; without quotes, counting tells."""
+    raw = data if isinstance(data, bytes) else Path(data).read_bytes()
+    rows = table.height + has_header
+    return b'"' not in raw and raw.count(separator.encode()) == rows * (len(header) - 1)
+
+
+def melt(table: pl.DataFrame, header: list[str], task: int) -> pl.DataFrame:
     """One column a rater → one row a label; empty cells are not labels."""
     import polars as pl
 
+    table = table.rename(lambda name: f"c{table.columns.index(name)}")
     names = dict(zip(table.columns, header, strict=True))
     key = table.columns[task]
     long = table.with_row_index("row").unpivot(index=["row", key], variable_name="worker")
     return (
-        long.drop_nulls("value")
+        long.filter(pl.col("value") != "")
         .sort("row", maintain_order=True)
         .select(
             pl.col(key).alias("task"),
@@ -200,7 +212,6 @@ def _read_rows(
     """The sure way, a row at a time."""
     import polars as pl
 
-    csv.field_size_limit(1 << 30)
     roles = _roles(names, header, name)
     kept: list[tuple[str, str, str | None]] = []
     at = [header.index(column) for column in roles if column]

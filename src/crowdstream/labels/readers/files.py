@@ -51,10 +51,12 @@ class Source(NamedTuple):
 
 def find_sources(patterns: Sequence[str], kind: str | None = None) -> list[Source]:
     """The files that paths, globs and ``-`` stand for, in order; each must exist."""
+    if kind is not None and kind not in FORMATS.values():
+        raise InputError("--format", " ".join(dict.fromkeys(FORMATS.values())), repr(kind))
     found: list[Source] = []
     for pattern in patterns:
         if pattern == "-":
-            found.append(Source("-", kind or "csv"))
+            found.append(Source("-", kind or "text"))
             continue
         paths = [pattern] if Path(pattern).exists() else sorted(glob.glob(pattern, recursive=True))
         if not paths:
@@ -121,12 +123,12 @@ def _coded(table: pl.DataFrame, few: tuple[pl.DataType, pl.DataType]) -> pl.Data
 def _read(
     source: Source, names: Names, trouble: Trouble, few: tuple[pl.DataType, pl.DataType]
 ) -> pl.DataFrame:
-    with _clear_errors(source):
+    with clear_errors(source):
         if source.format in ("parquet", "ipc"):
             return columnar.read(source.path, source.name, source.format, names, trouble)
         plain = source.path != "-" and not source.packed
         data: str | bytes = source.path if plain else open_bytes(source).read()
-        if source.format == "jsonl":
+        if source.format == "jsonl" or (source.format == "text" and _is_json(data)):
             return jsonl.read(data, source.name, names, trouble)
         return delimited.read(data, source.name, _separator(source), names, trouble, few)
 
@@ -137,7 +139,7 @@ def read_batches(
     """The labels of the sources a batch at a time, each with the bytes it was read from."""
     few = _few()
     for source in sources:
-        with _clear_errors(source):
+        with clear_errors(source):
             for read, table in _pieces(source, names, trouble, few, size):
                 yield read, _coded(table, few)
 
@@ -153,18 +155,25 @@ def _pieces(
         yield from columnar.batches(source.path, source.name, source.format, names, trouble)
         return
     with open_bytes(source) as file:
-        if source.format == "jsonl":
+        first = b"" if source.format != "text" else file.peek(1)[:64]  # type: ignore[attr-defined]
+        if source.format == "jsonl" or _is_json(first):
             yield from jsonl.batches(file, source.name, names, trouble, size)
         else:
             separator = _separator(source)
             yield from delimited.batches(file, source.name, separator, names, trouble, few, size)
 
 
+def _is_json(data: str | bytes) -> bool:
+    """Whether text whose format nobody told begins as JSON lines do."""
+    start = data.encode() if isinstance(data, str) else data[:64]
+    return start.removeprefix(b"\xef\xbb\xbf").lstrip().startswith(b"{")
+
+
 def _separator(source: Source) -> str:
     return "\t" if source.format == "tsv" else ","
 
 
-class _clear_errors:  # noqa: N801 used as a verb
+class clear_errors:  # noqa: N801 used as a verb
     """Errors of the operating system and of unpacking, in our words."""
 
     def __init__(self, source: Source) -> None:
@@ -174,6 +183,9 @@ class _clear_errors:  # noqa: N801 used as a verb
         pass
 
     def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
-        if isinstance(error, (OSError, EOFError)) and not isinstance(error, BrokenPipeError):
+        unpacking = type(error).__name__ in ("ZstdError", "error")  # zlib's is called error
+        if (isinstance(error, (OSError, EOFError)) or unpacking) and not isinstance(
+            error, BrokenPipeError
+        ):
             what = f"a {self.source.packed or 'readable'} file, whole".replace("a .", "a whole .")
             raise InputError(self.source.name, what, str(error) or type(error).__name__) from None

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Callable
+from typing import IO, TYPE_CHECKING
 
 from crowdstream.errors import InputError
 from crowdstream.labels.readers.columns import find_column
@@ -17,7 +18,20 @@ def read_gold(source: Source) -> pl.DataFrame:
     """task, gold, both text; rows without either are left out."""
     import polars as pl
 
-    from crowdstream.labels.readers.files import open_bytes
+    from crowdstream.labels.readers.files import clear_errors, open_bytes
+
+    with clear_errors(source):
+        table = _table(source, open_bytes)
+    task = find_column("task", None, table.columns, source.name)
+    try:
+        truth = find_column("gold", None, table.columns, source.name)
+    except InputError:
+        truth = find_column("label", None, table.columns, source.name)
+    return table.select(pl.col(task).alias("task"), pl.col(truth).alias("gold")).drop_nulls()
+
+
+def _table(source: Source, open_bytes: Callable[[Source], IO[bytes]]) -> pl.DataFrame:
+    import polars as pl
 
     try:
         if source.format in ("parquet", "ipc"):
@@ -31,9 +45,4 @@ def read_gold(source: Source) -> pl.DataFrame:
             table = pl.read_csv(data, separator=separator, infer_schema=False)
     except pl.exceptions.PolarsError as error:
         raise InputError(source.name, "a file of true labels", str(error).splitlines()[0]) from None
-    task = find_column("task", None, table.columns, source.name)
-    try:
-        truth = find_column("gold", None, table.columns, source.name)
-    except InputError:
-        truth = find_column("label", None, table.columns, source.name)
-    return table.select(pl.col(task).alias("task"), pl.col(truth).alias("gold")).drop_nulls()
+    return table

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from pathlib import Path
 from typing import IO, TYPE_CHECKING
@@ -32,21 +33,21 @@ def batches(
     file: IO[bytes], name: str, names: Names, trouble: Trouble, size: int
 ) -> Iterator[tuple[int, pl.DataFrame]]:
     """A stream a piece at a time, cut between lines."""
-    line, rest, first = 1, b"", True
+    line, rest, blank = 1, b"", True
     while True:
         more = file.read(size)
         data = rest + more
         cut = data.rfind(b"\n") + 1 if more else len(data)
         piece, rest = data[:cut], data[cut:]
-        if first and (piece or not more):
+        if line == 1:
             piece = piece.removeprefix(BOM)
-            first = False
-            if not piece.strip() and not more:
-                raise InputError(name, "an object a line", "nothing")
         if piece.strip():
+            blank = False
             yield len(piece), _piece(piece, name, line, names, trouble)
-            line += piece.count(b"\n")
+        line += piece.count(b"\n")
         if not more:
+            if blank:
+                raise InputError(name, "an object a line", "nothing")
             return
 
 
@@ -71,7 +72,7 @@ def _piece(data: bytes, name: str, line: int, names: Names, trouble: Trouble) ->
     table.columns = ["task", "worker", "label"]
     gaps = table.null_count().row(0)
     # A list or an object became its text.
-    odd = table.select(pl.all().str.contains(r"^[\[{]").any()).row(0)
+    odd = table.select((pl.all().str.contains(r"^[\[{]") | (pl.all() == "")).any()).row(0)
     if gaps[0] or gaps[1] or gaps[2] or any(odd):
         return _read_lines(data, name, line, names, trouble)
     return table
@@ -87,15 +88,18 @@ def _read_lines(data: bytes, name: str, line: int, names: Names, trouble: Troubl
         where = f"{name}, line {number}"
         shown = raw.decode("utf-8", errors="backslashreplace")
         try:
-            record = msgspec.json.decode(raw, type=dict[str, object])
-        except (msgspec.DecodeError, msgspec.ValidationError, UnicodeDecodeError) as error:
+            record = json.loads(raw, object_pairs_hook=_first_of_each, parse_constant=_refuse)
+        except ValueError as error:
             trouble.bad_row(where, "a JSON object", str(error), shown)
+            continue
+        if not isinstance(record, dict):
+            trouble.bad_row(where, "a JSON object", type(record).__name__, shown)
             continue
         roles = find_columns(names, list(record), where) if not kept else _same(names, record)
         if roles is None:
             trouble.bad_row(where, "task, worker and label", ", ".join(record), shown)
             continue
-        values = [_text(record[role]) for role in roles]
+        values = [_text(record[role]) or None for role in roles]
         for role, value in zip(roles, values, strict=True):
             if value is NotImplemented:
                 found = f"{type(record[role]).__name__} {shorten(record[role])}"
@@ -108,6 +112,15 @@ def _read_lines(data: bytes, name: str, line: int, names: Names, trouble: Troubl
             kept.append((str(values[0]), str(values[1]), values[2]))  # type: ignore[arg-type]
     schema = {"task": pl.String, "worker": pl.String, "label": pl.String}
     return pl.DataFrame(kept, schema, orient="row")
+
+
+def _first_of_each(pairs: list[tuple[str, object]]) -> dict[str, object]:
+    """Of a key that comes twice the first counts, as with polars."""
+    return dict(reversed(pairs))
+
+
+def _refuse(constant: str) -> object:
+    raise ValueError(f"{constant} is no JSON")
 
 
 def _same(names: Names, record: dict[str, object]) -> tuple[str, str, str] | None:
