@@ -42,7 +42,8 @@ def guarded(command: Callable[..., None]) -> Callable[..., None]:
                 with contextlib.suppress(OSError, ValueError):
                     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
                 sys.exit(0)
-            print(f"crowdstream: {' '.join(str(error).split())}", file=sys.stderr)
+            told = " ".join(str(error).split()).encode("utf-8", "backslashreplace").decode()
+            print(f"crowdstream: {told}", file=sys.stderr)
             sys.exit(USAGE)
 
     return run_guarded

@@ -170,12 +170,9 @@ def _parse(
     return table
 
 
-def _is_even(
-    data: str | bytes, separator: str, header: list[str], table: pl.DataFrame, has_header: bool
-) -> bool:
+def _is_even(data: str | bytes, separator: str, header: list[str], rows: int) -> bool:
     """Whether all rows have as many fields as the header; without quotes, counting tells."""
     raw = data if isinstance(data, bytes) else Path(data).read_bytes()
-    rows = table.height + has_header
     return b'"' not in raw and raw.count(separator.encode()) == rows * (len(header) - 1)
 
 

@@ -95,6 +95,9 @@ def _read_lines(data: bytes, name: str, line: int, names: Names, trouble: Troubl
         if not isinstance(record, dict):
             trouble.bad_row(where, "a JSON object", type(record).__name__, shown)
             continue
+        if not _writable(record):
+            trouble.bad_row(where, "text that can be written", "half a character", shown)
+            continue
         roles = find_columns(names, list(record), where) if not kept else _same(names, record)
         if roles is None:
             trouble.bad_row(where, "task, worker and label", ", ".join(record), shown)
@@ -117,6 +120,17 @@ def _read_lines(data: bytes, name: str, line: int, names: Names, trouble: Troubl
 def _first_of_each(pairs: list[tuple[str, object]]) -> dict[str, object]:
     """Of a key that comes twice the first counts, as with polars."""
     return dict(reversed(pairs))
+
+
+def _writable(record: dict[str, object]) -> bool:
+    """JSON can spell text that UTF-8 cannot: lone surrogates."""
+    try:
+        for value in (*record, *record.values()):
+            if isinstance(value, str):
+                value.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def _refuse(constant: str) -> object:
