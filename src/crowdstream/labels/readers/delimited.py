@@ -151,9 +151,8 @@ def _parse(
         )
     except pl.exceptions.PolarsError:
         return None
-    if table.to_series(-1).null_count() and not _is_even(
-        data, separator, header, table, has_header
-    ):
+    gaps_at_end = table.to_series(-1).null_count()
+    if gaps_at_end and not _is_even(data, separator, header, table.height + has_header):
         return None
     order = {place: k for k, place in enumerate(wanted)}
     table = table.select(pl.nth(order[place]).alias(f"c{place}") for place in places)
