@@ -1,0 +1,643 @@
+from __future__ import annotations
+
+import gzip
+import os
+import signal
+import subprocess
+import sys
+from functools import partial
+from pathlib import Path
+
+import polars as pl
+import pytest
+from typer.testing import CliRunner
+
+from crowdstream.cli import app
+from crowdstream.labels import readers
+from tests.cli.tool import SCRIPT, call, csv_of, gold_of, jsonl_of, labels, left_in, refused
+
+if sys.version_info >= (3, 14):
+    from compression import zstd
+else:
+    from backports import zstd
+
+ROWS = labels()
+COLUMNS = ["task", "label", "confidence", "margin", "votes", "settled"]
+
+
+def table() -> pl.DataFrame:
+    return pl.DataFrame(ROWS, ["task", "worker", "label"], orient="row")
+
+
+@pytest.fixture
+def plain(tmp_path: Path) -> Path:
+    path = tmp_path / "labels.csv"
+    path.write_bytes(csv_of(ROWS))
+    return path
+
+
+@pytest.fixture
+def gold(tmp_path: Path) -> Path:
+    path = tmp_path / "gold.csv"
+    path.write_bytes(gold_of(ROWS))
+    return path
+
+
+# The same whatever it came in ---------------------------------------------------------------
+
+
+def test_a_task_is_decided_on_a_line_with_its_confidence(plain: Path) -> None:
+    told = call("run", plain, "--quiet")
+    header, *lines = told.out.splitlines()
+    assert (told.code, told.err) == (0, "")
+    assert header.split(",") == COLUMNS
+    assert [line.split(",")[0] for line in lines] == list(dict.fromkeys(row[0] for row in ROWS))
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "a.tsv",
+        "a.tab",
+        "a.txt",
+        "a.jsonl",
+        "a.ndjson",
+        "a.parquet",
+        "a.pq",
+        "a.arrow",
+        "a.feather",
+        "a.csv.gz",
+        "a.csv.zst",
+        "a.jsonl.gz",
+        "a.jsonl.zst",
+        "a.tsv.zst",
+    ],
+)
+@pytest.mark.parametrize("window", [(), ("--window", "1000")])
+def test_the_same_labels_are_decided_alike_from_every_kind_of_file(
+    plain: Path, name: str, window: tuple[str, ...]
+) -> None:
+    path = plain.with_name(name)
+    kinds = path.suffixes
+    if ".parquet" in kinds or ".pq" in kinds:
+        table().write_parquet(path)
+    elif ".arrow" in kinds or ".feather" in kinds:
+        table().write_ipc(path)
+    else:
+        data = csv_of(ROWS)
+        if ".tsv" in kinds or ".tab" in kinds:
+            data = data.replace(b",", b"\t")
+        if ".jsonl" in kinds or ".ndjson" in kinds:
+            data = jsonl_of(ROWS)
+        if ".gz" in kinds:
+            data = gzip.compress(data)
+        if ".zst" in kinds:
+            data = zstd.compress(data)
+        path.write_bytes(data)
+    told = call("run", path, "-q", *window)
+    assert told.code == 0
+    assert told.out == call("run", plain, "-q").out
+
+
+@pytest.mark.parametrize("kind", ["csv", "tsv", "jsonl", "parquet", "ipc"])
+def test_standard_input_is_decided_as_files_are(plain: Path, kind: str) -> None:
+    data = {
+        "csv": csv_of(ROWS),
+        "tsv": csv_of(ROWS).replace(b",", b"\t"),
+        "jsonl": jsonl_of(ROWS),
+    }.get(kind)
+    if data is None:
+        path = plain.with_suffix(".tmp")
+        (table().write_parquet if kind == "parquet" else table().write_ipc)(path)
+        data = path.read_bytes()
+    told = call("run", "-", "--format", kind, "-q", stdin=data)
+    assert told == call("run", plain, "-q")
+
+
+def test_json_lines_on_standard_input_are_told_from_csv(plain: Path) -> None:
+    assert call("run", "-", "-q", stdin=jsonl_of(ROWS)) == call("run", plain, "-q")
+
+
+def test_ten_files_or_a_glob_are_as_one(plain: Path) -> None:
+    for k in range(10):
+        part = ROWS[k * len(ROWS) // 10 : (k + 1) * len(ROWS) // 10]
+        plain.with_name(f"part{k}.csv").write_bytes(csv_of(part))
+    whole = call("run", plain, "-q")
+    parts = [plain.with_name(f"part{k}.csv") for k in range(10)]
+    assert call("run", *parts, "-q") == whole
+    assert call("run", plain.with_name("part*.csv"), "-q") == whole
+    assert call("run", plain.with_name("part*.csv"), "-q", "--window", "99").out == whole.out
+
+
+def test_files_of_different_kinds_and_column_names_add_up(plain: Path) -> None:
+    half = len(ROWS) // 2
+    one, other = plain.with_name("one.csv"), plain.with_name("other.jsonl")
+    one.write_bytes(csv_of(ROWS[:half], "item,Worker ID,Answer"))
+    other.write_bytes(jsonl_of(ROWS[half:]))
+    assert call("run", one, other, "-q") == call("run", plain, "-q")
+
+
+@pytest.mark.parametrize(
+    "order",
+    [
+        "abc",
+        *(pytest.param(order) for order in ("acb", "bac", "bca", "cab", "cba")),
+    ],
+)
+@pytest.mark.parametrize("window", [(), ("--window", "100")])
+def test_the_order_of_the_columns_changes_nothing(
+    plain: Path, order: str, window: tuple[str, ...]
+) -> None:
+    places, names = ["abc".index(letter) for letter in order], ("task", "worker", "label")
+    other = plain.with_name("other.csv")
+    header = ",".join(names[k] for k in places)
+    other.write_bytes(csv_of([[row[k] for k in places] for row in ROWS], header))
+    assert call("run", other, "-q", *window).out == call("run", plain, "-q").out
+
+
+def test_columns_can_be_named(plain: Path) -> None:
+    odd = plain.with_name("odd.csv")
+    odd.write_bytes(csv_of([(b, "?", c, a) for a, b, c in ROWS], "p,label,q,r"))
+    refused(call("run", odd), str(odd), "a task column", "--task")
+    told = call("run", odd, "--task", "r", "--worker", "p", "--label", "q", "-q")
+    assert told == call("run", plain, "-q")
+    refused(call("run", odd, "--task", "rr"), "did you mean 'r'?")
+
+
+def test_one_column_a_rater_is_the_same_as_one_row_a_label(plain: Path) -> None:
+    tasks = list(dict.fromkeys(row[0] for row in ROWS))
+    raters = sorted({row[1] for row in ROWS})
+    said = {row[:2]: row[2] for row in ROWS}
+    cells = [[task, *(said.get((task, who), "") for who in raters)] for task in tasks]
+    wide = plain.with_name("wide.csv")
+    wide.write_bytes(csv_of(cells, ",".join(["id", *raters])))
+    parquet = plain.with_name("wide.parquet")
+    pl.read_csv(wide, infer_schema=False).write_parquet(parquet)
+    ordered = sorted(ROWS, key=lambda row: (tasks.index(row[0]), row[1]))
+    plain.write_bytes(csv_of(ordered))
+    long = call("run", plain, "-q")
+    assert call("run", wide, "--wide", "-q") == long
+    assert call("run", parquet, "--wide", "-q") == long
+    assert call("run", wide, "--wide", "-q", "--window", "100").out == long.out
+
+
+@pytest.mark.parametrize("name", ["d.csv", "d.tsv", "d.jsonl", "d.ndjson", "d.parquet"])
+@pytest.mark.parametrize("window", [(), ("--window", "7")])
+def test_decisions_are_written_by_the_extension(
+    plain: Path, name: str, window: tuple[str, ...]
+) -> None:
+    target = plain.with_name(name)
+    told = call("run", plain, "-o", target, "-q", *window)
+    assert (told.code, told.out) == (0, "")
+    if name.endswith(".parquet"):
+        found = pl.read_parquet(target)
+    elif name.endswith(("jsonl", "ndjson")):
+        found = pl.read_ndjson(target)
+    else:
+        found = pl.read_csv(target, separator="\t" if name.endswith("tsv") else ",")
+    assert found.columns == COLUMNS
+    assert found["votes"].to_list() == [5] * 60
+    assert left_in(plain.parent) == sorted([name, "labels.csv"])
+
+
+def test_the_labellers_are_written_too(plain: Path) -> None:
+    people = plain.with_name("people.parquet")
+    assert call("run", plain, "-q", "--labellers", people).code == 0
+    found = pl.read_parquet(people)
+    assert sorted(found["worker"]) == [f"w{k}" for k in range(8)]
+    assert found["answers"].sum() == len(ROWS)
+
+
+# What is told -------------------------------------------------------------------------------
+
+
+def test_json_is_one_object_that_counts_everything(plain: Path, gold: Path) -> None:
+    told = call("run", plain, "--gold", gold, "--json")
+    assert told.out.count("\n") == 1
+    assert told.err == ""
+    report = told.report
+    assert report["schema_version"] == 1
+    assert (report["method"], report["tasks"], report["labels"]) == ("agreement", 60, 300)
+    assert (report["labellers"], report["classes"], report["gold_tasks"]) == (8, 3, 60)
+    assert report["identifiable"] is True
+    assert report["warnings"] == []
+    assert report["seconds"] >= 0
+    assert report["error_rate"] < 0.2
+
+
+def test_without_gold_nothing_is_said_of_errors(plain: Path) -> None:
+    assert not {"error_rate", "gold_tasks"} & set(call("run", plain, "--json").report)
+
+
+def test_the_error_is_the_share_of_wrong_decisions(plain: Path, gold: Path) -> None:
+    rows = call("run", plain, "-q").out.splitlines()[1:]
+    wrong = sum(task[-1] != label for task, label, *_ in (row.split(",") for row in rows))
+    assert call("run", plain, "--json", "--gold", gold).report["error_rate"] == wrong / 60
+
+
+@pytest.mark.parametrize(
+    "window",
+    [
+        (),
+        pytest.param(
+            ("--window", "99"),
+        ),
+    ],
+)
+def test_ties_are_scored_in_expectation(tmp_path: Path, window: tuple[str, ...]) -> None:
+    rows = [(f"t{k}x", who, said) for k in range(9) for who, said in (("a", "x"), ("b", "y"))]
+    path, gold = tmp_path / "l.csv", tmp_path / "g.csv"
+    path.write_bytes(csv_of(rows))
+    gold.write_bytes(gold_of(rows))
+    for seed in range(3):
+        args = ("--method", "majority", "--seed", str(seed), "--json", *window)
+        assert call("run", path, "--gold", gold, *args).report["error_rate"] == 0.5
+
+
+def test_too_many_errors_exit_with_1_and_still_write(plain: Path, gold: Path) -> None:
+    target = plain.with_name("d.csv")
+    args = ("run", plain, "--gold", gold, "-o", target, "--max-error")
+    assert call(*args, "1").code == 0
+    target.unlink()
+    told = call(*args, "0", "-q")
+    assert (told.code, told.err) == (1, "")
+    assert target.exists()
+    told = call(*args, "0", "--json")
+    assert told.report["error_rate"] > 0
+    assert "above --max-error 0" in told.err
+
+
+def test_quiet_says_nothing(plain: Path) -> None:
+    assert call("run", plain, "-q", "-o", plain.with_name("d.csv"))[1:] == ("", "")
+
+
+def test_quiet_says_nothing_of_a_window_either(plain: Path) -> None:
+    plain.write_bytes(csv_of(ROWS[:2]))
+    assert call("run", plain, "-q", "-o", plain.with_name("d.csv"), "--window", "9").err == ""
+
+
+def test_a_summary_is_for_people_on_standard_error(plain: Path, gold: Path) -> None:
+    told = call("run", plain, "--gold", gold)
+    assert "300 labels of 60 tasks by 8 labellers, 3 classes" in told.err
+    assert "error rate 0." in told.err
+
+
+def test_names_in_brackets_are_shown_as_they_are(plain: Path) -> None:
+    plain.write_bytes(csv_of(ROWS).replace(b",w1,", b",[/b],").replace(b",w2,", b",[red]w,"))
+    told = call("run", plain)
+    assert told.code == 0
+    assert "[/b]" in told.err
+    assert "[red]w" in told.err
+
+
+def test_repeats_skips_and_changes_of_mind_are_counted(plain: Path) -> None:
+    rows = [("t", "a", "x"), ("t", "a", "x"), ("t", "b", "x"), ("t", "b", "y"), ("t", "c", "")]
+    plain.write_bytes(csv_of(rows))
+    report = call("run", plain, "--json").report
+    assert (report["tasks"], report["labels"], report["labellers"]) == (1, 2, 3)
+    told = " ".join(report["warnings"])
+    for words in ("1 empty labels", "1 rows repeat", "1 labels were replaced"):
+        assert words in told
+
+
+# Settings -----------------------------------------------------------------------------------
+
+
+def test_the_seed_alone_decides_the_coin(plain: Path) -> None:
+    plain.write_bytes(csv_of((f"t{k}", who, who) for k in range(50) for who in "ab"))
+    said = [call("run", plain, "-q", "--seed", str(seed)).out for seed in (1, 1, 2)]
+    assert said[0] == said[1]
+    assert said[0] != said[2]
+
+
+def test_methods_differ_and_are_named(plain: Path) -> None:
+    said = {
+        args: call("run", plain, "-q", *args).out
+        for args in [
+            ("--method", "agreement"),
+            ("--method", "majority"),
+            ("--online",),
+            ("--forget", "5"),
+            ("--answer-rate", "0.6"),
+        ]
+    }
+    assert len(set(said.values())) == len(said)
+    assert call("run", plain, "--method", "majority", "--json").report["method"] == "majority"
+
+
+@pytest.mark.parametrize(
+    "args",
+    [
+        ("--method", "oracle"),
+        ("--method", "majority", "--forget", "9"),
+        ("--forget", "0.5"),
+        ("--forget", "nan"),
+        ("--answer-rate", "2"),
+        ("--answer-rate", "nan"),
+        ("--settle", "1.5"),
+        ("--settle", "nan"),
+        ("--seed", "-1"),
+        ("--window", "0"),
+        ("--window", "-3"),
+        ("--max-error", "0.1"),
+        ("-o", "decisions.xls"),
+        ("-o", "no/such/folder/d.csv"),
+        ("--labellers", "people"),
+        ("--gold", "missing.csv"),
+        ("--on-error", "ignore"),
+        ("--on-error", "quarantine"),
+        ("--on-error", "quarantine="),
+        ("--save", "no/such/folder/s"),
+        pytest.param(
+            ("--format", "xml"),
+        ),
+    ],
+)
+def test_wrong_usage_is_refused_in_a_line(plain: Path, args: tuple[str, ...]) -> None:
+    refused(call("run", plain, *args, "-q"), args[-1] if args[0] == "--gold" else "")
+
+
+@pytest.mark.parametrize("args", [(), ("--frobnicate",), ("x.csv", "--seed", "one")])
+def test_what_typer_refuses_exits_with_2_too(args: tuple[str, ...]) -> None:
+    told = call("run", *args)
+    assert told.code == 2
+    assert "Traceback" not in told.err
+
+
+@pytest.mark.parametrize("name", ["missing.csv", "*.nothing", ".", "labels.xyz", "labels"])
+def test_files_that_are_not_there_are_named(plain: Path, name: str) -> None:
+    plain.with_name("labels.xyz").touch()
+    path = f"{plain.parent}/{name}"
+    refused(call("run", path), path if name != "." else str(plain.parent))
+
+
+def test_the_help_of_every_command_has_an_example() -> None:
+    for command in ("run", "stream", "labellers", "merge", "simulate", "version"):
+        shown = CliRunner().invoke(app, [command, "--help"])
+        assert shown.exit_code == 0
+        assert f"crowdstream {command}" in shown.output
+
+
+# Windows ------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("size", ["1", "3", "60", "1000"])
+@pytest.mark.parametrize("args", [(), ("--online",), ("--method", "majority")])
+def test_a_window_decides_contiguous_tasks_as_the_whole(
+    plain: Path, gold: Path, size: str, args: tuple[str, ...]
+) -> None:
+    whole = call("run", plain, "-q", *args)
+    part = call("run", plain, "-q", *args, "--window", size)
+    assert part.out == whole.out
+    people = plain.with_name("p.csv")
+    reports = []
+    for extra in ((), ("--window", size)):
+        told = call("run", plain, "--gold", gold, "--json", "--labellers", people, *args, *extra)
+        reports.append((told.report | {"seconds": 0, "error_rate": 0}, people.read_text()))
+    assert reports[0] == reports[1]
+
+
+@pytest.mark.parametrize("size", [150, 1000])
+def test_a_window_decides_alike_wherever_the_file_is_cut(
+    plain: Path, size: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rows = [(f'"{task}\n,{task}"', who, said) for task, who, said in ROWS]
+    plain.write_bytes(csv_of(rows))
+    lines = plain.with_name("l.jsonl")
+    lines.write_bytes(jsonl_of([(eval(task.replace("\n", "\\n")), *rest) for task, *rest in rows]))
+    whole = call("run", plain, "-q").out
+    monkeypatch.setattr(readers, "read_batches", partial(readers.read_batches, size=size))
+    assert call("run", plain, "-q", "--window", "7").out == whole
+    assert call("run", lines, "-q", "--window", "7").out == whole
+
+
+@pytest.mark.xfail(strict=True, reason="quotes inside a plain field are counted as quoting")
+def test_a_lone_quote_does_not_spoil_the_cuts(plain: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    rows = [('5" pipe', "a", "x"), ("b", "b", "x"), *((f'"t{k}\n"', "b", "x") for k in range(9))]
+    plain.write_bytes(csv_of(rows))
+    assert call("run", plain, "--json").report["labels"] == 11
+    monkeypatch.setattr(readers, "read_batches", partial(readers.read_batches, size=20))
+    told = call("run", plain, "--json", "--window", "7")
+    assert told.report["labels"] == 11
+
+
+def test_an_interleaved_window_counts_who_comes_late(plain: Path) -> None:
+    plain.write_bytes(csv_of([*((f"t{k}", "a", "x") for k in range(5)), ("t0", "b", "x")]))
+    report = call("run", plain, "--json", "--window", "2").report
+    assert (report["tasks"], report["labels"]) == (5, 5)
+    assert "1 labels came after their task had left the window" in report["warnings"]
+
+
+def test_a_window_on_a_pipe_is_one_pass(plain: Path) -> None:
+    args = ("run", "-", "-q", "--window", "3")
+    assert call(*args, stdin=csv_of(ROWS)).out == call("run", plain, "-q", "--online").out
+    told = call("run", "-", "--json", "--window", "3", stdin=csv_of(ROWS))
+    assert any("read once" in warning for warning in told.report["warnings"])
+
+
+# Bad rows -----------------------------------------------------------------------------------
+
+BAD = [("t1", "a", "x"), ("", "b", "x"), ("t1", "c"), ("t1", "d", "x"), ("t2", "", "y")]
+
+
+def test_a_bad_row_is_named_by_line_and_column(plain: Path) -> None:
+    plain.write_bytes(csv_of(BAD))
+    refused(call("run", plain), f"{plain}, line 3, column 'task': expected a value, found nothing")
+    plain.write_bytes(csv_of(BAD[:1] + BAD[2:]))
+    refused(call("run", plain), f"{plain}, line 3: expected 3 fields, found 2")
+
+
+def test_bad_rows_are_skipped_if_asked_and_counted(plain: Path) -> None:
+    plain.write_bytes(csv_of(BAD))
+    report = call("run", plain, "--on-error", "skip", "--json").report
+    assert report["labels"] == 2
+    assert "3 bad rows were left out" in report["warnings"]
+
+
+@pytest.mark.parametrize(
+    "window",
+    [
+        (),
+        pytest.param(
+            ("--window", "9"),
+        ),
+        ("--window", "9", "--online"),
+    ],
+)
+def test_bad_rows_are_put_aside_once(plain: Path, window: tuple[str, ...]) -> None:
+    plain.write_bytes(csv_of(BAD))
+    aside = plain.with_name("bad.txt")
+    told = call("run", plain, "--on-error", f"quarantine={aside}", "--json", *window)
+    assert "3 bad rows were left out" in told.report["warnings"]
+    lines = aside.read_text().splitlines()
+    assert len(lines) == 3
+    for line, number in zip(lines, (3, 4, 6), strict=True):
+        assert f"{plain}, line {number}" in line
+
+
+def test_bad_rows_are_put_aside_from_json_and_parquet_too(tmp_path: Path) -> None:
+    aside, lines, parquet = (tmp_path / name for name in ("bad.txt", "l.jsonl", "l.parquet"))
+    lines.write_bytes(jsonl_of([("t", "a", "x")]) + b'{"task": [1], "worker": "b", "label": 1}\n')
+    assert call("run", lines, "--on-error", f"quarantine={aside}", "-q").code == 0
+    assert "line 2, column 'task'" in aside.read_text()
+    frame = pl.DataFrame({"task": ["t", None], "worker": ["a", "b"], "label": [1, 2]})
+    frame.write_parquet(parquet)
+    refused(call("run", parquet), str(parquet), "row 2", "column 'task'")
+    assert call("run", parquet, "--on-error", f"quarantine={aside}", "-q").code == 0
+    assert "row 2, column 'task'" in aside.read_text()
+
+
+# Whole files or none ------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("window", [(), ("--window", "2"), ("--window", "2", "--online")])
+@pytest.mark.parametrize("target", ["d.csv", "d.jsonl", "d.parquet"])
+def test_a_run_that_fails_leaves_nothing_behind(
+    plain: Path, window: tuple[str, ...], target: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(readers, "read_batches", partial(readers.read_batches, size=100))
+    plain.write_bytes(csv_of([*ROWS, ("t", "w")]))
+    outputs = ("-o", plain.with_name(target), "--labellers", plain.with_name("p.csv"))
+    refused(call("run", plain, *outputs, "--save", plain.with_name("s"), *window), "line 302")
+    assert left_in(plain.parent) == ["labels.csv"]
+
+
+def test_a_run_that_fails_leaves_the_old_output_alone(plain: Path) -> None:
+    target = plain.with_name("d.csv")
+    target.write_text("old")
+    plain.write_bytes(csv_of([*ROWS, ("t", "w")]))
+    refused(call("run", plain, "-o", target, "--window", "3"))
+    assert target.read_text() == "old"
+
+
+@pytest.mark.parametrize(
+    "args", [("--gold", "other.csv"), ("--save", "no/such/folder/s"), ("--save", ".")]
+)
+def test_what_fails_late_leaves_nothing_behind(
+    plain: Path, args: tuple[str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(plain.parent)
+    other = plain.with_name("other.csv")
+    other.write_text("task,gold\nelsewhere,x\n")
+    refused(call("run", plain, "-o", "d.csv", "-q", *args))
+    assert left_in(plain.parent) == ["labels.csv", "other.csv"]
+
+
+def test_a_file_can_be_written_over_the_one_it_was_read_from(plain: Path) -> None:
+    before = call("run", plain, "-q").out
+    assert call("run", plain, "-q", "-o", plain, "--window", "2").code == 0
+    assert plain.read_text() == before
+
+
+def test_an_output_that_is_a_folder_is_refused(plain: Path) -> None:
+    plain.with_name("d.csv").mkdir()
+    refused(call("run", plain, "-o", plain.with_name("d.csv")))
+    assert left_in(plain.parent) == ["d.csv", "labels.csv"]
+
+
+# Gold files ---------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", ["g.csv.gz", "g.jsonl", "g.parquet", "g.tsv.zst", "g.arrow"])
+def test_gold_is_the_same_from_every_kind_of_file(plain: Path, gold: Path, name: str) -> None:
+    path, frame = gold.with_name(name), pl.read_csv(gold, infer_schema=False)
+    if name.endswith(".gz"):
+        path.write_bytes(gzip.compress(gold.read_bytes()))
+    elif name.endswith(".zst"):
+        path.write_bytes(zstd.compress(gold.read_bytes().replace(b",", b"\t")))
+    elif name.endswith(".jsonl"):
+        frame.write_ndjson(path)
+    else:
+        (frame.write_parquet if name.endswith(".parquet") else frame.write_ipc)(path)
+    reports = [call("run", plain, "--gold", p, "--json").report for p in (gold, path)]
+    assert reports[0] | {"seconds": 0} == reports[1] | {"seconds": 0}
+
+
+@pytest.mark.parametrize(
+    ("name", "data"),
+    [
+        ("g.csv", b""),
+        ("g.csv", b"a,b\n1,2\n"),
+        ("g.csv", b"task,gold\nt0x,x\nt0x,y\n"),
+        ("g.csv", b"task,gold\nt0x,\xff\n"),
+        ("g.csv", b"task,gold\nt0x,x,y\n"),
+        ("g.jsonl", b"[1, 2]\n"),
+        ("g.jsonl", b'{"task": "t0x", "gold": '),
+        ("g.parquet", b"PAR1"),
+        ("g.arrow", b"ARROW1"),
+        ("g.csv.gz", b"not gzip"),
+        pytest.param(
+            "g.csv.gz",
+            gzip.compress(b"task,gold\nt,x\n", mtime=0)[:-9],
+        ),
+        pytest.param(
+            "g.csv.zst",
+            b"not zstd",
+        ),
+    ],
+)
+def test_gold_that_cannot_be_read_is_named(plain: Path, name: str, data: bytes) -> None:
+    path = plain.with_name(name)
+    path.write_bytes(data)
+    told = call("run", plain, "--gold", path)
+    refused(told)
+
+
+def test_gold_that_cannot_be_unpacked_is_named(plain: Path) -> None:
+    path = plain.with_name("g.csv.gz")
+    path.write_bytes(b"not gzip")
+    refused(call("run", plain, "--gold", path), str(path))
+
+
+def test_gold_of_several_files_is_refused_or_read(plain: Path, gold: Path) -> None:
+    gold.with_name("gold2.csv").write_bytes(gold.read_bytes())
+    assert call("run", plain, "--gold", gold.with_name("gold*.csv")).code in (0, 2)
+
+
+# Other processes ----------------------------------------------------------------------------
+
+
+def test_the_script_itself_exits_with_2_and_no_traceback(plain: Path) -> None:
+    plain.write_bytes(b"\x00\x01binary")
+    done = subprocess.run([SCRIPT, "run", plain], capture_output=True, text=True, timeout=60)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.startswith(f"crowdstream: {plain}")
+    assert done.stderr.count("\n") == 1
+
+
+def test_a_reader_who_has_enough_is_no_error(plain: Path) -> None:
+    plain.write_bytes(csv_of(labels(5000)))
+    run = subprocess.Popen(
+        [SCRIPT, "run", plain, "-q"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
+    assert run.stdout is not None
+    run.stdout.close()
+    assert run.stderr is not None
+    complaint = run.stderr.read()
+    run.stderr.close()
+    assert (run.wait(60), complaint) == (0, "")
+
+
+@pytest.mark.xfail(strict=True, reason="polars' handler restarts the read that SIGINT interrupts")
+def test_an_interrupt_ends_a_run_without_a_trace(tmp_path: Path) -> None:
+    run = subprocess.Popen(
+        [SCRIPT, "run", "-", "--window", "5", "-o", tmp_path / "d.csv"],
+        stdin=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL) and None,
+    )
+    assert run.stdin is not None
+    assert run.stderr is not None
+    with run.stdin, run.stderr:
+        # More than a pipe holds: once this has been written, the run has begun to read.
+        os.write(run.stdin.fileno(), csv_of(ROWS * 100))
+        run.send_signal(signal.SIGINT)
+        try:
+            code = run.wait(5)
+        finally:
+            run.kill()
+            run.wait()
+        said = run.stderr.read().decode()
+    assert "Traceback" not in said
+    assert code == 130
+    assert left_in(tmp_path) == []

@@ -1,0 +1,126 @@
+"""The command line in this process: arguments and input in, exit code and output out."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import random
+import signal
+import sys
+import tempfile
+import warnings
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+from unittest import mock
+
+import typer
+
+from crowdstream.cli import app, main
+
+SCRIPT = str(Path(sys.executable).with_name("crowdstream"))
+COMMAND = typer.main.get_command(app)  # made once: that takes longer than most commands
+Row = tuple[str, str, str]
+
+
+class Told(NamedTuple):
+    """What a command said and how it ended."""
+
+    code: int
+    out: str
+    err: str
+
+    @property
+    def report(self) -> dict[str, Any]:
+        """The object of ``--json``."""
+        found: dict[str, Any] = json.loads(self.out.splitlines()[-1])
+        return found
+
+    @property
+    def lines(self) -> list[dict[str, Any]]:
+        """The objects of JSON lines."""
+        return [json.loads(line) for line in self.out.splitlines()]
+
+
+def call(*args: str | Path, stdin: bytes | int = b"") -> Told:
+    """Run `main` as a shell would; what it does not catch is raised here, and so fails a test."""
+    was = sys.argv, sys.stdin, sys.stdout, sys.stderr
+    handlers = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
+    out, err = (
+        io.TextIOWrapper(io.BytesIO(), encoding="utf-8", errors=errors, newline="")
+        for errors in ("strict", "backslashreplace")  # as Python sets them up
+    )
+    code: object = 0
+    csv.field_size_limit(131_072)  # as in a new process
+    with tempfile.TemporaryFile() as given, warnings.catch_warnings():
+        warnings.simplefilter("always")
+        for kind in (DeprecationWarning, PendingDeprecationWarning, ResourceWarning):
+            warnings.simplefilter("ignore", kind)
+        warnings.showwarning = lambda message, *_, **__: print(message, file=err)
+        if isinstance(stdin, bytes):
+            given.write(stdin)
+            given.seek(0)
+        source = given.fileno() if isinstance(stdin, bytes) else stdin
+        try:
+            sys.argv = ["crowdstream", *map(str, args)]
+            sys.stdin = open(source, encoding="utf-8", closefd=False)  # noqa: SIM115
+            sys.stdout, sys.stderr = out, err
+            with mock.patch("typer.main.get_command", return_value=COMMAND):
+                main()
+        except SystemExit as end:
+            code = end.code or 0
+        finally:
+            sys.argv, sys.stdin, sys.stdout, sys.stderr = was
+            for number, handler in handlers.items():
+                signal.signal(number, handler)
+    for stream in (out, err):
+        stream.flush()
+    assert isinstance(code, int)
+    said = [stream.buffer.getvalue().decode() for stream in (out, err)]
+    return Told(code, said[0], said[1])
+
+
+def refused(told: Told, *words: str) -> None:
+    """The command ended as for a user's mistake: exit 2 and one line that says these words."""
+    assert told.code == 2, told
+    assert told.err.startswith("crowdstream: "), told.err
+    assert told.err.count("\n") == 1, told.err
+    assert told.err.endswith("\n")
+    assert "Traceback" not in told.err
+    for word in words:
+        assert word in told.err, told.err
+
+
+def labels(tasks: int = 60, *, a_task: int = 5, workers: int = 8, seed: int = 0) -> list[Row]:
+    """Labels of a made-up crowd, task after task; half of it is good, the truth is in the name."""
+    draw = random.Random(seed)
+    rows = []
+    for number in range(tasks):
+        truth = draw.choice("xyz")
+        for who in draw.sample(range(workers), a_task):
+            wrong = draw.random() < (0.1 if who < workers / 2 else 0.5)
+            said = draw.choice("xyz".replace(truth, "")) if wrong else truth
+            rows.append((f"t{number}{truth}", f"w{who}", said))
+    return rows
+
+
+def csv_of(rows: Iterable[Sequence[str]], header: str = "task,worker,label") -> bytes:
+    """Plain CSV."""
+    return "".join(f"{line}\n" for line in (header, *map(",".join, rows))).encode()
+
+
+def jsonl_of(rows: Iterable[Row]) -> bytes:
+    """JSON lines."""
+    names = ("task", "worker", "label")
+    return "".join(json.dumps(dict(zip(names, row, strict=True))) + "\n" for row in rows).encode()
+
+
+def gold_of(rows: Iterable[Row]) -> bytes:
+    """The truth that `labels` put into the names."""
+    return csv_of(sorted({(task, task[-1]) for task, _, _ in rows}), "task,gold")
+
+
+def left_in(folder: Path) -> list[str]:
+    """What is in a folder, hidden files too."""
+    return sorted(path.name for path in folder.iterdir())
