@@ -97,7 +97,6 @@ def test_odd_json_lines_are_counted_right(
     assert (report["tasks"], report["labels"]) == (tasks, given)
 
 
-@pytest.mark.xfail(strict=True, reason="with a gap in it, a file is read another way")
 def test_a_gap_elsewhere_does_not_change_how_numbers_are_written(tmp_path: Path) -> None:
     line = b'{"task":1.0,"worker":1e3,"label":1E2}\n'
     gap = b'{"task":2,"worker":2,"label":null}\n'
@@ -120,7 +119,6 @@ def test_a_key_twice_in_a_line_is_refused_or_always_the_same(tmp_path: Path) -> 
 
 
 @WINDOWS
-@pytest.mark.xfail(strict=True, reason="polars makes half a character a NUL")
 def test_half_a_character_is_refused_as_in_a_stream(
     tmp_path: Path, window: tuple[str, ...]
 ) -> None:

@@ -14,6 +14,30 @@ NULL_WORKER, NULL_LABEL, REPEATED, REPLACED = range(4)
 
 
 @njit(cache=True, nogil=True)
+def last_row_end(data: NDArray[np.uint8], separator: int) -> int:
+    """Where the last whole row of CSV ends: a quote counts only at the beginning of a field."""
+    quote, newline = 34, 10
+    end, k = 0, 0
+    quoted, begins = False, True
+    while k < data.size:
+        byte = data[k]
+        if quoted:
+            if byte == quote:
+                if k + 1 < data.size and data[k + 1] == quote:
+                    k += 1
+                else:
+                    quoted = False
+        elif byte == quote and begins:
+            quoted, begins = True, False
+        elif byte == newline:
+            end, begins = k + 1, True
+        else:
+            begins = byte == separator
+        k += 1
+    return end
+
+
+@njit(cache=True, nogil=True)
 def sort_rows(tasks: Codes, n_tasks: int) -> tuple[Ints, Ints, int]:
     """Rows in order of their task, where each task's rows begin, and how many rows have none (−1).
 

@@ -52,7 +52,7 @@ def batches(
     while True:
         more = file.read(size)
         data = rest + more
-        cut = _last_row_end(data) if more else len(data)
+        cut = _last_row_end(data, separator) if more else len(data)
         piece, rest = data[:cut], data[cut:]
         if piece or not more:
             first = not header
@@ -69,12 +69,15 @@ def batches(
             return
 
 
-def _last_row_end(data: bytes) -> int:
+def _last_row_end(data: bytes, separator: str) -> int:
     """Where the last whole row ends: after a newline that is not inside quotes."""
-    end = data.rfind(b"\n") + 1
-    while end and data.count(b'"', 0, end) % 2:
-        end = data.rfind(b"\n", 0, end - 1) + 1
-    return end
+    if b'"' not in data:
+        return data.rfind(b"\n") + 1
+    import numpy as np
+
+    from crowdstream.labels.kernels import last_row_end
+
+    return int(last_row_end(np.frombuffer(data, np.uint8), ord(separator)))
 
 
 def _head(path: str) -> bytes:

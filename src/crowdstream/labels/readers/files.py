@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import glob
 import gzip
+import signal
 import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -81,6 +82,8 @@ def open_bytes(source: Source) -> IO[bytes]:
     """The unpacked bytes of a source."""
     try:
         if source.path == "-":
+            # Polars has Ctrl-C restart a read that waits; it should end it.
+            signal.siginterrupt(signal.SIGINT, True)
             return sys.stdin.buffer
         if source.packed == ".gz":
             return cast("IO[bytes]", gzip.open(source.path))
