@@ -617,7 +617,6 @@ def test_a_reader_who_has_enough_is_no_error(plain: Path) -> None:
     assert (run.wait(60), complaint) == (0, "")
 
 
-@pytest.mark.xfail(strict=True, reason="polars' handler restarts the read that SIGINT interrupts")
 def test_an_interrupt_ends_a_run_without_a_trace(tmp_path: Path) -> None:
     run = subprocess.Popen(
         [SCRIPT, "run", "-", "--window", "5", "-o", tmp_path / "d.csv"],

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import glob
 import gzip
-import signal
+import io
+import os
+import select
 import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -82,9 +84,7 @@ def open_bytes(source: Source) -> IO[bytes]:
     """The unpacked bytes of a source."""
     try:
         if source.path == "-":
-            # Polars has Ctrl-C restart a read that waits; it should end it.
-            signal.siginterrupt(signal.SIGINT, True)
-            return sys.stdin.buffer
+            return io.BufferedReader(_Patient(sys.stdin.fileno()))
         if source.packed == ".gz":
             return cast("IO[bytes]", gzip.open(source.path))
         if source.packed == ".zst":
@@ -92,6 +92,28 @@ def open_bytes(source: Source) -> IO[bytes]:
         return open(source.path, "rb")
     except OSError as error:
         raise InputError(source.name, "a file that can be read", str(error)) from None
+
+
+class _Patient(io.RawIOBase):
+    """Standard input, waited for in short spells, so that Ctrl-C is heard between them.
+
+    A read that waits is not interrupted when another thread is told of the signal.
+    """
+
+    def __init__(self, number: int) -> None:
+        self.number = number
+
+    def readable(self) -> bool:
+        """It is."""
+        return True
+
+    def readinto(self, room: bytearray | memoryview) -> int:  # type: ignore[override]
+        """What there is, once there is any."""
+        while not select.select([self.number], [], [], 0.2)[0]:
+            pass
+        data = os.read(self.number, len(room))
+        room[: len(data)] = data
+        return len(data)
 
 
 def _open_zstd(path: str) -> IO[bytes]:
