@@ -94,8 +94,7 @@ def run(
         raise InputError("--max-error", "--gold too", "none")
     recipe = Recipe(method, forget, answer_rate, seed)
     sources = find_sources(labels, format)
-    warm = threading.Thread(target=_warm_up, daemon=True)  # while the file is being read
-    warm.start()
+    threading.Thread(target=_warm_up, daemon=True).start()  # while the file is being read
     truths = None if gold is None else _read_gold(gold)
     names = Names(task, worker, label, wide)
     to_stdout = output == "-" or (output is None and not json and not sys.stdout.isatty())
@@ -104,11 +103,11 @@ def run(
         target = "-" if to_stdout else output
         # Whatever fails before the end takes the decisions' file with it.
         with contextlib.nullcontext() if target is None else TableWriter(target).open() as write:
-            if window is None:
-                job.whole(sources, names, trouble, write)
-            else:
-                with warnings.catch_warnings():
-                    warnings.simplefilter("ignore", NotIdentifiable)
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", NotIdentifiable)  # the report says it
+                if window is None:
+                    job.whole(sources, names, trouble, write)
+                else:
                     job.windowed(sources, names, trouble, write, window)
             job.bad_rows = trouble.rows
             if truths is not None:
@@ -168,10 +167,8 @@ class _Job:
             steps.at("reading")
             table = read_all(sources, names, trouble)
             steps.at(f"deciding {table.height:,} labels")
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore", NotIdentifiable)
-                verb = self.crowd.stream_many if self.online else self.crowd.fit_predict
-                decisions = verb(table, settle=self.settle)
+            verb = self.crowd.stream_many if self.online else self.crowd.fit_predict
+            decisions = verb(table, settle=self.settle)
             steps.at(f"writing {decisions.height:,} decisions")
             self._take(decisions, table)
             if write is not None:

@@ -259,13 +259,12 @@ class _Loop:
 
 def _text(value: object, role: str) -> str | None:
     """Every value as text, as files are read."""
-    if value is None or isinstance(value, str):
-        return value or None
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    if isinstance(value, (int, float)):
-        return str(value)
-    raise InputError(f"column {role!r}", "text or a number", type(value).__name__)
+    from crowdstream.labels.readers.jsonl import as_text
+
+    found = as_text(value)
+    if found is NotImplemented:
+        raise InputError(f"column {role!r}", "text or a number", type(value).__name__)
+    return str(found) if found else None
 
 
 def _moment(value: object) -> float | None:

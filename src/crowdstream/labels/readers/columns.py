@@ -73,6 +73,10 @@ ALIASES = {
 """Names that mean a column, the likeliest first, compared without case and spaces."""
 
 
+BOM = b"\xef\xbb\xbf"
+"""What some programs put before text in UTF-8."""
+
+
 class Names(NamedTuple):
     """The columns as the user named them; None where they are to be found.
 

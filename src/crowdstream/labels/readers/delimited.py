@@ -13,15 +13,13 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING
 
 from crowdstream.errors import InputError
-from crowdstream.labels.readers.columns import Names, find_column, find_columns
+from crowdstream.labels.readers.columns import BOM, Names, find_column, find_columns
 from crowdstream.labels.readers.trouble import Trouble
 
 if TYPE_CHECKING:
     import polars as pl
 
     Few = tuple[pl.DataType, pl.DataType]
-
-BOM = b"\xef\xbb\xbf"
 
 
 def read(
@@ -218,7 +216,6 @@ def _read_rows(
         io.BytesIO(data.removeprefix(BOM)), encoding="utf-8", errors="surrogateescape", newline=""
     )
     rows = csv.reader(text, delimiter=separator, strict=True)
-    number = line
     skip_first = has_header
     while True:
         start = line + rows.line_num
@@ -231,15 +228,14 @@ def _read_rows(
             continue
         if row is None:
             break
-        number = start
         if skip_first:
             skip_first = False
             continue
         if not row or row == [""]:
             continue
-        where = f"{name}, line {number}"
+        where = f"{name}, line {start}"
         raw = separator.join(row)
-        wrong = _wrong(row, header, roles, at)
+        wrong = _wrong(row, header, at)
         if wrong is not None:
             column, expected, found = wrong
             trouble.bad_row(where + column, expected, found, raw)
@@ -256,9 +252,7 @@ def _read_rows(
     return pl.DataFrame(kept, schema, orient="row")
 
 
-def _wrong(
-    row: list[str], header: list[str], roles: tuple[str, ...], at: list[int]
-) -> tuple[str, str, str] | None:
+def _wrong(row: list[str], header: list[str], at: list[int]) -> tuple[str, str, str] | None:
     """What is wrong with a row, if anything: where in it, what was expected, what found."""
     if len(row) != len(header):
         return "", f"{len(header)} fields", f"{len(row)}"

@@ -14,11 +14,13 @@ from typing import IO, TYPE_CHECKING, NamedTuple, cast
 
 from crowdstream.errors import InputError
 from crowdstream.labels.readers import columnar, delimited, jsonl
-from crowdstream.labels.readers.columns import Names
+from crowdstream.labels.readers.columns import BOM, Names
 from crowdstream.labels.readers.trouble import Trouble
 
 if TYPE_CHECKING:
     import polars as pl
+
+    from crowdstream.labels.readers.delimited import Few
 
 FORMATS = {
     ".csv": "csv",
@@ -132,22 +134,20 @@ def read_all(sources: Sequence[Source], names: Names, trouble: Trouble) -> pl.Da
     return pl.concat([_coded(_read(source, names, trouble, few), few) for source in sources])
 
 
-def _few() -> tuple[pl.DataType, pl.DataType]:
+def _few() -> Few:
     """Types for workers and labels: few values, so they are kept as categories, our own ones."""
     import polars as pl
 
     return pl.Categorical(pl.Categories.random()), pl.Categorical(pl.Categories.random())
 
 
-def _coded(table: pl.DataFrame, few: tuple[pl.DataType, pl.DataType]) -> pl.DataFrame:
+def _coded(table: pl.DataFrame, few: Few) -> pl.DataFrame:
     import polars as pl
 
     return table.with_columns(pl.col("worker").cast(few[0]), pl.col("label").cast(few[1]))
 
 
-def _read(
-    source: Source, names: Names, trouble: Trouble, few: tuple[pl.DataType, pl.DataType]
-) -> pl.DataFrame:
+def _read(source: Source, names: Names, trouble: Trouble, few: Few) -> pl.DataFrame:
     with clear_errors(source):
         if source.format in ("parquet", "ipc"):
             return columnar.read(source.path, source.name, source.format, names, trouble)
@@ -173,7 +173,7 @@ def _pieces(
     source: Source,
     names: Names,
     trouble: Trouble,
-    few: tuple[pl.DataType, pl.DataType],
+    few: Few,
     size: int,
 ) -> Iterator[tuple[int, pl.DataFrame]]:
     if source.format in ("parquet", "ipc"):
@@ -191,7 +191,7 @@ def _pieces(
 def _is_json(data: str | bytes) -> bool:
     """Whether text whose format nobody told begins as JSON lines do."""
     start = data.encode() if isinstance(data, str) else data[:64]
-    return start.removeprefix(b"\xef\xbb\xbf").lstrip().startswith(b"{")
+    return start.removeprefix(BOM).lstrip().startswith(b"{")
 
 
 def _separator(source: Source) -> str:

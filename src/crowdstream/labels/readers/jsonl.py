@@ -11,13 +11,11 @@ import msgspec
 
 from crowdstream.errors import InputError
 from crowdstream.labels.label import shorten
-from crowdstream.labels.readers.columns import Names, find_columns
+from crowdstream.labels.readers.columns import BOM, Names, find_columns
 from crowdstream.labels.readers.trouble import Trouble
 
 if TYPE_CHECKING:
     import polars as pl
-
-BOM = b"\xef\xbb\xbf"
 
 
 def read(data: str | bytes, name: str, names: Names, trouble: Trouble) -> pl.DataFrame:
@@ -104,7 +102,7 @@ def _read_lines(data: bytes, name: str, line: int, names: Names, trouble: Troubl
         if roles is None:
             trouble.bad_row(where, "task, worker and label", ", ".join(record), shown)
             continue
-        values = [_text(record[role]) or None for role in roles]
+        values = [as_text(record[role]) or None for role in roles]
         for role, value in zip(roles, values, strict=True):
             if value is NotImplemented:
                 found = f"{type(record[role]).__name__} {shorten(record[role])}"
@@ -146,7 +144,7 @@ def _same(names: Names, record: dict[str, object]) -> tuple[str, str, str] | Non
         return None
 
 
-def _text(value: object) -> object:
+def as_text(value: object) -> object:
     """As polars writes it; NotImplemented for what is not a single value."""
     if value is None or isinstance(value, str):
         return value
