@@ -107,9 +107,8 @@ def find_column(role: str, given: str | None, header: Sequence[str], where: str)
         for alias in ALIASES[role]
         for match in difflib.get_close_matches(alias, plain, n=1, cutoff=0.75)
     ]
-    hint = f" (did you mean {near[0]!r}?" if near else " ("
-    flag = "gold" if role == "gold" else role
-    raise InputError(where, f"a {role} column", f"{_told(header)}{hint} Name it with --{flag}.)")
+    hint = f"did you mean {near[0]!r}? " if near else ""
+    raise InputError(where, f"a {role} column", f"{_told(header)} ({hint}name it with --{role})")
 
 
 def find_columns(names: Names, header: Sequence[str], where: str) -> tuple[str, str, str]:
