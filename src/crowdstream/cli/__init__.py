@@ -67,6 +67,9 @@ def main() -> None:
 
 def entry() -> None:
     """`main` for the shell: leaves at once, without taking gigabytes of tables apart first."""
+    if sys.argv[1:2] in (["run"], ["stream"]):
+        # Numba loads SciPy's linear algebra where it finds it; these commands do not use it.
+        sys.modules["scipy"] = None  # type: ignore[assignment]
     code: object = 0
     try:
         main()

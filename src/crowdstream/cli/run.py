@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import functools
+import gc
 import json as jsonlib
 import sys
 import threading
@@ -94,7 +95,7 @@ def run(
         raise InputError("--max-error", "--gold too", "none")
     recipe = Recipe(method, forget, answer_rate, seed)
     sources = find_sources(labels, format)
-    threading.Thread(target=_warm_up, daemon=True).start()  # while the file is being read
+    _load(sources)
     truths = None if gold is None else _read_gold(gold)
     names = Names(task, worker, label, wide)
     to_stdout = output == "-" or (output is None and not json and not sys.stdout.isatty())
@@ -170,7 +171,7 @@ class _Job:
             verb = self.crowd.stream_many if self.online else self.crowd.fit_predict
             decisions = verb(table, settle=self.settle)
             steps.at(f"writing {decisions.height:,} decisions")
-            self._take(decisions, table)
+            self._take(decisions, table.frame)
             if write is not None:
                 write(decisions)
 
@@ -201,7 +202,7 @@ class _Job:
         def decide(table: pl.DataFrame) -> pl.DataFrame:
             verb = self.crowd.stream_many if once else self.crowd.predict_many
             decisions = verb(table, settle=self.settle)
-            self._take(decisions, table)
+            self._take(decisions, lambda: table)
             if write is not None:
                 write(decisions)
             return empty
@@ -221,7 +222,7 @@ class _Job:
             go(learn, "learning", Trouble("fail" if trouble.kind == "fail" else "skip"))
         self.late = go(decide, "deciding", trouble)
 
-    def _take(self, decisions: pl.DataFrame, table: pl.DataFrame) -> None:
+    def _take(self, decisions: pl.DataFrame, table: Callable[[], pl.DataFrame]) -> None:
         self.decided += decisions.height
         self.settled += int(decisions["settled"].sum())
         if self.head is None or self.head.height < 8:
@@ -231,7 +232,7 @@ class _Job:
             scored = scored.join(self.truths, on="task", maintain_order="left")
             tied = scored.filter(scored["margin"] == 0)
             self.scored.append(scored)
-            self.tied.append(table.join(tied, on="task", how="semi", maintain_order="left"))
+            self.tied.append(table().join(tied, on="task", how="semi", maintain_order="left"))
 
     def score(self) -> None:
         """Errors against the truth; a tie counts by the chance that the coin errs."""
@@ -346,12 +347,25 @@ class _Steps:
             self.bar.stop()
 
 
+def _load(sources: list[Source]) -> None:
+    """Load what reading needs; the loops that learn and decide, while the files are being read."""
+    gc.disable()  # loading makes many objects and no garbage
+    if sources[0].format in ("csv", "tsv"):
+        from crowdstream.labels.readers.plain import read_plain
+
+        read_plain(b"t,w,x\n", ",", (0, 1, 2), 3, 0)
+    else:
+        import polars  # noqa: F401
+    threading.Thread(target=_warm_up, daemon=True).start()
+
+
 def _warm_up() -> None:
-    """Load the compiled loops."""
     from crowdstream.estimators import AgreementBased
 
-    AgreementBased().stream_many([("t", "w", "x")])
-    AgreementBased().learn_many([("t", "w", "x")])
+    crowd = AgreementBased()
+    crowd.stream_many([("t", "w", "x")])
+    crowd += crowd
+    gc.enable()
 
 
 def _read_gold(path: str) -> pl.DataFrame:

@@ -103,6 +103,13 @@ class Verdicts(NamedTuple):
     margins: Floats
     identified: bool
 
+    def part(self, first: int, last: int) -> Verdicts:
+        """Those on tasks ``first`` up to ``last``, to be filled in."""
+        here = slice(first, last)
+        return Verdicts(
+            self.winners[here], self.confidences[here], self.margins[here], self.identified
+        )
+
 
 class _Saved(msgspec.Struct):
     """What a saved estimator consists of."""

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 from abc import abstractmethod
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, Self, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,9 +29,10 @@ if TYPE_CHECKING:
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
+Found = TypeVar("Found")
 
 LARGE = 100_000
-"""Tasks from which on deciding side by side saves time."""
+"""Tasks from which on working side by side saves time."""
 
 RECALL = 18.0
 """How many e-folds of forgetting tasks can be taken back over: a factor 1e8, which leaves half of
@@ -63,50 +66,59 @@ class Tally(Estimator):
 
     def _learn(self, coded: Coded, sign: int, place: int, follow: bool, decide: bool) -> Verdicts:
         crowd, rules = self._crowd, self._rules()
-        verdicts = self._run(crowd, rules, coded, sign, place, follow, decide)
+        verdicts = _empty(coded.starts.size - 1 if decide else 0)
+        if decide or follow or sign < 0 or place >= 0 or not self.order_free_:
+            identified = self._run(crowd, rules, coded, verdicts, sign, place, follow)
+            verdicts = verdicts._replace(identified=identified)
+        else:
+            self._learn_parts(crowd, rules, coded, verdicts)
         if not follow:
             kernels.settle(crowd, rules[0])
         return verdicts
 
+    def _learn_parts(
+        self, crowd: Crowd, rules: NDArray[np.void], coded: Coded, nothing: Verdicts
+    ) -> None:
+        """Learn parts side by side and add them up: sums do not depend on the order."""
+        parts = _parts(coded.starts.size - 1)
+        crowds = [crowd, *(kernels.new_crowd(crowd.people.size) for _ in parts[1:])]
+
+        def learn(k: int) -> None:
+            self._run(crowds[k], rules, coded.part(*parts[k]), nothing, 1, -1, False)
+
+        _side_by_side(learn, len(parts))
+        names = np.arange(crowd.people.size)
+        for more in crowds[1:]:
+            for column in ("labellers", "classes"):
+                crowd.totals[column] = np.maximum(crowd.totals[column], more.totals[column])
+            crowd.totals["clock"] += more.totals["clock"]
+            crowd.totals["latest"] = np.maximum(crowd.totals["latest"], crowd.totals["clock"])
+            kernels.absorb(crowd, more, names, rules)
+
     def _vote(self, coded: Coded, place: int, afresh: bool) -> Verdicts:
         crowd, rules = self._settled() if afresh else (self._crowd, self._rules())
-        tasks = coded.starts.size - 1
-        if tasks < LARGE:
-            return self._run(crowd, rules, coded, 0, place, False, True)
-        # Nothing is changed, so parts can be decided side by side.
-        parts = os.cpu_count() or 1
-        cuts = [tasks * k // parts for k in range(parts + 1)]
-        with ThreadPoolExecutor(parts) as pool:
-            found = list(
-                pool.map(
-                    lambda a, b: self._run(
-                        crowd, rules, coded.part(a, b), 0, place, False, True, first=a
-                    ),
-                    cuts[:-1],
-                    cuts[1:],
-                )
-            )
-        return Verdicts(
-            np.concatenate([part.winners for part in found]),
-            np.concatenate([part.confidences for part in found]),
-            np.concatenate([part.margins for part in found]),
-            found[-1].identified,
-        )
+        verdicts = _empty(coded.starts.size - 1)
+        parts = _parts(coded.starts.size - 1)
+
+        def decide(k: int) -> bool:
+            begin, end = parts[k]
+            here = verdicts.part(begin, end)
+            return self._run(crowd, rules, coded.part(begin, end), here, 0, place, False, begin)
+
+        return verdicts._replace(identified=_side_by_side(decide, len(parts))[-1])
 
     def _run(
         self,
         crowd: Crowd,
         rules: NDArray[np.void],
         coded: Coded,
+        verdicts: Verdicts,
         sign: int,
         place: int,
         follow: bool,
-        decide: bool,
         first: int = 0,
-    ) -> Verdicts:
-        tasks = coded.starts.size - 1
-        size = tasks if decide else 0
-        winners, confidences, margins = np.empty(size, np.int64), np.zeros(size), np.zeros(size)
+    ) -> bool:
+        """Learn, decide or both; whether the last task was decided by weights."""
         identified, _ = kernels.run(
             crowd,
             rules,
@@ -120,11 +132,11 @@ class Tally(Estimator):
             first,
             sign,
             follow,
-            winners,
-            confidences,
-            margins,
+            verdicts.winners,
+            verdicts.confidences,
+            verdicts.margins,
         )
-        return Verdicts(winners, confidences, margins, identified)
+        return bool(identified)
 
     def _scores(self, coded: Coded) -> Floats:
         at, _, weights, _ = kernels.weigh(self._crowd, self._rules(), coded.workers)
@@ -246,3 +258,22 @@ class Tally(Estimator):
                 ignore_nulls=True,
             ).alias("flags"),
         )
+
+
+def _empty(tasks: int) -> Verdicts:
+    return Verdicts(np.empty(tasks, np.int64), np.zeros(tasks), np.zeros(tasks), False)
+
+
+def _parts(tasks: int) -> list[tuple[int, int]]:
+    """From where to where each part goes of so many tasks."""
+    parts = (os.cpu_count() or 1) if tasks >= LARGE else 1
+    cuts = [tasks * k // parts for k in range(parts + 1)]
+    return list(itertools.pairwise(cuts))
+
+
+def _side_by_side(work: Callable[[int], Found], parts: int) -> list[Found]:
+    """The work on each part, in threads of its own if there are several."""
+    if parts == 1:
+        return [work(0)]
+    with ThreadPoolExecutor(parts) as pool:
+        return list(pool.map(work, range(parts)))

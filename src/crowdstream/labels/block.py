@@ -14,9 +14,18 @@ from typing import TYPE_CHECKING, Protocol, TypeAlias, TypeGuard, runtime_checka
 
 import msgspec
 import numpy as np
-from numpy.typing import NDArray
 
 from crowdstream.errors import InputError
+from crowdstream.labels.columns import (
+    Codes,
+    Column,
+    Columns,
+    Ints,
+    Runs,
+    code_frame,
+    code_series,
+    find_task_runs,
+)
 from crowdstream.labels.label import (
     FLOAT_MAX,
     ClassLabel,
@@ -32,9 +41,6 @@ from crowdstream.labels.vocabulary import UNKNOWN, Vocabulary
 if TYPE_CHECKING:
     import polars as pl
 
-Ints: TypeAlias = NDArray[np.int64]
-Codes: TypeAlias = NDArray[np.int32]
-"""Of workers and labels: half the memory to move, and two thousand million of each."""
 COLUMNS = ("task", "worker", "label")
 NO_ORDER: Ints = np.empty(0, np.int64)
 
@@ -50,7 +56,7 @@ class ArrowTable(Protocol):
 Row: TypeAlias = (
     Label | tuple[TaskId | None, LabellerId | None, ClassLabel | None] | Mapping[str, object]
 )
-Table: TypeAlias = "ArrowTable | pl.LazyFrame | Iterable[Row]"
+Table: TypeAlias = "ArrowTable | pl.LazyFrame | Columns | Iterable[Row]"
 
 
 class Intake(msgspec.Struct):
@@ -87,24 +93,6 @@ class Block:
     intake: Intake
 
 
-@dataclass(frozen=True, slots=True)
-class _Column:
-    """A column in codes of its own, −1 for null, and what the codes stand for."""
-
-    codes: Codes
-    values: Sequence[ClassLabel] | pl.Series
-
-
-@dataclass(frozen=True, slots=True)
-class _Tasks:
-    """The tasks' column: each row's task, or where each begins and the last ends if they stand
-    together."""
-
-    codes: Codes | None
-    bounds: Ints
-    values: Sequence[ClassLabel] | pl.Series
-
-
 def code_block(data: Table, workers: Vocabulary, classes: Vocabulary) -> Block:
     """Code a table or rows, adding new ids to the vocabularies as their tasks come.
 
@@ -118,17 +106,20 @@ def code_block(data: Table, workers: Vocabulary, classes: Vocabulary) -> Block:
     """
     from crowdstream.labels import kernels
 
-    task, worker, label = _table_columns(data) if _is_table(data) else _row_columns(data)
-    order, bounds, lost = NO_ORDER, task.bounds, 0
-    if task.codes is not None:
-        order, bounds, lost = kernels.sort_rows(task.codes, len(task.values))
-    starts, kept_workers, kept_labels, met, seen, met_by, counts = kernels.arrange(
+    columns = code_columns(data)
+    worker, label = columns.worker, columns.label
+    order, bounds, lost = NO_ORDER, np.append(columns.task.starts, columns.height), 0
+    codes, tasks = _order_of(columns.task)
+    if codes.size > len(tasks):  # they do not stand together, or some rows have none
+        order, bounds, lost = kernels.sort_rows(np.repeat(codes, np.diff(bounds)), len(tasks))
+    found = kernels.arrange(
         order, bounds, worker.codes, label.codes, len(worker.values), len(label.values)
     )
+    counts = found.counts
     intake = Intake(
         rows=int(worker.codes.size),
-        labels=int(kept_labels.size),
-        tasks=len(task.values),
+        labels=int(found.labels.size),
+        tasks=len(tasks),
         null_task=lost,
         null_worker=int(counts[kernels.NULL_WORKER]),
         null_label=int(counts[kernels.NULL_LABEL]),
@@ -137,26 +128,26 @@ def code_block(data: Table, workers: Vocabulary, classes: Vocabulary) -> Block:
     )
     sizes = len(workers), len(classes)
     try:
-        worker_code = _translate(worker, met, workers)
-        label_code = _translate(label, seen, classes)
+        worker_code = _translate(worker, found.met, workers)
+        label_code = _translate(label, found.seen, classes)
     except BaseException:
         workers.truncate(sizes[0])
         classes.truncate(sizes[1])
         raise
     # Codes are given in order, so the vocabulary's size is the highest code met so far, plus one.
-    sizes_met = np.maximum.accumulate(np.append(sizes[0], worker_code[met] + 1))
-    known = np.where(met_by < 0, UNKNOWN, sizes_met[met_by])
+    sizes_met = np.maximum.accumulate(np.append(sizes[0], worker_code[found.met] + 1))
+    known = np.where(found.met_by < 0, UNKNOWN, sizes_met[found.met_by])
     return Block(
-        task.values,
-        starts,
-        _recode(kept_workers, worker_code),
-        _recode(kept_labels, label_code),
+        tasks,
+        found.starts,
+        _recode(found.workers, worker_code),
+        _recode(found.labels, label_code),
         known,
         intake,
     )
 
 
-def _translate(column: _Column, order: Ints, vocabulary: Vocabulary) -> Codes:
+def _translate(column: Column, order: Ints, vocabulary: Vocabulary) -> Codes:
     """Column codes → vocabulary codes, new values added in the order given."""
     codes = np.full(len(column.values), UNKNOWN, np.int32)
     values = list(column.values)
@@ -170,10 +161,17 @@ def _recode(codes: Codes, new: Codes) -> Codes:
     return codes if np.array_equal(new, np.arange(new.size)) else new[codes]
 
 
+def code_columns(data: Table) -> Columns:
+    """Code a table or rows, in the order they have."""
+    if isinstance(data, Columns):
+        return data
+    return _table_columns(data) if _is_table(data) else _row_columns(data)
+
+
 # Rows ------------------------------------------------------------------------------------
 
 
-def _row_columns(rows: object) -> tuple[_Tasks, _Column, _Column]:
+def _row_columns(rows: object) -> Columns:
     if isinstance(rows, (str, bytes, PurePath, Mapping)) or not isinstance(rows, Iterable):
         raise InputError(
             "labels",
@@ -181,16 +179,22 @@ def _row_columns(rows: object) -> tuple[_Tasks, _Column, _Column]:
             f"{type(rows).__name__} {shorten(rows)}"
             + (" (read the file first)" if isinstance(rows, (str, bytes, PurePath)) else ""),
         )
-    words = Vocabulary(), Vocabulary(), Vocabulary()
-    codes: tuple[list[int], list[int], list[int]] = ([], [], [])
+    words = Vocabulary(), Vocabulary()
+    codes: tuple[list[int], list[int]] = ([], [])
+    starts: list[int] = []
+    tasks: list[ClassLabel | None] = []
     for number, row in enumerate(rows, start=1):
-        for place, value in enumerate(_row_values(row, number)):
+        task, *others = _row_values(row, number)
+        if not tasks or task != tasks[-1]:
+            starts.append(number - 1)
+            tasks.append(task)
+        for place, value in enumerate(others):
             codes[place].append(UNKNOWN if value is None else words[place].add(value))
-    task, worker, label = (
-        _Column(np.array(found, np.int32), known.to_list())
+    worker, label = (
+        Column(np.array(found, np.int32), known.to_list())
         for found, known in zip(codes, words, strict=True)
     )
-    return _Tasks(task.codes, NO_ORDER, task.values), worker, label
+    return Columns(Runs(np.array(starts, np.int64), tasks), worker, label)
 
 
 def _row_values(
@@ -233,7 +237,7 @@ def _is_table(data: object) -> TypeGuard[ArrowTable | pl.LazyFrame]:
     return isinstance(data, ArrowTable) or hasattr(data, "collect_schema")
 
 
-def _table_columns(data: ArrowTable | pl.LazyFrame) -> tuple[_Tasks, _Column, _Column]:
+def _table_columns(data: ArrowTable | pl.LazyFrame) -> Columns:
     import polars as pl
 
     if type(data).__module__.startswith("pandas"):
@@ -246,18 +250,15 @@ def _table_columns(data: ArrowTable | pl.LazyFrame) -> tuple[_Tasks, _Column, _C
     missing = [name for name in COLUMNS if name not in frame.columns]
     if missing:
         raise _missing(missing, frame.columns, "table")
-    return (
-        _code_tasks(_text(_clean_series(frame["task"]))),
-        _code_series(_clean_series(frame["worker"])),
-        _code_series(_clean_series(frame["label"], bools=True)),
+    return code_frame(
+        pl.DataFrame(
+            [
+                _clean_series(frame["task"]),
+                _clean_series(frame["worker"]),
+                _clean_series(frame["label"], bools=True),
+            ]
+        )
     )
-
-
-def _text(series: pl.Series) -> pl.Series:
-    """Tasks leave as they came, so categories become the text they stand for."""
-    import polars as pl
-
-    return series.cast(pl.String) if isinstance(series.dtype, (pl.Categorical, pl.Enum)) else series
 
 
 def _clean_series(series: pl.Series, *, bools: bool = False) -> pl.Series:
@@ -300,48 +301,23 @@ def first_appearances(series: pl.Series) -> tuple[Codes, pl.Series]:
     """Every value's place in the order of first appearance, and the values in that order."""
     import polars as pl
 
-    tasks = _code_tasks(series)
-    codes = tasks.codes
-    if codes is None:
-        sizes = np.diff(tasks.bounds)
-        codes = np.repeat(np.arange(sizes.size, dtype=np.int32), sizes)
-    return codes, pl.Series(tasks.values)
+    runs = find_task_runs(series)
+    lengths = np.diff(np.append(runs.starts, len(series)))
+    codes, values = _order_of(runs)
+    return np.repeat(codes, lengths), pl.Series(values)
 
 
-def _code_tasks(series: pl.Series) -> _Tasks:
-    """Tasks mostly stand together already: then where they begin is all there is to know."""
-    if series.null_count() == 0 and len(series):
-        firsts = (series != series.shift(1)).fill_null(True).arg_true()
-        heads = series.gather(firsts)
-        # Sorted, or of different hashes: then certainly different, and quickly told.
-        if (
-            heads.is_sorted()
-            or heads.hash().n_unique() == len(heads)
-            or heads.n_unique() == len(heads)
-        ):
-            bounds = np.append(firsts.to_numpy(), len(series)).astype(np.int64)
-            return _Tasks(None, bounds, heads)
-    column = _code_series(series)
-    return _Tasks(column.codes, NO_ORDER, column.values)
-
-
-def _code_series(series: pl.Series) -> _Column:
-    """Codes in order of first appearance."""
+def _order_of(runs: Runs) -> tuple[Codes, Sequence[ClassLabel] | pl.Series]:
+    """Every run's place in the order of first appearance, −1 for null, and the tasks."""
     import polars as pl
 
-    if series.dtype == pl.String:
-        # Categories of our own: the shared default ones would keep every id ever seen.
-        series = series.cast(pl.Categorical(pl.Categories.random()))
-    values = series.drop_nulls().unique(maintain_order=True)
-    if not isinstance(series.dtype, (pl.Categorical, pl.Enum)):
-        places = pl.int_range(len(values), eager=True)
-        codes = series.replace_strict(values, places, return_dtype=pl.Int32)
-        return _Column(codes.fill_null(UNKNOWN).to_numpy(), values)
-    met = values.to_physical().to_numpy()
-    found = series.to_physical()
-    nothing = int(met.max(initial=0)) + 1
-    if found.null_count():
-        found = found.cast(pl.Int64).fill_null(nothing)
-    code_of = np.full(nothing + 1, UNKNOWN, np.int32)
-    code_of[met] = np.arange(len(values))
-    return _Column(code_of.take(found.to_numpy()), values.cast(pl.String))
+    if isinstance(runs.values, pl.Series):
+        heads = runs.values
+        # Sorted, or of different hashes: then certainly different, and quickly told.
+        if heads.null_count() == 0 and (heads.is_sorted() or heads.hash().n_unique() == len(heads)):
+            return np.arange(len(heads), dtype=np.int32), heads
+        column = code_series(heads)
+        return column.codes, column.values
+    known = Vocabulary()
+    codes = [UNKNOWN if value is None else known.add(value) for value in runs.values]
+    return np.array(codes, np.int32), known.to_list()

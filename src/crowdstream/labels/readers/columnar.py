@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from crowdstream.errors import InputError
+from crowdstream.labels.columns import Columns, code_frame
 from crowdstream.labels.readers.columns import Names, find_column, find_columns
 from crowdstream.labels.readers.delimited import melt
 from crowdstream.labels.readers.trouble import Trouble
@@ -18,9 +19,16 @@ if TYPE_CHECKING:
 BATCH_ROWS = 500_000
 
 
-def read(path: str, name: str, kind: str, names: Names, trouble: Trouble) -> pl.DataFrame:
+def read(path: str, name: str, kind: str, names: Names, trouble: Trouble) -> Columns | pl.DataFrame:
     """A whole file."""
-    return _clean(_scan(path, name, kind, names), name, names, trouble, 0)
+    table = _text(_scan(path, name, kind, names), name)
+    if not names.wide:
+        named = table.rename(dict(zip(table.columns, ("task", "worker", "label"), strict=True)))
+        if named["task"].null_count() == named["worker"].null_count() == 0:
+            found = code_frame(named)
+            if not any("" in column.values for column in (found.task, found.worker, found.label)):
+                return found
+    return _clean(table, name, names, trouble, 0)
 
 
 def batches(
@@ -36,7 +44,8 @@ def batches(
     for start in range(0, height, BATCH_ROWS):
         rows = min(BATCH_ROWS, height - start)
         told = size * (start + rows) // height
-        yield told - done, _clean(query.slice(start, rows), name, names, trouble, start)
+        table = _text(query.slice(start, rows), name)
+        yield told - done, _clean(table, name, names, trouble, start)
         done = told
 
 
@@ -56,20 +65,24 @@ def _scan(path: str, name: str, kind: str, names: Names) -> pl.LazyFrame:
     return query.select(find_columns(names, header, name))
 
 
-def _clean(
-    query: pl.LazyFrame, name: str, names: Names, trouble: Trouble, first: int
-) -> pl.DataFrame:
+def _text(query: pl.LazyFrame, name: str) -> pl.DataFrame:
     import polars as pl
 
     try:
         table = query.collect()
-        kinds = table.schema
-        for column, kind in kinds.items():
+        for column, kind in table.schema.items():
             if kind.is_nested() or kind == pl.Binary:
                 raise InputError(f"{name}, column {column!r}", "text or numbers", str(kind))
-        table = table.select(pl.all().cast(pl.String))
+        return table.select(pl.all().cast(pl.String))
     except pl.exceptions.PolarsError as error:
         raise InputError(name, "a file that is whole", str(error).splitlines()[0]) from None
+
+
+def _clean(
+    table: pl.DataFrame, name: str, names: Names, trouble: Trouble, first: int
+) -> pl.DataFrame:
+    import polars as pl
+
     if names.wide:
         task = table.columns[0]
         if table[task].null_count():

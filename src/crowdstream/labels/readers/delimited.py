@@ -13,22 +13,30 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING
 
 from crowdstream.errors import InputError
+from crowdstream.labels.columns import Columns
 from crowdstream.labels.readers.columns import BOM, Names, find_column, find_columns
 from crowdstream.labels.readers.trouble import Trouble
 
 if TYPE_CHECKING:
     import polars as pl
 
-    Few = tuple[pl.DataType, pl.DataType]
-
 
 def read(
-    data: str | bytes, name: str, separator: str, names: Names, trouble: Trouble, few: Few
-) -> pl.DataFrame:
-    """A whole file, by its path or its bytes; ``few`` are the types of worker and label."""
+    data: str | bytes, name: str, separator: str, names: Names, trouble: Trouble
+) -> Columns | pl.DataFrame:
+    """A whole file, by its path or its bytes."""
     head = data[: 1 << 20] if isinstance(data, bytes) else _head(data)
     header = _header(head, name, separator, names)
-    fast = _parse(data, separator, header, names, few, has_header=True)
+    if not names.wide:
+        from crowdstream.labels.readers.plain import read_plain
+
+        task, worker, label = (header.index(column) for column in _roles(names, header, name))
+        bom = len(BOM) * head.startswith(BOM)
+        skip = bom + _first_row_end(head[bom:])
+        plain = read_plain(data, separator, (task, worker, label), len(header), skip)
+        if plain is not None:
+            return plain
+    fast = _parse(data, separator, header, names, has_header=True)
     if fast is not None:
         return fast
     raw = data if isinstance(data, bytes) else Path(data).read_bytes()
@@ -41,7 +49,6 @@ def batches(
     separator: str,
     names: Names,
     trouble: Trouble,
-    few: Few,
     size: int,
 ) -> Iterator[tuple[int, pl.DataFrame]]:
     """A stream a piece at a time, cut between rows."""
@@ -56,7 +63,7 @@ def batches(
             first = not header
             if first:
                 header = _header(piece, name, separator, names)
-            table = _parse(piece, separator, header, names, few, has_header=first)
+            table = _parse(piece, separator, header, names, has_header=first)
             if table is None:
                 table = _read_rows(
                     piece, name, line, separator, header, names, trouble, has_header=first
@@ -97,7 +104,10 @@ def _header(data: bytes, name: str, separator: str, names: Names) -> list[str]:
         raise InputError(name, "a header and rows", "nothing")
     first = text[: _first_row_end(text)].decode("utf-8", errors="replace")
     csv.field_size_limit(1 << 30)
-    header = next(csv.reader(io.StringIO(first, newline=""), delimiter=separator), [])
+    rows = csv.reader(io.StringIO(first, newline=""), delimiter=separator)
+    header = next(rows, [])
+    if next(rows, None) is not None:
+        raise InputError(name, r"lines that end in \n", r"lines that end in \r alone")
     if "\ufffd" in first and b"\xef\xbf\xbd" not in data:
         raise InputError(f"{name}, line 1", "text in UTF-8", repr(first[:60]))
     _roles(names, header, name)
@@ -124,7 +134,6 @@ def _parse(
     separator: str,
     header: list[str],
     names: Names,
-    few: Few,
     *,
     has_header: bool,
 ) -> pl.DataFrame | None:
@@ -136,9 +145,6 @@ def _parse(
         places = list(range(len(header)))
     # A row that is too short leaves its last column empty, so that one is looked at too.
     wanted = sorted({*places, len(header) - 1})
-    kinds: list[pl.DataType] = [pl.String()] * len(header)
-    if not names.wide:
-        kinds[places[1]], kinds[places[2]] = few
     try:
         table = pl.read_csv(
             data,
@@ -146,7 +152,6 @@ def _parse(
             separator=separator,
             columns=wanted,
             infer_schema=False,
-            schema_overrides=kinds,
             glob=False,
             new_columns=None if has_header else [f"c{k}" for k in wanted],
         )

@@ -13,14 +13,13 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING, NamedTuple, cast
 
 from crowdstream.errors import InputError
+from crowdstream.labels.columns import Columns, code_frame
 from crowdstream.labels.readers import columnar, delimited, jsonl
 from crowdstream.labels.readers.columns import BOM, Names
 from crowdstream.labels.readers.trouble import Trouble
 
 if TYPE_CHECKING:
     import polars as pl
-
-    from crowdstream.labels.readers.delimited import Few
 
 FORMATS = {
     ".csv": "csv",
@@ -126,28 +125,16 @@ def _open_zstd(path: str) -> IO[bytes]:
     return cast("IO[bytes]", zstd.open(path))
 
 
-def read_all(sources: Sequence[Source], names: Names, trouble: Trouble) -> pl.DataFrame:
-    """All labels of the sources in one table: task, worker, label, all text or categories."""
-    import polars as pl
-
-    few = _few()
-    return pl.concat([_coded(_read(source, names, trouble, few), few) for source in sources])
-
-
-def _few() -> Few:
-    """Types for workers and labels: few values, so they are kept as categories, our own ones."""
-    import polars as pl
-
-    return pl.Categorical(pl.Categories.random()), pl.Categorical(pl.Categories.random())
+def read_all(sources: Sequence[Source], names: Names, trouble: Trouble) -> Columns:
+    """All labels of the sources, in codes."""
+    parts = []
+    for source in sources:
+        found = _read(source, names, trouble)
+        parts.append(found if isinstance(found, Columns) else code_frame(found))
+    return Columns.concat(parts)
 
 
-def _coded(table: pl.DataFrame, few: Few) -> pl.DataFrame:
-    import polars as pl
-
-    return table.with_columns(pl.col("worker").cast(few[0]), pl.col("label").cast(few[1]))
-
-
-def _read(source: Source, names: Names, trouble: Trouble, few: Few) -> pl.DataFrame:
+def _read(source: Source, names: Names, trouble: Trouble) -> Columns | pl.DataFrame:
     with clear_errors(source):
         if source.format in ("parquet", "ipc"):
             return columnar.read(source.path, source.name, source.format, names, trouble)
@@ -155,25 +142,22 @@ def _read(source: Source, names: Names, trouble: Trouble, few: Few) -> pl.DataFr
         data: str | bytes = source.path if plain else open_bytes(source).read()
         if source.format == "jsonl" or (source.format == "text" and _is_json(data)):
             return jsonl.read(data, source.name, names, trouble)
-        return delimited.read(data, source.name, _separator(source), names, trouble, few)
+        return delimited.read(data, source.name, _separator(source), names, trouble)
 
 
 def read_batches(
     sources: Sequence[Source], names: Names, trouble: Trouble, size: int = BATCH_BYTES
 ) -> Iterator[tuple[int, pl.DataFrame]]:
     """The labels of the sources a batch at a time, each with the bytes it was read from."""
-    few = _few()
     for source in sources:
         with clear_errors(source):
-            for read, table in _pieces(source, names, trouble, few, size):
-                yield read, _coded(table, few)
+            yield from _pieces(source, names, trouble, size)
 
 
 def _pieces(
     source: Source,
     names: Names,
     trouble: Trouble,
-    few: Few,
     size: int,
 ) -> Iterator[tuple[int, pl.DataFrame]]:
     if source.format in ("parquet", "ipc"):
@@ -185,7 +169,7 @@ def _pieces(
             yield from jsonl.batches(file, source.name, names, trouble, size)
         else:
             separator = _separator(source)
-            yield from delimited.batches(file, source.name, separator, names, trouble, few, size)
+            yield from delimited.batches(file, source.name, separator, names, trouble, size)
 
 
 def _is_json(data: str | bytes) -> bool:

@@ -1,0 +1,58 @@
+"""Text in codes: the compiled table against polars, on columns in pieces, slices and with nulls."""
+
+from __future__ import annotations
+
+import numpy as np
+import polars as pl
+from hypothesis import given
+from hypothesis import strategies as st
+
+from crowdstream.labels.columns import Columns, code_frame
+from crowdstream.labels.words import code_text, find_runs
+
+TEXT = st.one_of(
+    st.sampled_from(
+        ["", "a", "abc", "abc\0", "x" * 12, "x" * 13, "x" * 16, "x" * 17, "x" * 17 + "y"]
+    ),
+    st.text(max_size=30),
+)
+
+
+@given(st.lists(st.lists(st.one_of(st.none(), TEXT), max_size=20), max_size=4), st.integers(0, 5))
+def test_codes_are_those_of_first_appearance(pieces: list[list[str | None]], cut: int) -> None:
+    column = pl.concat([pl.Series("x", piece, pl.String) for piece in [[], *pieces]], rechunk=False)
+    column = column[cut:]
+    codes, firsts = code_text(column)
+    values = column.gather(firsts).to_list()
+    assert values == column.drop_nulls().unique(maintain_order=True).to_list()
+    assert [None if code < 0 else values[code] for code in codes] == column.to_list()
+
+
+@given(st.lists(st.lists(TEXT, max_size=20), max_size=4), st.integers(0, 5))
+def test_a_run_begins_where_the_text_changes(pieces: list[list[str]], cut: int) -> None:
+    pieces = [[text for text in piece for _ in range(2)] for piece in pieces]
+    column = pl.concat([pl.Series("x", piece, pl.String) for piece in [[], *pieces]], rechunk=False)
+    column = column[cut:]
+    rows = column.to_list()
+    wanted = [k for k in range(len(rows)) if k == 0 or rows[k] != rows[k - 1]]
+    assert find_runs(column).tolist() == wanted
+
+
+def test_a_table_grows_with_what_it_holds() -> None:
+    rng = np.random.default_rng(0)
+    names = pl.Series([f"{'long ' * (k % 7)}{k}" for k in range(50_000)])
+    column = names.gather(rng.integers(len(names), size=200_000))
+    codes, firsts = code_text(column)
+    assert (column.gather(firsts).gather(codes) == column).all()
+    assert len(firsts) == column.n_unique()
+
+
+@given(st.lists(st.lists(st.tuples(*[st.sampled_from("abc")] * 3), max_size=6), max_size=4))
+def test_columns_one_after_another_are_the_rows_one_after_another(
+    parts: list[list[tuple[str, str, str]]],
+) -> None:
+    schema = {"task": pl.String, "worker": pl.String, "label": pl.String}
+    frames = [pl.DataFrame(part, schema, orient="row") for part in [[], *parts]]
+    joined = Columns.concat([code_frame(frame) for frame in frames])
+    assert joined.frame().rows() == pl.concat(frames).rows()
+    assert joined.task.values.to_list() == code_frame(pl.concat(frames)).task.values.to_list()  # type: ignore[union-attr]
