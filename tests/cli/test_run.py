@@ -200,6 +200,25 @@ def test_decisions_are_written_by_the_extension(
     assert left_in(plain.parent) == sorted([name, "labels.csv"])
 
 
+def test_parquet_is_written_by_pieces_that_leave_no_trace(
+    plain: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("crowdstream.cli.output.SPILL", 7)
+    target, whole = plain.with_name("d.parquet"), plain.with_name("d.jsonl")
+    assert call("run", plain, "-o", target, "-q", "--window", "3").code == 0
+    assert call("run", plain, "-o", whole, "-q", "--window", "3").code == 0
+    assert pl.read_parquet(target).equals(pl.read_ndjson(whole))
+    assert left_in(plain.parent) == ["d.jsonl", "d.parquet", "labels.csv"]
+
+
+def test_a_quote_that_is_never_closed_puts_all_it_swallows_aside(tmp_path: Path) -> None:
+    path, aside = tmp_path / "l.csv", tmp_path / "bad.txt"
+    path.write_text('task,worker,label\na,u,x\na,"v,y\nb,w,x\n')
+    told = call("run", path, "--json", "--on-error", f"quarantine={aside}")
+    assert told.report["labels"] == 1
+    assert aside.read_text().endswith('\ta,"v,y\nb,w,x\n')
+
+
 def test_the_labellers_are_written_too(plain: Path) -> None:
     people = plain.with_name("people.parquet")
     assert call("run", plain, "-q", "--labellers", people).code == 0

@@ -216,6 +216,16 @@ def test_stopping_at_the_end_of_input_and_going_on_changes_nothing(
     assert len(saved) == len(state.read_bytes())
 
 
+def test_a_bad_line_does_not_undo_what_came_before_it(tmp_path: Path) -> None:
+    state = tmp_path / "s"
+    told = stream(jsonl_of(ROWS[:50]) + b"nonsense\n", "--state", state)
+    assert told.code == 2
+    people = call("labellers", state, "-o", "-").out
+    state.unlink()
+    stream(jsonl_of(ROWS[:50]), "--state", state)
+    assert call("labellers", state, "-o", "-").out == people
+
+
 def test_a_state_of_another_method_or_none_is_refused(tmp_path: Path) -> None:
     state = tmp_path / "s"
     assert stream(jsonl_of(ROWS), "--state", state).code == 0

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import polars as pl
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from crowdstream.labels.columns import Columns, code_frame
@@ -18,6 +18,7 @@ TEXT = st.one_of(
 )
 
 
+@settings(deadline=None)  # the first example may compile
 @given(st.lists(st.lists(st.one_of(st.none(), TEXT), max_size=20), max_size=4), st.integers(0, 5))
 def test_codes_are_those_of_first_appearance(pieces: list[list[str | None]], cut: int) -> None:
     column = pl.concat([pl.Series("x", piece, pl.String) for piece in [[], *pieces]], rechunk=False)
@@ -28,6 +29,7 @@ def test_codes_are_those_of_first_appearance(pieces: list[list[str | None]], cut
     assert [None if code < 0 else values[code] for code in codes] == column.to_list()
 
 
+@settings(deadline=None)  # the first example may compile
 @given(st.lists(st.lists(TEXT, max_size=20), max_size=4), st.integers(0, 5))
 def test_a_run_begins_where_the_text_changes(pieces: list[list[str]], cut: int) -> None:
     pieces = [[text for text in piece for _ in range(2)] for piece in pieces]
@@ -47,6 +49,7 @@ def test_a_table_grows_with_what_it_holds() -> None:
     assert len(firsts) == column.n_unique()
 
 
+@settings(deadline=None)  # the first example may compile
 @given(st.lists(st.lists(st.tuples(*[st.sampled_from("abc")] * 3), max_size=6), max_size=4))
 def test_columns_one_after_another_are_the_rows_one_after_another(
     parts: list[list[tuple[str, str, str]]],

@@ -18,6 +18,9 @@ if TYPE_CHECKING:
 DIGITS = 6
 """Of numbers in text files: more than they are good for, and quicker written than all of them."""
 
+SPILL = 1_000_000
+"""Rows of a Parquet file that are kept in memory."""
+
 SUFFIXES = (".csv", ".tsv", ".jsonl", ".ndjson", ".parquet")
 
 
@@ -65,38 +68,63 @@ class TableWriter:
     def __init__(self, path: str | None) -> None:
         self.path = path
         self.kind = ".csv" if path in (None, "-") else Path(str(path)).suffix.lower()
-        self._pieces: list[pl.DataFrame] = []
-        self._file: IO[bytes] | None = None
         self._first = True
 
     @contextlib.contextmanager
     def open(self) -> Iterator[Callable[[pl.DataFrame], None]]:
         """A function that writes a piece."""
         if self.path in (None, "-"):
-            self._file = sys.stdout.buffer
-            yield self._write
+            yield lambda piece: self._write(piece, sys.stdout.buffer)
             sys.stdout.buffer.flush()
             return
-        with aside(str(self.path)) as name, open(name, "wb") as self._file:
-            yield self._write
+        with aside(str(self.path)) as name:
             if self.kind == ".parquet":
-                import polars as pl
+                with _parquet(name) as add:
+                    yield add
+            else:
+                with open(name, "wb") as file:
+                    yield lambda piece: self._write(piece, file)
 
-                pl.concat(self._pieces).write_parquet(self._file)
-
-    def _write(self, piece: pl.DataFrame) -> None:
-        assert self._file is not None
-        if self.kind == ".parquet":
-            self._pieces.append(piece)
-        elif self.kind in (".jsonl", ".ndjson"):
-            piece.write_ndjson(self._file)
+    def _write(self, piece: pl.DataFrame, file: IO[bytes]) -> None:
+        if self.kind in (".jsonl", ".ndjson"):
+            piece.write_ndjson(file)
         else:
             import polars.selectors as cs
 
             separator = "\t" if self.kind == ".tsv" else ","
             piece = piece.with_columns(cs.float().round(DIGITS))
-            piece.write_csv(self._file, include_header=self._first, separator=separator)
+            piece.write_csv(file, include_header=self._first, separator=separator)
         self._first = False
+
+
+@contextlib.contextmanager
+def _parquet(path: str) -> Iterator[Callable[[pl.DataFrame], None]]:
+    """Parquet cannot be written a piece at a time: pieces lie beside it until the end."""
+    import tempfile
+
+    import polars as pl
+
+    with tempfile.TemporaryDirectory(prefix=".pieces.", dir=Path(path).parent) as folder:
+        pieces: list[pl.DataFrame] = []
+        files: list[Path] = []
+
+        def spill() -> None:
+            files.append(Path(folder) / f"{len(files)}.arrow")
+            pl.concat(pieces).write_ipc(files[-1])
+            pieces.clear()
+
+        def add(piece: pl.DataFrame) -> None:
+            pieces.append(piece)
+            if sum(each.height for each in pieces) >= SPILL:
+                spill()
+
+        yield add
+        if not files:
+            pl.concat(pieces).write_parquet(path)
+            return
+        if pieces:
+            spill()
+        pl.scan_ipc(files).sink_parquet(path)
 
 
 def write_table(table: pl.DataFrame, path: str | None) -> None:

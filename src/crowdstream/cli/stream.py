@@ -91,12 +91,13 @@ def stream(
         save_bytes(state, engine.snapshot())  # or say now that it cannot be done
     with Trouble(on_error) as trouble:
         loop = _Loop(engine, state, period, Names(task, worker, label), format, trouble)
-        ended = loop.go()
-        if ended and state is None:
-            for decision in engine.end():
-                emit(decision)
-        if state is not None:
-            save_bytes(state, engine.snapshot())
+        try:
+            if loop.go() and state is None:
+                for decision in engine.end():
+                    emit(decision)
+        finally:  # a bad line, or a reader who left, does not undo what was learnt
+            if state is not None:
+                save_bytes(state, engine.snapshot())
     if not quiet:
         counts = engine.counts
         told = [f"{counts.labels:,} labels", f"{counts.closed:,} tasks closed"]

@@ -227,7 +227,10 @@ def _read_rows(
         try:
             row = next(rows, None)
         except csv.Error as error:
-            trouble.bad_row(f"{name}, line {start}", "a row of CSV", str(error), "")
+            raw = b"\n".join(data.split(b"\n")[start - line : rows.line_num]).decode(
+                errors="replace"
+            )
+            trouble.bad_row(f"{name}, line {start}", "a row of CSV", str(error), raw)
             if rows.line_num + line == start:
                 break
             continue

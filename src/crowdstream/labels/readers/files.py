@@ -36,7 +36,7 @@ FORMATS = {
     ".ipc": "ipc",
 }
 
-BATCH_BYTES = 16 << 20
+BATCH_BYTES = 8 << 20
 """Text is parsed this much at a time when it is not read whole."""
 
 

@@ -74,10 +74,11 @@ def read_plain(
 
     def part(k: int) -> Columns | None:
         at = cuts[k] // shortest + k
-        workers, labels = room[0][at:], room[1][at:]
+        here = room[0][at:], room[1][at:]
+        inside = cuts[k] > skip
         with io.BytesIO(data) if isinstance(data, bytes) else open(data, "rb") as file:
             return _read_part(
-                file, cuts[k], cuts[k + 1], cuts[k] > skip, ord(separator), places, fields, workers, labels
+                file, cuts[k], cuts[k + 1], inside, ord(separator), places, fields, *here
             )
 
     with ThreadPoolExecutor(parts) as pool:
