@@ -146,7 +146,7 @@ def test_some_answer_and_errors_drift() -> None:
     some = call("simulate", "-t", "400", "--answer-rate", "0.25", "--quiet").out.count("\n") - 1
     assert 850 < some < 1150
     args = ("simulate", "-n", "4", "-t", "50", "-p", "0.25", "--quiet")
-    assert call(*args).out != call(*args, "--drift", "0.1").out
+    assert call(*args).out != call(*args, "--drift", "sine:0.1").out
 
 
 @pytest.mark.parametrize("name", ["l.csv", "l.parquet"])
@@ -170,11 +170,15 @@ def test_no_tasks_make_a_file_without_rows(tmp_path: Path, name: str) -> None:
         ("-q", "nan"),
         ("-o", "l.xls"),
         ("--truth", "no/such/folder/t.csv"),
-        pytest.param(
-            ("--seed", "-1"),
-        ),
-        pytest.param(("-p", "nan")),
-        pytest.param(("--drift", "nan")),
+        ("--seed", "-1"),
+        ("-p", "nan"),
+        ("--drift", "waves:1"),
+        ("--drift", "jump:10"),
+        ("--drift", "jump:10:2"),
+        ("--per-task", "11"),
+        ("--adversaries", "2"),
+        ("--copy", "1:0"),
+        ("--copy", "1:77:0.5"),
     ],
 )
 def test_what_cannot_be_made_up_is_refused(args: tuple[str, str]) -> None:

@@ -10,7 +10,7 @@ from collections.abc import Callable
 
 import typer
 
-from crowdstream.cli import labellers, merge, run, simulate, stream, version
+from crowdstream.cli import labellers, merge, paper, run, simulate, stream, version
 from crowdstream.errors import CrowdstreamError
 
 app = typer.Typer(
@@ -55,6 +55,7 @@ for _command in (
     labellers.labellers,
     merge.merge,
     simulate.simulate,
+    paper.paper,
     version.version,
 ):
     app.command()(guarded(_command))
@@ -68,8 +69,10 @@ def main() -> None:
 def entry() -> None:
     """`main` for the shell: leaves at once, without taking gigabytes of tables apart first."""
     if sys.argv[1:2] in (["run"], ["stream"]):
-        # Numba loads SciPy's linear algebra where it finds it; these commands do not use it.
+        # Linear algebra takes long to load, and these commands do not use it: neither SciPy's,
+        # which Numba loads where it finds it, nor threads for NumPy's.
         sys.modules["scipy"] = None  # type: ignore[assignment]
+        os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     code: object = 0
     try:
         main()

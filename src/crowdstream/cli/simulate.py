@@ -1,15 +1,18 @@
-"""`crowdstream simulate`: the paper's model → a file of labels and a file of truths."""
+"""`crowdstream simulate`: made-up crowds → a file of labels and a file of truths."""
 
 from __future__ import annotations
 
 import contextlib
 import sys
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from crowdstream.cli.output import TableWriter, check_output, talk
 from crowdstream.errors import InputError, check_number
+
+if TYPE_CHECKING:
+    from crowdstream.science.simulate import Drift
 
 
 def simulate(
@@ -20,8 +23,11 @@ def simulate(
     labellers: Annotated[int, typer.Option("-n", "--labellers", help="How many.")] = 10,
     tasks: Annotated[int, typer.Option("-t", "--tasks", help="How many.")] = 1000,
     answer_rate: Annotated[
-        float, typer.Option("--answer-rate", help="Probability that a labeller answers a task.")
-    ] = 1.0,
+        str, typer.Option("--answer-rate", help="How often a labeller answers, or each: 1,.5,.1")
+    ] = "1",
+    per_task: Annotated[
+        int | None, typer.Option("--per-task", help="Exactly so many labels a task.")
+    ] = None,
     error: Annotated[
         str | None,
         typer.Option("-p", "--error", help="Error rate of all, or of each: .1,.2,.5"),
@@ -31,8 +37,18 @@ def simulate(
     ] = None,
     classes: Annotated[int, typer.Option("-k", "--classes", help="How many.")] = 2,
     drift: Annotated[
-        float, typer.Option("--drift", help="Error rates as p(1 + sin(drift·t + phase)).")
+        str | None,
+        typer.Option(
+            "--drift", help="sine:ω, jump:TASK:RATE, learning:HALF-LIFE or replacement:EVERY."
+        ),
+    ] = None,
+    adversaries: Annotated[
+        float, typer.Option("--adversaries", help="Share of labellers who err with 1 − p.")
     ] = 0.0,
+    copy: Annotated[
+        list[str] | None,
+        typer.Option("--copy", help="FOLLOWER:LEADER:PROBABILITY, by number; may be repeated."),
+    ] = None,
     seed: Annotated[int, typer.Option("--seed", help="The same seed, the same labels.")] = 0,
     quiet: Annotated[bool, typer.Option("--quiet", help="No word when done.")] = False,
 ) -> None:
@@ -40,44 +56,72 @@ def simulate(
 
     Example: crowdstream simulate -n 20 -t 5000 -q 0.3 -o labels.csv --truth truth.csv
     """
-    import numpy as np
-
-    from crowdstream.science.simulate import error_rates
     from crowdstream.science.simulate import simulate as blocks
 
     check_output(output, "--output")
     check_output(truth, "--truth")
     check_number("--labellers", labellers, 1, 10**7, whole=True)
     check_number("--tasks", tasks, 0, 10**12, whole=True)
-    check_number("--classes", classes, 2, 10**6, whole=True)
-    check_number("--drift", drift, -1e6, 1e6)
     check_number("--seed", seed, 0, 2**64 - 1, whole=True)
-    check_number("--answer-rate", answer_rate, 0.0, 1.0, open_low=True)
-    try:
-        given = None if error is None else np.array([float(x) for x in error.split(",")])
-    except ValueError:
-        raise InputError("--error", "numbers with commas between", repr(error)) from None
-    rates = error_rates(labellers, given, mean_error)
-    size = max(1, 4_000_000 // labellers)
+    crowd = blocks(
+        labellers,
+        tasks,
+        p=None if error is None else _numbers("--error", error),
+        q=mean_error,
+        answer_rate=_numbers("--answer-rate", answer_rate),
+        per_task=per_task,
+        classes=classes,
+        drift=None if drift is None else _drift(drift),
+        adversaries=adversaries,
+        copying=dict(_copy(each) for each in copy or ()),
+        seed=seed,
+    )
     made = 0
     with contextlib.ExitStack() as stack:
         to_stdout = output is None and not sys.stdout.isatty()
         target = "-" if to_stdout else output or "labels.csv"
         write = stack.enter_context(TableWriter(target).open())
         tell = None if truth is None else stack.enter_context(TableWriter(truth).open())
-        for labels, truths in blocks(
-            labellers,
-            tasks,
-            p=rates,
-            answer_rate=answer_rate,
-            classes=classes,
-            drift=drift,
-            seed=seed,
-            block=size,
-        ):
-            write(labels)
-            made += labels.height
+        for block in crowd:
+            write(block.labels())
+            made += block.said.size
             if tell is not None:
-                tell(truths)
+                tell(block.truths())
     if not quiet:
         talk().print(f"{made:,} labels of {tasks:,} tasks by {labellers:,} labellers → {target}")
+
+
+def _numbers(option: str, text: str) -> list[float]:
+    try:
+        return [float(each) for each in text.split(",")]
+    except ValueError:
+        raise InputError(option, "numbers with commas between", repr(text)) from None
+
+
+def _drift(text: str) -> Drift:
+    from crowdstream.science.simulate import jump, learning, replacement, sine
+
+    kind, *rest = text.split(":")
+    try:
+        numbers = [float(each) for each in rest]
+        match kind, numbers:
+            case "sine", [omega]:
+                return sine(omega)
+            case "jump", [at, to] if 0 <= to <= 1:
+                return jump(int(at), to)
+            case "learning", [half_life] if half_life > 0:
+                return learning(half_life)
+            case "replacement", [every] if every >= 1:
+                return replacement(int(every))
+    except ValueError:
+        pass
+    expected = "sine:ω, jump:TASK:RATE, learning:HALF-LIFE or replacement:EVERY"
+    raise InputError("--drift", expected, repr(text))
+
+
+def _copy(text: str) -> tuple[int, tuple[int, float]]:
+    try:
+        follower, leader, chance = text.split(":")
+        return int(follower), (int(leader), float(chance))
+    except ValueError:
+        raise InputError("--copy", "FOLLOWER:LEADER:PROBABILITY", repr(text)) from None

@@ -50,6 +50,15 @@ class Columns:
         """The number of rows."""
         return int(self.worker.codes.size)
 
+    def part(self, begin: int, end: int) -> Columns:
+        """Some of the rows, from one at which a task begins to one at which another does."""
+        first, last = np.searchsorted(self.task.starts, (begin, end))
+        return Columns(
+            Runs(self.task.starts[first:last] - begin, self.task.values[first:last]),
+            Column(self.worker.codes[begin:end], self.worker.values),
+            Column(self.label.codes[begin:end], self.label.values),
+        )
+
     def frame(self) -> pl.DataFrame:
         """The same as a table."""
         import polars as pl
