@@ -25,6 +25,8 @@ if TYPE_CHECKING:
         load,
     )
     from crowdstream.labels import Answers, ClassLabel, Intake, Label, LabellerId, TaskId
+    from crowdstream.science import baselines, datasets, theory
+    from crowdstream.science.simulate import simulate
 
 __version__ = "0.1.0"
 __all__ = [
@@ -46,8 +48,12 @@ __all__ = [
     "Stream",
     "TaskId",
     "Vote",
+    "baselines",
+    "datasets",
     "decide",
     "load",
+    "simulate",
+    "theory",
 ]
 
 _ROOMS = {
@@ -63,6 +69,8 @@ _ROOMS = {
         "load",
     ),
     "labels": ("Answers", "ClassLabel", "Intake", "Label", "LabellerId", "TaskId"),
+    "science": ("baselines", "datasets", "theory"),
+    "science.simulate": ("simulate",),
 }
 _HOME = {name: room for room, names in _ROOMS.items() for name in names}
 
@@ -73,7 +81,10 @@ if not TYPE_CHECKING:  # or any name at all would pass for one of ours
         room = _HOME.get(name)
         if room is None:
             raise AttributeError(f"module 'crowdstream' has no attribute {name!r}")
-        found = getattr(importlib.import_module(f"crowdstream.{room}"), name)
+        home = importlib.import_module(f"crowdstream.{room}")
+        if not hasattr(home, name):  # a room of its own
+            importlib.import_module(f"{home.__name__}.{name}")
+        found = getattr(home, name)
         globals()[name] = found
         return found
 

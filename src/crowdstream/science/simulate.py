@@ -92,15 +92,16 @@ def replacement(every: int, seed: int = 0) -> Drift:
     A newcomer's error rate is drawn from those of the crowd.
     """
 
-    def rates(p: Floats, t: Ints) -> Floats:
+    def moved(p: Floats, t: Ints) -> Floats:
         n = p.size
         changes = t // every  # newcomers so far; the k-th takes place k modulo n
         times = (changes[:, None] - np.arange(n) + n - 1) // n  # how often each place changed hands
         drawn = np.random.default_rng(seed).integers(n, size=(int(times.max(initial=0)) + 1, n))
         drawn[0] = np.arange(n)
-        return p[drawn[times, np.arange(n)]]
+        rates: Floats = p[drawn[times, np.arange(n)]]
+        return rates
 
-    return rates
+    return moved
 
 
 # Crowds ------------------------------------------------------------------------------------
@@ -269,7 +270,7 @@ def _who_answers(
 
     def draw(size: int) -> Ints:
         drawn = rng.random((size, per_task)) * steps[-1]
-        return np.searchsorted(steps, drawn, side="right").astype(np.int64)
+        return np.asarray(np.searchsorted(steps, drawn, side="right"), np.int64)
 
     if 2 * per_task > n:  # repeats would be the rule: order everybody by a random key instead
         keys = rng.exponential(size=(tasks, n)) / rates

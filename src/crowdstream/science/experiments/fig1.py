@@ -25,7 +25,7 @@ PAPER = "The error falls as 1/√t and grows with q (hammer-spammer, n = 10, α 
 
 N = 10
 Q = (0.25, 0.28, 0.31, 0.34)
-TASKS = tuple(int(t) for t in np.geomspace(10, 10_000, 16).round())
+TASKS = tuple(int(t) for t in np.geomspace(10, 10_000, 12).round())
 REPETITIONS = {True: 100, False: 400}
 """Quick, whole: the band of the mean is a few per cent, and a hundredth on the slope."""
 FROM = 200

@@ -28,7 +28,7 @@ TASKS = 50
 P1 = 0.1
 """Error rate of the informative half; the other half guesses."""
 N = (6, 10, 16, 24, 36, 50, 70, 100)
-REPETITIONS = {True: 300, False: 2000}
+REPETITIONS = {True: 150, False: 2000}
 AT = 50
 """The number of labellers at which the gap is asked for."""
 GAP = 0.10

@@ -1,0 +1,85 @@
+"""Table 1: the sizes of the real data sets."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import polars as pl
+
+from crowdstream.science import datasets
+from crowdstream.science.experiments.common import Claim, Tick
+
+if TYPE_CHECKING:
+    import altair as alt
+
+TITLE = "Table 1. The real data sets"
+PAPER = "Tasks, workers and labels of six public sets."
+
+PRINTED = {
+    "bird": (108, 39, 4212),
+    "dog": (807, 109, 8070),
+    "duchenne": (160, 64, 1311),
+    "rte": (800, 164, 8000),
+    "temp": (462, 76, 4620),
+    "web": (2665, 177, 15567),
+}
+"""The paper's own figures."""
+WHAT = ("tasks", "workers", "labels")
+DUCHENNE = range(2001, 2163)
+"""The images of Duchenne among which those with gold are."""
+
+
+def compute(quick: bool, tick: Tick) -> pl.DataFrame:
+    """Count, and count Duchenne as the paper must have."""
+    rows = []
+    for name, printed in PRINTED.items():
+        found = datasets.load(name)
+        labels = found.labels
+        counts = (labels["task"].n_unique(), labels["worker"].n_unique(), labels.height)
+        if name == "duchenne":
+            part = labels.filter(pl.col("task").is_in([str(k) for k in DUCHENNE]))
+            counts = (found.gold.height, counts[1], part.unique().height)
+        for what, paper, ours in zip(WHAT, printed, counts, strict=True):
+            rows.append({"data": name, "what": what, "paper": paper, "measured": ours})
+        tick(1 / len(PRINTED))
+    return pl.DataFrame(rows)
+
+
+def claims(data: pl.DataFrame) -> list[Claim]:
+    """As printed; Duchenne's three numbers count three different things."""
+    found = []
+    for (name,), part in data.group_by("data", maintain_order=True):
+        note = (
+            " (images with gold; workers of the whole file; different task, worker and label "
+            f"among images {DUCHENNE.start} to {DUCHENNE.stop - 1}. The file has 2,134 images and "
+            "30,319 rows)"
+            if name == "duchenne"
+            else ""
+        )
+        shown = [", ".join(f"{x:,}" for x in part[column]) for column in ("paper", "measured")]
+        found.append(
+            Claim(
+                f"{str(name).capitalize()}: tasks, workers, labels.",
+                f"{shown[0]} as printed",
+                shown[1] + note,
+                part["paper"].equals(part["measured"], check_names=False),
+            )
+        )
+    return found
+
+
+def draw(data: pl.DataFrame) -> alt.TopLevelMixin:
+    """Sizes on a logarithmic axis."""
+    import altair as alt
+
+    bars = alt.Chart(data).encode(
+        x=alt.X("measured:Q", title=None, scale=alt.Scale(type="log", domainMin=10)),
+        y=alt.Y("data:N", title=None, sort=list(PRINTED)),
+    )
+    panels = [
+        bars.transform_filter(alt.datum.what == what)
+        .mark_point(filled=True, size=80)
+        .properties(title=what, width=220, height=150)
+        for what in WHAT
+    ]
+    return alt.hconcat(*panels)
