@@ -12,6 +12,7 @@ import time
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -95,7 +96,7 @@ def run(
         raise InputError("--max-error", "--gold too", "none")
     recipe = Recipe(method, forget, answer_rate, seed)
     sources = find_sources(labels, format)
-    _load(sources)
+    _load(sources, quiet)
     truths = None if gold is None else _read_gold(gold)
     names = Names(task, worker, label, wide)
     to_stdout = output == "-" or (output is None and not json and not sys.stdout.isatty())
@@ -347,8 +348,10 @@ class _Steps:
             self.bar.stop()
 
 
-def _load(sources: list[Source]) -> None:
+def _load(sources: list[Source], quiet: bool) -> None:
     """Load what reading needs; the loops that learn and decide, while the files are being read."""
+    if not quiet and not any(Path(__file__).parents[1].glob("estimators/__pycache__/*.nbi")):
+        talk().print("first run here: compiling, which takes some 20 seconds once", style="yellow")
     gc.disable()  # loading makes many objects and no garbage
     if sources[0].format in ("csv", "tsv"):
         from crowdstream.labels.readers.plain import read_plain

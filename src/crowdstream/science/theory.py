@@ -212,10 +212,11 @@ def eta(p: ArrayLike) -> float:
 def lambda_(weights: ArrayLike) -> Bounds:
     """The closest vote that is not a tie: the least nonzero ``|Σ w_i x_i| / n``, x_i in {−1, 0, 1}.
 
-    Exact up to `ATOMS`: low and high are then the same. Beyond, nothing but 0 is known to be below
-    it, and ``high`` is the closest vote among the labellers of least weight. Theorem 2 needs the
-    low side. Votes below `TIE` count as ties; infinite weights are never part of a close vote.
-    No vote but ties: infinity. (The paper prints it without the 1/n its proof needs.)
+    Exact for up to 24 different weights, fewer if shared (`ATOMS`): low and high are then the same.
+    Beyond, nothing but 0 is known to be below it, and ``high`` is the closest vote among the
+    labellers of least weight. Theorem 2 needs the low side. Votes below `TIE` count as ties;
+    infinite weights are never part of a close vote. No vote but ties: infinity. (The paper prints
+    it without the 1/n its proof needs.)
 
     >>> lambda_([1.0, 1.0, 1.5, 4.0])
     Bounds(low=0.125, high=0.125)

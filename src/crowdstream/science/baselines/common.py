@@ -75,6 +75,30 @@ def weights_of(error_rates: Floats, classes: int) -> Floats:
     return np.log((1 - p) * (classes - 1) / p)
 
 
+def shares(counts: Floats) -> Floats:
+    """Counts over their sum, along the last axis; all alike where there is nothing.
+
+    >>> shares(np.array([[1.0, 3.0], [0.0, 0.0]])).tolist()
+    [[0.25, 0.75], [0.5, 0.5]]
+    """
+    total = counts.sum(axis=-1, keepdims=True)
+    return np.where(total > 0, counts / np.where(total > 0, total, 1.0), 1 / counts.shape[-1])
+
+
+def answers_right(coded: Coded, posterior: Floats) -> tuple[Floats, Floats]:
+    """Every labeller's answers, and how many of them are right by the posteriors."""
+    n = len(coded.workers)
+    right = posterior[coded.task, coded.label]
+    answers = np.bincount(coded.worker, minlength=n).astype(float)
+    return answers, np.bincount(coded.worker, right, n).astype(float)
+
+
+def share_wrong(coded: Coded, posterior: Floats) -> Floats:
+    """The share of every labeller's answers that are wrong by the posteriors."""
+    answers, right = answers_right(coded, posterior)
+    return 1 - right / np.maximum(answers, 1)
+
+
 def normalise(scores: Floats) -> tuple[Floats, Floats]:
     """Scores → logarithms of the posterior, a row a task, and of what each row summed to.
 

@@ -10,7 +10,7 @@ from crowdstream.errors import check_number
 from crowdstream.estimators.base import SETTLE
 from crowdstream.estimators.settings import check_ties
 from crowdstream.labels import ClassLabel, LabellerId, Table
-from crowdstream.science.baselines.common import Coded, Floats, code, decide, normalise
+from crowdstream.science.baselines.common import Coded, Floats, code, decide, normalise, shares
 
 TOLERANCE = 1e-6
 """EM has converged when no posterior moves by more: a decision would have to hang on the sixth
@@ -106,7 +106,7 @@ class DawidSkene:
         self.workers_ = coded.workers.to_list()
         self.log_likelihood_ = []
         self.converged_ = False
-        posterior = _shares(coded.count())
+        posterior = self._start(coded)
         while not self.converged_ and len(self.log_likelihood_) < self.max_iterations:
             self._maximise(coded, posterior)
             scores = self._expect(coded)
@@ -114,6 +114,10 @@ class DawidSkene:
             moved = np.abs(posterior - before).max(initial=0.0)
             self.converged_ = bool(moved <= self.tolerance)
         return decide(coded, scores, self.seed, settle)
+
+    def _start(self, coded: Coded) -> Floats:
+        """The posteriors that EM starts from."""
+        return shares(coded.count())
 
     def _maximise(self, coded: Coded, posterior: Floats) -> None:
         """The prior and the matrices that explain the posteriors best."""
@@ -123,8 +127,8 @@ class DawidSkene:
         for truth in range(k):
             weights = np.repeat(posterior[:, truth], coded.votes)
             counts[:, truth] = np.bincount(cell, weights, n * k).reshape(n, k)
-        self.class_prior_ = _shares(posterior.sum(axis=0) + self.smoothing)
-        self.confusions_ = _shares(counts + self.smoothing)
+        self.class_prior_ = shares(posterior.sum(axis=0) + self.smoothing)
+        self.confusions_ = shares(counts + self.smoothing)
 
     def _expect(self, coded: Coded) -> Floats:
         """Log posteriors of the tasks; notes how likely the labels are."""
@@ -142,9 +146,3 @@ class DawidSkene:
             objective += self.smoothing * (prior.sum() + confusions.sum())
         self.log_likelihood_.append(float(objective))
         return posterior
-
-
-def _shares(counts: Floats) -> Floats:
-    """Counts over their sum, along the last axis; all alike where there is nothing."""
-    total = counts.sum(axis=-1, keepdims=True)
-    return np.where(total > 0, counts / np.where(total > 0, total, 1.0), 1 / counts.shape[-1])

@@ -50,9 +50,9 @@ def claims(data: pl.DataFrame) -> list[Claim]:
     found = []
     for (name,), part in data.group_by("data", maintain_order=True):
         note = (
-            " (images with gold; workers of the whole file; different task, worker and label "
-            f"among images {DUCHENNE.start} to {DUCHENNE.stop - 1}. The file has 2,134 images and "
-            "30,319 rows)"
+            " (one way of counting that gives these: images with gold; workers of the whole file; "
+            f"different task, worker and label among images {DUCHENNE.start} to "
+            f"{DUCHENNE.stop - 1}. The file has 2,134 images and 30,319 rows)"
             if name == "duchenne"
             else ""
         )
