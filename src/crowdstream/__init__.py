@@ -17,19 +17,22 @@ if TYPE_CHECKING:
         StateError,
     )
     from crowdstream.estimators import (
+        Adaptive,
         AgreementBased,
         Estimator,
         Identifiability,
         MajorityVote,
+        StreamingDawidSkene,
         Vote,
         load,
     )
     from crowdstream.labels import Answers, ClassLabel, Intake, Label, LabellerId, TaskId
-    from crowdstream.science import baselines, datasets, theory
+    from crowdstream.science import baselines, calibration, datasets, theory
     from crowdstream.science.simulate import simulate
 
 __version__ = "0.1.0"
 __all__ = [
+    "Adaptive",
     "AgreementBased",
     "Answers",
     "ClassLabel",
@@ -46,9 +49,11 @@ __all__ = [
     "NotIdentifiable",
     "StateError",
     "Stream",
+    "StreamingDawidSkene",
     "TaskId",
     "Vote",
     "baselines",
+    "calibration",
     "datasets",
     "decide",
     "load",
@@ -61,15 +66,17 @@ _ROOMS = {
     "engine": ("Stream",),
     "errors": ("CrowdstreamError", "InputError", "MergeError", "NotIdentifiable", "StateError"),
     "estimators": (
+        "Adaptive",
         "AgreementBased",
         "Estimator",
         "Identifiability",
         "MajorityVote",
+        "StreamingDawidSkene",
         "Vote",
         "load",
     ),
     "labels": ("Answers", "ClassLabel", "Intake", "Label", "LabellerId", "TaskId"),
-    "science": ("baselines", "datasets", "theory"),
+    "science": ("baselines", "calibration", "datasets", "theory"),
     "science.simulate": ("simulate",),
 }
 _HOME = {name: room for room, names in _ROOMS.items() for name in names}

@@ -49,6 +49,7 @@ class _Open(msgspec.Struct):
     place: int | None = None
     gold: str | int | bool | None = None
     last: float = 0.0
+    receipt: bytes = b""
 
 
 class _Saved(msgspec.Struct):
@@ -327,7 +328,7 @@ class Stream:
         """Take the task's answers back, decide it with the new ones, learn those."""
         crowd, place = self.crowd, case.place
         if place is not None:
-            crowd.unlearn_one(case.answers, gold=case.gold, place=place)
+            crowd.unlearn_one(case.answers, gold=case.gold, place=place, receipt=case.receipt)
         try:
             here = crowd.clock_ if place is None else place
             decision = decide(crowd, task, answers, settle=self.settle, place=here)
@@ -335,9 +336,11 @@ class Stream:
         except BaseException:
             if place is not None:
                 crowd.learn_one(case.answers, gold=case.gold, place=place)
+                case.receipt = crowd.receipt_
             raise
         if answers:
             case.place = here
+            case.receipt = crowd.receipt_
         case.answers, case.gold = answers, gold
         if gold is not None:
             decision = msgspec.structs.replace(

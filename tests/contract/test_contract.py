@@ -21,6 +21,12 @@ ESTIMATORS = [
     cs.AgreementBased(forgetting=0.9),
     cs.AgreementBased(answer_rate=0.7),
     cs.AgreementBased(answer_rate=0.7, shrinkage=0, forgetting=0.02),
+    cs.Adaptive(),
+    cs.Adaptive(ties="lowest", seed=5),
+    cs.Adaptive(forgetting=0.05),
+    cs.Adaptive(forgetting=0.9),
+    cs.StreamingDawidSkene(),
+    cs.StreamingDawidSkene(forgetting=0.05),
 ]
 
 

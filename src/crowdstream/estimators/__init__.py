@@ -3,12 +3,15 @@
 from crowdstream.estimators.agreement_based import AgreementBased
 from crowdstream.estimators.base import Estimator, Identifiability, Vote, load
 from crowdstream.estimators.majority_vote import MajorityVote
+from crowdstream.estimators.soft import Adaptive, StreamingDawidSkene
 
 __all__ = [
+    "Adaptive",
     "AgreementBased",
     "Estimator",
     "Identifiability",
     "MajorityVote",
+    "StreamingDawidSkene",
     "Vote",
     "load",
 ]

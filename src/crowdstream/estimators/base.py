@@ -10,7 +10,7 @@ import inspect
 import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, ClassVar, NamedTuple, Self, cast
 
 import msgspec
@@ -72,11 +72,15 @@ class Vote(NamedTuple):
     identifiable: bool
 
 
+NO_TRUTHS: Ints = np.empty(0, np.int64)
+
+
 @dataclass(slots=True)
 class Coded:
     """Labels of some tasks in an estimator's codes, as its loop takes them.
 
-    ``classes`` gives the codes of the labels their meaning; ``known`` is as in `Block`.
+    ``classes`` gives the codes of the labels their meaning; ``known`` is as in `Block`; ``truths``
+    are the known classes of the tasks, −1 for none, or nothing where none is known.
     """
 
     starts: Ints
@@ -84,12 +88,13 @@ class Coded:
     labels: Codes
     known: Ints
     classes: Vocabulary
-    truth: int = UNKNOWN
+    truths: Ints = field(default_factory=lambda: NO_TRUTHS)
 
     def part(self, first: int, last: int) -> Coded:
         """Tasks ``first`` up to ``last``; the labels are shared, not copied."""
         starts, known = self.starts[first : last + 1], self.known[first:last]
-        return Coded(starts, self.workers, self.labels, known, self.classes, self.truth)
+        truths = self.truths[first:last]
+        return Coded(starts, self.workers, self.labels, known, self.classes, truths)
 
 
 class Verdicts(NamedTuple):
@@ -131,6 +136,8 @@ class Estimator(ABC):
     seed: int
     intake_: Intake
     """What came in so far, and what of it was not counted as a label."""
+    receipt_: bytes = b""
+    """What the task that was learnt last added, where taking it back needs that."""
     _workers: Vocabulary
     _classes: Vocabulary
     _class_keys: Keys
@@ -262,9 +269,18 @@ class Estimator(ABC):
         self.intake_.count(_one_task(rows, given))
 
     def unlearn_one(
-        self, answers: Answers, *, gold: ClassLabel | None = None, place: int | None = None
+        self,
+        answers: Answers,
+        *,
+        gold: ClassLabel | None = None,
+        place: int | None = None,
+        receipt: bytes | None = None,
     ) -> None:
-        """Take back one task's answers, as learnt before with the same arguments."""
+        """Take back one task's answers, as learnt before with the same arguments.
+
+        Where what a task adds depends on what was known then, its ``receipt`` is needed: what
+        `receipt_` was after it was learnt. Without, the task learnt last can be taken back.
+        """
         rows, truth, where = _clean(answers), clean_label(gold, "gold"), self._place(place)
         if not rows:
             return
@@ -275,7 +291,14 @@ class Estimator(ABC):
             strange.append(repr(truth))
         if strange or self.clock_ == 0:
             raise InputError("unlearn_one", "a task that was learnt", ", ".join(strange) or "none")
-        self._check_unlearn(given, truth is not None, where)
+        before = self.receipt_
+        if receipt is not None:
+            self.receipt_ = receipt
+        try:
+            self._check_unlearn(given, truth is not None, where)
+        except InputError:
+            self.receipt_ = before
+            raise
         self._learn(self._coded(given, truth), -1, where, follow=True, decide=False)
         self.intake_.count(_one_task(rows, given), -1)
 
@@ -334,7 +357,7 @@ class Estimator(ABC):
             np.array([classes.add(x) for _, x in given], np.int32),
             np.array([known], np.int64),
             classes,
-            UNKNOWN if truth is None else classes.code(truth),
+            NO_TRUTHS if truth is None else np.array([classes.code(truth)]),
         )
 
     # Tables ----------------------------------------------------------------------------------

@@ -586,7 +586,7 @@ def run(
     starts: Ints,
     workers: Codes,
     labels: Codes,
-    truth: int,
+    truths: Ints,
     known: Ints,
     place: int,
     first: int,
@@ -598,11 +598,11 @@ def run(
 ) -> tuple[bool, int]:
     """Go through tasks in order: decide each from the past, then learn it.
 
-    ``truth``: the known class of the tasks, −1 for none. ``known[t]``: how many labellers the
-    crowd has once task t is learnt, −1 if there is nothing to learn. ``place``: the task's place in
-    the stream, −1 for the next ones, counted from ``first`` on. ``sign``: 0 learn nothing, 1 learn,
-    −1 unlearn. ``follow``: keep the solution up to date task by task; otherwise the caller settles
-    at the end.
+    ``truths[t]``: the known class of a task, −1 for none; empty: none at all. ``known[t]``: how
+    many labellers the crowd has once task t is learnt, −1 if there is nothing to learn. ``place``:
+    the task's place in the stream, −1 for the next ones, counted from ``first`` on. ``sign``: 0
+    learn nothing, 1 learn, −1 unlearn. ``follow``: keep the solution up to date task by task;
+    otherwise the caller settles at the end.
     ``winners`` of size 0: decide nothing.
     Returns whether the last task was decided by weights, and a number without a meaning, which
     keeps the reading ahead from being optimised away.
@@ -688,6 +688,7 @@ def run(
 
         if sign != 0 and known[t] >= 0:
             totals.labellers = max(totals.labellers, known[t])
+            truth = truths[t] if truths.size else -1
             classes = max(classes, truth + 1)
             if classes > totals.classes:
                 _meet_class(crowd, rules, classes)

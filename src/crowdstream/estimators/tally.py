@@ -126,7 +126,7 @@ class Tally(Estimator):
             coded.starts,
             coded.workers,
             coded.labels,
-            coded.truth,
+            coded.truths,
             coded.known,
             place,
             first,

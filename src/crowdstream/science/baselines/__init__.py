@@ -5,8 +5,45 @@ Each takes what the estimators take and gives the same table of decisions.
 
 from crowdstream.estimators import MajorityVote
 from crowdstream.science.baselines.common import expected_error
+from crowdstream.science.baselines.dalvi import Dalvi
 from crowdstream.science.baselines.dawid_skene import DawidSkene
+from crowdstream.science.baselines.ghosh_kale_mcafee import GhoshKaleMcAfee
+from crowdstream.science.baselines.hui_walter import HuiWalter
+from crowdstream.science.baselines.karger_oh_shah import KargerOhShah
+from crowdstream.science.baselines.liu_peng_ihler import BeliefPropagation, MeanField
+from crowdstream.science.baselines.minimax_entropy import MinimaxEntropy
+from crowdstream.science.baselines.one_coin_em import OneCoinEM
+from crowdstream.science.baselines.one_pass_vote import OnePassAgreementVote
 from crowdstream.science.baselines.oracle_estimator import OracleEstimator
 from crowdstream.science.baselines.oracle_vote import OracleVote
+from crowdstream.science.baselines.raykar import Raykar
+from crowdstream.science.baselines.recursive_em import RecursiveEM
+from crowdstream.science.baselines.sbic import SBIC
+from crowdstream.science.baselines.spectral_em import SpectralEM
+from crowdstream.science.baselines.spectral_meta_learner import SpectralMetaLearner
+from crowdstream.science.baselines.triangular import TriangularEstimation
+from crowdstream.science.baselines.welinder_perona import WelinderPerona
 
-__all__ = ["DawidSkene", "MajorityVote", "OracleEstimator", "OracleVote", "expected_error"]
+__all__ = [
+    "SBIC",
+    "BeliefPropagation",
+    "Dalvi",
+    "DawidSkene",
+    "GhoshKaleMcAfee",
+    "HuiWalter",
+    "KargerOhShah",
+    "MajorityVote",
+    "MeanField",
+    "MinimaxEntropy",
+    "OneCoinEM",
+    "OnePassAgreementVote",
+    "OracleEstimator",
+    "OracleVote",
+    "Raykar",
+    "RecursiveEM",
+    "SpectralEM",
+    "SpectralMetaLearner",
+    "TriangularEstimation",
+    "WelinderPerona",
+    "expected_error",
+]

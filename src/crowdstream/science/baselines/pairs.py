@@ -57,15 +57,11 @@ def pair_sums(coded: Coded, *products: tuple[Floats, Floats]) -> list[Floats]:
     return [total.reshape(n, n) for total in sums]
 
 
-def agreements(coded: Coded) -> tuple[Floats, Floats]:
-    """Tasks that two labellers share, and those of them on which they agree, n × n each."""
-    n = len(coded.workers)
-    shared, agreed = np.zeros(n * n), np.zeros(n * n)
-    for one, other in pairs(coded):
-        cell = coded.worker[one] * n + coded.worker[other]
-        shared += np.bincount(cell, minlength=n * n)
-        agreed += np.bincount(cell, coded.label[one] == coded.label[other], n * n)
-    return shared.reshape(n, n), agreed.reshape(n, n)
+def heard(coded: Coded, weights: Floats) -> Floats:
+    """The weight of each label; where nobody of a task has any, all count one."""
+    each = weights[coded.worker]
+    silent = np.bincount(coded.task, np.abs(each), len(coded.tasks)) == 0
+    return np.where(silent[coded.task], 1.0, each)
 
 
 def _count(lengths: Ints) -> Ints:

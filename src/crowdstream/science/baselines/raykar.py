@@ -25,7 +25,7 @@ RIGHT = 1.0
 Beta(2, 1.5) on what it says of a class, a crowd thought a little better than chance."""
 
 WRONG = 0.5
-"""Answers that a labeller is debited with for each way to be wrong."""
+"""Wrong answers, for each class, that a labeller is debited with, all other classes alike."""
 
 RIDGE = 1.0
 """Precision of the Gaussian prior on the classifier's coefficients: features of scale one move the
@@ -48,7 +48,8 @@ class Raykar:
     Parameters
     ----------
     right, wrong
-        Pseudo-answers a cell on and off the diagonal; both alike is `DawidSkene`'s smoothing.
+        Pseudo-answers on the diagonal, and in a row off it; all cells alike is `DawidSkene`'s
+        smoothing.
     class_smoothing
         Pseudo-tasks a class.
     ridge
@@ -138,7 +139,7 @@ class Raykar:
         posterior = np.divide(coded.count(), total, out=alike, where=total > 0)
         for _ in range(self.max_iterations):
             prior = self._maximise(coded, known, posterior)
-            scores = normalise(prior + self._said(coded))[0]
+            scores = normalise(prior + likelihoods(coded, self.confusions_))[0]
             before, posterior = posterior, np.exp(scores)
             self.converged_ = bool(np.abs(posterior - before).max(initial=0.0) <= self.tolerance)
             if self.converged_:
@@ -149,7 +150,8 @@ class Raykar:
         """The matrices and the prior that explain the posteriors best; the log prior of tasks."""
         n, k = len(coded.workers), coded.n_classes
         cell = coded.worker * k + coded.label
-        counts = np.full((n, k, k), self.wrong) + (self.right - self.wrong) * np.eye(k)
+        wrong = self.wrong / (k - 1)
+        counts = np.full((n, k, k), wrong) + (self.right - wrong) * np.eye(k)
         for truth in range(k):
             weights = posterior[coded.task, truth]
             counts[:, truth] += np.bincount(cell, weights, n * k).reshape(n, k)
@@ -164,14 +166,15 @@ class Raykar:
         self.class_prior_ = np.exp(prior).sum(axis=0) / max(len(odds), 1)
         return prior
 
-    def _said(self, coded: Coded) -> Floats:
-        """How likely, in logarithms, each truth makes a task's labels."""
-        logs = np.log(self.confusions_)
-        scores = np.empty((len(coded.tasks), coded.n_classes))
-        for truth in range(coded.n_classes):
-            says = logs[coded.worker, truth, coded.label]
-            scores[:, truth] = np.bincount(coded.task, says, len(coded.tasks))
-        return scores
+
+def likelihoods(coded: Coded, confusions: NDArray[np.float64]) -> Floats:
+    """How likely, in logarithms, each truth makes a task's labels: a row a task."""
+    logs = np.log(confusions)
+    scores = np.empty((len(coded.tasks), coded.n_classes))
+    for truth in range(coded.n_classes):
+        says = logs[coded.worker, truth, coded.label]
+        scores[:, truth] = np.bincount(coded.task, says, len(coded.tasks))
+    return scores
 
 
 def logistic(features: Floats, target: Floats, start: Floats, ridge: float) -> Floats:

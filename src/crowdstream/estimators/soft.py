@@ -1,0 +1,321 @@
+"""Estimators whose state is soft counts a labeller and class: `Adaptive`, `StreamingDawidSkene`.
+
+What a task adds depends on what was known when it came, so the order of tasks matters a little,
+merged parts agree with one pass approximately, and taking a task back needs its receipt.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from typing import TYPE_CHECKING, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from crowdstream.errors import InputError, StateError, check_number
+from crowdstream.estimators import soft_kernels as kernels
+from crowdstream.estimators.base import (
+    Coded,
+    Estimator,
+    Identifiability,
+    Verdicts,
+    value_series,
+)
+from crowdstream.estimators.settings import check_ties
+from crowdstream.estimators.soft_kernels import Sums
+from crowdstream.estimators.votes import Ties
+from crowdstream.labels import ClassLabel, LabellerId
+
+if TYPE_CHECKING:
+    import polars as pl
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+FEW_ANSWERS = 10
+"""A labeller with fewer answers than this is flagged: its error rate is mostly the crowd's."""
+
+NOTHING: Floats = np.empty(0)
+
+
+class SoftCounts(Estimator):
+    """An estimator whose sums are arrays with an axis for labellers and axes for classes."""
+
+    _held: Sums | None = None
+
+    def __init__(self, forgetting: float = 0.0, ties: Ties = "coin", seed: int = 0) -> None:
+        self.forgetting = forgetting
+        self.ties = ties
+        self.seed = seed
+        check_number("forgetting", forgetting, 0.0, 0.999)
+        check_ties(ties, seed)
+
+    @property
+    @abstractmethod
+    def _method(self) -> int:
+        """Who teaches and who decides, of those the compiled loop knows."""
+
+    @property
+    def order_free_(self) -> bool:
+        """What a task adds depends on what came before it."""
+        return False
+
+    @property
+    def _fade(self) -> float:
+        return float(-np.log1p(-self.forgetting))
+
+    def _rules(self) -> NDArray[np.void]:
+        return np.array([(self._method, self._fade, self.ties == "coin", self.seed)], kernels.RULES)
+
+    def _sums(self, classes: int = 0) -> Sums:
+        """The sums, with room for all labellers known, and for their classes or so many."""
+        sums = self._held or kernels.new_sums(0, 2)
+        n, k = len(self._workers), max(len(self._classes), classes, 2)
+        room, width = sums.said.shape
+        if n > room or k > width:
+            bigger = kernels.new_sums(max(n, 2 * room) if n > room else room, max(k, width))
+            for old, new in zip(sums, bigger, strict=True):
+                new[tuple(slice(size) for size in old.shape)] = old
+            sums = bigger
+        if not classes:
+            self._held = sums
+        return sums
+
+    def _learn(self, coded: Coded, sign: int, place: int, follow: bool, decide: bool) -> Verdicts:
+        sums = self._sums()
+        if sign < 0:
+            receipt = np.frombuffer(self.receipt_)
+            kernels.take_back(sums, self._fade, coded.workers, coded.labels, receipt, place)
+            self.receipt_ = b""
+            return _empty(0)
+        tasks = coded.starts.size - 1
+        verdicts = _empty(tasks if decide else 0)
+        size = kernels.receipt_size(coded.labels.size, sums.mass.size) if tasks == 1 else 0
+        receipt = np.empty(size)
+        self._run(sums, coded, verdicts, place, True, receipt=receipt)
+        self.receipt_ = receipt.tobytes()
+        return verdicts._replace(identified=bool(self.identifiable_))
+
+    def _vote(self, coded: Coded, place: int, afresh: bool) -> Verdicts:
+        verdicts = _empty(coded.starts.size - 1)
+        self._run(self._sums(len(coded.classes)), coded, verdicts, place, False)
+        return verdicts._replace(identified=bool(self.identifiable_))
+
+    def _scores(self, coded: Coded) -> Floats:
+        sums = self._sums(len(coded.classes))
+        found = np.zeros((1, sums.mass.size))
+        if coded.labels.size:
+            self._run(sums, coded, _empty(0), -1, False, posteriors=found)
+        else:
+            found[:] = sums.mass + 1.0
+        return np.log(np.maximum(found[0, : len(coded.classes)], 1e-300))
+
+    def _run(
+        self,
+        sums: Sums,
+        coded: Coded,
+        verdicts: Verdicts,
+        place: int,
+        learning: bool,
+        posteriors: Floats | None = None,
+        receipt: Floats = NOTHING,
+    ) -> None:
+        keys = self._keys(coded.classes)
+        width = sums.mass.size
+        if keys.size < width:  # a class that nobody has named yet
+            keys = np.append(keys, np.full(width - keys.size, np.iinfo(np.uint64).max, np.uint64))
+        kernels.run(
+            sums,
+            self._rules(),
+            width,
+            keys,
+            coded.starts,
+            coded.workers,
+            coded.labels,
+            coded.truths,
+            coded.known,
+            place,
+            0,
+            learning,
+            verdicts.winners,
+            verdicts.confidences,
+            verdicts.margins,
+            np.empty((0, width)) if posteriors is None else posteriors,
+            receipt,
+        )
+
+    def _check_unlearn(
+        self, given: list[tuple[LabellerId, ClassLabel]], gold: bool, place: int
+    ) -> None:
+        size = len(self.receipt_) // 8
+        if not self.receipt_ or size - kernels.HEAD - 5 * len(given) < 0:
+            raise InputError("unlearn_one", "the task learnt last, or its receipt_", "another")
+
+    def _absorb(self, other: Self, names: Ints) -> None:
+        sums, more = self._sums(), other._sums()
+        if self.forgetting > 0.0:  # both in units of their newest task
+            kernels.renormalise(sums, self._fade)
+            more = other.copy()._sums()
+            kernels.renormalise(more, self._fade)
+        classes = np.array([self._classes.code(label) for label in other._classes], np.int64)
+        at = {"n": names, "k": classes}
+        for axes, mine, theirs in zip(kernels.AXES, sums, more, strict=True):
+            if axes is None:
+                continue
+            if axes == "":
+                mine += theirs
+                continue
+            rest = [np.arange(size) for size in mine.shape[len(axes) :]]
+            mine[np.ix_(*(at[axis] for axis in axes), *rest)] += theirs[
+                tuple(slice(at[axis].size) for axis in axes)
+            ]
+        sums.clock[kernels.LEARNT] += more.clock[kernels.LEARNT]
+        self.receipt_ = b""
+
+    def _pack(self) -> dict[str, NDArray[np.generic]]:
+        n = len(self._workers)
+        packed: dict[str, NDArray[np.generic]] = {}
+        for axes, (name, array) in zip(kernels.AXES, self._sums()._asdict().items(), strict=True):
+            packed[name] = array[:n] if axes and axes[0] == "n" else array
+        packed["receipt"] = np.frombuffer(self.receipt_)
+        return packed
+
+    def _unpack(self, arrays: dict[str, tuple[list[int], bytes]]) -> None:
+        try:
+            slots = {
+                name: np.frombuffer(data).reshape(shape).copy()
+                for name, (shape, data) in arrays.items()
+            }
+            self.receipt_ = slots.pop("receipt").tobytes()
+            found = Sums(**slots)
+        except (KeyError, ValueError, TypeError) as error:
+            raise StateError(f"a saved state whose arrays do not fit: {error}") from None
+        wanted = kernels.new_sums(len(self._workers), max(len(self._classes), 2))
+        if any(a.shape != b.shape for a, b in zip(found, wanted, strict=True)):
+            raise StateError("a saved state whose arrays do not fit")
+        self._held = found
+
+    @property
+    def clock_(self) -> int:
+        """Tasks learnt here so far: the place in the stream of the next."""
+        return int(self._sums().clock[kernels.CLOCK])
+
+    @property
+    def tasks_(self) -> int:
+        """Tasks learnt so far, here or by those merged in."""
+        return int(self._sums().clock[kernels.LEARNT])
+
+    @property
+    def identifiable_(self) -> Identifiability:
+        """Whether the labels so far say who is to be trusted, and if not, why."""
+        sums = self._sums()
+        if sums.gold[:, 0].sum() > 0:
+            return Identifiability(True, "only by the truths that were given")
+        met = sums.met[: len(self._workers), 1] > 0
+        if met.sum() < 3:
+            few = "fewer than three labellers share tasks"
+            return Identifiability(False, few if met.any() else "no two labellers share a task")
+        if len(self._classes) < 2:
+            return Identifiability(False, "only one class was ever seen")
+        return Identifiability(True, "")
+
+    def labellers(self) -> pl.DataFrame:
+        """A table of the labellers, in order of first appearance.
+
+        ``answers`` (fading with forgetting), ``error_rate`` averaged over the classes (null where
+        it cannot be known), ``weight`` of a vote, ``agreement`` with the others met, ``flags``.
+        """
+        import polars as pl
+
+        sums = self._sums()
+        n = len(self._workers)
+        errors, weights = kernels.standing(sums, self._rules(), sums.mass.size)
+        clock = sums.clock
+        unit = kernels.weight_of(clock, self._fade, clock[kernels.CLOCK] - 1)
+        answers = sums.said[:n].sum(axis=1) / unit
+        met = sums.met[:n]
+        known = bool(self.identifiable_)
+        table = pl.DataFrame(
+            {
+                "worker": value_series("worker", self._workers.to_list()),
+                "answers": answers,
+                "error_rate": errors[:n],
+                "weight": weights[:n],
+                "agreement": met[:, 0] / np.where(met[:, 1] > 1e-9, met[:, 1], np.inf),
+                "met": met[:, 1] > 1e-9,
+            }
+        )
+        return table.select(
+            "worker",
+            pl.col("answers") if self.forgetting else pl.col("answers").round().cast(pl.Int64),
+            pl.when(pl.lit(known)).then("error_rate").alias("error_rate"),
+            "weight",
+            pl.when("met").then("agreement").alias("agreement"),
+            pl.when(pl.col("answers") < FEW_ANSWERS)
+            .then(pl.lit("few answers"))
+            .otherwise(pl.lit(""))
+            .alias("flags"),
+        )
+
+
+class Adaptive(SoftCounts):
+    """Weighs each labeller by its skill and its confusions, learnt in one pass; the default.
+
+    A robust teacher (one skill a labeller, from agreement with what the others say) and a
+    flexible student (a confusion a labeller, learnt from the teacher alone) decide together.
+    Confidence is lowered as far as the labels show that labellers do not err independently; known
+    truths recalibrate it and feed the same sums. Time a label O(K²), memory O(n K²).
+
+    Parameters
+    ----------
+    forgetting
+        β: every task lets all earlier ones fade by ``1 − β``. 0 forgets nothing.
+    ties
+        ``"coin"``: a fair coin, seeded; ``"lowest"``: the lowest class in sorting order.
+    seed
+        Of the coin.
+
+    Examples
+    --------
+    >>> crowd = Adaptive()
+    >>> for truth in ["spam", "ham", "ham", "spam"] * 25:
+    ...     crowd.learn_one({"ann": truth, "bob": truth, "cy": truth, "parrot": "ham"})
+    >>> crowd.predict_one({"ann": "spam", "parrot": "ham"})
+    'spam'
+    >>> crowd.labellers().filter(worker="parrot")["weight"].item() < 0.2
+    True
+    """
+
+    @property
+    def _method(self) -> int:
+        return kernels.ADAPTIVE
+
+
+class StreamingDawidSkene(SoftCounts):
+    """Dawid and Skene's confusions in one pass, each task decided and learnt from the past.
+
+    Soft counts with a hierarchical prior: a labeller starts from the confusion of the crowd. It
+    learns from its own posteriors, so it is flexible and can go astray where the crowd is poor;
+    `Adaptive` learns from a robust teacher instead. Time a label O(K²), memory O(n K²).
+
+    Examples
+    --------
+    >>> crowd = StreamingDawidSkene()
+    >>> for truth in ["spam", "ham", "ham", "spam"] * 25:
+    ...     crowd.learn_one({"ann": truth, "bob": truth, "cy": truth, "parrot": "ham"})
+    >>> crowd.predict_one({"ann": "spam", "parrot": "ham"})
+    'spam'
+
+    References
+    ----------
+    A. P. Dawid and A. M. Skene, Maximum likelihood estimation of observer error-rates using the EM
+    algorithm, 1979.
+    """
+
+    @property
+    def _method(self) -> int:
+        return kernels.DAWID_SKENE
+
+
+def _empty(tasks: int) -> Verdicts:
+    return Verdicts(np.empty(tasks, np.int64), np.zeros(tasks), np.zeros(tasks), False)

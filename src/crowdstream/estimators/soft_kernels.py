@@ -1,0 +1,573 @@
+"""Compiled loops of the soft counts: a teacher, a student and how far to trust them. Arrays only.
+
+The *teacher* is robust: every labeller has one skill ψ, found by regression of its answers on the
+posterior of the task's other answers, both centred, so that who always says the same has skill 0;
+votes are never negative, so it cannot settle on swapped classes. The *student* is flexible: every
+labeller has a confusion, learnt from the teacher's posteriors only, so that nothing reinforces
+itself. The decision is the geometric mean of both. A *dependence test* compares, on every task,
+independent answers with answers that follow one another; what it finds decides how much of the
+confidence is left to the plain vote share.
+
+All sums are plain: they add up over shards. With forgetting, what a task adds is multiplied by a
+growing weight ``g`` instead of multiplying everything before it by 1 − β; then the priors, which
+are counted in answers, are multiplied by g too, and every ratio is what it should be.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+from crowdstream.estimators.votes import mix, toss
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+Codes = NDArray[np.int32]
+Keys = NDArray[np.uint64]
+Records = NDArray[np.void]
+
+H = 4.0
+"""Strength of a prior in answers, of a skill's only until the spread of skills is known. Anything
+from 2 to 8 gives the same errors on real crowds."""
+ACCURACY = 0.7
+"""Expected of a labeller before any data (0.6 to 0.8 alike)."""
+CAP = 0.6
+"""A teacher's vote never counts more than skill 0.6: joint errors make skills look too high."""
+FLOOR = 0.1
+"""The crowd's mean skill is never taken to be lower: zero would be absorbing."""
+KAPPA = 100.0
+"""Products of answers after which the spread of skills is measured rather than assumed (30 to 300
+alike)."""
+LEAST_STRENGTH, MOST_STRENGTH = 2.0, 100.0
+"""Of a skill's prior: nobody is judged by one answer, nobody is beyond learning."""
+TOP = 0.95
+"""Nobody is taken to be perfect."""
+ATTRACTION = 8.0
+"""Labels of a task that weigh as much as the labeller itself, if the task has a mind of its own."""
+DOUBT = 0.05
+"""Weight of the vote share in the confidence where nothing speaks against independence."""
+DEPENDENCE = 0.003
+"""Nats a label of evidence for dependence that leave 1/e of the model's say (0.002 to 0.006
+alike)."""
+LEAST_LABELS = 200.0
+"""Labels before that evidence counts half."""
+BINS = 16
+"""Of the logit of the confidence, from −3 to 6, in which gold is kept for recalibration."""
+EDGE = 0.005
+"""A confidence beyond says no more to the recalibration."""
+SHIFT, SLOPE = 1.0, 0.5
+"""Standard deviations of the recalibration's prior: shift 0, slope 1."""
+TIE = 1e-9
+"""Posteriors this close are a tie."""
+RENORMALISE = 1e12
+"""Weight of a task at which all sums are divided by it."""
+
+SKILL, EXPOSURE, TASKS, EVIDENCE, LABELS, SPREAD, PAIRS, NOISE = range(8)
+"""Places in the totals."""
+CLOCK, BASE, LEARNT, LATEST = range(4)
+"""Places in the clock: the next task's place, the place at which g was 1, tasks learnt."""
+
+CELL, LOGIT, RIGHT, WEIGHT, SIZE, UNIT, SUMS = range(7)
+"""Places in a receipt: the bin of a gold task and what was put there, the task's weight and labels,
+the base at that time, and from there on what the totals gained."""
+HEAD = SUMS + 8
+"""Where a receipt goes on with the posterior that was learnt and five numbers a label."""
+
+ADAPTIVE, DAWID_SKENE = range(2)
+
+RULES = np.dtype(
+    [("method", np.int64), ("fade", np.float64), ("fair", np.bool_), ("seed", np.uint64)]
+)
+
+
+class Sums(NamedTuple):
+    """The state; n labellers, K classes.
+
+    ``said`` n×K: labels given. ``skill`` n×2: numerator and denominator of ψ. ``confusion``
+    n×K×K: soft counts, a row a truth, and ``rows`` n×K: their sums. ``met`` n×2: agreements and
+    meetings with others. ``shares`` K: of labels; ``mass`` K: of classes; ``pooled`` K×K: the
+    confusion of all, weighted by skill. ``gold``: how many tasks, sum of logits, how many right,
+    in bins of the confidence.
+    """
+
+    said: Floats
+    skill: Floats
+    confusion: Floats
+    rows: Floats
+    met: Floats
+    shares: Floats
+    mass: Floats
+    pooled: Floats
+    totals: Floats
+    gold: Floats
+    clock: Floats
+
+
+AXES = ("nk", "n", "nkk", "nk", "n", "k", "k", "kk", "", "", None)
+"""Which axes of the sums go by labeller (n) and class (k) when they are added; not the clock's."""
+
+
+def new_sums(n: int, classes: int) -> Sums:
+    """Nothing learnt, with room."""
+    return Sums(
+        np.zeros((n, classes)),
+        np.zeros((n, 2)),
+        np.zeros((n, classes, classes)),
+        np.zeros((n, classes)),
+        np.zeros((n, 2)),
+        np.zeros(classes),
+        np.zeros(classes),
+        np.zeros((classes, classes)),
+        np.zeros(8),
+        np.zeros((BINS, 3)),
+        np.zeros(4),
+    )
+
+
+def receipt_size(labels: int, classes: int) -> int:
+    """How many numbers tell what a task added."""
+    return HEAD + classes + 5 * labels
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def weight_of(clock: Floats, fade: float, place: float) -> float:
+    """g: what a task at this place in the stream counts, in the units of the sums."""
+    return np.exp((place - clock[BASE]) * fade) if fade > 0.0 else 1.0
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def mean_skill(totals: Floats, classes: int, g: float) -> float:
+    """ψ̄: the crowd's mean skill."""
+    tasks = totals[TASKS]
+    found = tasks * totals[SKILL] / totals[EXPOSURE] if totals[EXPOSURE] > 0.0 else 0.0
+    prior = (classes * ACCURACY - 1.0) / (classes - 1.0)
+    return max(FLOOR, (found + g * H * prior) / (tasks + g * H))
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def strength(totals: Floats, g: float) -> float:
+    """Answers that a skill's prior is worth: noise over spread of the skills (empirical Bayes)."""
+    noise = (totals[NOISE] + g * H) / (totals[EXPOSURE] + g * H)
+    kappa = g * g * KAPPA
+    spread = (max(totals[SPREAD], 0.0) + kappa * noise / H) / (totals[PAIRS] + kappa)
+    return min(max(noise / spread, LEAST_STRENGTH), MOST_STRENGTH)
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def doubt(totals: Floats, g: float) -> float:
+    """How much of the confidence is left to the vote share."""
+    found = totals[EVIDENCE] / (totals[LABELS] + g * LEAST_LABELS)
+    return 1.0 - (1.0 - DOUBT) * np.exp(-max(found, 0.0) / DEPENDENCE)
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def recalibration(gold: Floats, g: float) -> tuple[float, float]:
+    """(a, b) of P(right) = sigmoid(a + b·logit), by Newton on the bins, from a prior at (0, 1)."""
+    a, b = 0.0, 1.0
+    for _ in range(50):
+        up_a, up_b = -a / SHIFT**2, -(b - 1.0) / SLOPE**2
+        h_aa, h_ab, h_bb = 1.0 / SHIFT**2, 0.0, 1.0 / SLOPE**2
+        for k in range(BINS):
+            tasks = gold[k, 0] / g
+            if tasks <= 0.0:
+                continue
+            z = gold[k, 1] / gold[k, 0]
+            p = 1.0 / (1.0 + np.exp(-(a + b * z)))
+            gap, spread = gold[k, 2] / g - tasks * p, tasks * p * (1.0 - p)
+            up_a += gap
+            up_b += gap * z
+            h_aa += spread
+            h_ab += spread * z
+            h_bb += spread * z * z
+        det = h_aa * h_bb - h_ab * h_ab
+        step_a, step_b = (h_bb * up_a - h_ab * up_b) / det, (h_aa * up_b - h_ab * up_a) / det
+        far = max(abs(step_a), abs(step_b))
+        if far > 0.5:  # Newton from afar may overshoot
+            step_a *= 0.5 / far
+            step_b *= 0.5 / far
+        a += step_a
+        b += step_b
+        if abs(step_a) + abs(step_b) < 1e-9:
+            break
+    return a, max(b, 0.0)
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def logit_of(confidence: float) -> float:
+    """Kept away from certainty."""
+    p = min(max(confidence, EDGE), 1.0 - EDGE)
+    return np.log(p / (1.0 - p))
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def renormalise(sums: Sums, fade: float) -> None:
+    """Count the newest task as 1 again."""
+    clock = sums.clock
+    shrink = np.exp(-(clock[CLOCK] - clock[BASE]) * fade)
+    for array in (sums.said, sums.skill, sums.rows, sums.met, sums.pooled, sums.gold):
+        array *= shrink
+    for vector in (sums.shares, sums.mass):
+        vector *= shrink
+    for who in range(sums.said.shape[0]):
+        sums.confusion[who] *= shrink
+    sums.totals[:] *= shrink
+    sums.totals[SPREAD] *= shrink  # products of two sums
+    sums.totals[PAIRS] *= shrink
+    clock[BASE] = clock[CLOCK]
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def run(
+    sums: Sums,
+    rules_at: Records,
+    classes: int,
+    keys: Keys,
+    starts: Ints,
+    workers: Codes,
+    labels: Codes,
+    truths: Ints,
+    known: Ints,
+    place: int,
+    first: int,
+    learning: bool,
+    winners: Ints,
+    confidences: Floats,
+    margins: Floats,
+    posteriors: Floats,
+    receipt: Floats,
+) -> None:
+    """Go through tasks in order: decide each from the past, then learn it if asked.
+
+    ``classes`` is K; ``truths[t]`` the known class of a task, −1 for none (empty: none at all);
+    ``winners`` of size 0: decide nothing; ``posteriors`` likewise, a row a task;
+    ``receipt`` takes what a single task added, if it has room.
+    """
+    rules = rules_at[0]
+    said, skill, confusion, rows = sums.said, sums.skill, sums.confusion, sums.rows
+    met, shares, mass, pooled = sums.met, sums.shares, sums.mass, sums.pooled
+    totals, gold, clock = sums.totals, sums.gold, sums.clock
+    people = said.shape[0]
+    K = classes  # noqa: N806 as on paper
+    most = 1
+    for t in range(starts.size - 1):
+        most = max(most, starts[t + 1] - starts[t])
+    f, taught, student, out = np.empty(K), np.empty(K), np.empty(K), np.empty(K)
+    drawn, alone, pull = np.empty(K), np.empty(K), np.empty(K)
+    crowd = np.empty((K, K))
+    psi, up, down = np.empty(most), np.empty(most), np.empty(most)
+    votes = np.zeros(K)
+    shift, slope = 0.0, 1.0
+    stale = True
+    for t in range(starts.size - 1):
+        begin, end = starts[t], starts[t + 1]
+        m = end - begin
+        here = clock[CLOCK] if place < 0 else float(place)
+        coin = place
+        if place < 0:
+            coin = int(clock[LEARNT]) + (0 if learning else first + t)
+        g = weight_of(clock, rules.fade, here)
+        if learning and known[t] >= 0 and place < 0:
+            clock[CLOCK] += 1.0
+            clock[LATEST] = max(clock[LATEST], clock[CLOCK])
+            clock[LEARNT] += 1.0
+        if receipt.size:
+            receipt[:] = 0.0
+            receipt[UNIT] = clock[BASE]
+        if m == 0:
+            if winners.size:
+                winners[t] = -1
+            continue
+        gh = g * H
+        if stale and gold[:, 0].sum() > 0.0:
+            shift, slope = recalibration(gold, g)
+        stale = False
+
+        # What the crowd as a whole is like.
+        label_mass = 0.0
+        for k in range(K):
+            label_mass += shares[k]
+        mean = mean_skill(totals, K, g)
+        prior = g * strength(totals, g)
+        informed = 0.0
+        for k in range(K):
+            f[k] = (shares[k] + gh) / (label_mass + K * gh)
+            taught[k] = 1.0
+            student[k] = (mass[k] + gh * f[k]) / (totals[TASKS] + gh)
+            drawn[k] = student[k]
+            alone[k] = student[k]
+            pull[k] = 0.0
+            votes[k] = 0.0
+            row = gh
+            for c in range(K):
+                row += pooled[k, c]
+            for c in range(K):
+                expected = ACCURACY if c == k else (1.0 - ACCURACY) / (K - 1.0)
+                crowd[k, c] = (pooled[k, c] + gh * expected) / row
+            informed += crowd[k, k]
+        informed = min(max((informed - 1.0) / (K - 1.0), FLOOR), TOP)
+
+        # Teacher, student and the dependence test, label by label.
+        weighed = 0.0
+        for j in range(begin, end):
+            i, y = workers[j], labels[j]
+            new = i >= people
+            found = mean
+            if not new:
+                found = (skill[i, 0] + prior * mean) / (skill[i, 1] + prior)
+            psi[j - begin] = found
+            u = min(max(found, 0.0), 1.0)
+            s = 1.0 / K + (1.0 - 1.0 / K) * min(u, CAP)
+            taught[y] *= s * (K - 1.0) / (1.0 - s)
+            answers = 0.0
+            habit = f[y]
+            if not new:
+                for k in range(K):
+                    answers += said[i, k]
+                habit = (said[i, y] + gh * f[y]) / (answers + gh)
+            # Informed labellers answer as the informed crowd does, others as they always do; the
+            # better still go part of the way to never wrong.
+            like = min(u / informed, 1.0)
+            better = max(min(u, TOP) - informed, 0.0) / (1.0 - informed)
+            guess = (1.0 - like) * habit
+            follow = u * weighed / (ATTRACTION + weighed)
+            pulled = follow * pull[y] / weighed if weighed > 0.0 else 0.0
+            largest = 0.0
+            for k in range(K):
+                p = (like - better) * crowd[k, y] + guess + (better if k == y else 0.0)
+                if not new:
+                    p = (confusion[i, k, y] + gh * p) / (rows[i, k] + gh)
+                student[k] *= p
+                drawn[k] *= (1.0 - follow) * p + pulled
+                alone[k] *= (1.0 - follow) * p + follow * crowd[k, y]
+                largest = max(largest, student[k])
+            pull[y] += u
+            weighed += u
+            votes[y] += 1.0
+            if largest < 1e-60:
+                for k in range(K):
+                    student[k] /= largest
+                    drawn[k] /= largest
+                    alone[k] /= largest
+            if taught[y] > 1e60:
+                large = taught[y]
+                for k in range(K):
+                    taught[k] /= large
+        evidence = 0.0
+        z_drawn, z_alone, z = 0.0, 0.0, 0.0
+        for k in range(K):
+            z_drawn += drawn[k]
+            z_alone += alone[k]
+        if m > 1:
+            evidence = np.log(z_drawn / z_alone)
+        for k in range(K):
+            if rules.method == ADAPTIVE:
+                student[k] = np.sqrt(taught[k] * student[k])
+            z += student[k]
+
+        # The winner, and how sure: the vote share lowers the confidence, never changes the winner.
+        best = 0
+        for k in range(K):
+            student[k] /= z
+            out[k] = pull[k] / weighed if weighed > 0.0 else votes[k] / m
+            ahead = student[k] - student[best]
+            if ahead > TIE or (ahead >= -TIE and out[k] > out[best]):
+                best = k
+        share = doubt(totals, g) if rules.method == ADAPTIVE else 0.0
+        for k in range(K):
+            if out[k] > out[best]:
+                lead = max(student[best] - student[k], 0.0)
+                share = min(share, lead / (lead + out[k] - out[best]))
+        for k in range(K):
+            out[k] = (1.0 - share) * student[k] + share * out[k]
+        if winners.size or posteriors.size or truths.size:
+            raw = out[best]
+            if slope != 1.0 or shift != 0.0:
+                second = 0.0
+                for k in range(K):
+                    if k != best:
+                        second = max(second, out[k])
+                sure = 1.0 / (1.0 + np.exp(-(shift + slope * logit_of(raw))))
+                rest = second / (1.0 - raw) if raw < 1.0 else 0.0
+                sure = max(sure, rest / (1.0 + rest))  # never changes who wins
+                for k in range(K):
+                    if k != best:
+                        out[k] *= (1.0 - sure) / (1.0 - raw) if raw < 1.0 else 0.0
+                out[best] = sure
+            runner_up, tied = 0.0, 1
+            winner = best
+            least = mix(keys[best] ^ toss(rules.seed, coin)) if rules.fair else keys[best]
+            for k in range(K):
+                if k == best:
+                    continue
+                runner_up = max(runner_up, out[k])
+                if out[k] >= out[best] - TIE:
+                    tied += 1
+                    key = mix(keys[k] ^ toss(rules.seed, coin)) if rules.fair else keys[k]
+                    if key < least:
+                        winner, least = k, key
+            if winners.size:
+                winners[t] = winner
+                confidences[t] = out[winner]
+                margins[t] = 0.0 if tied > 1 else max(out[winner] - runner_up, 0.0)
+            if posteriors.size:
+                posteriors[t] = out
+
+        if not learning or known[t] < 0:
+            continue
+        # Learn, from the teacher only.
+        truth = truths[t] if truths.size else -1
+        total = 0.0
+        if truth >= 0:
+            cell = min(max(int((logit_of(raw) + 3.0) / 9.0 * BINS), 0), BINS - 1)
+            right = 1.0 if best == truth else 0.0
+            gold[cell, 0] += g
+            gold[cell, 1] += g * logit_of(raw)
+            gold[cell, 2] += g * right
+            stale = True
+            if receipt.size:
+                receipt[CELL], receipt[LOGIT] = cell + 1.0, g * logit_of(raw)
+                receipt[RIGHT] = g * right
+            for k in range(K):
+                taught[k] = 1.0 if k == truth else 0.0
+            total = 1.0
+        elif rules.method == ADAPTIVE:
+            for k in range(K):
+                taught[k] *= f[k]
+                total += taught[k]
+        else:
+            for k in range(K):
+                taught[k] = student[k]
+            total = 1.0
+        spread = 1.0
+        for k in range(K):
+            spread -= f[k] * f[k]
+        for j in range(begin, end):
+            i, y = workers[j], labels[j]
+            s = 1.0 / K + (1.0 - 1.0 / K) * min(max(psi[j - begin], 0.0), CAP)
+            own = taught[y]
+            if truth < 0 and rules.method == ADAPTIVE:  # its own vote taken out: the others'
+                own *= (1.0 - s) / (s * (K - 1.0))
+            others = total - taught[y] + own
+            answers = 0.0
+            for k in range(K):
+                answers += said[i, k]
+            r, d = 0.0, 0.0
+            if m > 1 or truth >= 0:
+                for k in range(K):
+                    h = (own if k == y else taught[k]) / others - f[k]
+                    c = (1.0 if k == y else 0.0) - (said[i, k] + gh * f[k]) / (answers + gh)
+                    r += c * h
+                    d += h * h
+            up[j - begin], down[j - begin] = r / spread, d / spread
+        at = HEAD + K
+        if receipt.size:
+            receipt[WEIGHT], receipt[SIZE] = g, m
+            for k in range(8):
+                receipt[SUMS + k] = totals[k]
+            for k in range(K):
+                receipt[HEAD + k] = g * taught[k] / total
+        for j in range(begin, end):
+            i, y = workers[j], labels[j]
+            r, d = up[j - begin], down[j - begin]
+            off = r - mean * d
+            totals[SPREAD] += g * off * (skill[i, 0] - mean * skill[i, 1])
+            totals[PAIRS] += g * d * skill[i, 1]
+            totals[NOISE] += g * off * off
+            totals[SKILL] += g * r
+            totals[EXPOSURE] += g * d
+            skill[i, 0] += g * r
+            skill[i, 1] += g * d
+            u = min(max(psi[j - begin], 0.0), 1.0)
+            for k in range(K):
+                q = g * taught[k] / total
+                pooled[k, y] += u * q
+                confusion[i, k, y] += q
+                rows[i, k] += q
+            said[i, y] += g
+            shares[y] += g / m
+            met[i, 0] += g * (votes[y] - 1.0)
+            met[i, 1] += g * (m - 1.0)
+            if receipt.size:
+                receipt[at], receipt[at + 1], receipt[at + 2] = g * r, g * d, u
+                receipt[at + 3], receipt[at + 4] = g * (votes[y] - 1.0), g * (m - 1.0)
+                at += 5
+        for k in range(K):
+            mass[k] += g * taught[k] / total
+        totals[TASKS] += g
+        if m > 1:
+            totals[EVIDENCE] += g * evidence
+            totals[LABELS] += g * m
+        if receipt.size:
+            for k in range(8):
+                receipt[SUMS + k] = totals[k] - receipt[SUMS + k]
+        if g > RENORMALISE:
+            renormalise(sums, rules.fade)
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def take_back(
+    sums: Sums, fade: float, workers: Codes, labels: Codes, receipt: Floats, place: int
+) -> None:
+    """Undo what a task added, by its receipt; with a place of its own it keeps that."""
+    clock = sums.clock
+    if place < 0:
+        clock[CLOCK] -= 1.0
+        clock[LEARNT] -= 1.0
+    if receipt[SIZE] == 0.0:
+        return
+    unit = np.exp((receipt[UNIT] - clock[BASE]) * fade)  # the sums may have been renormalised
+    g = unit * receipt[WEIGHT]
+    if receipt[CELL] > 0.0:
+        cell = int(receipt[CELL]) - 1
+        sums.gold[cell, 0] -= g
+        sums.gold[cell, 1] -= unit * receipt[LOGIT]
+        sums.gold[cell, 2] -= unit * receipt[RIGHT]
+    for k in range(8):
+        twice = unit if k in (SPREAD, PAIRS) else 1.0
+        sums.totals[k] -= unit * twice * receipt[SUMS + k]
+    K = receipt.size - HEAD - 5 * labels.size  # noqa: N806 as on paper, at that time
+    at = HEAD + K
+    for j in range(labels.size):
+        i, y = workers[j], labels[j]
+        sums.skill[i, 0] -= unit * receipt[at]
+        sums.skill[i, 1] -= unit * receipt[at + 1]
+        for k in range(K):
+            q = unit * receipt[HEAD + k]
+            sums.pooled[k, y] -= receipt[at + 2] * q
+            sums.confusion[i, k, y] -= q
+            sums.rows[i, k] -= q
+        sums.said[i, y] -= g
+        sums.shares[y] -= g / receipt[SIZE]
+        sums.met[i, 0] -= unit * receipt[at + 3]
+        sums.met[i, 1] -= unit * receipt[at + 4]
+        at += 5
+    for k in range(K):
+        sums.mass[k] -= unit * receipt[HEAD + k]
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def standing(sums: Sums, rules_at: Records, classes: int) -> tuple[Floats, Floats]:
+    """Of every labeller the error rate, averaged over the classes, and the weight of its vote."""
+    rules = rules_at[0]
+    g = weight_of(sums.clock, rules.fade, sums.clock[CLOCK])
+    K = classes  # noqa: N806 as on paper
+    people = sums.said.shape[0]
+    errors, weights = np.empty(people), np.empty(people)
+    mean = mean_skill(sums.totals, K, g)
+    prior = g * strength(sums.totals, g)
+    gh = g * H
+    tasks = sums.totals[TASKS]
+    for i in range(people):
+        u = min(max((sums.skill[i, 0] + prior * mean) / (sums.skill[i, 1] + prior), 0.0), TOP)
+        expected = 1.0 / K + (1.0 - 1.0 / K) * u
+        right = 0.0
+        for k in range(K):
+            share = (sums.mass[k] + gh / K) / (tasks + gh)
+            right += share * (sums.confusion[i, k, k] + gh * expected) / (sums.rows[i, k] + gh)
+        errors[i] = 1.0 - right
+        s = 1.0 / K + (1.0 - 1.0 / K) * min(u, CAP)
+        weights[i] = np.log(s * (K - 1.0) / (1.0 - s))
+    return errors, weights

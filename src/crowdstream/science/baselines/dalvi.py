@@ -1,0 +1,146 @@
+"""`Dalvi`: reliabilities as the top eigenvector of how far every two labellers agree."""
+
+from __future__ import annotations
+
+from typing import Literal, get_args
+
+import numpy as np
+import polars as pl
+
+from crowdstream.errors import InputError
+from crowdstream.estimators.base import SETTLE
+from crowdstream.estimators.settings import check_ties
+from crowdstream.labels import ClassLabel, LabellerId, Table
+from crowdstream.science.baselines.binary import (
+    centred,
+    decided_by,
+    majority_sign,
+    top_eigenvector,
+    weighted_vote,
+)
+from crowdstream.science.baselines.common import Coded, Floats, code, decide, share_wrong
+from crowdstream.science.baselines.one_against_rest import one_against_rest
+from crowdstream.science.baselines.pairs import check_crowd, pair_sums
+
+Variant = Literal["eigenvectors of ratio", "ratio of eigenvectors"]
+"""The paper's two algorithms."""
+
+MOST_RELIABLE = 0.9
+"""Reliabilities are kept within ± this, error rates from 0.05 to 0.95: estimates above 1 happen,
+and a weight of more than log(19) ≈ 2.9 would rest on their noise."""
+
+ROUNDS = 300
+"""How often the diagonal is filled in anew at most. A round leaves a labeller's share of all
+squared reliabilities as the share of its error: most crowds take 5 to 10, one with a labeller who
+holds 90 % of them 150."""
+
+STILL = 1e-7
+"""Reliabilities that move by less from one round to the next have settled: far below their
+sampling error."""
+
+
+class Dalvi:
+    """Reliabilities ``1 − 2p`` from the agreement of pairs, then a vote with their log-odds.
+
+    Two labellers who share N tasks agree on them by ``N w_i w_j`` more than they disagree, in
+    expectation. Either that matrix is divided by N cell by cell, and w is its top eigenvector
+    ("eigenvectors of ratio", for crowds in which most pairs share tasks), or w is the top
+    eigenvector of the matrix over that of N ("ratio of eigenvectors", for when N is about of rank
+    one: every labeller answers at a rate of its own). The diagonal, where a labeller agrees with
+    itself, says nothing of w; it is filled in with ``N w_i²`` until w stands still, which the paper
+    leaves to its limit of many labellers. The sign is the one that most labels agree with. More
+    than two classes: one against the rest. Confidence is the share of the weight. Time a
+    class O(Σ m²) with m labels a task, and O(n²) a step of Lanczos; memory O(n²); crowds larger
+    than `pairs.LARGEST_CROWD` are refused.
+
+    Parameters
+    ----------
+    variant
+        ``"eigenvectors of ratio"`` or ``"ratio of eigenvectors"``.
+    seed
+        Of the vector that Lanczos starts from and of the coin that breaks ties.
+
+    Attributes
+    ----------
+    classes_, workers_
+        In order of first appearance.
+    reliabilities_
+        A row for each class against the rest (of two classes one row, the second's), a column a
+        labeller: ``1 − 2p`` if there are two classes, else only a weight.
+    error_rates_
+        Of each labeller: the share of its answers against the decisions.
+
+    References
+    ----------
+    Dalvi, Dasgupta, Kumar, Rastogi. Aggregating Crowdsourced Binary Ratings. WWW 2013.
+
+    Examples
+    --------
+    >>> rows = [(t, who, "ab"[t % 2]) for t in range(6) for who in ("ann", "bob", "cy")]
+    >>> rows += [(t, "dee", "abaabb"[t]) for t in range(6)]
+    >>> crowd = Dalvi()
+    >>> crowd.fit_predict(rows)["label"].to_list()
+    ['a', 'b', 'a', 'b', 'a', 'b']
+    >>> crowd.reliabilities_.round(1).tolist()
+    [[0.9, 0.9, 0.9, 0.3]]
+    """
+
+    classes_: list[ClassLabel]
+    workers_: list[LabellerId]
+    reliabilities_: Floats
+    error_rates_: Floats
+
+    def __init__(self, variant: Variant = "eigenvectors of ratio", seed: int = 0) -> None:
+        self.variant = variant
+        self.seed = seed
+        if variant not in get_args(Variant):
+            raise InputError("variant", " or ".join(map(repr, get_args(Variant))), repr(variant))
+        check_ties("coin", seed)
+
+    def fit_predict(self, data: Table, *, settle: float = SETTLE) -> pl.DataFrame:
+        """Find the reliabilities, and decide every task of a table."""
+        coded = code(data)
+        check_crowd(coded)
+        self.classes_ = coded.classes.to_list()
+        self.workers_ = coded.workers.to_list()
+        self.reliabilities_ = np.empty((0, len(coded.workers)))
+        scores = one_against_rest(coded, lambda _, votes: self._log_odds(coded, votes))
+        self.error_rates_ = share_wrong(coded, decided_by(scores))
+        return decide(coded, scores, self.seed, settle)
+
+    def _log_odds(self, coded: Coded, votes: Floats) -> Floats:
+        """Of the class that the votes are for or against."""
+        says = centred(coded, votes)
+        one = np.ones_like(says)
+        together, agreement = pair_sums(coded, (one, one), (says, says))
+        answers = np.bincount(coded.worker, minlength=len(coded.workers)).astype(float)
+        w = self._reliabilities(agreement, together + np.diag(answers))
+        w *= majority_sign(coded, says, w[coded.worker])
+        self.reliabilities_ = np.vstack([self.reliabilities_, w])
+        return weighted_vote(coded, says, 2 * np.arctanh(w)[coded.worker])
+
+    def _reliabilities(self, agreement: Floats, together: Floats) -> Floats:
+        """From how far pairs agree and how many tasks they share, up to the sign."""
+        if self.variant == "eigenvectors of ratio":
+            agreement = agreement / np.maximum(together, 1.0)
+            diagonal = scale = np.ones(len(together))
+        else:
+            diagonal = np.diag(together)
+            scale = np.abs(self._rank_one(together, near=diagonal))
+        w = np.zeros(len(together))
+        for _ in range(ROUNDS):
+            before = w
+            np.fill_diagonal(agreement, diagonal * before**2)
+            factor = self._rank_one(agreement, near=before * scale)
+            w = np.divide(factor, scale, out=np.zeros_like(w), where=scale > 0)
+            w = w.clip(-MOST_RELIABLE, MOST_RELIABLE)
+            if np.abs(np.abs(w) - np.abs(before)).max(initial=0.0) <= STILL:
+                break
+        return w
+
+    def _rank_one(self, matrix: Floats, near: Floats) -> Floats:
+        """The vector whose product with itself is nearest to a matrix, looked for near another."""
+        anywhere = np.random.default_rng(self.seed).normal(1.0, 1.0, len(matrix))
+        start = near if near.any() else anywhere
+        value, vector = top_eigenvector(lambda v: np.asarray(matrix @ v, float), start)
+        return np.asarray(np.sqrt(max(value, 0.0)) * vector, float)

@@ -1,0 +1,96 @@
+"""`KargerOhShah`: messages between tasks and labellers, each silent about who it is sent to."""
+
+from __future__ import annotations
+
+import numpy as np
+import polars as pl
+
+from crowdstream.errors import check_number
+from crowdstream.estimators.base import SETTLE
+from crowdstream.estimators.settings import check_ties
+from crowdstream.labels import ClassLabel, LabellerId, Table
+from crowdstream.science.baselines.binary import (
+    centred,
+    decided_by,
+    majority_sign,
+    weighted_vote,
+)
+from crowdstream.science.baselines.common import Coded, Floats, code, decide, share_wrong
+from crowdstream.science.baselines.one_against_rest import one_against_rest
+
+ITERATIONS = 20
+"""Rounds of messages: the paper's figures use 10 to 20, and by then the signs have settled."""
+
+
+class KargerOhShah:
+    """Iterative message passing on the graph of tasks and labellers.
+
+    A task tells each of its labellers what the others say of it, each weighted by its message; a
+    labeller tells each of its tasks how far it agrees with the others' messages:
+    ``x_{i→j} = Σ_{j'≠j} A_ij' y_{j'→i}`` and ``y_{j→i} = Σ_{i'≠i} A_i'j x_{i'→j}``, from y normal
+    around 1 and of variance 1. In the end the sign of ``Σ_j A_ij y_{j→i}`` decides. Messages are
+    brought to mean square 1 every round, which changes no sign; in a graph without circles they
+    die out, and heads are counted. The sign of all decisions is the one that most labels agree
+    with. More than two classes: one against the rest. Confidence is the share of the weight, as
+    the method has no posterior. Time O(K labels) a round, memory O(labels + K tasks).
+
+    Parameters
+    ----------
+    iterations
+        Rounds of messages.
+    seed
+        Of the first messages and of the coin that breaks ties.
+
+    Attributes
+    ----------
+    classes_, workers_
+        In order of first appearance.
+    error_rates_
+        Of each labeller: the share of its answers against the decisions.
+
+    References
+    ----------
+    Karger, Oh, Shah. Iterative Learning for Reliable Crowdsourcing Systems. NIPS 2011.
+
+    Examples
+    --------
+    >>> rows = [(t, who, "ab"[t % 2]) for t in range(6) for who in ("ann", "bob", "cy")]
+    >>> rows += [(t, "dee", "ab"[1 - t % 2]) for t in range(6)]
+    >>> crowd = KargerOhShah()
+    >>> crowd.fit_predict(rows)["label"].to_list()
+    ['a', 'b', 'a', 'b', 'a', 'b']
+    >>> crowd.error_rates_.tolist()
+    [0.0, 0.0, 0.0, 1.0]
+    """
+
+    classes_: list[ClassLabel]
+    workers_: list[LabellerId]
+    error_rates_: Floats
+
+    def __init__(self, iterations: int = ITERATIONS, seed: int = 0) -> None:
+        self.iterations = iterations
+        self.seed = seed
+        check_number("iterations", iterations, 1, 10**6, whole=True)
+        check_ties("coin", seed)
+
+    def fit_predict(self, data: Table, *, settle: float = SETTLE) -> pl.DataFrame:
+        """Pass the messages, and decide every task of a table."""
+        coded = code(data)
+        self.classes_ = coded.classes.to_list()
+        self.workers_ = coded.workers.to_list()
+        scores = one_against_rest(coded, lambda _, votes: self._log_odds(coded, votes))
+        self.error_rates_ = share_wrong(coded, decided_by(scores))
+        return decide(coded, scores, self.seed, settle)
+
+    def _log_odds(self, coded: Coded, votes: Floats) -> Floats:
+        """Of the class that the votes are for or against."""
+        says = centred(coded, votes)
+        y = np.random.default_rng(self.seed).normal(1.0, 1.0, says.size)
+        for _ in range(self.iterations):
+            said = says * y
+            x = np.bincount(coded.task, said, len(coded.tasks))[coded.task] - said
+            agreed = says * x
+            y = np.bincount(coded.worker, agreed, len(coded.workers))[coded.worker] - agreed
+            size = np.sqrt((y**2).mean()) if y.size else 0.0
+            y = y / size if size > 0 else np.zeros_like(y)
+        return weighted_vote(coded, says, majority_sign(coded, says, y) * y)
