@@ -34,12 +34,13 @@ from crowdstream.science.baselines import (
     raykar,
     sbic,
 )
+from crowdstream.science.baselines.common import code
 from crowdstream.science.baselines.one_pass import OnePass
 from crowdstream.science.baselines.policies import spend
 from crowdstream.science.baselines.spectral_meta_learner import covariances, rank_one
 from crowdstream.science.baselines.triangular import triangles
 from crowdstream.science.datasets import available, load
-from crowdstream.science.simulate import Simulated, simulate
+from crowdstream.science.simulate import Simulated, jump, simulate
 
 DATA = os.environ.get("CROWDSTREAM_DATA", "")
 needs_data = pytest.mark.skipif(
@@ -47,8 +48,8 @@ needs_data = pytest.mark.skipif(
     reason="CROWDSTREAM_DATA does not name a folder of data sets",
 )
 
-ROWS_A_SET = 20_000
-"""Of the large sets the tests take the beginning, so that all methods on all sets are a minute."""
+ROWS_A_SET = 10_000
+"""Of the large sets the tests take the beginning: all methods on all whole sets are two minutes."""
 
 ONE_PASS: dict[str, Callable[[], OnePass]] = {
     "SBIC": SBIC,
@@ -63,16 +64,22 @@ ONE_PASS: dict[str, Callable[[], OnePass]] = {
 
 Method = Callable[[Table], pl.DataFrame]
 
+
+def fitted(new: Callable[[], OnePass]) -> Method:
+    return lambda data: new().fit_predict(data)
+
+
+def streamed(new: Callable[[], OnePass]) -> Method:
+    return lambda data: new().stream_predict(data)
+
+
 METHODS: dict[str, Method] = {
     "Raykar": lambda data: Raykar(max_iterations=50).fit_predict(data),
     "spectral": lambda data: SpectralMetaLearner().fit_predict(data),
-    "SBIC, sorted": lambda data: SBIC("sorted").fit_predict(data),
-    "SBIC, sorted, left out": lambda data: SBIC("sorted", leave_out=True).fit_predict(data),
-    **{name: (lambda data, new=new: new().fit_predict(data)) for name, new in ONE_PASS.items()},
-    **{
-        f"{name}, streamed": (lambda data, new=new: new().stream_predict(data))
-        for name, new in ONE_PASS.items()
-    },
+    "SBIC, sorted": fitted(lambda: SBIC("sorted")),
+    "SBIC, sorted, left out": fitted(lambda: SBIC("sorted", leave_out=True)),
+    **{name: fitted(new) for name, new in ONE_PASS.items()},
+    **{f"{name}, streamed": streamed(new) for name, new in ONE_PASS.items()},
 }
 
 all_methods = pytest.mark.parametrize("method", METHODS.values(), ids=METHODS)
@@ -104,7 +111,7 @@ def sound(found: pl.DataFrame, data: Table) -> None:
 
 
 @given(ROWS)
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=15, deadline=None)
 def test_any_rows_give_the_estimators_table_without_a_nan(
     rows: list[tuple[int, str, str | None]],
 ) -> None:
@@ -153,13 +160,13 @@ def test_a_crowd_without_adversaries_is_not_flipped(method: Method, classes: int
 @all_methods
 def test_in_the_one_coin_model_nobody_is_far_from_the_oracle(method: Method) -> None:
     p = np.array([0.05, 0.1, 0.2, 0.2, 0.3, 0.3, 0.4, 0.45, 0.45])
-    block = next(simulate(9, 1500, p=p, seed=3))
+    block = next(simulate(9, 800, p=p, seed=3))
     oracle = wrong(OracleVote(p).fit_predict(block.labels()), block)
     heads = wrong(MajorityVote().fit_predict(block.labels()), block)
     found = wrong(method(block.labels()), block)
     # Between the oracle (2 %) and heads (6 %); three standard errors of a difference in 2 % of
-    # 1,500 tasks are 3·√(0.02/1500) = 0.011.
-    assert found < oracle + 0.011
+    # 800 tasks are 3·√(0.02/800) = 0.015.
+    assert found < oracle + 0.015
     assert found < heads
 
 
@@ -167,7 +174,6 @@ def test_in_the_one_coin_model_nobody_is_far_from_the_oracle(method: Method) -> 
     "crowd",
     [
         SBIC(),
-        SBIC(leave_out=True),
         TriangularEstimation(overlap=False),
         TriangularEstimation(),
         WelinderPerona(),
@@ -225,7 +231,7 @@ def test_bad_settings_are_refused() -> None:
         (policies.LiuLiu, "explorations", 0),
     ):
         with pytest.raises(InputError, match=name):
-            make(**{name: value})  # type: ignore[operator]
+            make(**{name: value})  # type: ignore[arg-type]
 
 
 def test_methods_on_all_pairs_refuse_a_crowd_that_is_too_large(
@@ -245,13 +251,21 @@ def test_methods_on_all_pairs_refuse_a_crowd_that_is_too_large(
 @pytest.mark.parametrize("name", available())
 def test_every_method_finishes_on_every_real_crowd(name: str) -> None:
     labels = load(name).labels.head(ROWS_A_SET)
-    for known, method in METHODS.items():
-        if known.endswith("streamed") or known in ("Raykar", "spectral"):
-            sound(method(labels), labels)
+    for crowd in (
+        SBIC(),
+        TriangularEstimation(overlap=False),
+        TriangularEstimation(),
+        WelinderPerona(),
+        RecursiveEM(),
+        OnePassAgreementVote(),
+    ):
+        sound(crowd.stream_predict(labels), labels)
+    for batch in (Raykar(max_iterations=20), SpectralMetaLearner()):
+        sound(batch.fit_predict(labels), labels)
 
 
 @needs_data
-@pytest.mark.parametrize("name", ["dog", "temp", "rte", "web"])
+@pytest.mark.parametrize("name", ["dog", "temp", "rte"])
 def test_on_the_papers_sets_with_many_good_labellers_all_are_near_the_majority(name: str) -> None:
     data = load(name)
     heads = expected_error(MajorityVote().fit_predict(data.labels), data.gold)
@@ -264,7 +278,7 @@ def test_on_the_papers_sets_with_many_good_labellers_all_are_near_the_majority(n
         ("recursive EM", RecursiveEM().fit_predict(data.labels)),
         ("one-pass vote", OnePassAgreementVote().fit_predict(data.labels)),
     ):
-        # Measured: at most 0.002 worse (recursive EM on web), else better; three tasks of temp.
+        # Measured: none worse; a change of rounding may turn three tasks of temp's 462.
         assert expected_error(found, data.gold) < heads + 0.007, method
 
 
@@ -440,16 +454,23 @@ def test_adversaries_have_negative_reliabilities_while_the_crowd_is_good() -> No
         assert found.tolist() == pytest.approx((1 - 2 * p).tolist(), abs=0.11)
 
 
-def test_where_people_rarely_meet_minding_the_overlap_matters() -> None:
-    block = next(simulate(100, 2000, p=np.linspace(0.05, 0.5, 100), per_task=5, seed=2))
-    plain, minded = (
-        wrong(TriangularEstimation(overlap=o).fit_predict(block.labels()), block)
-        for o in (False, True)
-    )
-    heads = wrong(MajorityVote().fit_predict(block.labels()), block)
-    # 2,000 tasks: two standard errors of 10 % are 0.013.
-    assert minded < heads - 0.013
-    assert minded < plain - 0.1
+def test_where_some_are_rarely_met_minding_the_overlap_matters() -> None:
+    less_than_heads, less_than_plain = [], []
+    for seed in range(4):
+        p = np.random.default_rng(seed).permutation(np.linspace(0.05, 0.5, 40))
+        block = next(
+            simulate(40, 2000, p=p, per_task=4, answer_rate=np.geomspace(0.01, 1, 40), seed=seed)
+        )
+        plain, minded = (
+            wrong(TriangularEstimation(overlap=o).fit_predict(block.labels()), block)
+            for o in (False, True)
+        )
+        heads = wrong(MajorityVote().fit_predict(block.labels()), block)
+        less_than_heads.append(heads - minded)
+        less_than_plain.append(plain - minded)
+    # Two standard errors of 15 % of 8,000 tasks are 0.008; measured are 0.04 and 0.08.
+    assert np.mean(less_than_heads) > 0.02
+    assert np.mean(less_than_plain) > 0.04
 
 
 # SpectralMetaLearner -----------------------------------------------------------------------
@@ -457,8 +478,6 @@ def test_where_people_rarely_meet_minding_the_overlap_matters() -> None:
 
 def test_pairwise_covariances_are_those_of_numpy_on_the_tasks_two_share() -> None:
     block = next(simulate(5, 60, answer_rate=0.7, seed=3))
-    from crowdstream.science.baselines.common import code
-
     coded = code(block.labels())
     votes = np.where(coded.label == coded.label[0], 1.0, -1.0)
     found, shared = covariances(coded, votes)
@@ -473,8 +492,6 @@ def test_pairwise_covariances_are_those_of_numpy_on_the_tasks_two_share() -> Non
 
 def test_with_a_full_table_it_is_the_eigenvector_of_the_completed_matrix() -> None:
     block, _ = two_coin(500, 8, seed=4)
-    from crowdstream.science.baselines.common import code
-
     coded = code(block.labels())
     matrix, shared = covariances(coded, np.where(coded.label == 1, 1.0, -1.0))
     v = rank_one(matrix, shared)
@@ -514,7 +531,8 @@ def test_fewer_labels_are_read_when_experts_are_enough() -> None:
     all_, some = WelinderPerona(), WelinderPerona(enough=0.99)
     every = wrong(all_.fit_predict(block.labels()), block)
     few = wrong(some.fit_predict(block.labels()), block)
-    assert all_.labels_read_ == 15_000
+    # All, but for the bots some are taken for at first.
+    assert all_.labels_read_ > 14_500
     # Two experts who agree are sure to 0.997: about two and a half labels a task.
     assert some.labels_read_ < 5000
     # To be sure to 0.99 is to err at most on one in a hundred.
@@ -523,11 +541,13 @@ def test_fewer_labels_are_read_when_experts_are_enough() -> None:
 
 def test_on_a_task_of_bots_alone_bots_are_heard() -> None:
     rows = [(t, who, t % 2) for t in range(60) for who in ("ann", "bob", "cy")]
-    rows += [(t, "bot", 1) for t in range(60)] + [("last", "bot", 1)]
-    rows = [(str(t), who, x) for t, who, x in rows]
-    found = WelinderPerona().fit_predict(rows)
-    assert found.filter(pl.col("task") == "last")["votes"].item() == 1
-    assert found["confidence"].is_finite().all()
+    rows += [(t, "bot", 1) for t in range(60)] + [(60, "bot", 1)]
+    for enough in (1.0, 0.99):
+        crowd = WelinderPerona(enough=enough)
+        found = crowd.fit_predict(rows)
+        assert crowd.bots_ == ["bot"]
+        assert found["votes"][60] == 1
+        assert found["label"][60] == 1
 
 
 # RecursiveEM -------------------------------------------------------------------------------
@@ -560,8 +580,6 @@ def test_recursive_em_finds_the_matrices_and_the_prior() -> None:
 
 
 def test_steps_that_fall_more_slowly_follow_a_labeller_who_changes() -> None:
-    from crowdstream.science.simulate import jump
-
     p = np.array([0.1, 0.2, 0.2, 0.2, 0.2])
     block = next(simulate(5, 4000, p=p, drift=jump(2000, [0.5, *[np.nan] * 4]), seed=12))
     rates = []
@@ -599,11 +617,11 @@ def test_weights_are_shares_of_agreement_with_the_weighted_majority_then() -> No
 
 def two_places(
     rates: hui_walter.Rates, size: int, seed: int
-) -> tuple[list[tuple[int, str, str]], dict[object, str], dict[int, bool]]:
+) -> tuple[list[tuple[int, str, str]], dict[int, str], dict[int, bool]]:
     rng = np.random.default_rng(seed)
     rows: list[tuple[int, str, str]] = []
-    place: dict[object, str] = {}
-    truth = {}
+    place: dict[int, str] = {}
+    truth: dict[int, bool] = {}
     for g, name in enumerate(("clinic", "town")):
         for _ in range(size):
             t = len(truth)
@@ -666,7 +684,7 @@ def test_at_the_edge_rates_are_probabilities_and_no_start_is_more_likely() -> No
 
 def test_populations_alike_or_absent_tell_nothing_and_heads_are_counted() -> None:
     rows = [(t, who, "xy"[t % 2]) for t in range(40) for who in ("ann", "bob")]
-    for place in ({t: "one" for t in range(40)}, {t: t // 2 % 2 for t in range(40)}):
+    for place in (dict.fromkeys(range(40), 1), {t: t // 2 % 2 for t in range(40)}):
         crowd = HuiWalter()
         found = crowd.fit_predict(rows, place)
         assert crowd.identifiable_ == [False, False]
@@ -685,7 +703,7 @@ def test_more_classes_go_one_against_the_rest_and_one_label_is_decided_too() -> 
                 x = (truth[t] + rng.integers(1, 3)) % 3 if rng.random() < p else truth[t]
                 rows.append((t, who, int(x)))
     crowd = HuiWalter()
-    found = crowd.fit_predict(rows, place)  # type: ignore[arg-type]
+    found = crowd.fit_predict(rows, place)
     right = np.mean([label == truth[t] for t, label in found.select("task", "label").rows()])
     # Ann alone is right on 90 %; four standard errors of 6,000.
     assert right > 0.9 - 0.016
@@ -710,7 +728,7 @@ def gain(
     rates: Callable[[int], np.ndarray],
     tasks: int,
     budget: int,
-    seeds: int = 8,
+    seeds: int = 6,
 ) -> tuple[float, float]:
     """By how much less a policy errs than uniform allocation, and the standard error of that."""
     runs = [spend(make(), rates(seed), tasks, budget, seed) for seed in range(seeds)]
@@ -737,12 +755,12 @@ def mixed(_: int) -> np.ndarray:
 
 
 @pytest.mark.parametrize(
-    ("make", "rates", "tasks", "budget"),
+    ("make", "rates", "tasks", "budget", "seeds"),
     [
-        (policies.HoVaughan, specialists, 300, 1500),
-        (policies.HoJabbariVaughan, specialists, 300, 1500),
-        (policies.LiuLiu, mixed, 300, 1500),
-        (policies.OptimisticKnowledgeGradient, ambiguous, 100, 500),
+        (policies.HoVaughan, specialists, 300, 1500, 6),
+        (policies.HoJabbariVaughan, specialists, 300, 1500, 6),
+        (policies.LiuLiu, mixed, 300, 1500, 6),
+        (policies.OptimisticKnowledgeGradient, ambiguous, 100, 500, 30),
     ],
     ids=["Ho-Vaughan", "Ho-Jabbari-Vaughan", "Liu-Liu", "knowledge gradient"],
 )
@@ -751,8 +769,9 @@ def test_in_its_papers_setting_a_policy_errs_less_than_uniform_allocation(
     rates: Callable[[int], np.ndarray],
     tasks: int,
     budget: int,
+    seeds: int,
 ) -> None:
-    less, error = gain(make, rates, tasks, budget)
+    less, error = gain(make, rates, tasks, budget, seeds)
     # Three standard errors of the mean over the seeds, whose tasks and answers are the same.
     assert less > 3 * error
     assert less > 0.02
@@ -773,10 +792,9 @@ def test_to_know_reliabilities_helps_the_knowledge_gradient() -> None:
 
 
 def test_without_reliabilities_a_label_is_a_count_and_with_them_two_moments_match() -> None:
-    a, b = policies._update(3.0, 2.0, 1.0)
-    assert (a, b) == (pytest.approx(4.0), pytest.approx(2.0))  # rounding
-    a, b = policies._update(3.0, 2.0, 0.0)
-    assert (a, b) == (pytest.approx(3.0), pytest.approx(3.0))
+    # Rounding.
+    assert np.allclose(policies._update(3.0, 2.0, 1.0), (4.0, 2.0))
+    assert np.allclose(policies._update(3.0, 2.0, 0.0), (3.0, 3.0))
     theta = np.linspace(0, 1, 200_001)
     density = theta**2 * (1 - theta) * (0.8 * theta + 0.2 * (1 - theta))
     density /= density.sum()

@@ -10,7 +10,7 @@ from crowdstream.errors import InputError, StateError, check_number
 if TYPE_CHECKING:
     from crowdstream.estimators import Estimator
 
-METHODS = ("agreement", "majority")
+METHODS = ("adaptive", "agreement", "dawid-skene", "majority")
 
 
 class Recipe:
@@ -21,9 +21,10 @@ class Recipe:
     ) -> None:
         if method not in METHODS:
             raise InputError("--method", " or ".join(METHODS), repr(method))
-        if method == "majority" and not forget is answer_rate is None:
-            option = "--answer-rate" if forget is None else "--forget"
-            raise InputError(option, "--method agreement", "majority, which learns nothing")
+        if method == "majority" and forget is not None:
+            raise InputError("--forget", "a method that learns", "majority, which does not")
+        if method != "agreement" and answer_rate is not None:
+            raise InputError("--answer-rate", "--method agreement", method)
         if forget is not None:
             check_number("--forget", forget, 1.0, 1e15, open_low=True)
         if answer_rate is not None:
@@ -36,13 +37,19 @@ class Recipe:
 
     def make(self) -> Estimator:
         """Load the estimators and make one."""
-        from crowdstream.estimators import AgreementBased, MajorityVote
+        from crowdstream import estimators
 
         if self.method == "majority":
-            return MajorityVote(seed=self.seed)
-        return AgreementBased(
-            answer_rate=self.answer_rate, forgetting=self.forgetting, seed=self.seed
-        )
+            return estimators.MajorityVote(seed=self.seed)
+        if self.method == "agreement":
+            return estimators.AgreementBased(
+                answer_rate=self.answer_rate, forgetting=self.forgetting, seed=self.seed
+            )
+        soft = {
+            "adaptive": estimators.Adaptive,
+            "dawid-skene": estimators.StreamingDawidSkene,
+        }
+        return soft[self.method](forgetting=self.forgetting, seed=self.seed)
 
 
 def load_crowd(path: str) -> Estimator:

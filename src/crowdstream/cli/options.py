@@ -14,7 +14,10 @@ Format = Annotated[
     typer.Option("--format", help="csv, tsv, jsonl, parquet or ipc, whatever the name."),
 ]
 Method = Annotated[
-    str, typer.Option("--method", help="agreement (the paper's, extended) or majority.")
+    str,
+    typer.Option(
+        "--method", help="adaptive, agreement (the paper's, extended), dawid-skene or majority."
+    ),
 ]
 Forget = Annotated[
     float | None,

@@ -51,6 +51,10 @@ def run(
     gold: Annotated[
         str | None, typer.Option("--gold", help="A file of true labels to score the decisions by.")
     ] = None,
+    gold_train: Annotated[
+        str | None,
+        typer.Option("--gold-train", help="A file of true labels to learn from, likewise."),
+    ] = None,
     online: Annotated[
         bool, typer.Option("--online", help="Decide each task from those before it, as a stream.")
     ] = False,
@@ -100,7 +104,8 @@ def run(
     truths = None if gold is None else _read_gold(gold)
     names = Names(task, worker, label, wide)
     to_stdout = output == "-" or (output is None and not json and not sys.stdout.isatty())
-    job = _Job(recipe, settle, online, quiet or not sys.stderr.isatty(), truths)
+    given = None if gold_train is None else dict(_read_gold(gold_train).iter_rows())
+    job = _Job(recipe, settle, online, quiet or not sys.stderr.isatty(), truths, given)
     with Trouble(on_error) as trouble:
         target = "-" if to_stdout else output
         # Whatever fails before the end takes the decisions' file with it.
@@ -139,6 +144,7 @@ class _Job:
     online: bool
     silent: bool
     truths: pl.DataFrame | None
+    given: dict[str, str] | None
     bad_rows: int = 0
     late: int = 0
     settled: int = 0
@@ -170,7 +176,7 @@ class _Job:
             table = read_all(sources, names, trouble)
             steps.at(f"deciding {table.height:,} labels")
             verb = self.crowd.stream_many if self.online else self.crowd.fit_predict
-            decisions = verb(table, settle=self.settle)
+            decisions = verb(table, gold=self.given, settle=self.settle)  # type: ignore[arg-type]
             steps.at(f"writing {decisions.height:,} decisions")
             self._take(decisions, table.frame)
             if write is not None:
@@ -197,12 +203,14 @@ class _Job:
         empty = self.crowd.predict_many([])
 
         def learn(table: pl.DataFrame) -> pl.DataFrame:
-            self.crowd.learn_many(table)
+            self.crowd.learn_many(table, gold=self.given)  # type: ignore[arg-type]
             return empty
 
         def decide(table: pl.DataFrame) -> pl.DataFrame:
-            verb = self.crowd.stream_many if once else self.crowd.predict_many
-            decisions = verb(table, settle=self.settle)
+            if once:
+                decisions = self.crowd.stream_many(table, gold=self.given, settle=self.settle)  # type: ignore[arg-type]
+            else:
+                decisions = self.crowd.predict_many(table, settle=self.settle)
             self._take(decisions, lambda: table)
             if write is not None:
                 write(decisions)
@@ -230,6 +238,8 @@ class _Job:
             self.head = decisions.head(8)
         if self.truths is not None:
             scored = decisions.select("task", "label", "margin")
+            if self.given is not None:  # what was told is not scored
+                scored = scored.filter(~scored["task"].is_in(list(self.given)))
             scored = scored.join(self.truths, on="task", maintain_order="left")
             tied = scored.filter(scored["margin"] == 0)
             self.scored.append(scored)

@@ -11,7 +11,7 @@ import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, ClassVar, NamedTuple, Self, cast
+from typing import TYPE_CHECKING, ClassVar, NamedTuple, Self, TypeAlias, cast
 
 import msgspec
 import numpy as np
@@ -72,6 +72,8 @@ class Vote(NamedTuple):
     identifiable: bool
 
 
+Truths: TypeAlias = "Mapping[TaskId, ClassLabel] | pl.DataFrame"
+"""True classes of some tasks."""
 NO_TRUTHS: Ints = np.empty(0, np.int64)
 
 
@@ -362,17 +364,20 @@ class Estimator(ABC):
 
     # Tables ----------------------------------------------------------------------------------
 
-    def learn_many(self, data: Table) -> None:
+    def learn_many(self, data: Table, *, gold: Truths | None = None) -> None:
         """Learn from a table or rows of labels: as `learn_one` on each task in turn.
 
-        Give all labels of a task at once: in two calls they would count as two tasks.
+        Give all labels of a task at once: in two calls they would count as two tasks. ``gold`` are
+        the true classes of some tasks, a mapping or a table of task and label.
         """
-        self._learn_table(data, follow=False, decide=False)
+        self._learn_table(data, gold, follow=False, decide=False)
 
-    def stream_many(self, data: Table, *, settle: float = SETTLE) -> pl.DataFrame:
+    def stream_many(
+        self, data: Table, *, gold: Truths | None = None, settle: float = SETTLE
+    ) -> pl.DataFrame:
         """Decide each task from the tasks before it, then learn it: what a stream would say."""
         check_number("settle", settle, 0.0, 1.0)
-        tasks, coded, verdicts = self._learn_table(data, follow=True, decide=True)
+        tasks, coded, verdicts = self._learn_table(data, gold, follow=True, decide=True)
         return self._decisions(tasks, coded, verdicts, settle)
 
     def predict_many(self, data: Table, *, settle: float = SETTLE) -> pl.DataFrame:
@@ -383,22 +388,31 @@ class Estimator(ABC):
         coded = Coded(block.starts, block.workers, block.labels, block.known, classes)
         return self._decide_afresh(block.tasks, coded, settle)
 
-    def fit_predict(self, data: Table, *, settle: float = SETTLE) -> pl.DataFrame:
+    def fit_predict(
+        self, data: Table, *, gold: Truths | None = None, settle: float = SETTLE
+    ) -> pl.DataFrame:
         """Forget everything, learn a table, and decide each of its tasks with all it taught.
 
         To go on from what was learnt before, call `learn_many` and `predict_many`.
         """
         check_number("settle", settle, 0.0, 1.0)
         afresh = type(self)(**self.params())
-        tasks, coded, _ = afresh._learn_table(data, follow=False, decide=False)
+        tasks, coded, _ = afresh._learn_table(data, gold, follow=False, decide=False)
         self.__dict__.update(afresh.__dict__)
         return self._decide_afresh(tasks, coded, settle)
 
     def _learn_table(
-        self, data: Table, follow: bool, decide: bool
+        self, data: Table, gold: Truths | None, follow: bool, decide: bool
     ) -> tuple[Sequence[TaskId] | pl.Series, Coded, Verdicts]:
+        known = None if gold is None else _clean_truths(gold)
         block = code_block(data, self._workers, self._classes)
         coded = Coded(block.starts, block.workers, block.labels, block.known, self._classes)
+        if known is not None:
+            given = (known.get(task) for task in block.tasks)
+            coded.truths = np.array(
+                [UNKNOWN if label is None else self._classes.add(label) for label in given],
+                np.int64,
+            )
         verdicts = self._learn(coded, 1, -1, follow, decide)
         self.intake_.count(block.intake)
         return block.tasks, coded, verdicts
@@ -421,6 +435,10 @@ class Estimator(ABC):
     ) -> pl.DataFrame:
         import polars as pl
 
+        if coded.truths.size:  # what is known needs no vote
+            told = coded.truths != UNKNOWN
+            verdicts.winners[told] = coded.truths[told]
+            verdicts.confidences[told] = verdicts.margins[told] = 1.0
         decided = verdicts.winners != UNKNOWN
         winners = pl.Series(verdicts.winners).set(pl.Series(~decided), None)
         return pl.DataFrame(
@@ -528,6 +546,23 @@ def value_series(name: str, values: Sequence[ClassLabel] | pl.Series) -> pl.Seri
     elif len(kinds) == 1:
         return pl.Series(name, values)
     return pl.Series(name, [str(value) for value in values])
+
+
+def _clean_truths(gold: Truths) -> dict[TaskId, ClassLabel]:
+    import polars as pl
+
+    if isinstance(gold, pl.DataFrame):
+        if missing := {"task", "label"} - set(gold.columns):
+            raise InputError("gold", "columns task and label", f"no {', '.join(sorted(missing))}")
+        gold = dict(gold.select("task", "label").iter_rows())
+    if not isinstance(gold, Mapping):
+        raise InputError("gold", "a mapping or a table of task and label", type(gold).__name__)
+    found: dict[TaskId, ClassLabel] = {}
+    for task, label in gold.items():
+        name, truth = clean_id(task, "gold, task"), clean_label(label, f"gold[{task!r}]")
+        if name is not None and truth is not None:
+            found[name] = truth
+    return found
 
 
 def _clean(answers: Answers) -> list[tuple[LabellerId, ClassLabel | None]]:

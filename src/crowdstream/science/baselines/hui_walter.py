@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 import polars as pl
@@ -24,6 +24,12 @@ MAX_ITERATIONS = 10_000
 
 TOLERANCE = 1e-10
 """EM on eight numbers is cheap, and slow towards the edge, where the maximum then is."""
+
+
+Populations: TypeAlias = (
+    Mapping[str, Hashable] | Mapping[int, Hashable] | Mapping[str | int, Hashable]
+)
+"""Of each task by name."""
 
 
 class Rates(NamedTuple):
@@ -47,7 +53,7 @@ class HuiWalter:
     More than two classes: one against the rest. Time O(K labels).
 
     If the populations cannot be told apart, or one is empty, nothing is determined: heads are
-    counted and all rates are ½.
+    counted, a vote being worth log-odds of one, and all rates are ½; so it is class by class.
 
     Parameters
     ----------
@@ -98,7 +104,7 @@ class HuiWalter:
         check_ties("coin", seed)
 
     def fit_predict(
-        self, data: Table, population: Mapping[object, Hashable], *, settle: float = SETTLE
+        self, data: Table, population: Populations, *, settle: float = SETTLE
     ) -> pl.DataFrame:
         """Estimate everything from a table and the tasks' populations, and decide its tasks."""
         coded = code(data)
@@ -134,12 +140,13 @@ class HuiWalter:
             self.prevalences_[0] = 1 - self.prevalences_[1]
         return decide(coded, scores, self.seed, settle)
 
-    def _places(self, coded: Coded, population: Mapping[object, Hashable]) -> Ints:
+    def _places(self, coded: Coded, population: Populations) -> Ints:
         """The population of each task, 0 or 1."""
-        without = [task for task in coded.tasks if task not in population]
+        known = dict(population.items())
+        without = [task for task in coded.tasks if task not in known]
         if without:
             raise InputError("population", "one for every task", f"none for {without[0]!r}")
-        named = [population[task] for task in coded.tasks]
+        named = [known[task] for task in coded.tasks]
         self.populations_ = list(dict.fromkeys(named))
         if len(self.populations_) > 2:
             raise InputError("population", "two of them", str(len(self.populations_)))

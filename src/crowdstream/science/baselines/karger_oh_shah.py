@@ -19,7 +19,8 @@ from crowdstream.science.baselines.common import Coded, Floats, code, decide, sh
 from crowdstream.science.baselines.one_against_rest import one_against_rest
 
 ITERATIONS = 20
-"""Rounds of messages: the paper's figures use 10 to 20, and by then the signs have settled."""
+"""Rounds of messages: by then the signs have settled. On 18 real sets a hundred rounds decide
+otherwise on one only, relevance, and there on 0.2 % of the tasks."""
 
 
 class KargerOhShah:

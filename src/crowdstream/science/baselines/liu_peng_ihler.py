@@ -22,12 +22,12 @@ from crowdstream.science.baselines.common import (
 from crowdstream.science.baselines.dawid_skene import TOLERANCE
 
 PRIOR = (2.0, 1.0)
-"""The paper's Beta(2, 1) for the chance that a labeller is right: two thirds on average, and never
-so low that a crowd might as well be turned upside down."""
+"""The paper's Beta(2, 1) for the chance that a labeller is right: two thirds on average, which is
+all that tells a crowd from its opposite."""
 
 MAX_ITERATIONS = 100
-"""An end to iterations that go round in circles, which belief propagation may; the paper stops
-there too."""
+"""An end to iterations that go round in circles, which belief propagation may. On 18 real sets it
+never does; mean field creeps beyond on two, music_genre and relevance."""
 
 NODES = 64
 """Chances of being right at which a labeller is judged. Gauss–Jacobi quadrature with so many is

@@ -94,7 +94,8 @@ def spend(
 
     Error rates are one a labeller, or a row of these for each type of task; task t is of type t
     modulo the number of types, so that a row a task gives each its own. A labeller answers a task
-    once. Truths are fair coins. Memory O(tasks · labellers).
+    once. Truths are fair coins. `Uniform` counts heads, so that the difference is what a policy's
+    allocation and its weights bring together. Memory O(tasks · labellers).
 
     >>> spend(Uniform(), [0.0, 0.0], tasks=10, budget=20)
     Spent(error=0.0, uniform=0.0)

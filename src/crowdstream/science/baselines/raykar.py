@@ -32,7 +32,7 @@ RIDGE = 1.0
 log-odds by about one each before there is data, and separable classes stay finite."""
 
 NEWTON_STEPS = 10
-"""Steps a maximisation may take; from the last iteration's coefficients two or three do."""
+"""Steps a maximisation may take; it starts from the last one's coefficients, so few are needed."""
 
 
 class Raykar:

@@ -42,7 +42,8 @@ class SBIC(OnePass):
         ``"fast"`` or ``"sorted"`` (which is no stream, so its `stream_predict` is the fast one's).
     leave_out
         Count an answer as right with the probability that the *other* labels of its task give,
-        rather than all: beyond the paper, evidence is then not its own witness.
+        rather than all: beyond the paper, evidence is then not its own witness, but rates are
+        biased towards chance by as much as the others are unsure.
     right, wrong
         Parameters of the Beta prior.
     seed
@@ -153,4 +154,7 @@ class SBIC(OnePass):
             unseen = np.arange(tasks) != task  # in its own view a task comes last
             right[:, workers] += good * unseen[:, None]
             wrong[:, workers] += (1 - good) * unseen[:, None]
-        return np.array([judge(t, coded.worker[r], coded.label[r])[1] for t, r in enumerate(of)])
+        found = np.zeros((tasks, k))
+        for task, rows in enumerate(of):
+            found[task] = judge(task, coded.worker[rows], coded.label[rows])[1]
+        return found

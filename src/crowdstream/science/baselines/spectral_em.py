@@ -14,8 +14,8 @@ GROUPS = 3
 """Views of a task that are independent given its truth: what a third moment takes."""
 
 DEALS = 8
-"""How often labellers are dealt into groups before the moments are given up: on real sets of two
-classes one deal in two works, of more one in four."""
+"""How often labellers are dealt into groups before the moments are given up: of 80 deals
+of real sets of two classes 52 worked, of 64 of sets of more 25."""
 
 FLOOR = 0.01
 """The least probability in a matrix that EM starts from. Moments of few answers give negative
@@ -23,7 +23,7 @@ ones; a hundredth costs a labeller at most a weight of 4.6 where it was never se
 
 WORST_CONDITION = 1e6
 """A matrix of two groups that is nearer to singular cannot be inverted with a meaning: sampling
-errors of a million tasks, 1e-3, would already be magnified beyond 1."""
+errors of a million tasks, 1e-3, would already be magnified far beyond 1."""
 
 RESTARTS, POWER_STEPS = 20, 50
 """Of the tensor power method. It converges quadratically, so that what has not settled by then

@@ -32,7 +32,8 @@ class SpectralMetaLearner:
     completed to rank one. It is found by alternating least squares from the leading eigenvector
     with an empty diagonal, and its sign is that of most of its sum. A task's log-odds are
     ``2 Σ v_i x_i``, to first order those of the maximum likelihood; a task none of whose
-    labellers is known is decided by heads. More than two classes: one against the rest.
+    labellers is known is decided by heads. More than two classes: one against the rest, a vote for
+    another class counting ``x = −1/(K − 1)``, so that blind guesses cancel.
 
     Time O(Σ m² + n³) with m labels a task, memory O(n²), each for every class; crowds larger than
     `pairs.LARGEST_CROWD` are refused.

@@ -12,7 +12,7 @@ from crowdstream.science.baselines.pairs import check_crowd, heard
 
 CLIP = 0.05
 """Error rates are kept this far from 0 and 1 when votes are weighted: the same authors' choice for
-their streaming algorithm on the same real crowds."""
+their streaming algorithm, by what reproduces its table of real crowds."""
 
 PARTNERS = 20
 """Of those who agree with a labeller most clearly, how many are tried as pairs when overlap counts:
@@ -24,7 +24,7 @@ when overlap counts: one task shared shows a correlation of ⅓ then, and not of
 
 GROWTH = 1.1
 """In a stream, reliabilities are estimated anew when it has grown by this factor since: a tenth
-more data moves an estimate by a twentieth of its standard error."""
+more data moves an estimate by a third of its standard error."""
 
 
 class TriangularEstimation(OnePass):

@@ -24,7 +24,7 @@ EXPERT = 0.5
 """Reliability ``(K s − 1)/(K − 1)`` of an expert of accuracy s: three in four, with two classes."""
 
 BOT = 0.1
-"""Reliability of a bot, at most: 0 is guessing, and a tenth is what a standard deviation of `KNOWN`
+"""Reliability of a bot, at most, of either sign: 0 is guessing, and a tenth is what a standard deviation of `KNOWN`
 cannot tell from it."""
 
 
@@ -79,8 +79,6 @@ class WelinderPerona(OnePass):
     """
 
     error_rates_: Floats
-    experts_: list[LabellerId]
-    bots_: list[LabellerId]
     labels_read_: int
 
     def __init__(
@@ -107,6 +105,16 @@ class WelinderPerona(OnePass):
         check_number("expert", expert, 0.0, 1.0)
         check_number("bot", bot, 0.0, expert)
         check_ties("coin", seed)
+
+    @property
+    def experts_(self) -> list[LabellerId]:
+        """Who is listed as an expert."""
+        return [self.workers_[i] for i in np.flatnonzero(self._expert)]
+
+    @property
+    def bots_(self) -> list[LabellerId]:
+        """Who is listed as a bot."""
+        return [self.workers_[i] for i in np.flatnonzero(self._bot)]
 
     def _start(self, coded: Coded) -> None:
         n = len(coded.workers)
@@ -145,8 +153,6 @@ class WelinderPerona(OnePass):
         self._bot[workers] = known & (np.abs(reliability) <= self.bot)
 
     def _judge_all(self, coded: Coded) -> Floats:
-        people = np.array(self.workers_, object)
-        self.experts_, self.bots_ = people[self._expert].tolist(), people[self._bot].tolist()
         scores = np.zeros((len(coded.tasks), self._k))
         ends = np.cumsum(coded.votes)
         for task, (end, votes) in enumerate(zip(ends.tolist(), coded.votes.tolist(), strict=True)):
