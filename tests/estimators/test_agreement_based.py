@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 import crowdstream as cs
 from crowdstream.errors import InputError
-from crowdstream.estimators import tally
+from crowdstream.estimators import parallel
 from tests.simulated import Crowd, error_rates
 
 Floats = NDArray[np.float64]
@@ -359,14 +359,14 @@ def test_other_arguments_are_checked_too() -> None:
             cs.AgreementBased(**wrong)
 
 
-@pytest.mark.parametrize("kind", [cs.AgreementBased, cs.MajorityVote])
+@pytest.mark.parametrize("kind", [cs.AgreementBased, cs.MajorityVote, cs.Adaptive])
 def test_parts_learnt_side_by_side_add_up_to_one_pass(
-    kind: type[cs.AgreementBased | cs.MajorityVote], monkeypatch: pytest.MonkeyPatch
+    kind: type[cs.AgreementBased | cs.MajorityVote | cs.Adaptive], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     labels = Crowd(np.linspace(0.1, 0.9, 12), 400, per_task=5, seed=3).table()
     one, many = kind(), kind()
     for crowd, large in ((one, 10**9), (many, 10)):
-        monkeypatch.setattr(tally, "LARGE", large)
+        monkeypatch.setattr(parallel, "LARGE", large)
         monkeypatch.setattr("os.cpu_count", lambda: 3)
         crowd.learn_many(labels[:100])
         crowd.learn_many(labels[100:])

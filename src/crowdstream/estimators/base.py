@@ -110,6 +110,11 @@ class Verdicts(NamedTuple):
     margins: Floats
     identified: bool
 
+    @classmethod
+    def room(cls, tasks: int) -> Verdicts:
+        """For so many, to be filled in."""
+        return cls(np.empty(tasks, np.int64), np.zeros(tasks), np.zeros(tasks), False)
+
     def part(self, first: int, last: int) -> Verdicts:
         """Those on tasks ``first`` up to ``last``, to be filled in."""
         here = slice(first, last)

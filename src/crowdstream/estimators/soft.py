@@ -21,6 +21,7 @@ from crowdstream.estimators.base import (
     Verdicts,
     value_series,
 )
+from crowdstream.estimators.parallel import parts_of, side_by_side
 from crowdstream.estimators.settings import check_ties
 from crowdstream.estimators.soft_kernels import Sums
 from crowdstream.estimators.votes import Ties
@@ -34,6 +35,9 @@ Ints = NDArray[np.int64]
 
 FEW_ANSWERS = 10
 """A labeller with fewer answers than this is flagged: its error rate is mostly the crowd's."""
+
+MET = 1e-9
+"""Meetings from which on a labeller has met somebody: what taking back leaves is less."""
 
 NOTHING: Floats = np.empty(0)
 
@@ -71,12 +75,9 @@ class SoftCounts(Estimator):
         """The sums, with room for all labellers known, and for their classes or so many."""
         sums = self._held or kernels.new_sums(0, 2)
         n, k = len(self._workers), max(len(self._classes), classes, 2)
-        room, width = sums.said.shape
+        room, width = sums.people.shape[0], sums.mass.size
         if n > room or k > width:
-            bigger = kernels.new_sums(max(n, 2 * room) if n > room else room, max(k, width))
-            for old, new in zip(sums, bigger, strict=True):
-                new[tuple(slice(size) for size in old.shape)] = old
-            sums = bigger
+            sums = kernels.resized(sums, max(n, 2 * room) if n > room else room, max(k, width))
         if not classes:
             self._held = sums
         return sums
@@ -87,9 +88,9 @@ class SoftCounts(Estimator):
             receipt = np.frombuffer(self.receipt_)
             kernels.take_back(sums, self._fade, coded.workers, coded.labels, receipt, place)
             self.receipt_ = b""
-            return _empty(0)
+            return Verdicts.room(0)
         tasks = coded.starts.size - 1
-        verdicts = _empty(tasks if decide else 0)
+        verdicts = Verdicts.room(tasks if decide else 0)
         size = kernels.receipt_size(coded.labels.size, sums.mass.size) if tasks == 1 else 0
         receipt = np.empty(size)
         self._run(sums, coded, verdicts, place, True, receipt=receipt)
@@ -97,15 +98,24 @@ class SoftCounts(Estimator):
         return verdicts._replace(identified=bool(self.identifiable_))
 
     def _vote(self, coded: Coded, place: int, afresh: bool) -> Verdicts:
-        verdicts = _empty(coded.starts.size - 1)
-        self._run(self._sums(len(coded.classes)), coded, verdicts, place, False)
+        tasks = coded.starts.size - 1
+        verdicts = Verdicts.room(tasks)
+        sums = self._sums(len(coded.classes))
+        parts = parts_of(tasks)
+
+        def decide(k: int) -> None:
+            begin, end = parts[k]
+            here = verdicts.part(begin, end)
+            self._run(sums, coded.part(begin, end), here, place, False, first=begin)
+
+        side_by_side(decide, len(parts))
         return verdicts._replace(identified=bool(self.identifiable_))
 
     def _scores(self, coded: Coded) -> Floats:
         sums = self._sums(len(coded.classes))
         found = np.zeros((1, sums.mass.size))
         if coded.labels.size:
-            self._run(sums, coded, _empty(0), -1, False, posteriors=found)
+            self._run(sums, coded, Verdicts.room(0), -1, False, posteriors=found)
         else:
             found[:] = sums.mass + 1.0
         return np.log(np.maximum(found[0, : len(coded.classes)], 1e-300))
@@ -119,6 +129,7 @@ class SoftCounts(Estimator):
         learning: bool,
         posteriors: Floats | None = None,
         receipt: Floats = NOTHING,
+        first: int = 0,
     ) -> None:
         keys = self._keys(coded.classes)
         width = sums.mass.size
@@ -135,7 +146,7 @@ class SoftCounts(Estimator):
             coded.truths,
             coded.known,
             place,
-            0,
+            first,
             learning,
             verdicts.winners,
             verdicts.confidences,
@@ -158,25 +169,26 @@ class SoftCounts(Estimator):
             more = other.copy()._sums()
             kernels.renormalise(more, self._fade)
         classes = np.array([self._classes.code(label) for label in other._classes], np.int64)
-        at = {"n": names, "k": classes}
-        for axes, mine, theirs in zip(kernels.AXES, sums, more, strict=True):
-            if axes is None:
-                continue
-            if axes == "":
-                mine += theirs
-                continue
-            rest = [np.arange(size) for size in mine.shape[len(axes) :]]
-            mine[np.ix_(*(at[axis] for axis in axes), *rest)] += theirs[
-                tuple(slice(at[axis].size) for axis in axes)
-            ]
+        mine = kernels.parts(sums.people, sums.mass.size)
+        theirs = kernels.parts(more.people[: len(names)], more.mass.size)
+        k = len(classes)
+        mine.said[np.ix_(names, classes)] += theirs.said[:, :k]
+        mine.rows[np.ix_(names, classes)] += theirs.rows[:, :k]
+        mine.skill[names] += theirs.skill
+        mine.met[names] += theirs.met
+        mine.confusion[np.ix_(names, classes, classes)] += theirs.confusion[:, :k, :k]
+        sums.shares[classes] += more.shares[:k]
+        sums.mass[classes] += more.mass[:k]
+        sums.pooled[np.ix_(classes, classes)] += more.pooled[:k, :k]
+        sums.totals[:] += more.totals
+        sums.gold[:] += more.gold
         sums.clock[kernels.LEARNT] += more.clock[kernels.LEARNT]
         self.receipt_ = b""
 
     def _pack(self) -> dict[str, NDArray[np.generic]]:
-        n = len(self._workers)
-        packed: dict[str, NDArray[np.generic]] = {}
-        for axes, (name, array) in zip(kernels.AXES, self._sums()._asdict().items(), strict=True):
-            packed[name] = array[:n] if axes and axes[0] == "n" else array
+        sums = self._sums()
+        sums = sums._replace(people=sums.people[: len(self._workers)])
+        packed: dict[str, NDArray[np.generic]] = dict(sums._asdict())
         packed["receipt"] = np.frombuffer(self.receipt_)
         return packed
 
@@ -211,7 +223,7 @@ class SoftCounts(Estimator):
         sums = self._sums()
         if sums.gold[:, 0].sum() > 0:
             return Identifiability(True, "only by the truths that were given")
-        met = sums.met[: len(self._workers), 1] > 0
+        met = kernels.parts(sums.people, sums.mass.size).met[:, 1] > MET
         if met.sum() < 3:
             few = "fewer than three labellers share tasks"
             return Identifiability(False, few if met.any() else "no two labellers share a task")
@@ -232,8 +244,9 @@ class SoftCounts(Estimator):
         errors, weights = kernels.standing(sums, self._rules(), sums.mass.size)
         clock = sums.clock
         unit = kernels.weight_of(clock, self._fade, clock[kernels.CLOCK] - 1)
-        answers = sums.said[:n].sum(axis=1) / unit
-        met = sums.met[:n]
+        people = kernels.parts(sums.people[:n], sums.mass.size)
+        answers = people.said.sum(axis=1) / unit
+        met = people.met
         known = bool(self.identifiable_)
         table = pl.DataFrame(
             {
@@ -241,8 +254,8 @@ class SoftCounts(Estimator):
                 "answers": answers,
                 "error_rate": errors[:n],
                 "weight": weights[:n],
-                "agreement": met[:, 0] / np.where(met[:, 1] > 1e-9, met[:, 1], np.inf),
-                "met": met[:, 1] > 1e-9,
+                "agreement": met[:, 0] / np.where(met[:, 1] > MET, met[:, 1], np.inf),
+                "met": met[:, 1] > MET,
             }
         )
         return table.select(
@@ -315,7 +328,3 @@ class StreamingDawidSkene(SoftCounts):
     @property
     def _method(self) -> int:
         return kernels.DAWID_SKENE
-
-
-def _empty(tasks: int) -> Verdicts:
-    return Verdicts(np.empty(tasks, np.int64), np.zeros(tasks), np.zeros(tasks), False)

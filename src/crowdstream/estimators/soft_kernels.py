@@ -62,6 +62,10 @@ SHIFT, SLOPE = 1.0, 0.5
 """Standard deviations of the recalibration's prior: shift 0, slope 1."""
 TIE = 1e-9
 """Posteriors this close are a tie."""
+CACHE = 1 << 19
+"""Bytes of labellers from which on reading ahead pays: what the nearest caches hold."""
+AHEAD = 12
+"""Labels to read ahead."""
 RENORMALISE = 1e12
 """Weight of a task at which all sums are divided by it."""
 
@@ -86,18 +90,12 @@ RULES = np.dtype(
 class Sums(NamedTuple):
     """The state; n labellers, K classes.
 
-    ``said`` n×K: labels given. ``skill`` n×2: numerator and denominator of ψ. ``confusion``
-    n×K×K: soft counts, a row a truth, and ``rows`` n×K: their sums. ``met`` n×2: agreements and
-    meetings with others. ``shares`` K: of labels; ``mass`` K: of classes; ``pooled`` K×K: the
-    confusion of all, weighted by skill. ``gold``: how many tasks, sum of logits, how many right,
-    in bins of the confidence.
+    ``people``: a row a labeller, so that one is found in one place of the memory (see `parts`).
+    ``shares`` K: of labels; ``mass`` K: of classes; ``pooled`` K×K: the confusion of all, weighted
+    by skill. ``gold``: how many tasks, sum of logits, how many right, in bins of the confidence.
     """
 
-    said: Floats
-    skill: Floats
-    confusion: Floats
-    rows: Floats
-    met: Floats
+    people: Floats
     shares: Floats
     mass: Floats
     pooled: Floats
@@ -106,18 +104,37 @@ class Sums(NamedTuple):
     clock: Floats
 
 
-AXES = ("nk", "n", "nkk", "nk", "n", "k", "k", "kk", "", "", None)
-"""Which axes of the sums go by labeller (n) and class (k) when they are added; not the clock's."""
+class Parts(NamedTuple):
+    """Views of the labellers' rows.
+
+    ``said`` n×K: labels given. ``skill`` n×2: numerator and denominator of ψ. ``met`` n×2:
+    agreements and meetings with others. ``rows`` n×K and ``confusion`` n×K×K: soft counts of what
+    was said of each class, and their sums.
+    """
+
+    said: Floats
+    skill: Floats
+    met: Floats
+    rows: Floats
+    confusion: Floats
+
+
+def parts(people: Floats, classes: int) -> Parts:
+    """What the columns of the labellers' rows are."""
+    n, k = people.shape[0], classes
+    return Parts(
+        people[:, :k],
+        people[:, k : k + 2],
+        people[:, k + 2 : k + 4],
+        people[:, k + 4 : 2 * k + 4],
+        people[:, 2 * k + 4 :].reshape(n, k, k),
+    )
 
 
 def new_sums(n: int, classes: int) -> Sums:
     """Nothing learnt, with room."""
     return Sums(
-        np.zeros((n, classes)),
-        np.zeros((n, 2)),
-        np.zeros((n, classes, classes)),
-        np.zeros((n, classes)),
-        np.zeros((n, 2)),
+        np.zeros((n, classes * classes + 2 * classes + 4)),
         np.zeros(classes),
         np.zeros(classes),
         np.zeros((classes, classes)),
@@ -125,6 +142,18 @@ def new_sums(n: int, classes: int) -> Sums:
         np.zeros((BINS, 3)),
         np.zeros(4),
     )
+
+
+def resized(sums: Sums, n: int, classes: int) -> Sums:
+    """The same with room for so many labellers and classes, no fewer than before."""
+    bigger = new_sums(n, classes)
+    old = parts(sums.people, sums.mass.size)
+    for before, after in (
+        *zip(old, parts(bigger.people, classes), strict=True),
+        *zip(sums[1:], bigger[1:], strict=True),
+    ):
+        after[tuple(slice(size) for size in before.shape)] = before
+    return bigger
 
 
 def receipt_size(labels: int, classes: int) -> int:
@@ -207,12 +236,10 @@ def renormalise(sums: Sums, fade: float) -> None:
     """Count the newest task as 1 again."""
     clock = sums.clock
     shrink = np.exp(-(clock[CLOCK] - clock[BASE]) * fade)
-    for array in (sums.said, sums.skill, sums.rows, sums.met, sums.pooled, sums.gold):
+    for array in (sums.people, sums.pooled, sums.gold):
         array *= shrink
     for vector in (sums.shares, sums.mass):
         vector *= shrink
-    for who in range(sums.said.shape[0]):
-        sums.confusion[who] *= shrink
     sums.totals[:] *= shrink
     sums.totals[SPREAD] *= shrink  # products of two sums
     sums.totals[PAIRS] *= shrink
@@ -238,19 +265,22 @@ def run(
     margins: Floats,
     posteriors: Floats,
     receipt: Floats,
-) -> None:
+) -> float:
     """Go through tasks in order: decide each from the past, then learn it if asked.
 
     ``classes`` is K; ``truths[t]`` the known class of a task, −1 for none (empty: none at all);
     ``winners`` of size 0: decide nothing; ``posteriors`` likewise, a row a task;
-    ``receipt`` takes what a single task added, if it has room.
+    ``receipt`` takes what a single task added, if it has room. Returns a number without a meaning,
+    which keeps the reading ahead from being optimised away.
     """
     rules = rules_at[0]
-    said, skill, confusion, rows = sums.said, sums.skill, sums.confusion, sums.rows
-    met, shares, mass, pooled = sums.met, sums.shares, sums.mass, sums.pooled
+    people, shares, mass, pooled = sums.people, sums.shares, sums.mass, sums.pooled
     totals, gold, clock = sums.totals, sums.gold, sums.clock
-    people = said.shape[0]
+    n = people.shape[0]
     K = classes  # noqa: N806 as on paper
+    skill, met, rows, confusion = K, K + 2, K + 4, 2 * K + 4  # columns; see `parts`
+    large = people.size * 8 > CACHE
+    touched = 0.0
     most = 1
     for t in range(starts.size - 1):
         most = max(most, starts[t + 1] - starts[t])
@@ -280,6 +310,10 @@ def run(
             if winners.size:
                 winners[t] = -1
             continue
+        if large:  # ask the memory for those to come
+            for j in range(end + AHEAD, min(end + AHEAD + m, workers.size)):
+                if workers[j] < n:
+                    touched += people[workers[j], skill] + people[workers[j], rows + K]
         gh = g * H
         if stale and gold[:, 0].sum() > 0.0:
             shift, slope = recalibration(gold, g)
@@ -313,10 +347,10 @@ def run(
         weighed = 0.0
         for j in range(begin, end):
             i, y = workers[j], labels[j]
-            new = i >= people
+            new = i >= n
             found = mean
             if not new:
-                found = (skill[i, 0] + prior * mean) / (skill[i, 1] + prior)
+                found = (people[i, skill] + prior * mean) / (people[i, skill + 1] + prior)
             psi[j - begin] = found
             u = min(max(found, 0.0), 1.0)
             s = 1.0 / K + (1.0 - 1.0 / K) * min(u, CAP)
@@ -325,8 +359,8 @@ def run(
             habit = f[y]
             if not new:
                 for k in range(K):
-                    answers += said[i, k]
-                habit = (said[i, y] + gh * f[y]) / (answers + gh)
+                    answers += people[i, k]
+                habit = (people[i, y] + gh * f[y]) / (answers + gh)
             # Informed labellers answer as the informed crowd does, others as they always do; the
             # better still go part of the way to never wrong.
             like = min(u / informed, 1.0)
@@ -338,7 +372,7 @@ def run(
             for k in range(K):
                 p = (like - better) * crowd[k, y] + guess + (better if k == y else 0.0)
                 if not new:
-                    p = (confusion[i, k, y] + gh * p) / (rows[i, k] + gh)
+                    p = (people[i, confusion + k * K + y] + gh * p) / (people[i, rows + k] + gh)
                 student[k] *= p
                 drawn[k] *= (1.0 - follow) * p + pulled
                 alone[k] *= (1.0 - follow) * p + follow * crowd[k, y]
@@ -453,12 +487,12 @@ def run(
             others = total - taught[y] + own
             answers = 0.0
             for k in range(K):
-                answers += said[i, k]
+                answers += people[i, k]
             r, d = 0.0, 0.0
             if m > 1 or truth >= 0:
                 for k in range(K):
                     h = (own if k == y else taught[k]) / others - f[k]
-                    c = (1.0 if k == y else 0.0) - (said[i, k] + gh * f[k]) / (answers + gh)
+                    c = (1.0 if k == y else 0.0) - (people[i, k] + gh * f[k]) / (answers + gh)
                     r += c * h
                     d += h * h
             up[j - begin], down[j - begin] = r / spread, d / spread
@@ -473,23 +507,23 @@ def run(
             i, y = workers[j], labels[j]
             r, d = up[j - begin], down[j - begin]
             off = r - mean * d
-            totals[SPREAD] += g * off * (skill[i, 0] - mean * skill[i, 1])
-            totals[PAIRS] += g * d * skill[i, 1]
+            totals[SPREAD] += g * off * (people[i, skill] - mean * people[i, skill + 1])
+            totals[PAIRS] += g * d * people[i, skill + 1]
             totals[NOISE] += g * off * off
             totals[SKILL] += g * r
             totals[EXPOSURE] += g * d
-            skill[i, 0] += g * r
-            skill[i, 1] += g * d
+            people[i, skill] += g * r
+            people[i, skill + 1] += g * d
             u = min(max(psi[j - begin], 0.0), 1.0)
             for k in range(K):
                 q = g * taught[k] / total
                 pooled[k, y] += u * q
-                confusion[i, k, y] += q
-                rows[i, k] += q
-            said[i, y] += g
+                people[i, confusion + k * K + y] += q
+                people[i, rows + k] += q
+            people[i, y] += g
             shares[y] += g / m
-            met[i, 0] += g * (votes[y] - 1.0)
-            met[i, 1] += g * (m - 1.0)
+            people[i, met] += g * (votes[y] - 1.0)
+            people[i, met + 1] += g * (m - 1.0)
             if receipt.size:
                 receipt[at], receipt[at + 1], receipt[at + 2] = g * r, g * d, u
                 receipt[at + 3], receipt[at + 4] = g * (votes[y] - 1.0), g * (m - 1.0)
@@ -505,6 +539,7 @@ def run(
                 receipt[SUMS + k] = totals[k] - receipt[SUMS + k]
         if g > RENORMALISE:
             renormalise(sums, rules.fade)
+    return touched
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
@@ -528,23 +563,25 @@ def take_back(
     for k in range(8):
         twice = unit if k in (SPREAD, PAIRS) else 1.0
         sums.totals[k] -= unit * twice * receipt[SUMS + k]
-    K = receipt.size - HEAD - 5 * labels.size  # noqa: N806 as on paper, at that time
-    at = HEAD + K
+    then = receipt.size - HEAD - 5 * labels.size  # classes at that time
+    K = sums.mass.size  # noqa: N806 as on paper
+    people = sums.people
+    at = HEAD + then
     for j in range(labels.size):
         i, y = workers[j], labels[j]
-        sums.skill[i, 0] -= unit * receipt[at]
-        sums.skill[i, 1] -= unit * receipt[at + 1]
-        for k in range(K):
+        people[i, K] -= unit * receipt[at]
+        people[i, K + 1] -= unit * receipt[at + 1]
+        people[i, K + 2] -= unit * receipt[at + 3]
+        people[i, K + 3] -= unit * receipt[at + 4]
+        for k in range(then):
             q = unit * receipt[HEAD + k]
             sums.pooled[k, y] -= receipt[at + 2] * q
-            sums.confusion[i, k, y] -= q
-            sums.rows[i, k] -= q
-        sums.said[i, y] -= g
+            people[i, K + 4 + k] -= q
+            people[i, 2 * K + 4 + k * K + y] -= q
+        people[i, y] -= g
         sums.shares[y] -= g / receipt[SIZE]
-        sums.met[i, 0] -= unit * receipt[at + 3]
-        sums.met[i, 1] -= unit * receipt[at + 4]
         at += 5
-    for k in range(K):
+    for k in range(then):
         sums.mass[k] -= unit * receipt[HEAD + k]
 
 
@@ -554,19 +591,20 @@ def standing(sums: Sums, rules_at: Records, classes: int) -> tuple[Floats, Float
     rules = rules_at[0]
     g = weight_of(sums.clock, rules.fade, sums.clock[CLOCK])
     K = classes  # noqa: N806 as on paper
-    people = sums.said.shape[0]
-    errors, weights = np.empty(people), np.empty(people)
+    people = sums.people
+    errors, weights = np.empty(people.shape[0]), np.empty(people.shape[0])
     mean = mean_skill(sums.totals, K, g)
     prior = g * strength(sums.totals, g)
     gh = g * H
     tasks = sums.totals[TASKS]
-    for i in range(people):
-        u = min(max((sums.skill[i, 0] + prior * mean) / (sums.skill[i, 1] + prior), 0.0), TOP)
+    for i in range(people.shape[0]):
+        u = min(max((people[i, K] + prior * mean) / (people[i, K + 1] + prior), 0.0), TOP)
         expected = 1.0 / K + (1.0 - 1.0 / K) * u
         right = 0.0
         for k in range(K):
             share = (sums.mass[k] + gh / K) / (tasks + gh)
-            right += share * (sums.confusion[i, k, k] + gh * expected) / (sums.rows[i, k] + gh)
+            count = people[i, 2 * K + 4 + k * K + k]
+            right += share * (count + gh * expected) / (people[i, K + 4 + k] + gh)
         errors[i] = 1.0 - right
         s = 1.0 / K + (1.0 - 1.0 / K) * min(u, CAP)
         weights[i] = np.log(s * (K - 1.0) / (1.0 - s))

@@ -2,12 +2,8 @@
 
 from __future__ import annotations
 
-import itertools
-import os
 from abc import abstractmethod
-from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
-from typing import TYPE_CHECKING, Self, TypeVar
+from typing import TYPE_CHECKING, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,6 +18,7 @@ from crowdstream.estimators.base import (
     value_series,
 )
 from crowdstream.estimators.kernels import Crowd
+from crowdstream.estimators.parallel import parts_of, side_by_side
 from crowdstream.labels import ClassLabel, LabellerId
 
 if TYPE_CHECKING:
@@ -29,10 +26,6 @@ if TYPE_CHECKING:
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
-Found = TypeVar("Found")
-
-LARGE = 100_000
-"""Tasks from which on working side by side saves time."""
 
 RECALL = 18.0
 """How many e-folds of forgetting tasks can be taken back over: a factor 1e8, which leaves half of
@@ -66,7 +59,7 @@ class Tally(Estimator):
 
     def _learn(self, coded: Coded, sign: int, place: int, follow: bool, decide: bool) -> Verdicts:
         crowd, rules = self._crowd, self._rules()
-        verdicts = _empty(coded.starts.size - 1 if decide else 0)
+        verdicts = Verdicts.room(coded.starts.size - 1 if decide else 0)
         if decide or follow or sign < 0 or place >= 0 or not self.order_free_:
             identified = self._run(crowd, rules, coded, verdicts, sign, place, follow)
             verdicts = verdicts._replace(identified=identified)
@@ -80,13 +73,13 @@ class Tally(Estimator):
         self, crowd: Crowd, rules: NDArray[np.void], coded: Coded, nothing: Verdicts
     ) -> None:
         """Learn parts side by side and add them up: sums do not depend on the order."""
-        parts = _parts(coded.starts.size - 1)
+        parts = parts_of(coded.starts.size - 1)
         crowds = [crowd, *(kernels.new_crowd(crowd.people.size) for _ in parts[1:])]
 
         def learn(k: int) -> None:
             self._run(crowds[k], rules, coded.part(*parts[k]), nothing, 1, -1, False)
 
-        _side_by_side(learn, len(parts))
+        side_by_side(learn, len(parts))
         names = np.arange(crowd.people.size)
         for more in crowds[1:]:
             for column in ("labellers", "classes"):
@@ -97,15 +90,15 @@ class Tally(Estimator):
 
     def _vote(self, coded: Coded, place: int, afresh: bool) -> Verdicts:
         crowd, rules = self._settled() if afresh else (self._crowd, self._rules())
-        verdicts = _empty(coded.starts.size - 1)
-        parts = _parts(coded.starts.size - 1)
+        verdicts = Verdicts.room(coded.starts.size - 1)
+        parts = parts_of(coded.starts.size - 1)
 
         def decide(k: int) -> bool:
             begin, end = parts[k]
             here = verdicts.part(begin, end)
             return self._run(crowd, rules, coded.part(begin, end), here, 0, place, False, begin)
 
-        return verdicts._replace(identified=_side_by_side(decide, len(parts))[-1])
+        return verdicts._replace(identified=side_by_side(decide, len(parts))[-1])
 
     def _run(
         self,
@@ -258,22 +251,3 @@ class Tally(Estimator):
                 ignore_nulls=True,
             ).alias("flags"),
         )
-
-
-def _empty(tasks: int) -> Verdicts:
-    return Verdicts(np.empty(tasks, np.int64), np.zeros(tasks), np.zeros(tasks), False)
-
-
-def _parts(tasks: int) -> list[tuple[int, int]]:
-    """From where to where each part goes of so many tasks."""
-    parts = (os.cpu_count() or 1) if tasks >= LARGE else 1
-    cuts = [tasks * k // parts for k in range(parts + 1)]
-    return list(itertools.pairwise(cuts))
-
-
-def _side_by_side(work: Callable[[int], Found], parts: int) -> list[Found]:
-    """The work on each part, in threads of its own if there are several."""
-    if parts == 1:
-        return [work(0)]
-    with ThreadPoolExecutor(parts) as pool:
-        return list(pool.map(work, range(parts)))

@@ -1,0 +1,32 @@
+"""Tasks in parts that are worked on side by side, each in a thread of its own."""
+
+from __future__ import annotations
+
+import itertools
+import os
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from typing import TypeVar
+
+Found = TypeVar("Found")
+
+LARGE = 100_000
+"""Tasks from which on working side by side saves time."""
+
+
+def parts_of(tasks: int) -> list[tuple[int, int]]:
+    """From where to where each part goes of so many tasks.
+
+    >>> parts_of(7)
+    [(0, 7)]
+    """
+    parts = (os.cpu_count() or 1) if tasks >= LARGE else 1
+    return list(itertools.pairwise(tasks * k // parts for k in range(parts + 1)))
+
+
+def side_by_side(work: Callable[[int], Found], parts: int) -> list[Found]:
+    """The work on each part, in order."""
+    if parts == 1:
+        return [work(0)]
+    with ThreadPoolExecutor(parts) as pool:
+        return list(pool.map(work, range(parts)))
