@@ -54,6 +54,8 @@ DEPENDENCE = 0.003
 alike)."""
 LEAST_LABELS = 200.0
 """Labels before that evidence counts half."""
+TESTED, EVERY = 1000, 4
+"""Tasks that are all put to the dependence test; after them one in four, which saves time."""
 BINS = 16
 """Of the logit of the confidence, from −3 to 6, in which gold is kept for recalibration."""
 EDGE = 0.005
@@ -310,6 +312,10 @@ def run(
             if winners.size:
                 winners[t] = -1
             continue
+        testing = learning and (clock[LEARNT] <= TESTED or int(clock[LEARNT]) % EVERY == 0)
+        # Learning alone needs the teacher only.
+        asked = winners.size > 0 or posteriors.size > 0 or truths.size > 0
+        deciding = asked or testing or rules.method != ADAPTIVE
         if large:  # ask the memory for those to come
             for j in range(end + AHEAD, min(end + AHEAD + m, workers.size)):
                 if workers[j] < n:
@@ -355,6 +361,13 @@ def run(
             u = min(max(found, 0.0), 1.0)
             s = 1.0 / K + (1.0 - 1.0 / K) * min(u, CAP)
             taught[y] *= s * (K - 1.0) / (1.0 - s)
+            votes[y] += 1.0
+            if taught[y] > 1e60:
+                most_taught = taught[y]
+                for k in range(K):
+                    taught[k] /= most_taught
+            if not deciding:
+                continue
             answers = 0.0
             habit = f[y]
             if not new:
@@ -374,27 +387,23 @@ def run(
                 if not new:
                     p = (people[i, confusion + k * K + y] + gh * p) / (people[i, rows + k] + gh)
                 student[k] *= p
-                drawn[k] *= (1.0 - follow) * p + pulled
-                alone[k] *= (1.0 - follow) * p + follow * crowd[k, y]
+                if testing:
+                    drawn[k] *= (1.0 - follow) * p + pulled
+                    alone[k] *= (1.0 - follow) * p + follow * crowd[k, y]
                 largest = max(largest, student[k])
             pull[y] += u
             weighed += u
-            votes[y] += 1.0
             if largest < 1e-60:
                 for k in range(K):
                     student[k] /= largest
                     drawn[k] /= largest
                     alone[k] /= largest
-            if taught[y] > 1e60:
-                large = taught[y]
-                for k in range(K):
-                    taught[k] /= large
         evidence = 0.0
         z_drawn, z_alone, z = 0.0, 0.0, 0.0
         for k in range(K):
             z_drawn += drawn[k]
             z_alone += alone[k]
-        if m > 1:
+        if testing and m > 1:
             evidence = np.log(z_drawn / z_alone)
         for k in range(K):
             if rules.method == ADAPTIVE:
@@ -416,8 +425,8 @@ def run(
                 share = min(share, lead / (lead + out[k] - out[best]))
         for k in range(K):
             out[k] = (1.0 - share) * student[k] + share * out[k]
-        if winners.size or posteriors.size or truths.size:
-            raw = out[best]
+        raw = out[best]
+        if asked:
             if slope != 1.0 or shift != 0.0:
                 second = 0.0
                 for k in range(K):
@@ -531,7 +540,7 @@ def run(
         for k in range(K):
             mass[k] += g * taught[k] / total
         totals[TASKS] += g
-        if m > 1:
+        if testing and m > 1:
             totals[EVIDENCE] += g * evidence
             totals[LABELS] += g * m
         if receipt.size:
