@@ -13,6 +13,10 @@ FAINT = 1e-9
 eigenvector is so faint on labellers who share no task with those it is about."""
 
 
+PRECISION = 1e-9
+"""Of an eigenvalue, in proportion: as faint as what is not told from rounding."""
+
+
 def centred(coded: Coded, votes: Floats) -> Floats:
     """Votes of ±1 for a class or the rest as 1 and −1/(K − 1), which makes 0 of a blind guess."""
     return np.where(votes > 0, 1.0, -1 / (coded.n_classes - 1))
@@ -51,7 +55,7 @@ def top_eigenvector(times: Callable[[Floats], Floats], start: Floats) -> tuple[f
     The matrix is given by what it makes of a vector, and Lanczos starts from one that should not
     be orthogonal to the answer. If the matrix is all 0, so is the answer.
     """
-    from scipy.sparse.linalg import LinearOperator, eigsh  # type: ignore[import-untyped]
+    from scipy.sparse.linalg import LinearOperator, eigsh
 
     n, image = start.size, times(start)
     if not image.any():
@@ -59,7 +63,7 @@ def top_eigenvector(times: Callable[[Floats], Floats], start: Floats) -> tuple[f
     if n == 1:
         return float(image[0] / start[0]), np.ones(1)
     matrix = LinearOperator((n, n), times, dtype=float)
-    values, vectors = eigsh(matrix, k=1, which="LA", v0=start)
+    values, vectors = eigsh(matrix, k=1, which="LA", v0=start, tol=PRECISION)
     return float(values[0]), np.asarray(vectors[:, 0], float)
 
 

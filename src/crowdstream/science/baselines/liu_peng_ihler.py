@@ -156,7 +156,7 @@ class BeliefPropagation(_OneCoin):
 
     def _ask_labellers(self, coded: Coded, likely: Floats) -> Floats:
         """How likely each label is right by its labeller's other labels; notes the error rates."""
-        from scipy.special import roots_jacobi  # type: ignore[import-untyped]
+        from scipy.special import roots_jacobi
 
         right, wrong = self.prior
         nodes, mass = roots_jacobi(NODES, wrong - 1, right - 1)

