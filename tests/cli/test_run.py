@@ -273,6 +273,22 @@ def test_ties_are_scored_in_expectation(tmp_path: Path, window: tuple[str, ...])
         assert call("run", path, "--gold", gold, *args).report["error_rate"] == 0.5
 
 
+@pytest.mark.parametrize("window", [(), ("--window", "100"), ("--online",)])
+def test_gold_to_learn_from_is_not_scored(plain: Path, gold: Path, window: tuple[str, ...]) -> None:
+    some = plain.with_name("some.csv")
+    some.write_text("".join(gold.read_text().splitlines(keepends=True)[:21]))
+    args = ("--json", "--method", "adaptive", *window)
+    report = call("run", plain, "--gold", gold, "--gold-train", some, *args).report
+    assert (report["tasks"], report["gold_tasks"]) == (60, 40)
+
+
+def test_gold_to_learn_from_is_what_is_said_of_its_tasks(plain: Path) -> None:
+    some = plain.with_name("some.csv")
+    some.write_text(f"task,gold\n{ROWS[0][0]},never heard of\n")
+    told = call("run", plain, "--gold-train", some, "--quiet").out.splitlines()[1]
+    assert told.split(",")[:3] == [ROWS[0][0], "never heard of", "1.0"]
+
+
 def test_too_many_errors_exit_with_1_and_still_write(plain: Path, gold: Path) -> None:
     target = plain.with_name("d.csv")
     args = ("run", plain, "--gold", gold, "-o", target, "--max-error")
@@ -335,6 +351,8 @@ def test_methods_differ_and_are_named(plain: Path) -> None:
         for args in [
             ("--method", "agreement"),
             ("--method", "majority"),
+            ("--method", "adaptive"),
+            ("--method", "dawid-skene"),
             ("--online",),
             ("--forget", "5"),
             ("--answer-rate", "0.6"),
@@ -349,6 +367,8 @@ def test_methods_differ_and_are_named(plain: Path) -> None:
     [
         ("--method", "oracle"),
         ("--method", "majority", "--forget", "9"),
+        ("--method", "adaptive", "--answer-rate", "0.5"),
+        ("--gold-train", "no such file.csv"),
         ("--forget", "0.5"),
         ("--forget", "nan"),
         ("--answer-rate", "2"),

@@ -207,10 +207,8 @@ class _Job:
             return empty
 
         def decide(table: pl.DataFrame) -> pl.DataFrame:
-            if once:
-                decisions = self.crowd.stream_many(table, gold=self.given, settle=self.settle)  # type: ignore[arg-type]
-            else:
-                decisions = self.crowd.predict_many(table, settle=self.settle)
+            verb = self.crowd.stream_many if once else self.crowd.predict_many
+            decisions = verb(table, gold=self.given, settle=self.settle)  # type: ignore[arg-type]
             self._take(decisions, lambda: table)
             if write is not None:
                 write(decisions)

@@ -28,6 +28,7 @@ from crowdstream.estimators.votes import Keys, Ties, class_keys
 from crowdstream.labels import (
     UNKNOWN,
     Answers,
+    Block,
     ClassLabel,
     Intake,
     LabellerId,
@@ -385,12 +386,15 @@ class Estimator(ABC):
         tasks, coded, verdicts = self._learn_table(data, gold, follow=True, decide=True)
         return self._decisions(tasks, coded, verdicts, settle)
 
-    def predict_many(self, data: Table, *, settle: float = SETTLE) -> pl.DataFrame:
+    def predict_many(
+        self, data: Table, *, gold: Truths | None = None, settle: float = SETTLE
+    ) -> pl.DataFrame:
         """Decide every task of a table from what was learnt so far, and learn nothing."""
         check_number("settle", settle, 0.0, 1.0)
+        known = _clean_truths(gold)
         classes = self._classes.copy()
         block = code_block(data, self._workers.copy(), classes)
-        coded = Coded(block.starts, block.workers, block.labels, block.known, classes)
+        coded = _code_truths(block, classes, known)
         return self._decide_afresh(block.tasks, coded, settle)
 
     def fit_predict(
@@ -409,15 +413,9 @@ class Estimator(ABC):
     def _learn_table(
         self, data: Table, gold: Truths | None, follow: bool, decide: bool
     ) -> tuple[Sequence[TaskId] | pl.Series, Coded, Verdicts]:
-        known = None if gold is None else _clean_truths(gold)
+        known = _clean_truths(gold)
         block = code_block(data, self._workers, self._classes)
-        coded = Coded(block.starts, block.workers, block.labels, block.known, self._classes)
-        if known is not None:
-            given = (known.get(task) for task in block.tasks)
-            coded.truths = np.array(
-                [UNKNOWN if label is None else self._classes.add(label) for label in given],
-                np.int64,
-            )
+        coded = _code_truths(block, self._classes, known)
         verdicts = self._learn(coded, 1, -1, follow, decide)
         self.intake_.count(block.intake)
         return block.tasks, coded, verdicts
@@ -553,7 +551,9 @@ def value_series(name: str, values: Sequence[ClassLabel] | pl.Series) -> pl.Seri
     return pl.Series(name, [str(value) for value in values])
 
 
-def _clean_truths(gold: Truths) -> dict[TaskId, ClassLabel]:
+def _clean_truths(gold: Truths | None) -> dict[TaskId, ClassLabel]:
+    if gold is None:
+        return {}
     import polars as pl
 
     if isinstance(gold, pl.DataFrame):
@@ -568,6 +568,16 @@ def _clean_truths(gold: Truths) -> dict[TaskId, ClassLabel]:
         if name is not None and truth is not None:
             found[name] = truth
     return found
+
+
+def _code_truths(block: Block, classes: Vocabulary, known: Mapping[TaskId, ClassLabel]) -> Coded:
+    """A block with the true classes of its tasks, where there are any."""
+    coded = Coded(block.starts, block.workers, block.labels, block.known, classes)
+    if known:
+        given = (known.get(task) for task in block.tasks)
+        codes = [UNKNOWN if label is None else classes.add(label) for label in given]
+        coded.truths = np.array(codes, np.int64)
+    return coded
 
 
 def _clean(answers: Answers) -> list[tuple[LabellerId, ClassLabel | None]]:
