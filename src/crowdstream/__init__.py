@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from crowdstream.estimators import (
         Adaptive,
         AgreementBased,
+        CentredAgreement,
         Estimator,
         Identifiability,
         MajorityVote,
@@ -35,6 +36,7 @@ __all__ = [
     "Adaptive",
     "AgreementBased",
     "Answers",
+    "CentredAgreement",
     "ClassLabel",
     "CrowdstreamError",
     "Decision",
@@ -68,6 +70,7 @@ _ROOMS = {
     "estimators": (
         "Adaptive",
         "AgreementBased",
+        "CentredAgreement",
         "Estimator",
         "Identifiability",
         "MajorityVote",

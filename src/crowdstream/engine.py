@@ -19,7 +19,7 @@ import msgspec
 
 from crowdstream.decisions import Decision, decide
 from crowdstream.errors import InputError, StateError, check_number
-from crowdstream.estimators import AgreementBased, Estimator, load
+from crowdstream.estimators import Adaptive, Estimator, load
 from crowdstream.labels import ClassLabel, LabellerId, TaskId, clean_id, clean_label, shorten
 from crowdstream.saving import seal, unseal
 
@@ -73,7 +73,7 @@ class Stream:
     Parameters
     ----------
     crowd
-        The estimator that learns from the labels; `AgreementBased` if none is given.
+        The estimator that learns from the labels; `Adaptive` if none is given.
     settle
         Close a task once its decision is at least this sure.
     max_labels
@@ -117,7 +117,7 @@ class Stream:
         if idle is not None:
             check_number("idle", idle, 0.0, 1e12, open_low=True)
         check_number("remember", remember, 0, 2**31, whole=True)
-        self.crowd = AgreementBased() if crowd is None else crowd
+        self.crowd = Adaptive() if crowd is None else crowd
         self.settle = None if settle is None else float(settle)
         self.max_labels = None if max_labels is None else int(max_labels)
         self.idle = None if idle is None else float(idle)

@@ -353,6 +353,7 @@ def test_methods_differ_and_are_named(plain: Path) -> None:
             ("--method", "majority"),
             ("--method", "adaptive"),
             ("--method", "dawid-skene"),
+            ("--method", "centred"),
             ("--online",),
             ("--forget", "5"),
             ("--answer-rate", "0.6"),

@@ -25,6 +25,8 @@ ESTIMATORS = [
     cs.Adaptive(ties="lowest", seed=5),
     cs.Adaptive(forgetting=0.05),
     cs.Adaptive(forgetting=0.9),
+    cs.CentredAgreement(),
+    cs.CentredAgreement(forgetting=0.05),
     cs.StreamingDawidSkene(),
     cs.StreamingDawidSkene(forgetting=0.05),
 ]
@@ -97,13 +99,15 @@ def test_a_broken_estimator_is_caught(broken: str) -> None:
             if broken == "check_no_global_randomness":
                 np.random.random()
 
-        def learn_many(self, data: object) -> None:
-            super().learn_many(data)  # type: ignore[arg-type]
+        def learn_many(self, data: object, *, gold: object = None) -> None:
+            super().learn_many(data, gold=gold)  # type: ignore[arg-type]
             if broken == "check_memory_is_bounded" and self.clock_ > 200:
                 super().learn_many([(0, f"ghost {self.clock_}", "c0")])
 
-        def stream_many(self, data: object, *, settle: float = 0.95) -> pl.DataFrame:
-            found = super().stream_many(data, settle=settle)  # type: ignore[arg-type]
+        def stream_many(
+            self, data: object, *, gold: object = None, settle: float = 0.95
+        ) -> pl.DataFrame:
+            found = super().stream_many(data, gold=gold, settle=settle)  # type: ignore[arg-type]
             if broken == "check_stream_decides_as_one":
                 return found.with_columns(pl.col("confidence") * (1 - 1e-15))
             return found

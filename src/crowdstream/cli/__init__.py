@@ -10,7 +10,7 @@ from collections.abc import Callable
 
 import typer
 
-from crowdstream.cli import labellers, merge, paper, run, simulate, stream, version
+from crowdstream.cli import compare, labellers, merge, paper, run, simulate, stream, version
 from crowdstream.errors import CrowdstreamError
 
 app = typer.Typer(
@@ -56,6 +56,7 @@ for _command in (
     merge.merge,
     simulate.simulate,
     paper.paper,
+    compare.compare,
     version.version,
 ):
     app.command()(guarded(_command))

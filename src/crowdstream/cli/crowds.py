@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -10,7 +11,7 @@ from crowdstream.errors import InputError, StateError, check_number
 if TYPE_CHECKING:
     from crowdstream.estimators import Estimator
 
-METHODS = ("adaptive", "agreement", "dawid-skene", "majority")
+METHODS = ("adaptive", "agreement", "centred", "dawid-skene", "majority")
 
 
 class Recipe:
@@ -45,11 +46,12 @@ class Recipe:
             return estimators.AgreementBased(
                 answer_rate=self.answer_rate, forgetting=self.forgetting, seed=self.seed
             )
-        soft = {
+        others: dict[str, Callable[..., Estimator]] = {
             "adaptive": estimators.Adaptive,
+            "centred": estimators.CentredAgreement,
             "dawid-skene": estimators.StreamingDawidSkene,
         }
-        return soft[self.method](forgetting=self.forgetting, seed=self.seed)
+        return others[self.method](forgetting=self.forgetting, seed=self.seed)
 
 
 def load_crowd(path: str) -> Estimator:

@@ -15,13 +15,25 @@ A file is written aside and takes its name when it is whole. Shell completion:
 """
 
 
+COMMANDS = (
+    "run",
+    "stream",
+    "labellers",
+    "merge",
+    "compare",
+    "simulate",
+    "paper",
+    "version",
+)
+
+
 def markdown() -> str:
     """The page."""
     from crowdstream.cli import app
 
     runner = CliRunner(env={"COLUMNS": "80", "TERM": "dumb", "NO_COLOR": "1"})
     parts = [INTRO]
-    for command in ("run", "stream", "labellers", "merge", "simulate", "version"):
+    for command in COMMANDS:
         told = runner.invoke(app, [command, "--help"], prog_name="crowdstream").output
         lines = [line.rstrip() for line in told.strip().splitlines()]
         parts.append(f"## crowdstream {command}\n\n```text\n" + "\n".join(lines) + "\n```\n")

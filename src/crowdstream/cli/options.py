@@ -16,7 +16,8 @@ Format = Annotated[
 Method = Annotated[
     str,
     typer.Option(
-        "--method", help="adaptive, agreement (the paper's, extended), dawid-skene or majority."
+        "--method",
+        help="adaptive, agreement (the paper's, extended), centred, dawid-skene or majority.",
     ),
 ]
 Forget = Annotated[

@@ -69,7 +69,7 @@ def run(
         bool, typer.Option("--wide", help="One row a task, one column a rater.")
     ] = False,
     format: options.Format = None,  # noqa: A002
-    method: options.Method = "agreement",
+    method: options.Method = "adaptive",
     forget: options.Forget = None,
     answer_rate: options.AnswerRate = None,
     settle: options.Settle = 0.95,
@@ -100,7 +100,7 @@ def run(
         raise InputError("--max-error", "--gold too", "none")
     recipe = Recipe(method, forget, answer_rate, seed)
     sources = find_sources(labels, format)
-    _load(sources, quiet)
+    _load(recipe, sources, quiet)
     truths = None if gold is None else _read_gold(gold)
     names = Names(task, worker, label, wide)
     to_stdout = output == "-" or (output is None and not json and not sys.stdout.isatty())
@@ -356,7 +356,7 @@ class _Steps:
             self.bar.stop()
 
 
-def _load(sources: list[Source], quiet: bool) -> None:
+def _load(recipe: Recipe, sources: list[Source], quiet: bool) -> None:
     """Load what reading needs; the loops that learn and decide, while the files are being read."""
     if not quiet and not any(Path(__file__).parents[1].glob("estimators/__pycache__/*.nbi")):
         talk().print("first run here: compiling, which takes some 20 seconds once", style="yellow")
@@ -367,13 +367,11 @@ def _load(sources: list[Source], quiet: bool) -> None:
         read_plain(b"t,w,x\n", ",", (0, 1, 2), 3, 0)
     else:
         import polars  # noqa: F401
-    threading.Thread(target=_warm_up, daemon=True).start()
+    threading.Thread(target=_warm_up, args=[recipe], daemon=True).start()
 
 
-def _warm_up() -> None:
-    from crowdstream.estimators import AgreementBased
-
-    crowd = AgreementBased()
+def _warm_up(recipe: Recipe) -> None:
+    crowd = recipe.make()
     crowd.stream_many([("t", "w", "x")])
     crowd += crowd
     gc.enable()

@@ -53,7 +53,7 @@ def stream(
         str | None,
         typer.Option("--format", help="jsonl or csv; told from the first line if not said."),
     ] = None,
-    method: options.Method = "agreement",
+    method: options.Method = "adaptive",
     forget: options.Forget = None,
     answer_rate: options.AnswerRate = None,
     seed: options.Seed = 0,

@@ -331,23 +331,28 @@ def run(
             label_mass += shares[k]
         mean = mean_skill(totals, K, g)
         prior = g * strength(totals, g)
-        informed = 0.0
+        unit = 1.0 / (label_mass + K * gh)
         for k in range(K):
-            f[k] = (shares[k] + gh) / (label_mass + K * gh)
+            f[k] = (shares[k] + gh) * unit
             taught[k] = 1.0
-            student[k] = (mass[k] + gh * f[k]) / (totals[TASKS] + gh)
-            drawn[k] = student[k]
-            alone[k] = student[k]
-            pull[k] = 0.0
             votes[k] = 0.0
-            row = gh
-            for c in range(K):
-                row += pooled[k, c]
-            for c in range(K):
-                expected = ACCURACY if c == k else (1.0 - ACCURACY) / (K - 1.0)
-                crowd[k, c] = (pooled[k, c] + gh * expected) / row
-            informed += crowd[k, k]
-        informed = min(max((informed - 1.0) / (K - 1.0), FLOOR), TOP)
+        informed = 0.0
+        if deciding:
+            unit = 1.0 / (totals[TASKS] + gh)
+            for k in range(K):
+                student[k] = (mass[k] + gh * f[k]) * unit
+                drawn[k] = student[k]
+                alone[k] = student[k]
+                pull[k] = 0.0
+                row = gh
+                for c in range(K):
+                    row += pooled[k, c]
+                row = 1.0 / row
+                for c in range(K):
+                    expected = ACCURACY if c == k else (1.0 - ACCURACY) / (K - 1.0)
+                    crowd[k, c] = (pooled[k, c] + gh * expected) * row
+                informed += crowd[k, k]
+            informed = min(max((informed - 1.0) / (K - 1.0), FLOOR), TOP)
 
         # Teacher, student and the dependence test, label by label.
         weighed = 0.0
@@ -398,65 +403,65 @@ def run(
                     student[k] /= largest
                     drawn[k] /= largest
                     alone[k] /= largest
-        evidence = 0.0
+        evidence, best, raw = 0.0, 0, 0.0
         z_drawn, z_alone, z = 0.0, 0.0, 0.0
-        for k in range(K):
-            z_drawn += drawn[k]
-            z_alone += alone[k]
-        if testing and m > 1:
-            evidence = np.log(z_drawn / z_alone)
-        for k in range(K):
-            if rules.method == ADAPTIVE:
-                student[k] = np.sqrt(taught[k] * student[k])
-            z += student[k]
-
-        # The winner, and how sure: the vote share lowers the confidence, never changes the winner.
-        best = 0
-        for k in range(K):
-            student[k] /= z
-            out[k] = pull[k] / weighed if weighed > 0.0 else votes[k] / m
-            ahead = student[k] - student[best]
-            if ahead > TIE or (ahead >= -TIE and out[k] > out[best]):
-                best = k
-        share = doubt(totals, g) if rules.method == ADAPTIVE else 0.0
-        for k in range(K):
-            if out[k] > out[best]:
-                lead = max(student[best] - student[k], 0.0)
-                share = min(share, lead / (lead + out[k] - out[best]))
-        for k in range(K):
-            out[k] = (1.0 - share) * student[k] + share * out[k]
-        raw = out[best]
-        if asked:
-            if slope != 1.0 or shift != 0.0:
-                second = 0.0
-                for k in range(K):
-                    if k != best:
-                        second = max(second, out[k])
-                sure = 1.0 / (1.0 + np.exp(-(shift + slope * logit_of(raw))))
-                rest = second / (1.0 - raw) if raw < 1.0 else 0.0
-                sure = max(sure, rest / (1.0 + rest))  # never changes who wins
-                for k in range(K):
-                    if k != best:
-                        out[k] *= (1.0 - sure) / (1.0 - raw) if raw < 1.0 else 0.0
-                out[best] = sure
-            runner_up, tied = 0.0, 1
-            winner = best
-            least = mix(keys[best] ^ toss(rules.seed, coin)) if rules.fair else keys[best]
+        if deciding:
             for k in range(K):
-                if k == best:
-                    continue
-                runner_up = max(runner_up, out[k])
-                if out[k] >= out[best] - TIE:
-                    tied += 1
-                    key = mix(keys[k] ^ toss(rules.seed, coin)) if rules.fair else keys[k]
-                    if key < least:
-                        winner, least = k, key
-            if winners.size:
-                winners[t] = winner
-                confidences[t] = out[winner]
-                margins[t] = 0.0 if tied > 1 else max(out[winner] - runner_up, 0.0)
-            if posteriors.size:
-                posteriors[t] = out
+                z_drawn += drawn[k]
+                z_alone += alone[k]
+            if testing and m > 1:
+                evidence = np.log(z_drawn / z_alone)
+            for k in range(K):
+                if rules.method == ADAPTIVE:
+                    student[k] = np.sqrt(taught[k] * student[k])
+                z += student[k]
+
+            # The winner, and how sure: the vote share may lower that, never change the winner.
+            for k in range(K):
+                student[k] /= z
+                out[k] = pull[k] / weighed if weighed > 0.0 else votes[k] / m
+                ahead = student[k] - student[best]
+                if ahead > TIE or (ahead >= -TIE and out[k] > out[best]):
+                    best = k
+            share = doubt(totals, g) if rules.method == ADAPTIVE else 0.0
+            for k in range(K):
+                if out[k] > out[best]:
+                    lead = max(student[best] - student[k], 0.0)
+                    share = min(share, lead / (lead + out[k] - out[best]))
+            for k in range(K):
+                out[k] = (1.0 - share) * student[k] + share * out[k]
+            raw = out[best]
+            if asked:
+                if slope != 1.0 or shift != 0.0:
+                    second = 0.0
+                    for k in range(K):
+                        if k != best:
+                            second = max(second, out[k])
+                    sure = 1.0 / (1.0 + np.exp(-(shift + slope * logit_of(raw))))
+                    rest = second / (1.0 - raw) if raw < 1.0 else 0.0
+                    sure = max(sure, rest / (1.0 + rest))  # never changes who wins
+                    for k in range(K):
+                        if k != best:
+                            out[k] *= (1.0 - sure) / (1.0 - raw) if raw < 1.0 else 0.0
+                    out[best] = sure
+                runner_up, tied = 0.0, 1
+                winner = best
+                least = mix(keys[best] ^ toss(rules.seed, coin)) if rules.fair else keys[best]
+                for k in range(K):
+                    if k == best:
+                        continue
+                    runner_up = max(runner_up, out[k])
+                    if out[k] >= out[best] - TIE:
+                        tied += 1
+                        key = mix(keys[k] ^ toss(rules.seed, coin)) if rules.fair else keys[k]
+                        if key < least:
+                            winner, least = k, key
+                if winners.size:
+                    winners[t] = winner
+                    confidences[t] = out[winner]
+                    margins[t] = 0.0 if tied > 1 else max(out[winner] - runner_up, 0.0)
+                if posteriors.size:
+                    posteriors[t] = out
 
         if not learning or known[t] < 0:
             continue
@@ -487,31 +492,36 @@ def run(
         spread = 1.0
         for k in range(K):
             spread -= f[k] * f[k]
+        spread = 1.0 / spread
+        for k in range(K):
+            taught[k] /= total
+        total = 1.0
         for j in range(begin, end):
             i, y = workers[j], labels[j]
             s = 1.0 / K + (1.0 - 1.0 / K) * min(max(psi[j - begin], 0.0), CAP)
             own = taught[y]
             if truth < 0 and rules.method == ADAPTIVE:  # its own vote taken out: the others'
                 own *= (1.0 - s) / (s * (K - 1.0))
-            others = total - taught[y] + own
+            others = 1.0 / (total - taught[y] + own)
             answers = 0.0
             for k in range(K):
                 answers += people[i, k]
+            answers = 1.0 / (answers + gh)
             r, d = 0.0, 0.0
             if m > 1 or truth >= 0:
                 for k in range(K):
-                    h = (own if k == y else taught[k]) / others - f[k]
-                    c = (1.0 if k == y else 0.0) - (people[i, k] + gh * f[k]) / (answers + gh)
+                    h = (own if k == y else taught[k]) * others - f[k]
+                    c = (1.0 if k == y else 0.0) - (people[i, k] + gh * f[k]) * answers
                     r += c * h
                     d += h * h
-            up[j - begin], down[j - begin] = r / spread, d / spread
+            up[j - begin], down[j - begin] = r * spread, d * spread
         at = HEAD + K
         if receipt.size:
             receipt[WEIGHT], receipt[SIZE] = g, m
             for k in range(8):
                 receipt[SUMS + k] = totals[k]
             for k in range(K):
-                receipt[HEAD + k] = g * taught[k] / total
+                receipt[HEAD + k] = g * taught[k]
         for j in range(begin, end):
             i, y = workers[j], labels[j]
             r, d = up[j - begin], down[j - begin]
@@ -525,7 +535,7 @@ def run(
             people[i, skill + 1] += g * d
             u = min(max(psi[j - begin], 0.0), 1.0)
             for k in range(K):
-                q = g * taught[k] / total
+                q = g * taught[k]
                 pooled[k, y] += u * q
                 people[i, confusion + k * K + y] += q
                 people[i, rows + k] += q
@@ -538,7 +548,7 @@ def run(
                 receipt[at + 3], receipt[at + 4] = g * (votes[y] - 1.0), g * (m - 1.0)
                 at += 5
         for k in range(K):
-            mass[k] += g * taught[k] / total
+            mass[k] += g * taught[k]
         totals[TASKS] += g
         if testing and m > 1:
             totals[EVIDENCE] += g * evidence
