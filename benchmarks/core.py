@@ -81,7 +81,7 @@ def solve_every_task(crowd, rules, keys, starts, workers, labels, known, winners
     for t in range(starts.size - 1):
         at = slice(t, t + 2)
         kernels.run(
-            crowd, rules, keys, starts[at], workers, labels, -1, known[t : t + 1], -1, 0, 1, False,
+            crowd, rules, keys, starts[at], workers, labels, starts[:0], known[t : t + 1], -1, 0, 1, False,
             winners[t : t + 1], x[t : t + 1], y[t : t + 1],
         )  # fmt: skip
         shares.restart(solver, kernels.agreements(crowd.people, known[t]))

@@ -147,7 +147,7 @@ def test_retracting_takes_a_label_back() -> None:
 
 
 def test_a_known_truth_is_the_decision_and_teaches() -> None:
-    stream = cs.Stream(settle=0.9)
+    stream = cs.Stream(cs.AgreementBased(), settle=0.9)
     assert stream.gold("t", "x").label == "x"
     decision = stream.observe("t", "ann", "y")
     assert (decision.label, decision.confidence, decision.closed) == ("x", 1.0, None)

@@ -236,7 +236,7 @@ def test_json_is_one_object_that_counts_everything(plain: Path, gold: Path) -> N
     assert told.err == ""
     report = told.report
     assert report["schema_version"] == 1
-    assert (report["method"], report["tasks"], report["labels"]) == ("agreement", 60, 300)
+    assert (report["method"], report["tasks"], report["labels"]) == ("adaptive", 60, 300)
     assert (report["labellers"], report["classes"], report["gold_tasks"]) == (8, 3, 60)
     assert report["identifiable"] is True
     assert report["warnings"] == []

@@ -79,8 +79,11 @@ def test_states_of_different_tasks_merge_to_that_of_all(
     tmp_path: Path, cuts: tuple[int, ...]
 ) -> None:
     ends = (0, *cuts, len(ROWS))
-    parts = [saved(tmp_path / f"s{k}", slice(*ends[k : k + 2])) for k in range(len(ends) - 1)]
-    whole = call("labellers", saved(tmp_path / "whole"), "-q").out
+    exact = ("--method", "agreement")
+    parts = [
+        saved(tmp_path / f"s{k}", slice(*ends[k : k + 2]), *exact) for k in range(len(ends) - 1)
+    ]
+    whole = call("labellers", saved(tmp_path / "whole", slice(None), *exact), "-q").out
     told = call("merge", *parts, "-o", tmp_path / "m")
     assert told.code == 0
     assert "60 tasks, 8 labellers" in told.err

@@ -83,8 +83,9 @@ def test_a_broken_estimator_is_caught(broken: str) -> None:
             *,
             gold: cs.ClassLabel | None = None,
             place: int | None = None,
+            receipt: bytes | None = None,
         ) -> None:
-            super().unlearn_one(answers, gold=gold, place=place)
+            super().unlearn_one(answers, gold=gold, place=place, receipt=receipt)
             if broken == "check_unlearning":
                 super().learn_one(answers)
 

@@ -273,3 +273,14 @@ def test_only_what_was_learnt_last_is_taken_back_without_a_receipt() -> None:
         crowd.unlearn_one(first)
     crowd.unlearn_one(first, receipt=receipt)
     assert crowd.labellers()["answers"].to_list() == [1, 1, 0]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_classes_to_come_are_not_known_before(kind: type[cs.Adaptive]) -> None:
+    tasks = [{"ann": "a", "bob": "a", "cy": "b"}, {"ann": "b", "bob": "b"}, {"ann": "c", "cy": "d"}]
+    rows = [(t, who, said) for t, told in enumerate(tasks * 3) for who, said in told.items()]
+    one, many = kind(), kind()
+    for told in tasks * 3:
+        one.learn_one(told)
+    many.learn_many(rows)
+    assert one.labellers().equals(many.labellers())

@@ -308,7 +308,7 @@ def test_agreements_as_expected_give_the_reliabilities_back(variant: str) -> Non
 
 
 def test_bounded_newton_steps_reach_the_maximum_of_the_dual() -> None:
-    from scipy.optimize import minimize  # type: ignore[import-untyped]
+    from scipy.optimize import minimize
 
     block = next(simulate(4, 6, p=0.3, classes=3, seed=1))
     coded = code(block.labels())

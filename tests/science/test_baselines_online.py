@@ -340,7 +340,7 @@ def test_features_that_tell_help_and_features_that_do_not_do_no_harm() -> None:
 
 
 def test_the_logistic_regression_is_the_ridge_maximum_even_where_classes_separate() -> None:
-    from scipy.optimize import minimize  # type: ignore[import-untyped]
+    from scipy.optimize import minimize
 
     rng = np.random.default_rng(3)
     x = np.column_stack([rng.normal(size=(80, 2)), np.ones(80)])

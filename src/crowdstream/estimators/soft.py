@@ -138,7 +138,6 @@ class SoftCounts(Estimator):
         kernels.run(
             sums,
             self._rules(),
-            width,
             keys,
             coded.starts,
             coded.workers,
@@ -183,6 +182,7 @@ class SoftCounts(Estimator):
         sums.totals[:] += more.totals
         sums.gold[:] += more.gold
         sums.clock[kernels.LEARNT] += more.clock[kernels.LEARNT]
+        sums.clock[kernels.NAMED] = len(self._classes)
         self.receipt_ = b""
 
     def _pack(self) -> dict[str, NDArray[np.generic]]:

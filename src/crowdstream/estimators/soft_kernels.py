@@ -73,8 +73,9 @@ RENORMALISE = 1e12
 
 SKILL, EXPOSURE, TASKS, EVIDENCE, LABELS, SPREAD, PAIRS, NOISE = range(8)
 """Places in the totals."""
-CLOCK, BASE, LEARNT, LATEST = range(4)
-"""Places in the clock: the next task's place, the place at which g was 1, tasks learnt."""
+CLOCK, BASE, LEARNT, LATEST, NAMED = range(5)
+"""Places in the clock: the next task's place, the place at which g was 1, tasks learnt, the highest
+clock so far, and how many classes were named so far."""
 
 CELL, LOGIT, RIGHT, WEIGHT, SIZE, UNIT, SUMS = range(7)
 """Places in a receipt: the bin of a gold task and what was put there, the task's weight and labels,
@@ -142,7 +143,7 @@ def new_sums(n: int, classes: int) -> Sums:
         np.zeros((classes, classes)),
         np.zeros(8),
         np.zeros((BINS, 3)),
-        np.zeros(4),
+        np.zeros(5),
     )
 
 
@@ -252,7 +253,6 @@ def renormalise(sums: Sums, fade: float) -> None:
 def run(
     sums: Sums,
     rules_at: Records,
-    classes: int,
     keys: Keys,
     starts: Ints,
     workers: Codes,
@@ -270,27 +270,27 @@ def run(
 ) -> float:
     """Go through tasks in order: decide each from the past, then learn it if asked.
 
-    ``classes`` is K; ``truths[t]`` the known class of a task, −1 for none (empty: none at all);
-    ``winners`` of size 0: decide nothing; ``posteriors`` likewise, a row a task;
-    ``receipt`` takes what a single task added, if it has room. Returns a number without a meaning,
-    which keeps the reading ahead from being optimised away.
+    K is the number of classes named so far, two at least. ``truths[t]`` is the known class of a
+    task, −1 for none (empty: none at all); ``winners`` of size 0: decide nothing; ``posteriors``
+    likewise, a row a task; ``receipt`` takes what a single task added, if it has room. Returns a
+    number without a meaning, which keeps the reading ahead from being optimised away.
     """
     rules = rules_at[0]
     people, shares, mass, pooled = sums.people, sums.shares, sums.mass, sums.pooled
     totals, gold, clock = sums.totals, sums.gold, sums.clock
     n = people.shape[0]
-    K = classes  # noqa: N806 as on paper
-    skill, met, rows, confusion = K, K + 2, K + 4, 2 * K + 4  # columns; see `parts`
+    width = mass.size
+    skill, met, rows, confusion = width, width + 2, width + 4, 2 * width + 4  # see `parts`
     large = people.size * 8 > CACHE
     touched = 0.0
     most = 1
     for t in range(starts.size - 1):
         most = max(most, starts[t + 1] - starts[t])
-    f, taught, student, out = np.empty(K), np.empty(K), np.empty(K), np.empty(K)
-    drawn, alone, pull = np.empty(K), np.empty(K), np.empty(K)
-    crowd = np.empty((K, K))
+    f, taught, student, out = np.empty(width), np.empty(width), np.empty(width), np.empty(width)
+    drawn, alone, pull = np.empty(width), np.empty(width), np.empty(width)
+    crowd = np.empty((width, width))
     psi, up, down = np.empty(most), np.empty(most), np.empty(most)
-    votes = np.zeros(K)
+    votes = np.zeros(width)
     shift, slope = 0.0, 1.0
     stale = True
     for t in range(starts.size - 1):
@@ -319,7 +319,14 @@ def run(
         if large:  # ask the memory for those to come
             for j in range(end + AHEAD, min(end + AHEAD + m, workers.size)):
                 if workers[j] < n:
-                    touched += people[workers[j], skill] + people[workers[j], rows + K]
+                    touched += people[workers[j], skill] + people[workers[j], confusion]
+        truth = truths[t] if truths.size else -1
+        named = max(int(clock[NAMED]), truth + 1)
+        for j in range(begin, end):
+            named = max(named, labels[j] + 1)
+        if learning and known[t] >= 0:
+            clock[NAMED] = named
+        K = max(named, 2)  # noqa: N806 as on paper
         gh = g * H
         if stale and gold[:, 0].sum() > 0.0:
             shift, slope = recalibration(gold, g)
@@ -390,7 +397,7 @@ def run(
             for k in range(K):
                 p = (like - better) * crowd[k, y] + guess + (better if k == y else 0.0)
                 if not new:
-                    p = (people[i, confusion + k * K + y] + gh * p) / (people[i, rows + k] + gh)
+                    p = (people[i, confusion + k * width + y] + gh * p) / (people[i, rows + k] + gh)
                 student[k] *= p
                 if testing:
                     drawn[k] *= (1.0 - follow) * p + pulled
@@ -461,12 +468,13 @@ def run(
                     confidences[t] = out[winner]
                     margins[t] = 0.0 if tied > 1 else max(out[winner] - runner_up, 0.0)
                 if posteriors.size:
-                    posteriors[t] = out
+                    posteriors[t] = 0.0
+                    for k in range(K):
+                        posteriors[t, k] = out[k]
 
         if not learning or known[t] < 0:
             continue
         # Learn, from the teacher only.
-        truth = truths[t] if truths.size else -1
         total = 0.0
         if truth >= 0:
             cell = min(max(int((logit_of(raw) + 3.0) / 9.0 * BINS), 0), BINS - 1)
@@ -515,7 +523,7 @@ def run(
                     r += c * h
                     d += h * h
             up[j - begin], down[j - begin] = r * spread, d * spread
-        at = HEAD + K
+        at = HEAD + width
         if receipt.size:
             receipt[WEIGHT], receipt[SIZE] = g, m
             for k in range(8):
@@ -537,7 +545,7 @@ def run(
             for k in range(K):
                 q = g * taught[k]
                 pooled[k, y] += u * q
-                people[i, confusion + k * K + y] += q
+                people[i, confusion + k * width + y] += q
                 people[i, rows + k] += q
             people[i, y] += g
             shares[y] += g / m
