@@ -31,7 +31,7 @@ from rich.table import Table
 import crowdstream as cs
 from crowdstream.estimators import kernels, shares
 from crowdstream.estimators.base import Coded
-from crowdstream.labels import Vocabulary
+from crowdstream.labels import Vocabulary, code_block
 
 Ints = NDArray[np.int64]
 LABELS = 5  # a task
@@ -81,8 +81,8 @@ def solve_every_task(crowd, rules, keys, starts, workers, labels, known, winners
     for t in range(starts.size - 1):
         at = slice(t, t + 2)
         kernels.run(
-            crowd, rules, keys, starts[at], workers, labels, starts[:0], known[t : t + 1], -1, 0, 1, False,
-            winners[t : t + 1], x[t : t + 1], y[t : t + 1],
+            crowd, rules, keys, starts[at], workers, labels, starts[:0], known[t : t + 1],
+            -1, 0, 1, False, winners[t : t + 1], x[t : t + 1], y[t : t + 1],
         )  # fmt: skip
         shares.restart(solver, kernels.agreements(crowd.people, known[t]))
 
@@ -155,6 +155,39 @@ def public(tasks: int) -> list[str]:
         stream.observe(task, worker, label)
     taken = (time.perf_counter() - start) / len(some)
     lines.append(f"Stream.observe, one label at a time: {taken * 1e6:.0f} µs")
+    return lines
+
+
+def adaptive(tasks: int) -> list[str]:
+    """What `Adaptive` costs a label on one core, learning and deciding coded labels."""
+    lines = []
+    for classes in (2, 4):
+        found = []
+        for n in (1_000, 100_000):
+            (block,) = cs.simulate(
+                n, tasks, q=0.35, per_task=LABELS, classes=classes, block=tasks, seed=1
+            )
+            made = cs.Adaptive()
+            coded_ = code_block(block.labels(), made._workers, made._classes)
+            task = Coded(coded_.starts, coded_.workers, coded_.labels, coded_.known, made._classes)
+
+            def go() -> object:
+                crowd = cs.Adaptive()
+                for who in made._workers:  # noqa: B023
+                    crowd._workers.add(who)
+                for label in made._classes:  # noqa: B023
+                    crowd._classes.add(label)
+                start = time.perf_counter()
+                crowd._learn(task, 1, -1, True, True)  # noqa: B023
+                return time.perf_counter() - start
+
+            go()
+            best = min(float(go()) for _ in range(4))  # type: ignore[arg-type]
+            found.append(best / coded_.labels.size * 1e9)
+        lines.append(
+            f"Adaptive, {classes} classes: {found[0]:.0f} ns at n = 1,000, {found[1]:.0f} ns at "
+            f"n = 100,000 ({found[1] / found[0]:.2f} times)"
+        )
     return lines
 
 
@@ -242,7 +275,7 @@ def main() -> None:
         console.print(f"MV, DS: crowd-kit {version}, MajorityVote and DawidSkene (100 iterations).")
     except importlib.metadata.PackageNotFoundError:
         console.print("MV, DS: crowd-kit is not installed; pip install 'crowdstream[bench]'")
-    for line in public(40_000 if quick else 400_000):
+    for line in (*adaptive(20_000 if quick else 200_000), *public(40_000 if quick else 400_000)):
         console.print(line)
     imported, first = start_up()
     console.print(f"New process: import {imported:.2f} s, first learn and decide {first:.2f} s.")
