@@ -5,6 +5,7 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 from functools import partial
 from pathlib import Path
 
@@ -289,6 +290,47 @@ def test_gold_to_learn_from_is_what_is_said_of_its_tasks(plain: Path) -> None:
     assert told.split(",")[:3] == [ROWS[0][0], "never heard of", "1.0"]
 
 
+def test_gold_of_no_task_is_told(plain: Path) -> None:
+    some = plain.with_name("some.csv")
+    some.write_text(f"task,gold\n{ROWS[0][0]},x\nnobody's,x\n")
+    warnings = call("run", plain, "--gold-train", some, "--json").report["warnings"]
+    assert warnings == ["1 true labels to learn from are of no task here"]
+
+
+@pytest.mark.parametrize("kind", ["parquet", "jsonl"])
+@pytest.mark.parametrize("gold_kind", ["parquet", "jsonl"])
+def test_whole_numbers_are_read_alike_in_labels_and_gold(
+    tmp_path: Path, kind: str, gold_kind: str
+) -> None:
+    rows = pl.DataFrame({"task": [1, 1, 2, 2], "worker": ["a", "b"] * 2, "label": [1.0, 1, 0, 0]})
+    truth = pl.DataFrame({"task": [1, 2], "label": [1.0, 0.0]})
+    paths = tmp_path / f"l.{kind}", tmp_path / f"g.{gold_kind}"
+    for path, table in zip(paths, (rows, truth), strict=True):
+        (table.write_parquet if path.suffix == ".parquet" else table.write_ndjson)(path)
+    assert call("run", paths[0], "--gold", paths[1], "--json").report["error_rate"] == 0
+
+
+@pytest.mark.parametrize("args", [("-o", "labels.csv"), ("-o", "x.csv", "--labellers", "x.csv")])
+def test_nothing_is_written_over_what_is_read_or_written(
+    plain: Path, args: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(plain.parent)
+    before = plain.read_bytes()
+    refused(call("run", plain, *args), "a place of its own")
+    assert plain.read_bytes() == before
+
+
+@pytest.mark.parametrize("window", [(), ("--window", "100")])
+def test_a_pipe_with_a_name_is_read_once(plain: Path, window: tuple[str, ...]) -> None:
+    pipe = plain.with_name("pipe.csv")
+    os.mkfifo(pipe)
+    writer = threading.Thread(target=pipe.write_bytes, args=[plain.read_bytes()])
+    writer.start()
+    report = call("run", pipe, "--json", *window).report
+    writer.join()
+    assert report["labels"] == 300
+
+
 def test_too_many_errors_exit_with_1_and_still_write(plain: Path, gold: Path) -> None:
     target = plain.with_name("d.csv")
     args = ("run", plain, "--gold", gold, "-o", target, "--max-error")
@@ -352,7 +394,7 @@ def test_methods_differ_and_are_named(plain: Path) -> None:
             ("--method", "agreement"),
             ("--method", "majority"),
             ("--method", "adaptive"),
-            ("--method", "dawid-skene"),
+            ("--method", "streaming-ds"),
             ("--method", "centred"),
             ("--online",),
             ("--forget", "5"),
@@ -380,6 +422,7 @@ def test_methods_differ_and_are_named(plain: Path) -> None:
         ("--window", "0"),
         ("--window", "-3"),
         ("--max-error", "0.1"),
+        ("--max-error", "nan", "--gold", "labels.csv"),
         ("-o", "decisions.xls"),
         ("-o", "no/such/folder/d.csv"),
         ("--labellers", "people"),
@@ -560,12 +603,6 @@ def test_what_fails_late_leaves_nothing_behind(
     other.write_text("task,gold\nelsewhere,x\n")
     refused(call("run", plain, "-o", "d.csv", "-q", *args))
     assert left_in(plain.parent) == ["labels.csv", "other.csv"]
-
-
-def test_a_file_can_be_written_over_the_one_it_was_read_from(plain: Path) -> None:
-    before = call("run", plain, "-q").out
-    assert call("run", plain, "-q", "-o", plain, "--window", "2").code == 0
-    assert plain.read_text() == before
 
 
 def test_an_output_that_is_a_folder_is_refused(plain: Path) -> None:

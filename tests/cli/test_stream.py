@@ -184,6 +184,10 @@ def test_bad_lines_are_skipped_or_put_aside_if_asked(tmp_path: Path) -> None:
     ]
 
 
+def test_a_header_that_does_not_fit_is_refused_even_when_bad_lines_are_skipped() -> None:
+    refused(call("stream", "--on-error", "skip", stdin=b"a,b,c\n1,2,3\n"), "line 1")
+
+
 def test_nothing_in_is_nothing_out(tmp_path: Path) -> None:
     for data in (b"", b"\n\n", b"task,worker,label\n"):
         assert stream(data) == (0, "", "")

@@ -284,3 +284,20 @@ def test_classes_to_come_are_not_known_before(kind: type[cs.Adaptive]) -> None:
         one.learn_one(told)
     many.learn_many(rows)
     assert one.labellers().equals(many.labellers())
+
+
+def test_doubt_never_makes_a_tie_of_a_clear_decision() -> None:
+    # Copied labels make the dependence test doubt; a skilled minority then wins by little.
+    block = crowd_of(
+        9, 1500, p=[0.05, 0.05, *[0.45] * 7], copying={8: (7, 0.9), 6: (7, 0.9)}, seed=3
+    )
+    table = cs.Adaptive().fit_predict(block.labels())
+    other = cs.Adaptive(seed=1).fit_predict(block.labels())
+    assert (table["label"] == other["label"]).all()
+    assert (table["margin"] > 0).all()
+
+
+def test_gold_is_any_table() -> None:
+    rows, gold = [("t", "ann", "x")], pl.DataFrame({"task": ["t"], "label": ["y"]})
+    for table in (gold, gold.to_pandas(), gold.to_arrow()):
+        assert cs.Adaptive().fit_predict(rows, gold=table)["label"].item() == "y"

@@ -245,3 +245,9 @@ print(list(block.tasks), list(workers), list(classes), block.starts.tolist())
 """
     found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert found.stdout.strip() == "[1, 2] ['a', 'b'] [True, False] [0, 2, 3]"
+
+
+@pytest.mark.parametrize("kind", [pl.Int64, pl.Float64, pl.String])
+def test_a_table_without_rows_is_a_table_of_any_type(kind: type[pl.DataType]) -> None:
+    empty = pl.DataFrame(schema=dict.fromkeys(("task", "worker", "label"), kind))
+    assert code(empty)[0].intake.rows == 0

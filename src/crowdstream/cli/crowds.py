@@ -11,7 +11,7 @@ from crowdstream.errors import InputError, StateError, check_number
 if TYPE_CHECKING:
     from crowdstream.estimators import Estimator
 
-METHODS = ("adaptive", "agreement", "centred", "dawid-skene", "majority")
+METHODS = ("adaptive", "agreement", "centred", "streaming-ds", "majority")
 
 
 class Recipe:
@@ -49,7 +49,7 @@ class Recipe:
         others: dict[str, Callable[..., Estimator]] = {
             "adaptive": estimators.Adaptive,
             "centred": estimators.CentredAgreement,
-            "dawid-skene": estimators.StreamingDawidSkene,
+            "streaming-ds": estimators.StreamingDawidSkene,
         }
         return others[self.method](forgetting=self.forgetting, seed=self.seed)
 

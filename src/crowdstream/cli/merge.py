@@ -15,7 +15,10 @@ def merge(
     output: Annotated[str, typer.Option("-o", "--output", help="The merged state file.")],
     quiet: options.Quiet = False,
 ) -> None:
-    """Add up what was learnt from different tasks; exact, in any order, without forgetting.
+    """Add up what was learnt from different tasks.
+
+    Exact and in any order for --method agreement, centred and majority without forgetting; for
+    adaptive and streaming-ds, whose sums depend on what was known when a task came, nearly so.
 
     Example: crowdstream merge monday.state tuesday.state -o week.state
     """

@@ -17,7 +17,7 @@ Method = Annotated[
     str,
     typer.Option(
         "--method",
-        help="adaptive, agreement (the paper's, extended), centred, dawid-skene or majority.",
+        help="adaptive, agreement (the paper's, extended), centred, streaming-ds or majority.",
     ),
 ]
 Forget = Annotated[

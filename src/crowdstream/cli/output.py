@@ -34,6 +34,18 @@ def check_output(path: str | None, option: str) -> None:
         raise InputError(option, "a folder that exists", repr(str(Path(path).parent)))
 
 
+def check_apart(inputs: list[str], outputs: dict[str, str | None]) -> None:
+    """Refuse to write two things to one file, or over what is read."""
+    taken = {os.path.realpath(path): "the labels" for path in inputs if path != "-"}
+    for option, path in outputs.items():
+        if path is None:
+            continue
+        place = path if path == "-" else os.path.realpath(path)
+        if place in taken:
+            raise InputError(option, "a place of its own", f"{path!r}, as for {taken[place]}")
+        taken[place] = option
+
+
 @contextlib.contextmanager
 def aside(path: str) -> Iterator[str]:
     """A name to write under; the file takes its own name when all went well, or vanishes."""

@@ -18,7 +18,14 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from crowdstream.cli import options
-from crowdstream.cli.output import TableWriter, check_output, save_bytes, talk, write_table
+from crowdstream.cli.output import (
+    TableWriter,
+    check_apart,
+    check_output,
+    save_bytes,
+    talk,
+    write_table,
+)
 from crowdstream.errors import InputError, NotIdentifiable, check_number
 
 if TYPE_CHECKING:
@@ -96,10 +103,16 @@ def run(
     check_output(output, "--output")
     check_output(labellers, "--labellers")
     check_number("--settle", settle, 0.0, 1.0)
-    if max_error is not None and gold is None:
-        raise InputError("--max-error", "--gold too", "none")
+    if max_error is not None:
+        check_number("--max-error", max_error, 0.0, 1.0)
+        if gold is None:
+            raise InputError("--max-error", "--gold too", "none")
     recipe = Recipe(method, forget, answer_rate, seed)
     sources = find_sources(labels, format)
+    check_apart(
+        [source.path for source in sources],
+        {"--output": output, "--labellers": labellers, "--save": save},
+    )
     _load(recipe, sources, quiet)
     truths = None if gold is None else _read_gold(gold)
     names = Names(task, worker, label, wide)
@@ -154,6 +167,7 @@ class _Job:
     tied: list[pl.DataFrame] = field(default_factory=list)
     error: float | None = None
     gold_tasks: int = 0
+    told: int = 0
     notes: list[str] = field(default_factory=list)
 
     @functools.cached_property
@@ -196,7 +210,7 @@ class _Job:
         from crowdstream.labels.readers import Trouble, read_batches
         from crowdstream.window import Window
 
-        piped = any(source.path == "-" for source in sources)
+        piped = any(source.piped for source in sources)
         if piped and not self.online:
             self.notes.append("a pipe is read once: each task was decided from those before it")
         total = 0 if piped else sum(os.path.getsize(source.path) for source in sources)
@@ -231,6 +245,8 @@ class _Job:
 
     def _take(self, decisions: pl.DataFrame, table: Callable[[], pl.DataFrame]) -> None:
         self.decided += decisions.height
+        if self.given is not None:
+            self.told += int(decisions["task"].is_in(list(self.given)).sum())
         self.settled += int(decisions["settled"].sum())
         if self.head is None or self.head.height < 8:
             self.head = decisions.head(8)
@@ -250,10 +266,18 @@ class _Job:
         decided = pl.concat(self.scored)
         self.gold_tasks = decided.height
         if not decided.height:
-            raise InputError("--gold", "tasks that have labels", "none in common with the labels")
+            found = "none in common with the labels"
+            if self.given is not None:
+                found += " that --gold-train does not tell"
+            raise InputError("--gold", "tasks that have labels", found)
         wrong = (decided["label"] != decided["gold"]).fill_null(True).cast(pl.Float64)
         tied = decided.filter((pl.col("margin") == 0) & pl.col("label").is_not_null())
-        if tied.height:
+        if tied.height and self.crowd.weighs and self.crowd.identifiable_:
+            # Which classes were level is known of heads only; between two, it was both.
+            if len(self.crowd.classes_) == 2:
+                level_tasks = decided["task"].is_in(tied["task"].implode())
+                wrong = wrong.zip_with(~level_tasks, pl.repeat(0.5, decided.height, eager=True))
+        elif tied.height:
             votes = (
                 pl.concat(self.tied)
                 .with_columns(pl.col("label").cast(pl.String))
@@ -294,6 +318,7 @@ class _Job:
             (intake.repeated, "rows repeat a worker's label on a task"),
             (intake.replaced, "labels were replaced by a later one of the same worker"),
             (self.late, "labels came after their task had left the window"),
+            (len(self.given or ()) - self.told, "true labels to learn from are of no task here"),
         ):
             if count:
                 warnings.append(f"{count:,} {what}")

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from crowdstream.cli.output import TableWriter, check_output, talk
+from crowdstream.cli.output import TableWriter, check_apart, check_output, talk
 from crowdstream.errors import InputError, check_number
 
 if TYPE_CHECKING:
@@ -60,6 +60,7 @@ def simulate(
 
     check_output(output, "--output")
     check_output(truth, "--truth")
+    check_apart([], {"--output": output, "--truth": truth})
     check_number("--labellers", labellers, 1, 10**7, whole=True)
     check_number("--tasks", tasks, 0, 10**12, whole=True)
     check_number("--seed", seed, 0, 2**64 - 1, whole=True)

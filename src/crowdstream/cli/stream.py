@@ -212,6 +212,8 @@ class _Loop:
             if record is not None:
                 self._observe(record, where)
         except InputError as error:
+            if self.kind == "csv" and self.roles is None:  # a header that does not fit
+                raise
             at = error.where if error.where.startswith(where) else f"{where}, {error.where}"
             shown = raw.decode("utf-8", errors="backslashreplace")
             self.trouble.bad_row(at, error.expected, error.found, shown)

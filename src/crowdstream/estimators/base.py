@@ -28,6 +28,7 @@ from crowdstream.estimators.votes import Keys, Ties, class_keys
 from crowdstream.labels import (
     UNKNOWN,
     Answers,
+    ArrowTable,
     Block,
     ClassLabel,
     Intake,
@@ -73,7 +74,7 @@ class Vote(NamedTuple):
     identifiable: bool
 
 
-Truths: TypeAlias = "Mapping[TaskId, ClassLabel] | pl.DataFrame"
+Truths: TypeAlias = "Mapping[TaskId, ClassLabel] | ArrowTable"
 """True classes of some tasks."""
 NO_TRUTHS: Ints = np.empty(0, np.int64)
 
@@ -556,7 +557,8 @@ def _clean_truths(gold: Truths | None) -> dict[TaskId, ClassLabel]:
         return {}
     import polars as pl
 
-    if isinstance(gold, pl.DataFrame):
+    if isinstance(gold, ArrowTable):
+        gold = pl.DataFrame(gold)
         if missing := {"task", "label"} - set(gold.columns):
             raise InputError("gold", "columns task and label", f"no {', '.join(sorted(missing))}")
         gold = dict(gold.select("task", "label").iter_rows())

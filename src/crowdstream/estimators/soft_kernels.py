@@ -54,6 +54,8 @@ DEPENDENCE = 0.003
 alike)."""
 LEAST_LABELS = 200.0
 """Labels before that evidence counts half."""
+BELOW = 0.99
+"""How near the vote share may bring the winner's confidence to another class's."""
 TESTED, EVERY = 1000, 4
 """Tasks that are all put to the dependence test; after them one in four, which saves time."""
 BINS = 16
@@ -434,7 +436,7 @@ def run(
             for k in range(K):
                 if out[k] > out[best]:
                     lead = max(student[best] - student[k], 0.0)
-                    share = min(share, lead / (lead + out[k] - out[best]))
+                    share = min(share, BELOW * lead / (lead + out[k] - out[best]))
             for k in range(K):
                 out[k] = (1.0 - share) * student[k] + share * out[k]
             raw = out[best]

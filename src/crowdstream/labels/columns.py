@@ -161,6 +161,8 @@ def code_series(series: pl.Series) -> Column:
         codes, firsts = code_text(series)
         return Column(codes, series.gather(firsts))
     values = series.drop_nulls().unique(maintain_order=True)
+    if not len(values):
+        return Column(np.full(len(series), UNKNOWN, np.int32), values)
     if not isinstance(series.dtype, (pl.Categorical, pl.Enum)):
         places = pl.int_range(len(values), eager=True)
         coded = series.replace_strict(values, places, return_dtype=pl.Int32)

@@ -122,9 +122,7 @@ def _crowdkit(kind: str, *, two_only: bool = False, heads: bool = False) -> Meth
 METHODS = (
     Method(YARDSTICK, OURS, "crowdstream.estimators", "MajorityVote", heads=True),
     Method("agreement", OURS, "crowdstream.estimators", "AgreementBased"),
-    Method(
-        "centred-agreement", OURS, "crowdstream.estimators.centred_agreement", "CentredAgreement"
-    ),
+    Method("centred", OURS, "crowdstream.estimators.centred_agreement", "CentredAgreement"),
     Method("adaptive", OURS, "crowdstream.estimators.soft", "Adaptive"),
     Method("streaming-ds", OURS, "crowdstream.estimators.soft", "StreamingDawidSkene"),
     _baseline("dawid-skene", "DawidSkene"),

@@ -73,9 +73,24 @@ def _text(query: pl.LazyFrame, name: str) -> pl.DataFrame:
         for column, kind in table.schema.items():
             if kind.is_nested() or kind == pl.Binary:
                 raise InputError(f"{name}, column {column!r}", "text or numbers", str(kind))
-        return table.select(pl.all().cast(pl.String))
+        return as_strings(table)
     except pl.exceptions.PolarsError as error:
         raise InputError(name, "a file that is whole", str(error).splitlines()[0]) from None
+
+
+def as_strings(table: pl.DataFrame) -> pl.DataFrame:
+    """All columns as text; a whole number is written alike whatever its type."""
+    import polars as pl
+    import polars.selectors as cs
+
+    number = cs.float()
+    whole = number.cast(pl.Int64, strict=False)
+    return table.with_columns(
+        pl.when(number == whole)
+        .then(whole.cast(pl.String))
+        .otherwise(number.cast(pl.String))
+        .name.keep()
+    ).select(pl.all().cast(pl.String))
 
 
 def _clean(

@@ -227,10 +227,10 @@ def _read_rows(
         try:
             row = next(rows, None)
         except csv.Error as error:
-            raw = b"\n".join(data.split(b"\n")[start - line : rows.line_num]).decode(
-                errors="replace"
-            )
+            lines = data.split(b"\n")[start - line : rows.line_num]
+            raw = b"\n".join(lines).decode(errors="replace")
             trouble.bad_row(f"{name}, line {start}", "a row of CSV", str(error), raw)
+            trouble.rows += max(len([each for each in lines if each]) - 1, 0)  # all it swallows
             if rows.line_num + line == start:
                 break
             continue

@@ -52,6 +52,11 @@ class Source(NamedTuple):
         """As messages name it."""
         return "standard input" if self.path == "-" else self.path
 
+    @property
+    def piped(self) -> bool:
+        """Whether it can be read only once."""
+        return self.path == "-" or not Path(self.path).is_file()
+
 
 def find_sources(patterns: Sequence[str], kind: str | None = None) -> list[Source]:
     """The files that paths, globs and ``-`` stand for, in order; each must exist."""
@@ -138,7 +143,7 @@ def _read(source: Source, names: Names, trouble: Trouble) -> Columns | pl.DataFr
     with clear_errors(source):
         if source.format in ("parquet", "ipc"):
             return columnar.read(source.path, source.name, source.format, names, trouble)
-        plain = source.path != "-" and not source.packed
+        plain = not source.piped and not source.packed
         data: str | bytes = source.path if plain else open_bytes(source).read()
         if source.format == "jsonl" or (source.format == "text" and _is_json(data)):
             return jsonl.read(data, source.name, names, trouble)

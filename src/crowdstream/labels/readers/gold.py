@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import IO, TYPE_CHECKING
 
 from crowdstream.errors import InputError
+from crowdstream.labels.readers.columnar import as_strings
 from crowdstream.labels.readers.columns import find_column
 
 if TYPE_CHECKING:
@@ -36,9 +37,9 @@ def _table(source: Source, open_bytes: Callable[[Source], IO[bytes]]) -> pl.Data
     try:
         if source.format in ("parquet", "ipc"):
             scan = pl.read_parquet if source.format == "parquet" else pl.read_ipc
-            table = scan(source.path).select(pl.all().cast(pl.String))
+            table = as_strings(scan(source.path))
         elif source.format == "jsonl":
-            table = pl.read_ndjson(open_bytes(source).read()).select(pl.all().cast(pl.String))
+            table = as_strings(pl.read_ndjson(open_bytes(source).read()))
         else:
             separator = "\t" if source.format == "tsv" else ","
             data = open_bytes(source).read()

@@ -126,7 +126,7 @@ def claims(data: pl.DataFrame) -> list[Claim]:
     return [
         Claim(
             f"Theorem {row['theorem']}: {row['what']}.",
-            f"at most {row['bound']:.3g}, which promises something",
+            f"at most the bound, {row['bound']:.3g}",
             f"{row['measured']:.3g}",
             row["measured"] <= row["bound"] and (row["bound"] < 1 or "tasks" in row["what"]),
         )
