@@ -301,3 +301,13 @@ def test_gold_is_any_table() -> None:
     rows, gold = [("t", "ann", "x")], pl.DataFrame({"task": ["t"], "label": ["y"]})
     for table in (gold, gold.to_pandas(), gold.to_arrow()):
         assert cs.Adaptive().fit_predict(rows, gold=table)["label"].item() == "y"
+
+
+@pytest.mark.parametrize(("share", "per_task"), [(0.3, 20), (0.4, 5), (0.4, 20)])
+def test_a_large_minority_of_adversaries_does_not_turn_the_crowd(
+    share: float, per_task: int
+) -> None:
+    for seed in (1, 4, 7, 9):  # without the check of the mean skill, two or three of these flip
+        block = crowd_of(20, 2000, p=0.25, adversaries=share, per_task=per_task, seed=seed)
+        heads = expected_error(cs.MajorityVote().fit_predict(block.labels()), block.truths())
+        assert expected_error(cs.Adaptive().fit_predict(block.labels()), block.truths()) < heads

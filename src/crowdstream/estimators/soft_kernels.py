@@ -54,6 +54,8 @@ DEPENDENCE = 0.003
 alike)."""
 LEAST_LABELS = 200.0
 """Labels before that evidence counts half."""
+SURE = 3.0
+"""Standard errors below 0 of the crowd's mean skill at which what was learnt is upside down."""
 BELOW = 0.99
 """How near the vote share may bring the winner's confidence to another class's."""
 TESTED, EVERY = 1000, 4
@@ -66,6 +68,8 @@ SHIFT, SLOPE = 1.0, 0.5
 """Standard deviations of the recalibration's prior: shift 0, slope 1."""
 TIE = 1e-9
 """Posteriors this close are a tie."""
+LEAST = 1e-9
+"""No answer is taken for less likely."""
 CACHE = 1 << 19
 """Bytes of labellers from which on reading ahead pays: what the nearest caches hold."""
 AHEAD = 12
@@ -252,6 +256,26 @@ def renormalise(sums: Sums, fade: float) -> None:
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
+def turn(sums: Sums) -> None:
+    """Take each of two classes for the other: most labellers contradict what was learnt.
+
+    Nothing but the majority can tell a crowd from its mirror image.
+    """
+    people, width = sums.people, sums.mass.size
+    rows, confusion = width + 4, 2 * width + 4
+    for i in range(people.shape[0]):
+        people[i, width] = -people[i, width]
+        people[i, rows], people[i, rows + 1] = people[i, rows + 1], people[i, rows]
+        for y in range(2):
+            one, two = confusion + y, confusion + width + y
+            people[i, one], people[i, two] = people[i, two], people[i, one]
+    for y in range(2):
+        sums.pooled[0, y], sums.pooled[1, y] = sums.pooled[1, y], sums.pooled[0, y]
+    sums.mass[0], sums.mass[1] = sums.mass[1], sums.mass[0]
+    sums.totals[SKILL] = -sums.totals[SKILL]
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
 def run(
     sums: Sums,
     rules_at: Records,
@@ -400,6 +424,7 @@ def run(
                 p = (like - better) * crowd[k, y] + guess + (better if k == y else 0.0)
                 if not new:
                     p = (people[i, confusion + k * width + y] + gh * p) / (people[i, rows + k] + gh)
+                p = max(p, LEAST)  # taking back may leave less than nothing
                 student[k] *= p
                 if testing:
                     drawn[k] *= (1.0 - follow) * p + pulled
@@ -566,6 +591,13 @@ def run(
         if receipt.size:
             for k in range(8):
                 receipt[SUMS + k] = totals[k] - receipt[SUMS + k]
+        if (
+            K == 2
+            and totals[SKILL] < 0.0
+            and totals[SKILL] ** 2 > SURE**2 * totals[NOISE] * g
+            and gold[:, 0].sum() == 0.0
+        ):
+            turn(sums)
         if g > RENORMALISE:
             renormalise(sums, rules.fade)
     return touched
