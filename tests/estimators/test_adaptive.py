@@ -155,6 +155,8 @@ def test_a_few_gold_tasks_recalibrate_the_others() -> None:
     without = cs.Adaptive().fit_predict(data.labels)
     with_gold = cs.Adaptive().fit_predict(data.labels, gold=given)
     assert calibration_error(with_gold, rest) < calibration_error(without, rest) - 0.05
+    again = cs.Adaptive(seed=1).fit_predict(data.labels, gold=given)
+    assert (with_gold["label"] != again["label"]).sum() < 10, "recalibration leaves no coins"
     assert expected_error(with_gold, rest) < expected_error(without, rest) + 0.01
 
 

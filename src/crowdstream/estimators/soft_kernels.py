@@ -68,6 +68,8 @@ SHIFT, SLOPE = 1.0, 0.5
 """Standard deviations of the recalibration's prior: shift 0, slope 1."""
 TIE = 1e-9
 """Posteriors this close are a tie."""
+NUDGE = 1e-6
+"""By how much a winner whose confidence is recalibrated away stays ahead: no tie, no meaning."""
 LEAST = 1e-9
 """No answer is taken for less likely."""
 CACHE = 1 << 19
@@ -473,7 +475,7 @@ def run(
                             second = max(second, out[k])
                     sure = 1.0 / (1.0 + np.exp(-(shift + slope * logit_of(raw))))
                     rest = second / (1.0 - raw) if raw < 1.0 else 0.0
-                    sure = max(sure, rest / (1.0 + rest))  # never changes who wins
+                    sure = max(sure, rest / (1.0 + rest) + NUDGE)  # never changes who wins
                     for k in range(K):
                         if k != best:
                             out[k] *= (1.0 - sure) / (1.0 - raw) if raw < 1.0 else 0.0
