@@ -74,6 +74,13 @@ class Vote(NamedTuple):
     identifiable: bool
 
 
+RECALL = 18.0
+"""How many e-folds of forgetting tasks can be taken back over: a factor 1e8, which leaves half of
+the digits."""
+
+FEW_ANSWERS = 10
+"""A labeller with fewer answers than this is flagged: its error rate is mostly the crowd's."""
+
 Truths: TypeAlias = "Mapping[TaskId, ClassLabel] | ArrowTable"
 """True classes of some tasks."""
 NO_TRUTHS: Ints = np.empty(0, np.int64)
@@ -530,6 +537,59 @@ def load(data: bytes) -> Estimator:
     crowd.intake_ = saved.intake
     crowd._unpack(saved.arrays)
     return crowd
+
+
+def check_recall(back: int, fade: float) -> None:
+    """Refuse to take back a task that has faded below the rounding of what came later."""
+    if back * fade > RECALL:
+        raise InputError("unlearn_one", "a task not long past", f"one {back} tasks back")
+
+
+def labeller_table(
+    workers: Vocabulary,
+    *,
+    answers: Floats,
+    errors: Floats,
+    weights: Floats,
+    agreed: Floats,
+    met: Floats,
+    shared: NDArray[np.bool_],
+    solved: NDArray[np.bool_],
+    apart: NDArray[np.bool_],
+    fading: bool,
+) -> pl.DataFrame:
+    """What `Estimator.labellers` returns.
+
+    ``shared``: who has met anybody; ``solved``: whose error rate is known; ``apart``: who shares no
+    task with the main group. Answers that fade are no whole numbers.
+    """
+    import polars as pl
+
+    table = pl.DataFrame(
+        {
+            "worker": value_series("worker", workers.to_list()),
+            "answers": answers,
+            "error_rate": errors,
+            "weight": weights,
+            "agreement": agreed / np.where(shared, met, np.inf),
+            "shared": shared,
+            "solved": solved,
+            "apart": apart,
+        }
+    )
+    return table.select(
+        "worker",
+        pl.col("answers") if fading else pl.col("answers").round().cast(pl.Int64),
+        pl.when("solved").then("error_rate").alias("error_rate"),
+        "weight",
+        pl.when("shared").then("agreement").alias("agreement"),
+        pl.concat_str(
+            pl.when(pl.col("answers") < FEW_ANSWERS).then(pl.lit("few answers")),
+            pl.when("apart").then(pl.lit("shares no task with the main group")),
+            separator="; ",
+            ignore_nulls=True,
+        ).alias("flags"),
+    )
 
 
 def value_series(name: str, values: Sequence[ClassLabel] | pl.Series) -> pl.Series:

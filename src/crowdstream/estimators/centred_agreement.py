@@ -7,20 +7,20 @@ from typing import TYPE_CHECKING, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from crowdstream.errors import InputError, StateError, check_number
+from crowdstream.errors import InputError, StateError
 from crowdstream.estimators import centred_kernels as compiled
 from crowdstream.estimators import kernels
 from crowdstream.estimators.base import (
     Coded,
-    Estimator,
     Identifiability,
     Verdicts,
+    check_recall,
+    labeller_table,
     value_series,
 )
 from crowdstream.estimators.centred_kernels import Crowd, Found
-from crowdstream.estimators.settings import check_ties
-from crowdstream.estimators.tally import FEW_ANSWERS, RECALL
-from crowdstream.estimators.votes import Ties
+from crowdstream.estimators.fading import Fading
+from crowdstream.estimators.tally import REASONS
 from crowdstream.labels import ClassLabel, LabellerId
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ LAST = np.iinfo(np.uint64).max
 """Key of a second class where only one has a name."""
 
 
-class CentredAgreement(Estimator):
+class CentredAgreement(Fading):
     """Weighs each label by how much more often it is given where it is true.
 
     AB takes one error rate a labeller. Here a labeller may prefer some classes: it knows the class
@@ -74,21 +74,10 @@ class CentredAgreement(Estimator):
 
     _held: Crowd | None = None
 
-    def __init__(self, forgetting: float = 0.0, ties: Ties = "coin", seed: int = 0) -> None:
-        self.forgetting = forgetting
-        self.ties = ties
-        self.seed = seed
-        check_number("forgetting", forgetting, 0.0, 0.999)
-        check_ties(ties, seed)
-
     @property
     def order_free_(self) -> bool:
         """Without forgetting, the order of the tasks does not matter."""
         return self.forgetting == 0.0
-
-    @property
-    def _fade(self) -> float:
-        return float(-np.log1p(-self.forgetting))
 
     def _rules(self) -> NDArray[np.void]:
         return np.array([(self._fade, self.ties == "coin", self.seed)], compiled.RULES)
@@ -115,7 +104,7 @@ class CentredAgreement(Estimator):
 
     def _learn(self, coded: Coded, sign: int, place: int, follow: bool, decide: bool) -> Verdicts:
         crowd, rules = self._crowd, self._rules()
-        verdicts = _empty(coded.starts.size - 1 if decide else 0)
+        verdicts = Verdicts.room(coded.starts.size - 1 if decide else 0)
         identified = self._run(crowd, rules, coded, verdicts, sign, place, follow)
         if not follow:
             compiled.settle(crowd, rules[0], self._order(), True)
@@ -131,7 +120,7 @@ class CentredAgreement(Estimator):
                 totals=crowd.totals.copy(),
             )
             compiled.settle(crowd, rules[0], self._order(), True)
-        verdicts = _empty(coded.starts.size - 1)
+        verdicts = Verdicts.room(coded.starts.size - 1)
         identified = self._run(crowd, rules, coded, verdicts, 0, place, False)
         return verdicts._replace(identified=identified)
 
@@ -175,11 +164,9 @@ class CentredAgreement(Estimator):
     ) -> None:
         crowd, totals = self._crowd, self._crowd.totals[0]
         if not self.order_free_:
-            # Faded counts are rounded, so single answers cannot be told; and what has faded below
-            # the rounding of what came later does not come back.
-            back = totals["latest"] - totals["clock"] + 1
-            if place < 0 and back * self._fade > RECALL:
-                raise InputError("unlearn_one", "a task not long past", f"one {back} tasks back")
+            # Faded counts are rounded, so single answers cannot be told.
+            if place < 0:
+                check_recall(totals["latest"] - totals["clock"] + 1, self._fade)
             return
         for who, x in given:
             i = self._workers.code(who)
@@ -245,16 +232,8 @@ class CentredAgreement(Estimator):
     @property
     def identifiable_(self) -> Identifiability:
         """Whether the labels so far determine the error rates, and if not, why."""
-        reasons = {
-            kernels.OK: "",
-            kernels.BY_GOLD: "only by the truths that were given",
-            kernels.TOO_FEW: "fewer than three labellers share tasks",
-            kernels.NO_MEETING: "no two labellers share a task",
-            kernels.ONE_CLASS: "only one class was ever seen",
-            kernels.APART: "the labellers fall into groups that share no task",
-            kernels.AT_CHANCE: "the labellers agree no more than their habits explain",
-            kernels.UNSOLVED: "no error rates explain these agreements",
-        }
+        habits = {kernels.AT_CHANCE: "the labellers agree no more than their habits explain"}
+        reasons = REASONS | habits
         standing = self._found().standing
         return Identifiability(standing in (kernels.OK, kernels.BY_GOLD), reasons[standing])
 
@@ -271,8 +250,6 @@ class CentredAgreement(Estimator):
         be known), ``weight`` of a vote, the mean over the labels it gives, ``agreement`` with the
         others met, and ``flags`` in words.
         """
-        import polars as pl
-
         crowd, found = self._crowd, self._found()
         n = found.psi.size
         hits, misses = self._chances(found)
@@ -284,31 +261,17 @@ class CentredAgreement(Estimator):
         known = found.standing in (kernels.OK, kernels.BY_GOLD)
         met = crowd.faced[:n].sum(axis=1)
         answers = crowd.said[:n].sum(axis=1) * found.unit
-        shared = met * found.unit > compiled.NOTHING
-        table = pl.DataFrame(
-            {
-                "worker": value_series("worker", self._workers.to_list()),
-                "answers": answers,
-                "error_rate": errors,
-                "weight": weights if known else np.ones(n),
-                "agreement": crowd.agreed[:n] / np.where(shared, met, np.inf),
-                "solved": found.solved & known,
-                "apart": ~found.solved & known & (answers > compiled.NOTHING),
-                "met": shared,
-            }
-        )
-        return table.select(
-            "worker",
-            pl.col("answers") if self.forgetting else pl.col("answers").cast(pl.Int64),
-            pl.when("solved").then("error_rate").alias("error_rate"),
-            "weight",
-            pl.when("met").then("agreement").alias("agreement"),
-            pl.concat_str(
-                pl.when(pl.col("answers") < FEW_ANSWERS).then(pl.lit("few answers")),
-                pl.when("apart").then(pl.lit("shares no task with the main group")),
-                separator="; ",
-                ignore_nulls=True,
-            ).alias("flags"),
+        return labeller_table(
+            self._workers,
+            answers=answers,
+            errors=errors,
+            weights=weights if known else np.ones(n),
+            agreed=crowd.agreed[:n],
+            met=met,
+            shared=met * found.unit > compiled.NOTHING,
+            solved=found.solved & known,
+            apart=~found.solved & known & (answers > compiled.NOTHING),
+            fading=self.forgetting > 0,
         )
 
     def recalls(self) -> pl.DataFrame:
@@ -347,7 +310,3 @@ class CentredAgreement(Estimator):
         hits, misses = np.empty((n, k)), np.empty((n, k))
         compiled.chances_of_all(found, self._order(), hits, misses)
         return hits, misses
-
-
-def _empty(tasks: int) -> Verdicts:
-    return Verdicts(np.empty(tasks, np.int64), np.zeros(tasks), np.zeros(tasks), False)

@@ -12,19 +12,12 @@ from typing import TYPE_CHECKING, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from crowdstream.errors import InputError, StateError, check_number
+from crowdstream.errors import InputError, StateError
 from crowdstream.estimators import soft_kernels as kernels
-from crowdstream.estimators.base import (
-    Coded,
-    Estimator,
-    Identifiability,
-    Verdicts,
-    value_series,
-)
+from crowdstream.estimators.base import Coded, Identifiability, Verdicts, labeller_table
+from crowdstream.estimators.fading import Fading
 from crowdstream.estimators.parallel import parts_of, side_by_side
-from crowdstream.estimators.settings import check_ties
 from crowdstream.estimators.soft_kernels import Sums
-from crowdstream.estimators.votes import Ties
 from crowdstream.labels import ClassLabel, LabellerId
 
 if TYPE_CHECKING:
@@ -33,26 +26,19 @@ if TYPE_CHECKING:
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
-FEW_ANSWERS = 10
-"""A labeller with fewer answers than this is flagged: its error rate is mostly the crowd's."""
-
 MET = 1e-9
 """Meetings from which on a labeller has met somebody: what taking back leaves is less."""
+
+MANY = 64
+"""Labellers among whom three who share tasks are mostly found, so that not all are looked at."""
 
 NOTHING: Floats = np.empty(0)
 
 
-class SoftCounts(Estimator):
+class SoftCounts(Fading):
     """An estimator whose sums are arrays with an axis for labellers and axes for classes."""
 
     _held: Sums | None = None
-
-    def __init__(self, forgetting: float = 0.0, ties: Ties = "coin", seed: int = 0) -> None:
-        self.forgetting = forgetting
-        self.ties = ties
-        self.seed = seed
-        check_number("forgetting", forgetting, 0.0, 0.999)
-        check_ties(ties, seed)
 
     @property
     @abstractmethod
@@ -63,10 +49,6 @@ class SoftCounts(Estimator):
     def order_free_(self) -> bool:
         """What a task adds depends on what came before it."""
         return False
-
-    @property
-    def _fade(self) -> float:
-        return float(-np.log1p(-self.forgetting))
 
     def _rules(self) -> NDArray[np.void]:
         return np.array([(self._method, self._fade, self.ties == "coin", self.seed)], kernels.RULES)
@@ -95,7 +77,7 @@ class SoftCounts(Estimator):
         receipt = np.empty(size)
         self._run(sums, coded, verdicts, place, True, receipt=receipt)
         self.receipt_ = receipt.tobytes()
-        return verdicts._replace(identified=bool(self.identifiable_))
+        return verdicts._replace(identified=bool(self.identifiable_)) if decide else verdicts
 
     def _vote(self, coded: Coded, place: int, afresh: bool) -> Verdicts:
         tasks = coded.starts.size - 1
@@ -223,10 +205,11 @@ class SoftCounts(Estimator):
         sums = self._sums()
         if sums.gold[:, 0].sum() > 0:
             return Identifiability(True, "only by the truths that were given")
-        met = kernels.parts(sums.people, sums.mass.size).met[:, 1] > MET
-        if met.sum() < 3:
+        met = kernels.parts(sums.people, sums.mass.size).met[:, 1]
+        if (met[:MANY] > MET).sum() < 3 and (met > MET).sum() < 3:
             few = "fewer than three labellers share tasks"
-            return Identifiability(False, few if met.any() else "no two labellers share a task")
+            none = "no two labellers share a task"
+            return Identifiability(False, few if (met > MET).any() else none)
         if len(self._classes) < 2:
             return Identifiability(False, "only one class was ever seen")
         return Identifiability(True, "")
@@ -237,37 +220,25 @@ class SoftCounts(Estimator):
         ``answers`` (fading with forgetting), ``error_rate`` averaged over the classes (null where
         it cannot be known), ``weight`` of a vote, ``agreement`` with the others met, ``flags``.
         """
-        import polars as pl
-
         sums = self._sums()
         n = len(self._workers)
-        errors, weights = kernels.standing(sums, self._rules(), sums.mass.size)
+        errors, weights = kernels.standing(sums, self._rules())
         clock = sums.clock
-        unit = kernels.weight_of(clock, self._fade, clock[kernels.CLOCK] - 1)
         people = kernels.parts(sums.people[:n], sums.mass.size)
-        answers = people.said.sum(axis=1) / unit
-        met = people.met
-        known = bool(self.identifiable_)
-        table = pl.DataFrame(
-            {
-                "worker": value_series("worker", self._workers.to_list()),
-                "answers": answers,
-                "error_rate": errors[:n],
-                "weight": weights[:n],
-                "agreement": met[:, 0] / np.where(met[:, 1] > MET, met[:, 1], np.inf),
-                "met": met[:, 1] > MET,
-            }
-        )
-        return table.select(
-            "worker",
-            pl.col("answers") if self.forgetting else pl.col("answers").round().cast(pl.Int64),
-            pl.when(pl.lit(known)).then("error_rate").alias("error_rate"),
-            "weight",
-            pl.when("met").then("agreement").alias("agreement"),
-            pl.when(pl.col("answers") < FEW_ANSWERS)
-            .then(pl.lit("few answers"))
-            .otherwise(pl.lit(""))
-            .alias("flags"),
+        met = people.met[:, 1]
+        known = np.full(n, bool(self.identifiable_))
+        return labeller_table(
+            self._workers,
+            answers=people.said.sum(axis=1)
+            / kernels.weight_of(clock, self._fade, clock[kernels.CLOCK] - 1),
+            errors=errors[:n],
+            weights=weights[:n],
+            agreed=people.met[:, 0],
+            met=met,
+            shared=met > MET,
+            solved=known,
+            apart=np.zeros(n, np.bool_),
+            fading=self.forgetting > 0,
         )
 
 

@@ -2,11 +2,11 @@
 
 The *teacher* is robust: every labeller has one skill ψ, found by regression of its answers on the
 posterior of the task's other answers, both centred, so that who always says the same has skill 0;
-votes are never negative, so it cannot settle on swapped classes. The *student* is flexible: every
-labeller has a confusion, learnt from the teacher's posteriors only, so that nothing reinforces
-itself. The decision is the geometric mean of both. A *dependence test* compares, on every task,
-independent answers with answers that follow one another; what it finds decides how much of the
-confidence is left to the plain vote share.
+votes are never negative, and two classes that were taken for one another are turned (`turn`). The
+*student* is flexible: every labeller has a confusion, learnt from the teacher's posteriors only, so
+that nothing reinforces itself. The decision is the geometric mean of both. A *dependence test*
+compares, on some tasks, independent answers with answers that follow one another; what it finds
+decides how much of the confidence is left to the plain vote share.
 
 All sums are plain: they add up over shards. With forgetting, what a task adds is multiplied by a
 growing weight ``g`` instead of multiplying everything before it by 1 − β; then the priors, which
@@ -81,9 +81,9 @@ RENORMALISE = 1e12
 
 SKILL, EXPOSURE, TASKS, EVIDENCE, LABELS, SPREAD, PAIRS, NOISE = range(8)
 """Places in the totals."""
-CLOCK, BASE, LEARNT, LATEST, NAMED = range(5)
-"""Places in the clock: the next task's place, the place at which g was 1, tasks learnt, the highest
-clock so far, and how many classes were named so far."""
+CLOCK, BASE, LEARNT, NAMED = range(4)
+"""Places in the clock: the next task's place, the place at which g was 1, tasks learnt, and how
+many classes were named so far."""
 
 CELL, LOGIT, RIGHT, WEIGHT, SIZE, UNIT, SUMS = range(7)
 """Places in a receipt: the bin of a gold task and what was put there, the task's weight and labels,
@@ -151,7 +151,7 @@ def new_sums(n: int, classes: int) -> Sums:
         np.zeros((classes, classes)),
         np.zeros(8),
         np.zeros((BINS, 3)),
-        np.zeros(5),
+        np.zeros(4),
     )
 
 
@@ -331,7 +331,6 @@ def run(
         g = weight_of(clock, rules.fade, here)
         if learning and known[t] >= 0 and place < 0:
             clock[CLOCK] += 1.0
-            clock[LATEST] = max(clock[LATEST], clock[CLOCK])
             clock[LEARNT] += 1.0
         if receipt.size:
             receipt[:] = 0.0
@@ -649,11 +648,11 @@ def take_back(
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def standing(sums: Sums, rules_at: Records, classes: int) -> tuple[Floats, Floats]:
+def standing(sums: Sums, rules_at: Records) -> tuple[Floats, Floats]:
     """Of every labeller the error rate, averaged over the classes, and the weight of its vote."""
     rules = rules_at[0]
     g = weight_of(sums.clock, rules.fade, sums.clock[CLOCK])
-    K = classes  # noqa: N806 as on paper
+    K = sums.mass.size  # noqa: N806 as on paper
     people = sums.people
     errors, weights = np.empty(people.shape[0]), np.empty(people.shape[0])
     mean = mean_skill(sums.totals, K, g)

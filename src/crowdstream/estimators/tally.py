@@ -15,7 +15,8 @@ from crowdstream.estimators.base import (
     Estimator,
     Identifiability,
     Verdicts,
-    value_series,
+    check_recall,
+    labeller_table,
 )
 from crowdstream.estimators.kernels import Crowd
 from crowdstream.estimators.parallel import parts_of, side_by_side
@@ -27,12 +28,18 @@ if TYPE_CHECKING:
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
-RECALL = 18.0
-"""How many e-folds of forgetting tasks can be taken back over: a factor 1e8, which leaves half of
-the digits."""
-
-FEW_ANSWERS = 10
-"""A labeller with fewer answers than this is flagged: its error rate is mostly the crowd's."""
+REASONS = {
+    kernels.OK: "",
+    kernels.BY_GOLD: "only by the truths that were given",
+    kernels.TOO_FEW: "fewer than three labellers share tasks",
+    kernels.NO_MEETING: "no two labellers share a task",
+    kernels.ONE_CLASS: "only one class was ever seen",
+    kernels.APART: "the labellers fall into groups that share no task",
+    kernels.AT_CHANCE: "the labellers agree no more than chance",
+    kernels.UNSOLVED: "no error rates explain these agreements",
+    kernels.NOT_ASKED: "majority vote estimates no error rates",
+}
+"""Why a crowd is not identifiable, or by what alone."""
 
 
 class Tally(Estimator):
@@ -149,11 +156,10 @@ class Tally(Estimator):
     ) -> None:
         people, totals = self._crowd.people, self._crowd.totals[0]
         if not self.order_free_:
-            # Faded sums are rounded, so single answers cannot be told; and what has faded below
-            # the rounding of what came later does not come back.
-            back = totals["latest"] - totals["clock"] + 1
-            if place < 0 and back * self._rules()["fade"][0] > RECALL:
-                raise InputError("unlearn_one", "a task not long past", f"one {back} tasks back")
+            # Faded sums are rounded, so single answers cannot be told.
+            if place < 0:
+                back = totals["latest"] - totals["clock"] + 1
+                check_recall(back, self._rules()["fade"][0])
             return
         column = "asked" if gold else "answers"
         for who, x in given:
@@ -197,19 +203,8 @@ class Tally(Estimator):
     @property
     def identifiable_(self) -> Identifiability:
         """Whether the labels so far determine the error rates, and if not, why."""
-        reasons = {
-            kernels.OK: "",
-            kernels.BY_GOLD: "only by the truths that were given",
-            kernels.TOO_FEW: "fewer than three labellers share tasks",
-            kernels.NO_MEETING: "no two labellers share a task",
-            kernels.ONE_CLASS: "only one class was ever seen",
-            kernels.APART: "the labellers fall into groups that share no task",
-            kernels.AT_CHANCE: "the labellers agree no more than chance",
-            kernels.UNSOLVED: "no error rates explain these agreements",
-            kernels.NOT_ASKED: "majority vote estimates no error rates",
-        }
         at, _, _, _ = kernels.weigh(self._crowd, self._rules(), np.empty(0, np.int32))
-        return Identifiability(bool(at.identified), reasons[at.standing])
+        return Identifiability(bool(at.identified), REASONS[at.standing])
 
     def labellers(self) -> pl.DataFrame:
         """A table of the labellers, in order of first appearance.
@@ -217,37 +212,21 @@ class Tally(Estimator):
         ``answers`` (fading with forgetting), ``error_rate`` (null where it cannot be known),
         ``weight`` of a vote, ``agreement`` with the others met, and ``flags`` in words.
         """
-        import polars as pl
-
         crowd, rules = self._settled()
         people = crowd.people[: len(self._workers)]
         at, thetas, weights, solved = kernels.weigh(
             crowd, rules, np.arange(people.size, dtype=np.int32)
         )
         edge = rules["clip"][0]
-        met = people["met"]
-        table = pl.DataFrame(
-            {
-                "worker": value_series("worker", self._workers.to_list()),
-                "answers": people["answers"] * at.unit,
-                "error_rate": np.clip((1 - thetas) * (1 - 1 / at.classes), edge, 1 - edge),
-                "weight": weights,
-                "agreement": people["agreed"] / np.where(met > 0, met, np.inf),
-                "solved": solved,
-                "apart": at.identified & ~solved,
-                "met": met > 0,
-            }
-        )
-        return table.select(
-            "worker",
-            pl.col("answers") if rules["fade"][0] > 0 else pl.col("answers").cast(pl.Int64),
-            pl.when("solved").then("error_rate").alias("error_rate"),
-            "weight",
-            pl.when("met").then("agreement").alias("agreement"),
-            pl.concat_str(
-                pl.when(pl.col("answers") < FEW_ANSWERS).then(pl.lit("few answers")),
-                pl.when("apart").then(pl.lit("shares no task with the main group")),
-                separator="; ",
-                ignore_nulls=True,
-            ).alias("flags"),
+        return labeller_table(
+            self._workers,
+            answers=people["answers"] * at.unit,
+            errors=np.clip((1 - thetas) * (1 - 1 / at.classes), edge, 1 - edge),
+            weights=weights,
+            agreed=people["agreed"],
+            met=people["met"],
+            shared=people["met"] > 0,
+            solved=solved,
+            apart=at.identified & ~solved,
+            fading=rules["fade"][0] > 0,
         )
