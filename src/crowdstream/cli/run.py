@@ -263,6 +263,8 @@ class _Job:
         """Errors against the truth; a tie counts by the chance that the coin errs."""
         import polars as pl
 
+        from crowdstream.science.scoring import expected_error
+
         decided = pl.concat(self.scored)
         self.gold_tasks = decided.height
         if not decided.height:
@@ -270,39 +272,13 @@ class _Job:
             if self.given is not None:
                 found += " that --gold-train does not tell"
             raise InputError("--gold", "tasks that have labels", found)
-        wrong = (decided["label"] != decided["gold"]).fill_null(True).cast(pl.Float64)
-        tied = decided.filter((pl.col("margin") == 0) & pl.col("label").is_not_null())
-        if tied.height and self.crowd.weighs and self.crowd.identifiable_:
-            # Which classes were level is known of heads only; between two, it was both.
-            if len(self.crowd.classes_) == 2:
-                level_tasks = decided["task"].is_in(tied["task"].implode())
-                wrong = wrong.zip_with(~level_tasks, pl.repeat(0.5, decided.height, eager=True))
-        elif tied.height:
-            votes = (
-                pl.concat(self.tied)
-                .with_columns(pl.col("label").cast(pl.String))
-                .unique(["task", "worker"], keep="last", maintain_order=True)
-                .drop_nulls("label")
-                .group_by("task", "label")
-                .len()
-            )
-            won = votes.join(tied, on=["task", "label"]).select("task", pl.col("len").alias("won"))
-            level = votes.join(won, on="task").filter(pl.col("len") == pl.col("won"))
-            chance = (
-                level.group_by("task").agg(pl.len().alias("ways"), "label").join(tied, on="task")
-            )
-            expected = chance.select(
-                "task",
-                (
-                    1
-                    - pl.when(pl.col("label").list.contains(pl.col("gold")))
-                    .then(1 / pl.col("ways"))
-                    .otherwise(0)
-                ).alias("expected"),
-            )
-            joined = decided.join(expected, on="task", how="left", maintain_order="left")
-            wrong = joined["expected"].fill_null(wrong)
-        self.error = float(wrong.mean())  # type: ignore[arg-type]
+        counted = not (self.crowd.weighs and self.crowd.identifiable_)
+        self.error = expected_error(
+            decided.drop("gold"),
+            decided.select("task", label="gold"),
+            heads=pl.concat(self.tied).cast({"label": pl.String}) if counted else None,
+            classes=len(self.crowd.classes_),
+        )
 
     def report(self, method: str, seconds: float) -> dict[str, object]:
         """What ``--json`` prints."""

@@ -37,6 +37,7 @@ from crowdstream.estimators import AgreementBased
 from crowdstream.science.calibration import brier, calibration_error
 from crowdstream.science.datasets import Dataset
 from crowdstream.science.experiments.page import STYLE, save_figure
+from crowdstream.science.scoring import expected_error
 
 if TYPE_CHECKING:
     import altair as alt
@@ -237,18 +238,9 @@ def error_rate(decisions: pl.DataFrame, data: Dataset, *, heads: bool = False) -
     >>> error_rate(fell, data), round(error_rate(fell, data, heads=True), 3)
     (1.0, 0.667)
     """
-    gold = data.gold.select("task", gold="label")
-    if heads:
-        votes = data.labels.group_by("task", "label").len()
-        top = votes.filter(pl.col("len") == pl.col("len").max().over("task")).group_by("task")
-        scored = gold.join(top.agg(tied="label"), on="task")
-        right = pl.col("tied").list.contains(pl.col("gold")) / pl.col("tied").list.len()
-        return float(scored.select((1 - right).mean()).item())
-    scored = gold.join(decisions.select("task", "label", "margin"), on="task", how="left")
-    wrong = (pl.col("label") != pl.col("gold")).fill_null(True).cast(pl.Float64)
-    if pl.concat([data.labels["label"], data.gold["label"]]).n_unique() <= 2:
-        wrong = pl.when(pl.col("margin") == 0).then(0.5).otherwise(wrong)
-    return float(scored.select(wrong.mean()).item())
+    every = data.gold.select("task").join(decisions, on="task", how="left")  # undecided: wrong
+    classes = pl.concat([data.labels["label"], data.gold["label"]]).n_unique()
+    return expected_error(every, data.gold, heads=data.labels if heads else None, classes=classes)
 
 
 def measure(method: Method, data: Dataset, shuffles: int, seed: int) -> Iterator[Row]:

@@ -4,7 +4,6 @@ Each takes what the estimators take and gives the same table of decisions.
 """
 
 from crowdstream.estimators import MajorityVote
-from crowdstream.science.baselines.common import expected_error
 from crowdstream.science.baselines.dalvi import Dalvi
 from crowdstream.science.baselines.dawid_skene import DawidSkene
 from crowdstream.science.baselines.ghosh_kale_mcafee import GhoshKaleMcAfee
@@ -23,6 +22,7 @@ from crowdstream.science.baselines.spectral_em import SpectralEM
 from crowdstream.science.baselines.spectral_meta_learner import SpectralMetaLearner
 from crowdstream.science.baselines.triangular import TriangularEstimation
 from crowdstream.science.baselines.welinder_perona import WelinderPerona
+from crowdstream.science.scoring import expected_error
 
 __all__ = [
     "SBIC",

@@ -9,7 +9,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from crowdstream.errors import InputError, check_number
+from crowdstream.errors import check_number
 from crowdstream.estimators.base import value_series
 from crowdstream.estimators.votes import TIE
 from crowdstream.labels import Table, TaskId, Vocabulary, code_block
@@ -136,25 +136,3 @@ def decide(coded: Coded, scores: Floats, seed: int, settle: float) -> pl.DataFra
             "settled": decided & (confidence >= settle),
         }
     )
-
-
-def expected_error(decisions: pl.DataFrame, gold: pl.DataFrame) -> float:
-    """The share of tasks decided wrongly, of those with gold; a tie of two classes counts ½.
-
-    So it does not depend on the coin. With more classes a decision by coin counts as it fell.
-
-    >>> decisions = pl.DataFrame(
-    ...     {"task": ["a", "b", "c"], "label": ["x", "y", "x"], "margin": [0.9, 0.0, 0.2]}
-    ... )
-    >>> gold = pl.DataFrame({"task": ["a", "b"], "label": ["x", "x"]})
-    >>> expected_error(decisions, gold)
-    0.25
-    """
-    scored = decisions.join(gold.select("task", gold="label"), on="task")
-    if not scored.height:
-        raise InputError("gold", "the truth of at least one decided task", "none of them")
-    classes = pl.concat([decisions["label"], gold["label"]]).drop_nulls().n_unique()
-    wrong = (pl.col("label") != pl.col("gold")).fill_null(True).cast(pl.Float64)
-    if classes <= FEWEST_CLASSES:
-        wrong = pl.when(pl.col("margin") == 0).then(0.5).otherwise(wrong)
-    return float(scored.select(wrong.mean()).item())

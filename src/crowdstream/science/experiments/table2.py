@@ -10,8 +10,9 @@ import polars as pl
 from crowdstream.estimators import AgreementBased, MajorityVote
 from crowdstream.labels import Block, Vocabulary, code_block
 from crowdstream.science import datasets
-from crowdstream.science.baselines import DawidSkene, expected_error
+from crowdstream.science.baselines import DawidSkene
 from crowdstream.science.experiments.common import CLIP, Claim, Floats, Tick, log_odds
+from crowdstream.science.scoring import expected_error
 from crowdstream.science.theory import error_rates_from_agreements
 
 if TYPE_CHECKING:
