@@ -5,21 +5,16 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Literal, get_args
 
 import numpy as np
-import polars as pl
 
 from crowdstream.errors import InputError
-from crowdstream.estimators.base import SETTLE
-from crowdstream.estimators.settings import check_ties
-from crowdstream.labels import ClassLabel, LabellerId, Table
 from crowdstream.science.baselines.binary import (
     centred,
-    decided_by,
     majority_sign,
     top_eigenvector,
     weighted_vote,
 )
-from crowdstream.science.baselines.common import Coded, Floats, code, decide, share_wrong
-from crowdstream.science.baselines.one_against_rest import one_against_rest
+from crowdstream.science.baselines.common import Coded, Floats
+from crowdstream.science.baselines.one_against_rest import OneAgainstRest
 from crowdstream.science.baselines.pairs import check_crowd, pair_sums
 
 if TYPE_CHECKING:
@@ -41,7 +36,7 @@ STILL = 1e-5
 sampling error of a million answers."""
 
 
-class Dalvi:
+class Dalvi(OneAgainstRest):
     """Reliabilities ``1 − 2p`` from the agreement of pairs, then a vote with their log-odds.
 
     Two labellers who share N tasks agree on them by ``N w_i w_j`` more than they disagree, in
@@ -87,31 +82,19 @@ class Dalvi:
     [[0.9, 0.9, 0.9, 0.3]]
     """
 
-    classes_: list[ClassLabel]
-    workers_: list[LabellerId]
     reliabilities_: Floats
-    error_rates_: Floats
 
     def __init__(self, variant: Variant = "eigenvectors of ratio", seed: int = 0) -> None:
+        super().__init__(seed)
         self.variant = variant
-        self.seed = seed
         if variant not in get_args(Variant):
             raise InputError("variant", " or ".join(map(repr, get_args(Variant))), repr(variant))
-        check_ties("coin", seed)
 
-    def fit_predict(self, data: Table, *, settle: float = SETTLE) -> pl.DataFrame:
-        """Find the reliabilities, and decide every task of a table."""
-        coded = code(data)
+    def _begin(self, coded: Coded) -> None:
         check_crowd(coded)
-        self.classes_ = coded.classes.to_list()
-        self.workers_ = coded.workers.to_list()
         self.reliabilities_ = np.empty((0, len(coded.workers)))
-        scores = one_against_rest(coded, lambda _, votes: self._log_odds(coded, votes))
-        self.error_rates_ = share_wrong(coded, decided_by(scores))
-        return decide(coded, scores, self.seed, settle)
 
     def _log_odds(self, coded: Coded, votes: Floats) -> Floats:
-        """Of the class that the votes are for or against."""
         says = centred(coded, votes)
         one = np.ones_like(says)
         together, agreement = pair_sums(coded, (one, one), (says, says))

@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 import numpy as np
-import polars as pl
 from numpy.typing import NDArray
 
 from crowdstream.errors import check_number
-from crowdstream.estimators.base import SETTLE
-from crowdstream.estimators.settings import check_ties
-from crowdstream.labels import ClassLabel, LabellerId, Table
-from crowdstream.science.baselines.common import Coded, Floats, code, decide, normalise, shares
+from crowdstream.science.baselines.common import Coded, Floats, normalise, shares
+from crowdstream.science.baselines.iterated import Iterated
 
 TOLERANCE = 1e-6
 """EM has converged when no posterior moves by more: a decision would have to hang on the sixth
@@ -27,7 +24,7 @@ towards such zeros (Web: 835 iterations instead of 83). A hundredth of an answer
 and no more: the error rates on the paper's sets stay within 0.0005."""
 
 
-class DawidSkene:
+class DawidSkene(Iterated):
     """Error rates that depend on the class, by EM from majority vote: Table 2's EM column.
 
     A labeller is a matrix of K × K probabilities, what it says given the truth; a task's truth is
@@ -76,12 +73,9 @@ class DawidSkene:
     [[1.0, 0.0], [1.0, 0.0]]
     """
 
-    classes_: list[ClassLabel]
-    workers_: list[LabellerId]
     class_prior_: Floats
     confusions_: NDArray[np.float64]
     log_likelihood_: list[float]
-    converged_: bool
 
     def __init__(
         self,
@@ -90,34 +84,17 @@ class DawidSkene:
         smoothing: float = SMOOTHING,
         seed: int = 0,
     ) -> None:
-        self.tolerance = tolerance
-        self.max_iterations = max_iterations
+        super().__init__(tolerance, max_iterations, seed)
         self.smoothing = smoothing
-        self.seed = seed
-        check_number("tolerance", tolerance, 0.0, 1.0)
-        check_number("max_iterations", max_iterations, 1, 10**9, whole=True)
         check_number("smoothing", smoothing, 0.0, 1e6)
-        check_ties("coin", seed)
-
-    def fit_predict(self, data: Table, *, settle: float = SETTLE) -> pl.DataFrame:
-        """Estimate everything from a table, and decide its tasks."""
-        coded = code(data)
-        self.classes_ = coded.classes.to_list()
-        self.workers_ = coded.workers.to_list()
-        self.log_likelihood_ = []
-        self.converged_ = False
-        posterior = self._start(coded)
-        while not self.converged_ and len(self.log_likelihood_) < self.max_iterations:
-            self._maximise(coded, posterior)
-            scores = self._expect(coded)
-            before, posterior = posterior, np.exp(scores)
-            moved = np.abs(posterior - before).max(initial=0.0)
-            self.converged_ = bool(moved <= self.tolerance)
-        return decide(coded, scores, self.seed, settle)
 
     def _start(self, coded: Coded) -> Floats:
-        """The posteriors that EM starts from."""
-        return shares(coded.count())
+        self.log_likelihood_ = []
+        return super()._start(coded)
+
+    def _iterate(self, coded: Coded, posterior: Floats) -> Floats:
+        self._maximise(coded, posterior)
+        return self._expect(coded)
 
     def _maximise(self, coded: Coded, posterior: Floats) -> None:
         """The prior and the matrices that explain the posteriors best."""

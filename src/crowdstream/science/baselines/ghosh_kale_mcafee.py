@@ -3,23 +3,18 @@
 from __future__ import annotations
 
 import numpy as np
-import polars as pl
 
-from crowdstream.estimators.base import SETTLE
-from crowdstream.estimators.settings import check_ties
-from crowdstream.labels import ClassLabel, LabellerId, Table
 from crowdstream.science.baselines.binary import (
     centred,
-    decided_by,
     majority_sign,
     top_eigenvector,
     weighted_vote,
 )
-from crowdstream.science.baselines.common import Coded, Floats, code, decide, share_wrong
-from crowdstream.science.baselines.one_against_rest import one_against_rest
+from crowdstream.science.baselines.common import Coded, Floats
+from crowdstream.science.baselines.one_against_rest import OneAgainstRest
 
 
-class GhoshKaleMcAfee:
+class GhoshKaleMcAfee(OneAgainstRest):
     """The signs of the top eigenvector of ``U Uᵀ``, U the matrix of tasks × labellers in ±1 and 0.
 
     In expectation ``U Uᵀ`` is the truths times themselves, but for its diagonal. Its vector u is
@@ -57,25 +52,10 @@ class GhoshKaleMcAfee:
     [0.0, 0.0, 0.0, 1.0]
     """
 
-    classes_: list[ClassLabel]
-    workers_: list[LabellerId]
-    error_rates_: Floats
-
     def __init__(self, seed: int = 0) -> None:
-        self.seed = seed
-        check_ties("coin", seed)
-
-    def fit_predict(self, data: Table, *, settle: float = SETTLE) -> pl.DataFrame:
-        """Find the eigenvector, and decide every task of a table."""
-        coded = code(data)
-        self.classes_ = coded.classes.to_list()
-        self.workers_ = coded.workers.to_list()
-        scores = one_against_rest(coded, lambda _, votes: self._log_odds(coded, votes))
-        self.error_rates_ = share_wrong(coded, decided_by(scores))
-        return decide(coded, scores, self.seed, settle)
+        super().__init__(seed)
 
     def _log_odds(self, coded: Coded, votes: Floats) -> Floats:
-        """Of the class that the votes are for or against."""
         says = centred(coded, votes)
         tasks, n = len(coded.tasks), len(coded.workers)
 

@@ -3,23 +3,17 @@
 from __future__ import annotations
 
 import numpy as np
-import polars as pl
 
 from crowdstream.errors import check_number
-from crowdstream.estimators.base import SETTLE
-from crowdstream.estimators.settings import check_ties
-from crowdstream.labels import ClassLabel, LabellerId, Table
 from crowdstream.science.baselines.common import (
     Coded,
     Floats,
     answers_right,
-    code,
-    decide,
     normalise,
-    shares,
     weights_of,
 )
 from crowdstream.science.baselines.dawid_skene import TOLERANCE
+from crowdstream.science.baselines.iterated import Iterated
 
 PRIOR = (2.0, 1.0)
 """The paper's Beta(2, 1) for the chance that a labeller is right: two thirds on average, which is
@@ -35,14 +29,10 @@ exact for labellers of up to 127 answers; of more, the chance is told to within 
 nodes, at most 0.025 (midway) and less the nearer it is to 0 or 1."""
 
 
-class _OneCoin:
-    """What both have in common: the settings, the loop and its end."""
+class _OneCoin(Iterated):
+    """What both have in common: a Beta prior, and an error rate a labeller."""
 
-    classes_: list[ClassLabel]
-    workers_: list[LabellerId]
     error_rates_: Floats
-    iterations_: int
-    converged_: bool
 
     def __init__(
         self,
@@ -51,39 +41,10 @@ class _OneCoin:
         max_iterations: int = MAX_ITERATIONS,
         seed: int = 0,
     ) -> None:
+        super().__init__(tolerance, max_iterations, seed)
         self.prior = prior
-        self.tolerance = tolerance
-        self.max_iterations = max_iterations
-        self.seed = seed
         for pseudo_answers in prior:
             check_number("prior", pseudo_answers, 0.0, 1e6, open_low=True)
-        check_number("tolerance", tolerance, 0.0, 1.0)
-        check_number("max_iterations", max_iterations, 1, 10**9, whole=True)
-        check_ties("coin", seed)
-
-    def fit_predict(self, data: Table, *, settle: float = SETTLE) -> pl.DataFrame:
-        """Infer the labellers from a table, and decide its tasks."""
-        coded = code(data)
-        self.classes_ = coded.classes.to_list()
-        self.workers_ = coded.workers.to_list()
-        self.iterations_ = 0
-        self.converged_ = False
-        posterior = self._start(coded)
-        while not self.converged_ and self.iterations_ < self.max_iterations:
-            scores = self._iterate(coded, posterior)
-            before, posterior = posterior, np.exp(scores)
-            moved = np.abs(posterior - before).max(initial=0.0)
-            self.converged_ = bool(moved <= self.tolerance)
-            self.iterations_ += 1
-        return decide(coded, scores, self.seed, settle)
-
-    def _start(self, coded: Coded) -> Floats:
-        """The posteriors before any iteration."""
-        return shares(coded.count())
-
-    def _iterate(self, coded: Coded, posterior: Floats) -> Floats:
-        """Log posteriors → better ones; sets the error rates."""
-        raise NotImplementedError
 
 
 class BeliefPropagation(_OneCoin):

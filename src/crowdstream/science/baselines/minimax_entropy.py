@@ -3,22 +3,16 @@
 from __future__ import annotations
 
 import numpy as np
-import polars as pl
 from numpy.typing import NDArray
 
 from crowdstream.errors import check_number
-from crowdstream.estimators.base import SETTLE
-from crowdstream.estimators.settings import check_ties
-from crowdstream.labels import ClassLabel, LabellerId, Table
 from crowdstream.science.baselines.common import (
     Coded,
     Floats,
-    code,
-    decide,
     normalise,
     share_wrong,
-    shares,
 )
+from crowdstream.science.baselines.iterated import Iterated
 
 TOLERANCE = 1e-3
 """Posteriors that move by less have settled: on real sets of two to five classes a tolerance a
@@ -36,7 +30,7 @@ STRENGTH = 0.25
 picks by cross-validation."""
 
 
-class MinimaxEntropy:
+class MinimaxEntropy(Iterated):
     """Labels whose entropy given the truth is greatest, for truths that make it least.
 
     Of all distributions that match how often each labeller, and each task's labellers, say each
@@ -90,11 +84,8 @@ class MinimaxEntropy:
     [0.0, 0.0, 0.0, 0.5]
     """
 
-    classes_: list[ClassLabel]
-    workers_: list[LabellerId]
     error_rates_: Floats
     objective_: list[float]
-    converged_: bool
 
     def __init__(
         self,
@@ -103,34 +94,22 @@ class MinimaxEntropy:
         max_iterations: int = MAX_ITERATIONS,
         seed: int = 0,
     ) -> None:
+        super().__init__(tolerance, max_iterations, seed)
         self.strength = strength
-        self.tolerance = tolerance
-        self.max_iterations = max_iterations
-        self.seed = seed
         check_number("strength", strength, 0.0, 1e6, open_low=True)
-        check_number("tolerance", tolerance, 0.0, 1.0)
-        check_number("max_iterations", max_iterations, 1, 10**9, whole=True)
-        check_ties("coin", seed)
 
-    def fit_predict(self, data: Table, *, settle: float = SETTLE) -> pl.DataFrame:
-        """Estimate everything from a table, and decide its tasks."""
-        coded = code(data)
-        self.classes_ = coded.classes.to_list()
-        self.workers_ = coded.workers.to_list()
+    def _start(self, coded: Coded) -> Floats:
         self.objective_ = []
-        self.converged_ = False
-        dual = _Dual(coded, self.strength)
-        posterior = shares(coded.count())
-        while not self.converged_ and len(self.objective_) < self.max_iterations:
-            for _ in range(STEPS):
-                dual.step(posterior)
-            scores, total = normalise(dual.scores())
-            self.objective_.append(float(total.sum()) - dual.penalty())
-            before, posterior = posterior, np.exp(scores)
-            moved = np.abs(posterior - before).max(initial=0.0)
-            self.converged_ = bool(moved <= self.tolerance)
-        self.error_rates_ = share_wrong(coded, posterior)
-        return decide(coded, scores, self.seed, settle)
+        self._dual = _Dual(coded, self.strength)
+        return super()._start(coded)
+
+    def _iterate(self, coded: Coded, posterior: Floats) -> Floats:
+        for _ in range(STEPS):
+            self._dual.step(posterior)
+        scores, total = normalise(self._dual.scores())
+        self.objective_.append(float(total.sum()) - self._dual.penalty())
+        self.error_rates_ = share_wrong(coded, np.exp(scores))
+        return scores
 
 
 class _Dual:

@@ -3,23 +3,17 @@
 from __future__ import annotations
 
 import numpy as np
-import polars as pl
 
 from crowdstream.errors import check_number
-from crowdstream.estimators.base import SETTLE
-from crowdstream.estimators.settings import check_ties
-from crowdstream.labels import ClassLabel, LabellerId, Table
 from crowdstream.science.baselines.common import (
     Coded,
     Floats,
     answers_right,
-    code,
-    decide,
     normalise,
-    shares,
     weights_of,
 )
 from crowdstream.science.baselines.dawid_skene import MAX_ITERATIONS, TOLERANCE
+from crowdstream.science.baselines.iterated import Iterated
 
 SMOOTHING = 1.0
 """Right and wrong answers added to every labeller's: the least whole number, Laplace's rule. With
@@ -27,7 +21,7 @@ a hundredth, as `DawidSkene` has, who gave one answer and agrees with the decisi
 four of error rate 0.25."""
 
 
-class OneCoinEM:
+class OneCoinEM(Iterated):
     """The paper's model by EM from majority vote: who errs, errs evenly and on every class alike.
 
     Error rates are estimated from the posteriors of the tasks and posteriors from the error rates,
@@ -72,11 +66,8 @@ class OneCoinEM:
     [0.09, 0.09, 0.09, 0.64]
     """
 
-    classes_: list[ClassLabel]
-    workers_: list[LabellerId]
     error_rates_: Floats
     log_likelihood_: list[float]
-    converged_: bool
 
     def __init__(
         self,
@@ -85,32 +76,19 @@ class OneCoinEM:
         smoothing: float = SMOOTHING,
         seed: int = 0,
     ) -> None:
-        self.tolerance = tolerance
-        self.max_iterations = max_iterations
+        super().__init__(tolerance, max_iterations, seed)
         self.smoothing = smoothing
-        self.seed = seed
-        check_number("tolerance", tolerance, 0.0, 1.0)
-        check_number("max_iterations", max_iterations, 1, 10**9, whole=True)
         check_number("smoothing", smoothing, 0.0, 1e6, open_low=True)
-        check_ties("coin", seed)
 
-    def fit_predict(self, data: Table, *, settle: float = SETTLE) -> pl.DataFrame:
-        """Estimate the error rates from a table, and decide its tasks."""
-        coded = code(data)
-        self.classes_ = coded.classes.to_list()
-        self.workers_ = coded.workers.to_list()
+    def _start(self, coded: Coded) -> Floats:
         self.log_likelihood_ = []
-        self.converged_ = False
-        posterior = shares(coded.count())
-        while not self.converged_ and len(self.log_likelihood_) < self.max_iterations:
-            answers, right = answers_right(coded, posterior)
-            wrong = answers - right + self.smoothing
-            self.error_rates_ = wrong / (answers + 2 * self.smoothing)
-            scores = self._expect(coded)
-            before, posterior = posterior, np.exp(scores)
-            moved = np.abs(posterior - before).max(initial=0.0)
-            self.converged_ = bool(moved <= self.tolerance)
-        return decide(coded, scores, self.seed, settle)
+        return super()._start(coded)
+
+    def _iterate(self, coded: Coded, posterior: Floats) -> Floats:
+        answers, right = answers_right(coded, posterior)
+        wrong = answers - right + self.smoothing
+        self.error_rates_ = wrong / (answers + 2 * self.smoothing)
+        return self._expect(coded)
 
     def _expect(self, coded: Coded) -> Floats:
         """Log posteriors of the tasks; notes how likely the labels are."""

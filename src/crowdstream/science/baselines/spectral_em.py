@@ -76,6 +76,7 @@ class SpectralEM(DawidSkene):
 
     def _start(self, coded: Coded) -> Floats:
         rng = np.random.default_rng(self.seed)
+        from_votes = super()._start(coded)
         for _ in range(DEALS):
             try:
                 self.class_prior_, self.confusions_ = from_moments(coded, rng)
@@ -86,7 +87,7 @@ class SpectralEM(DawidSkene):
             self.log_likelihood_.clear()  # a start is no iteration
             return posterior
         self.started_from_ = "majority"
-        return super()._start(coded)
+        return from_votes
 
 
 def from_moments(coded: Coded, rng: np.random.Generator) -> tuple[Floats, NDArray[np.float64]]:
