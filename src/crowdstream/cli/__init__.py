@@ -10,7 +10,17 @@ from collections.abc import Callable
 
 import typer
 
-from crowdstream.cli import compare, labellers, merge, paper, run, simulate, stream, version
+from crowdstream.cli import (
+    compare,
+    labellers,
+    merge,
+    paper,
+    run,
+    savings,
+    simulate,
+    stream,
+    version,
+)
 from crowdstream.errors import CrowdstreamError
 
 app = typer.Typer(
@@ -54,6 +64,7 @@ for _command in (
     stream.stream,
     labellers.labellers,
     merge.merge,
+    savings.savings,
     simulate.simulate,
     paper.paper,
     compare.compare,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import json as jsonlib
 import shlex
 import sys
@@ -12,8 +11,9 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from crowdstream.cli import options
+from crowdstream.cli.extras import need
 from crowdstream.cli.output import talk
-from crowdstream.errors import CrowdstreamError, InputError, check_number
+from crowdstream.errors import InputError, check_number
 
 if TYPE_CHECKING:
     import polars as pl
@@ -72,11 +72,7 @@ def compare(
 
     Example: crowdstream compare rte web --methods agreement,dawid-skene -o comparison
     """
-    for package in ("scipy", *(("altair", "vl_convert") if output else ())):
-        if importlib.util.find_spec(package) is None:
-            raise CrowdstreamError(
-                f"this command needs {package}: pip install 'crowdstream[science]'"
-            )
+    need("scipy", *(("altair", "vl_convert") if output else ()))
     from crowdstream.labels.readers import Names
     from crowdstream.science.compare import Study, choose, ready, write
 
@@ -120,24 +116,13 @@ def _named(names: list[str]) -> list[Dataset]:
 def _read(files: list[str], gold: str, names: Names) -> Dataset:
     """A set of the user's own."""
     from crowdstream.labels.readers import Trouble, find_sources, read_all
+    from crowdstream.labels.readers.gold import read_truths
     from crowdstream.science.datasets import Dataset, Meta
 
     with Trouble("fail") as trouble:
         labels = read_all(find_sources(files), names, trouble).frame()
     name = Path(files[0]).name.split(".")[0]
-    return Dataset(name, labels, _truths(gold), Meta(" ".join(files)))
-
-
-def _truths(path: str) -> pl.DataFrame:
-    """task, label: one true label a task."""
-    from crowdstream.labels.readers import find_sources
-    from crowdstream.labels.readers.gold import read_gold
-
-    truths = read_gold(find_sources([path])[0]).unique(maintain_order=True)
-    twice = truths.filter(truths["task"].is_duplicated())
-    if twice.height:
-        raise InputError(path, "one true label a task", f"several of {twice['task'][0]!r}")
-    return truths.rename({"gold": "label"})
+    return Dataset(name, labels, read_truths(gold), Meta(" ".join(files)))
 
 
 def _folder(path: str) -> Path:

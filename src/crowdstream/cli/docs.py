@@ -20,6 +20,7 @@ COMMANDS = (
     "stream",
     "labellers",
     "merge",
+    "savings",
     "compare",
     "simulate",
     "paper",

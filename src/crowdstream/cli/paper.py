@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import time
 import warnings
 from pathlib import Path
@@ -10,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from crowdstream.cli.extras import need
 from crowdstream.cli.output import talk
 from crowdstream.errors import CrowdstreamError, InputError
 
@@ -38,11 +38,7 @@ def paper(
 
     Example: crowdstream paper fig1 fig4 --quick -o paper
     """
-    for package in ("altair", "vl_convert"):
-        if importlib.util.find_spec(package) is None:
-            raise CrowdstreamError(
-                f"this command needs {package}: pip install 'crowdstream[science]'"
-            )
+    need("altair", "vl_convert")
     from crowdstream.science.experiments import NAMES
     from crowdstream.science.experiments.page import write_page
 

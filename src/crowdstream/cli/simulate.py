@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from crowdstream.cli.buyer import Buyer
 from crowdstream.cli.output import TableWriter, check_apart, check_output, talk
 from crowdstream.errors import InputError, check_number
 
@@ -49,10 +50,24 @@ def simulate(
         list[str] | None,
         typer.Option("--copy", help="FOLLOWER:LEADER:PROBABILITY, by number; may be repeated."),
     ] = None,
+    policy: Annotated[
+        str | None,
+        typer.Option(
+            "--policy",
+            help="Who is asked what: uniform, knowledge-gradient, ho-vaughan, ho-jabbari-vaughan "
+            "or liu-liu.",
+        ),
+    ] = None,
+    budget: Annotated[
+        int | None, typer.Option("--budget", help="Labels that --policy may buy.")
+    ] = None,
     seed: Annotated[int, typer.Option("--seed", help="The same seed, the same labels.")] = 0,
     quiet: Annotated[bool, typer.Option("--quiet", help="No word when done.")] = False,
 ) -> None:
     """Make up labels by the paper's model, and the truth behind them.
+
+    With --policy not everybody answers everything: an allocation method buys the labels one by
+    one, and its errors are told beside those of uniform allocation.
 
     Example: crowdstream simulate -n 20 -t 5000 -q 0.3 -o labels.csv --truth truth.csv
     """
@@ -64,19 +79,27 @@ def simulate(
     check_number("--labellers", labellers, 1, 10**7, whole=True)
     check_number("--tasks", tasks, 0, 10**12, whole=True)
     check_number("--seed", seed, 0, 2**64 - 1, whole=True)
+    rates = _numbers("--answer-rate", answer_rate)
+    buyer = None
+    if policy is not None or budget is not None:
+        buyer = Buyer(policy, budget, tasks, labellers)
+        buyer.check(answer_rates=rates, per_task=per_task, classes=classes)
     crowd = blocks(
         labellers,
-        tasks,
+        tasks if buyer is None else buyer.rows,
         p=None if error is None else _numbers("--error", error),
         q=mean_error,
-        answer_rate=_numbers("--answer-rate", answer_rate),
+        answer_rate=rates,
         per_task=per_task,
         classes=classes,
         drift=None if drift is None else _drift(drift),
         adversaries=adversaries,
         copying=dict(_copy(each) for each in copy or ()),
         seed=seed,
+        block=None if buyer is None else buyer.rows,
     )
+    if buyer is not None:
+        crowd = iter([buyer.buy(next(crowd), seed)])
     made = 0
     with contextlib.ExitStack() as stack:
         to_stdout = output is None and not sys.stdout.isatty()
@@ -90,6 +113,8 @@ def simulate(
                 tell(block.truths())
     if not quiet:
         talk().print(f"{made:,} labels of {tasks:,} tasks by {labellers:,} labellers → {target}")
+        if buyer is not None:
+            talk().print(buyer.told, soft_wrap=True)
 
 
 def _numbers(option: str, text: str) -> list[float]:

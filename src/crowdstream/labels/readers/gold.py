@@ -31,6 +31,17 @@ def read_gold(source: Source) -> pl.DataFrame:
     return table.select(pl.col(task).alias("task"), pl.col(truth).alias("gold")).drop_nulls()
 
 
+def read_truths(path: str) -> pl.DataFrame:
+    """task, label, both text: one true label a task."""
+    from crowdstream.labels.readers.files import find_sources
+
+    truths = read_gold(find_sources([path])[0]).unique(maintain_order=True)
+    twice = truths.filter(truths["task"].is_duplicated())
+    if twice.height:
+        raise InputError(path, "one true label a task", f"several of {twice['task'][0]!r}")
+    return truths.rename({"gold": "label"})
+
+
 def _table(source: Source, open_bytes: Callable[[Source], IO[bytes]]) -> pl.DataFrame:
     import polars as pl
 

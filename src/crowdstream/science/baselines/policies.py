@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import importlib
 from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -105,21 +106,47 @@ def spend(
         expected = "probabilities, one a labeller or a row of these a type"
         raise InputError("crowd_error_rates", expected, str(rates.tolist()))
     check_number("tasks", tasks, 1, 10**8, whole=True)
-    check_number("budget", budget, 1, tasks * rates.shape[1], whole=True)
     rng = np.random.default_rng(seed)
     types = np.append(np.arange(tasks), np.arange(policy.gold * len(rates))) % len(rates)
     truth = rng.integers(2, size=types.size)
     answers = truth[:, None] ^ (rng.random((types.size, rates.shape[1])) < rates[types])
     return Spent(
-        _spend(policy, types, truth, answers, tasks, budget, seed),
-        _spend(Uniform(), types[:tasks], truth[:tasks], answers, tasks, budget, seed),
+        buy(policy, truth, answers, tasks, budget, types=types, seed=seed).error,
+        buy(Uniform(), truth, answers, tasks, budget, types=types, seed=seed).error,
     )
 
 
-def _spend(
-    policy: Policy, types: Ints, truth: Ints, answers: Ints, tasks: int, budget: int, seed: int
-) -> float:
-    """The policy's error."""
+class Bought(NamedTuple):
+    """What was said, a row a task (gold last) and `NOT_ASKED` elsewhere, and `Spent.error`."""
+
+    said: Ints
+    error: float
+
+
+def buy(
+    policy: Policy,
+    truth: Ints,
+    answers: Ints,
+    tasks: int,
+    budget: int,
+    *,
+    types: Ints | None = None,
+    seed: int = 0,
+) -> Bought:
+    """Run a policy on what labellers would say, classes 0 and 1, a row a task, a column each.
+
+    Rows beyond ``tasks`` are gold, of which the policy knows the truth; one that has no use for
+    gold does not see them. Tasks are of one type if nothing is said of that.
+
+    >>> truth = np.array([0, 1, 1])
+    >>> bought = buy(Uniform(), truth, truth[:, None].repeat(2, axis=1), tasks=3, budget=3)
+    >>> bought.said.max(axis=1).tolist(), bought.error
+    ([0, 1, 1], 0.0)
+    """
+    check_number("budget", budget, 1, tasks * answers.shape[1], whole=True)
+    seen = truth.size if policy.gold else tasks
+    types = np.zeros(seen, int) if types is None else types[:seen]
+    truth, answers = truth[:seen], answers[:seen]
     rng = np.random.default_rng([seed, 1])
     said = np.full((types.size, answers.shape[1]), NOT_ASKED)
     gold = np.where(np.arange(types.size) < tasks, NOT_ASKED, truth)
@@ -131,7 +158,7 @@ def _spend(
         policy.saw(state, task, worker)
     score = policy.log_odds(State(said, types, gold, tasks, 0, rng))
     right = np.where(truth[:tasks] == 1, score, -score)
-    return float(((right < 0) + (right == 0) / 2).mean())
+    return Bought(said, float(((right < 0) + (right == 0) / 2).mean()))
 
 
 class Uniform(Policy):
@@ -495,3 +522,13 @@ def best_size(accuracies: Floats, most: int) -> int:
         if chance > best + 1e-12:
             best, size = chance, n
     return size
+
+
+POLICIES: Mapping[str, Callable[[], Policy]] = {
+    "uniform": Uniform,
+    "knowledge-gradient": OptimisticKnowledgeGradient,
+    "ho-vaughan": HoVaughan,
+    "ho-jabbari-vaughan": HoJabbariVaughan,
+    "liu-liu": LiuLiu,
+}
+"""By the names the command line has for them."""

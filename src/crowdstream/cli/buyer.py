@@ -1,0 +1,66 @@
+"""`crowdstream simulate --policy`: labels bought one by one from a made-up crowd."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from crowdstream.cli.extras import need
+from crowdstream.errors import InputError, check_number
+
+if TYPE_CHECKING:
+    from crowdstream.science.simulate import Simulated
+
+CELLS = 10_000_000
+"""Tasks times labellers at most: a policy needs every answer at hand."""
+
+
+class Buyer:
+    """A policy with a budget, for a crowd whose every answer is made up beforehand."""
+
+    def __init__(self, policy: str | None, budget: int | None, tasks: int, labellers: int) -> None:
+        from crowdstream.science.baselines.policies import POLICIES
+
+        if policy is None:
+            raise InputError("--budget", "--policy too", "none")
+        if policy not in POLICIES:
+            raise InputError("--policy", " or ".join(POLICIES), repr(policy))
+        if budget is None:
+            raise InputError("--policy", "--budget too", "none")
+        if policy == "knowledge-gradient":
+            need("scipy")
+        check_number("--tasks", tasks, 1, max(1, CELLS // labellers), whole=True)
+        check_number("--budget", budget, 1, tasks * labellers, whole=True)
+        self.policy, self.name = POLICIES[policy](), policy
+        self.budget, self.tasks = budget, tasks
+        self.rows = tasks + self.policy.gold
+        self.told = ""
+
+    def check(self, *, answer_rates: list[float], per_task: int | None, classes: int) -> None:
+        """Refuse crowds that no policy is for."""
+        if classes != 2:
+            raise InputError("--classes", "2 with --policy", str(classes))
+        if answer_rates != [1.0] or per_task is not None:
+            found = "--answer-rate or --per-task"
+            raise InputError("--policy", "labellers who answer whenever they are asked", found)
+
+    def buy(self, crowd: Simulated, seed: int) -> Simulated:
+        """The labels that the policy buys; the first tasks of the stream are its gold, put last."""
+        import numpy as np
+
+        from crowdstream.science.baselines.policies import NOT_ASKED, Uniform, buy
+
+        gold = self.policy.gold
+        answers = np.roll(crowd.matrix(), -gold, axis=0)
+        truth = np.roll(crowd.truth, -gold)
+        said, error = buy(self.policy, truth, answers, self.tasks, self.budget, seed=seed)
+        uniform = buy(Uniform(), truth, answers, self.tasks, self.budget, seed=seed).error
+        self.told = (
+            f"{self.name}: error {error:.4f} with {self.budget / self.tasks:.2f} labels a task; "
+            f"uniform allocation and majority vote: {uniform:.4f}"
+        )
+        if gold:
+            spent = int((said[self.tasks :] != NOT_ASKED).sum())
+            self.told += f"; {spent:,} of the labels are of {gold} gold tasks, the last ones"
+        tasks, workers = np.nonzero(said != NOT_ASKED)
+        return replace(crowd, tasks=tasks, workers=workers, said=said[tasks, workers], truth=truth)

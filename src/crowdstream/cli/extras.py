@@ -1,0 +1,16 @@
+"""Packages that not every installation has."""
+
+from __future__ import annotations
+
+import importlib.util
+
+from crowdstream.errors import CrowdstreamError
+
+
+def need(*packages: str) -> None:
+    """Refuse to begin without packages of the ``science`` extra."""
+    for package in packages:
+        if importlib.util.find_spec(package) is None:
+            raise CrowdstreamError(
+                f"this command needs {package}: pip install 'crowdstream[science]'"
+            )
