@@ -7,7 +7,7 @@ import importlib
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from crowdstream.decisions import Decision, decide
+    from crowdstream.decisions import Decision, decide, information, labels_needed
     from crowdstream.engine import Stream
     from crowdstream.errors import (
         CrowdstreamError,
@@ -27,6 +27,16 @@ if TYPE_CHECKING:
         Vote,
         load,
     )
+    from crowdstream.estimators.insight import (
+        DriftAlarm,
+        IdentifiabilityReport,
+        alarms,
+        effective_votes,
+        families,
+        identifiability,
+        pairs,
+        trends,
+    )
     from crowdstream.labels import Answers, ClassLabel, Intake, Label, LabellerId, TaskId
     from crowdstream.science import baselines, calibration, datasets, theory
     from crowdstream.science.simulate import simulate
@@ -40,8 +50,10 @@ __all__ = [
     "ClassLabel",
     "CrowdstreamError",
     "Decision",
+    "DriftAlarm",
     "Estimator",
     "Identifiability",
+    "IdentifiabilityReport",
     "InputError",
     "Intake",
     "Label",
@@ -54,17 +66,25 @@ __all__ = [
     "StreamingDawidSkene",
     "TaskId",
     "Vote",
+    "alarms",
     "baselines",
     "calibration",
     "datasets",
     "decide",
+    "effective_votes",
+    "families",
+    "identifiability",
+    "information",
+    "labels_needed",
     "load",
+    "pairs",
     "simulate",
     "theory",
+    "trends",
 ]
 
 _ROOMS = {
-    "decisions": ("Decision", "decide"),
+    "decisions": ("Decision", "decide", "information", "labels_needed"),
     "engine": ("Stream",),
     "errors": ("CrowdstreamError", "InputError", "MergeError", "NotIdentifiable", "StateError"),
     "estimators": (
@@ -77,6 +97,16 @@ _ROOMS = {
         "StreamingDawidSkene",
         "Vote",
         "load",
+    ),
+    "estimators.insight": (
+        "DriftAlarm",
+        "IdentifiabilityReport",
+        "alarms",
+        "effective_votes",
+        "families",
+        "identifiability",
+        "pairs",
+        "trends",
     ),
     "labels": ("Answers", "ClassLabel", "Intake", "Label", "LabellerId", "TaskId"),
     "science": ("baselines", "calibration", "datasets", "theory"),

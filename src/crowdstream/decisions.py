@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import msgspec
 
 from crowdstream.estimators import Estimator
@@ -15,7 +17,8 @@ class Decision(msgspec.Struct, frozen=True):
     the label, ``margin`` its lead over the runner-up's: 0 is a tie, decided by coin or rule.
     ``identifiable`` is false when the error rates could not be told and heads were counted;
     confidence is then the share of the votes by the rule of succession, ``(votes + 1)/(m + K)``.
-    ``closed`` says why the task takes no more labels, ``None`` while it does.
+    ``closed`` says why the task takes no more labels, ``None`` while it does. ``difficulty`` is the
+    chance that an average labeller gets this task wrong, ``None`` where nobody watches.
     """
 
     task: TaskId
@@ -26,6 +29,7 @@ class Decision(msgspec.Struct, frozen=True):
     settled: bool
     identifiable: bool
     closed: str | None = None
+    difficulty: float | None = None
 
 
 def decide(
@@ -54,4 +58,66 @@ def decide(
         votes=sum(label is not None for label in answers.values()),
         settled=settle is not None and vote.label is not None and vote.confidence >= settle,
         identifiable=vote.identifiable,
+        difficulty=vote.difficulty,
     )
+
+
+def labels_needed(confidence: float, settle: float, accuracy: float, classes: int = 2) -> float:
+    """Expected number of labels until a decision is as sure as ``settle``, one way or the other.
+
+    The log-odds of the leading class walk up and down by one vote's weight until they reach those
+    of ``settle`` or fall as far below 0 (the gambler's ruin). ``accuracy`` is that of an average
+    labeller on this task; at chance, no number of labels will do.
+
+    >>> labels_needed(0.5, 0.95, accuracy=0.8)  # until three more say one thing than the other
+    4.8
+    >>> labels_needed(0.97, 0.95, accuracy=0.8)
+    0.0
+    """
+    chance = 1.0 / classes
+    if confidence >= settle:
+        return 0.0
+    if accuracy <= chance + 1e-6:
+        return math.inf
+    accuracy = min(accuracy, 0.999)
+    step = math.log(accuracy * (classes - 1) / (1 - accuracy))
+    goal = math.log(settle / (1 - settle)) if settle < 1 else math.inf
+    if math.isinf(goal):
+        return math.inf
+    odds = math.log(confidence / (1 - confidence))
+    up = max(math.ceil((goal - odds) / step - 1e-9), 1)
+    down = max(math.ceil((goal + odds) / step - 1e-9), 1)
+    agrees = (1 - accuracy) / (classes - 1)
+    right = _steps(up, down, accuracy / (accuracy + agrees)) / (accuracy + agrees)
+    wrong = _steps(up, down, agrees / (accuracy + agrees)) / (accuracy + agrees)
+    return round(confidence * right + (1 - confidence) * wrong, 1)
+
+
+def _steps(up: int, down: int, p: float) -> float:
+    """Expected length of a walk that goes up with probability p and ends at up or −down."""
+    if abs(p - 0.5) < 1e-9:
+        return float(up * down)
+    ratio = (1 - p) / p
+    return down / (1 - 2 * p) - (up + down) / (1 - 2 * p) * (
+        (1 - ratio**down) / (1 - ratio ** (up + down))
+    )
+
+
+def information(confidence: float, accuracy: float, classes: int = 2) -> float:
+    """Bits that one more label tells of a task's class: how much it is worth to ask.
+
+    ``confidence`` of the leading class so far, the others alike; ``accuracy`` of who is asked.
+
+    >>> information(0.5, 0.9) > information(0.9, 0.9) > information(0.9, 0.6) > 0
+    True
+    """
+    rest = (1 - confidence) / (classes - 1)
+    miss = (1 - accuracy) / (classes - 1)
+    leads = confidence * accuracy + (1 - confidence) * miss
+    other = rest * accuracy + (1 - rest) * miss
+    before = _bits(leads) + (classes - 1) * _bits(other)
+    return max(before - _bits(accuracy) - (classes - 1) * _bits(miss), 0.0)
+
+
+def _bits(p: float) -> float:
+    return -p * math.log2(p) if p > 0 else 0.0

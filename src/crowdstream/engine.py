@@ -13,11 +13,12 @@ import datetime
 import math
 import numbers
 import time
+from collections.abc import Iterable
 from typing import Self
 
 import msgspec
 
-from crowdstream.decisions import Decision, decide
+from crowdstream.decisions import Decision, decide, information, labels_needed
 from crowdstream.errors import InputError, StateError, check_number
 from crowdstream.estimators import Adaptive, Estimator, load
 from crowdstream.labels import ClassLabel, LabellerId, TaskId, clean_id, clean_label, shorten
@@ -50,6 +51,8 @@ class _Open(msgspec.Struct):
     gold: str | int | bool | None = None
     last: float = 0.0
     receipt: bytes = b""
+    confidence: float = 0.0
+    difficulty: float | None = None
 
 
 class _Saved(msgspec.Struct):
@@ -60,6 +63,7 @@ class _Saved(msgspec.Struct):
     max_labels: int | None
     idle: float | None
     remember: int
+    budget: int | None
     open: list[tuple[str | int, _Open]]
     closed: list[Decision]
     counts: Counts
@@ -83,6 +87,11 @@ class Stream:
     remember
         How many closed tasks to know by name. A label for one of them is late and changes
         nothing; a label for one forgotten opens it anew.
+    budget
+        How many labels `next_task` asks for at most.
+
+    However the stream decides when to stop asking, intervals and alarms hold: a label is judged by
+    those before it, so that stopping cannot flatter anybody.
 
     Examples
     --------
@@ -107,6 +116,7 @@ class Stream:
         max_labels: int | None = None,
         idle: float | None = None,
         remember: int = REMEMBER,
+        budget: int | None = None,
     ) -> None:
         if not (crowd is None or isinstance(crowd, Estimator)):
             raise InputError("crowd", "an estimator, made", shorten(crowd))
@@ -117,11 +127,14 @@ class Stream:
         if idle is not None:
             check_number("idle", idle, 0.0, 1e12, open_low=True)
         check_number("remember", remember, 0, 2**31, whole=True)
+        if budget is not None:
+            check_number("budget", budget, 0, 2**53, whole=True)
         self.crowd = Adaptive() if crowd is None else crowd
         self.settle = None if settle is None else float(settle)
         self.max_labels = None if max_labels is None else int(max_labels)
         self.idle = None if idle is None else float(idle)
         self.remember = int(remember)
+        self.budget = None if budget is None else int(budget)
         self.counts = Counts()
         self._open: dict[TaskId, _Open] = {}  # the longest idle first
         self._closed: dict[TaskId, Decision] = {}  # the longest closed first
@@ -168,7 +181,8 @@ class Stream:
         else:
             event = "replaced"
             answers = {**answers, worker: label}
-        decision = self._redecide(task, case, answers, case.gold)
+        moved = (worker,) if answers is not case.answers else ()
+        decision = self._redecide(task, case, answers, case.gold, moved)
         self._touch(task, case, now)
         setattr(self.counts, event, getattr(self.counts, event) + 1)
         if decision.settled and case.gold is None:
@@ -187,7 +201,7 @@ class Stream:
         if worker not in case.answers:
             raise InputError(f"task {task!r}", "a worker who labelled it", repr(worker))
         answers = {who: label for who, label in case.answers.items() if who != worker}
-        decision = self._redecide(task, case, answers, case.gold)
+        decision = self._redecide(task, case, answers, case.gold, (worker,))
         self.counts.retracted += 1
         return decision
 
@@ -210,7 +224,7 @@ class Stream:
             self.counts.late += 1
             return self._closed[task]
         case = self._open.get(task) or _Open(self._opened, {})
-        decision = self._redecide(task, case, case.answers, truth)
+        decision = self._redecide(task, case, case.answers, truth, tuple(case.answers))
         if task not in self._open:
             self._touch(task, case, now)
         return decision
@@ -247,7 +261,85 @@ class Stream:
         if task in self._closed:
             return self._closed[task]
         case = self._known(task)
-        return self._redecide(task, case, case.answers, case.gold)
+        return self._redecide(task, case, case.answers, case.gold, ())
+
+    def more_labels_needed(self, task: TaskId, *, settle: float | None = None) -> float:
+        """How many labels a task is expected to need until it is settled; 0 if it is.
+
+        By labellers as good as the crowd's average on a task as hard as this one; no more than
+        ``max_labels`` leaves. ``settle``: another confidence than the stream's own.
+
+        >>> stream = Stream(settle=0.95)
+        >>> _ = stream.observe("t1", "ann", "spam")
+        >>> stream.more_labels_needed("t1") > 1
+        True
+        """
+        goal = self.settle if settle is None else settle
+        if goal is None:
+            raise InputError("settle", "a confidence, here or in the stream", "none")
+        check_number("settle", goal, 0.5, 1.0)
+        decision = self.decision(task)
+        if decision.closed or decision.confidence >= goal:
+            return 0.0
+        classes = max(len(self.crowd.classes_), 2)
+        sure = max(decision.confidence, 1.0 / classes)
+        needed = labels_needed(sure, goal, 1.0 - self._hard(decision.difficulty), classes)
+        if self.max_labels is not None:
+            needed = min(needed, float(max(self.max_labels - decision.votes, 0)))
+        return needed
+
+    def offer(self, tasks: Iterable[TaskId], at: float | datetime.datetime | None = None) -> None:
+        """Open tasks before they have a label, so that `next_task` can choose them."""
+        now = self._time(at)
+        for task in tasks:
+            name = _named(task, "task")
+            if name not in self._open and name not in self._closed:
+                self._touch(name, _Open(self._opened, {}), now)
+
+    def next_task(self, worker: LabellerId) -> TaskId | None:
+        """The open task on which this worker's label would tell most; ``None`` if none is left.
+
+        That is the expected information about the task's class, from how sure the decision is, how
+        hard the task and how good the worker. With a ``budget``, ``None`` once it is spent. Looks
+        at every open task.
+
+        >>> stream = Stream(budget=100)
+        >>> stream.offer(["t1", "t2"])
+        >>> for worker in ("ann", "bob", "cy"):
+        ...     _ = stream.observe("t1", worker, "spam")
+        >>> stream.next_task("di")  # t1 is clear
+        't2'
+        """
+        worker = _named(worker, "worker")
+        if self.budget_left == 0:
+            return None
+        classes = max(len(self.crowd.classes_), 2)
+        skill = self.crowd.skill_of(worker)
+        average = self.crowd.skill_of(None)
+        best, most = None, -1.0
+        for task, case in self._open.items():
+            if worker in case.answers or case.gold is not None:
+                continue
+            hard = self._hard(case.difficulty)
+            scale = skill / average if average > 0 else 1.0
+            told = 1.0 / classes + (1.0 - 1.0 / classes - hard) * scale
+            sure = max(case.confidence, 1.0 / classes)
+            gain = information(sure, min(max(told, 0.001), 0.999), classes)
+            if gain > most:
+                best, most = task, gain
+        return best
+
+    @property
+    def budget_left(self) -> int | None:
+        """Labels that `next_task` may still ask for; ``None`` without a budget."""
+        return None if self.budget is None else max(self.budget - self.counts.labels, 0)
+
+    def _hard(self, difficulty: float | None) -> float:
+        """The chance that an average labeller errs on a task."""
+        if difficulty is not None:
+            return difficulty
+        worst = 1.0 - 1.0 / max(len(self.crowd.classes_), 2)
+        return (1.0 - self.crowd.skill_of(None)) * worst
 
     @property
     def open_tasks(self) -> list[TaskId]:
@@ -264,6 +356,7 @@ class Stream:
             max_labels=self.max_labels,
             idle=self.idle,
             remember=self.remember,
+            budget=self.budget,
             open=list(self._open.items()),
             closed=list(self._closed.values()),
             counts=self.counts,
@@ -285,6 +378,7 @@ class Stream:
             max_labels=saved.max_labels,
             idle=saved.idle,
             remember=saved.remember,
+            budget=saved.budget,
         )
         stream._open = dict(saved.open)
         stream._closed = {decision.task: decision for decision in saved.closed}
@@ -324,24 +418,33 @@ class Stream:
         case: _Open,
         answers: dict[LabellerId, ClassLabel | None],
         gold: ClassLabel | None,
+        moved: tuple[LabellerId, ...],
     ) -> Decision:
-        """Take the task's answers back, decide it with the new ones, learn those."""
+        """Take the task's answers back, decide it with the new ones, learn those.
+
+        ``moved``: whose answers have changed; the watch is told of no others.
+        """
         crowd, place = self.crowd, case.place
         if place is not None:
-            crowd.unlearn_one(case.answers, gold=case.gold, place=place, receipt=case.receipt)
+            old = [who for who in moved if who in case.answers]
+            crowd.unlearn_one(
+                case.answers, gold=case.gold, place=place, receipt=case.receipt, fresh=old
+            )
         try:
             here = crowd.clock_ if place is None else place
             decision = decide(crowd, task, answers, settle=self.settle, place=here)
-            crowd.learn_one(answers, gold=gold, place=place)
+            new = [who for who in moved if who in answers]
+            crowd.learn_one(answers, gold=gold, place=place, fresh=new)
         except BaseException:
             if place is not None:
-                crowd.learn_one(case.answers, gold=case.gold, place=place)
+                crowd.learn_one(case.answers, gold=case.gold, place=place, fresh=old)
                 case.receipt = crowd.receipt_
             raise
         if answers:
             case.place = here
             case.receipt = crowd.receipt_
         case.answers, case.gold = answers, gold
+        case.confidence, case.difficulty = decision.confidence, decision.difficulty
         if gold is not None:
             decision = msgspec.structs.replace(
                 decision, label=gold, confidence=1.0, margin=1.0, settled=self.settle is not None

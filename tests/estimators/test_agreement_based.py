@@ -190,7 +190,7 @@ def test_few_answers_are_shrunk_to_the_crowds_mean() -> None:
         found.learn_one(told)
     new = found.labellers().filter(pl.col("worker") == "new")
     assert new["error_rate"].item() == pytest.approx(mean, abs=0.08)
-    assert new["flags"].item() == "few answers"
+    assert new["flags"].item() == "too few answers"
 
 
 def test_labellers_who_do_not_differ_weigh_the_same() -> None:

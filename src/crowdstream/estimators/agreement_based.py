@@ -54,6 +54,9 @@ class AgreementBased(Tally):
         ``"coin"``: a fair coin, seeded; ``"lowest"``: the lowest class in sorting order.
     seed
         Of the coin.
+    watch
+        Whether to keep what intervals, alarms, pairs and the difficulty of tasks need. What is
+        kept for them depends a little on the order of tasks; error rates and decisions do not.
 
     Examples
     --------
@@ -81,6 +84,7 @@ class AgreementBased(Tally):
         clip: float = CLIP,
         ties: Ties = "coin",
         seed: int = 0,
+        watch: bool = False,
     ) -> None:
         self.answer_rate = answer_rate
         self.forgetting = forgetting
@@ -88,6 +92,7 @@ class AgreementBased(Tally):
         self.clip = clip
         self.ties = ties
         self.seed = seed
+        self.watch = watch
         if answer_rate is not None:
             check_number("answer_rate", answer_rate, 0.0, 1.0, open_low=True)
         check_number("forgetting", forgetting, 0.0, 0.999)

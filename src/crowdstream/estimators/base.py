@@ -9,8 +9,9 @@ from __future__ import annotations
 import inspect
 import warnings
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
+from statistics import NormalDist
 from typing import TYPE_CHECKING, ClassVar, NamedTuple, Self, TypeAlias, cast
 
 import msgspec
@@ -24,7 +25,10 @@ from crowdstream.errors import (
     StateError,
     check_number,
 )
+from crowdstream.estimators.parallel import LARGE, side_by_side
+from crowdstream.estimators.people import Costs, People, labeller_table, value_series
 from crowdstream.estimators.votes import Keys, Ties, class_keys
+from crowdstream.estimators.watch import Tasks, Watch
 from crowdstream.labels import (
     UNKNOWN,
     Answers,
@@ -51,6 +55,12 @@ Codes = NDArray[np.int32]
 
 SAVED_AS = "crowd"
 
+SKILL = 0.4
+"""Of a labeller where nothing is known: with two classes, 70 % right."""
+
+LEVEL = 0.95
+"""Of intervals, unless the caller says otherwise."""
+
 SETTLE = 0.95
 """A decision at least this sure is called settled, unless the caller says otherwise."""
 
@@ -66,20 +76,21 @@ class Identifiability(NamedTuple):
 
 
 class Vote(NamedTuple):
-    """What a crowd says of one task."""
+    """What a crowd says of one task; ``difficulty`` is ``None`` where nobody watches."""
 
     label: ClassLabel | None
     confidence: float
     margin: float
     identifiable: bool
+    difficulty: float | None
 
 
 RECALL = 18.0
 """How many e-folds of forgetting tasks can be taken back over: a factor 1e8, which leaves half of
 the digits."""
 
-FEW_ANSWERS = 10
-"""A labeller with fewer answers than this is flagged: its error rate is mostly the crowd's."""
+Param: TypeAlias = "bool | int | float | str | Mapping[LabellerId, str] | None"
+"""What a constructor takes."""
 
 Truths: TypeAlias = "Mapping[TaskId, ClassLabel] | ArrowTable"
 """True classes of some tasks."""
@@ -107,45 +118,74 @@ class Coded:
         truths = self.truths[first:last]
         return Coded(starts, self.workers, self.labels, known, self.classes, truths)
 
+    @property
+    def tasks(self) -> Tasks:
+        """As the watch takes them."""
+        return Tasks(self.starts, self.workers, self.labels, self.truths, self.known)
+
 
 class Verdicts(NamedTuple):
-    """Decisions on some tasks in codes: winner (−1: nobody voted), confidence, margin.
+    """Decisions on some tasks in codes: winner (−1: nobody voted), confidence, margin, difficulty.
 
-    ``identified`` is whether the last of them was decided by weights, not by counting heads.
+    ``identified`` is whether the last of them was decided by weights, not by counting heads;
+    a difficulty is nan where nobody watches.
     """
 
     winners: Ints
     confidences: Floats
     margins: Floats
+    difficulties: Floats
     identified: bool
 
     @classmethod
     def room(cls, tasks: int) -> Verdicts:
         """For so many, to be filled in."""
-        return cls(np.empty(tasks, np.int64), np.zeros(tasks), np.zeros(tasks), False)
+        return cls(
+            np.empty(tasks, np.int64),
+            np.zeros(tasks),
+            np.zeros(tasks),
+            np.full(tasks, np.nan),
+            False,
+        )
 
     def part(self, first: int, last: int) -> Verdicts:
         """Those on tasks ``first`` up to ``last``, to be filled in."""
         here = slice(first, last)
         return Verdicts(
-            self.winners[here], self.confidences[here], self.margins[here], self.identified
+            self.winners[here],
+            self.confidences[here],
+            self.margins[here],
+            self.difficulties[here],
+            self.identified,
         )
+
+    def fill(self, first: int, found: Verdicts) -> Verdicts:
+        """With others from task ``first`` on."""
+        for mine, theirs in zip(self[:4], found[:4], strict=True):
+            mine[first : first + theirs.size] = theirs
+        return self._replace(identified=found.identified)
 
 
 class _Saved(msgspec.Struct):
     """What a saved estimator consists of."""
 
     kind: str
-    params: dict[str, bool | int | float | str | None]
+    params: dict[str, bool | int | float | str | dict[str | int, str] | None]
     workers: list[str | int]
     classes: list[str | int | bool]
     intake: Intake
     arrays: dict[str, tuple[list[int], bytes]]
+    watch: dict[str, tuple[list[int], bytes]]
 
 
 class Estimator(ABC):
     """Base of all estimators; see `AgreementBased` for what the verbs do."""
 
+    watch: bool = False
+    """Whether a `Watch` goes along."""
+    families: Mapping[LabellerId, str] | None = None
+    """Labellers who do not judge independently of one another, by the name of their family."""
+    forgetting: float | str = 0.0
     weighs: ClassVar[bool] = True
     """Whether votes are weighed; those that only count heads do not warn that they do."""
     ties: Ties
@@ -157,6 +197,7 @@ class Estimator(ABC):
     _workers: Vocabulary
     _classes: Vocabulary
     _class_keys: Keys
+    _watching: Watch | None
     _kinds: ClassVar[dict[str, type[Estimator]]] = {}
 
     def __init_subclass__(cls, **kwargs: object) -> None:
@@ -200,8 +241,12 @@ class Estimator(ABC):
         """Take over arrays that `_pack` gave."""
 
     @abstractmethod
-    def labellers(self) -> pl.DataFrame:
-        """A table of the labellers: answers, error rate, weight, agreement, flags."""
+    def _people(self) -> People:
+        """What the estimator itself knows of every labeller."""
+
+    def _regroup(self, skills: Floats) -> None:
+        """Copying came to light: go on from ``skills``, by the pairs alone, nan where unknown."""
+        return
 
     @property
     @abstractmethod
@@ -228,6 +273,7 @@ class Estimator(ABC):
     def __new__(cls, *args: object, **kwargs: object) -> Self:
         """Begin with nothing learnt, so that constructors only store their arguments."""
         self = super().__new__(cls)
+        self._watching = None
         self._workers = Vocabulary()
         self._classes = Vocabulary()
         self._class_keys = np.empty(0, np.uint64)
@@ -240,11 +286,16 @@ class Estimator(ABC):
         return self._classes.to_list()
 
     @property
+    def workers_(self) -> list[LabellerId]:
+        """The labellers met so far, in order of first appearance."""
+        return self._workers.to_list()
+
+    @property
     def n_labellers_(self) -> int:
         """How many labellers were met so far."""
         return len(self._workers)
 
-    def params(self) -> dict[str, bool | int | float | str | None]:
+    def params(self) -> dict[str, Param]:
         """The constructor's arguments, as given."""
         return {name: getattr(self, name) for name in inspect.signature(type(self)).parameters}
 
@@ -264,12 +315,19 @@ class Estimator(ABC):
     # One task at a time ----------------------------------------------------------------------
 
     def learn_one(
-        self, answers: Answers, *, gold: ClassLabel | None = None, place: int | None = None
+        self,
+        answers: Answers,
+        *,
+        gold: ClassLabel | None = None,
+        place: int | None = None,
+        fresh: Collection[LabellerId] | None = None,
     ) -> None:
         """Learn from one task's answers.
 
         ``gold`` is the task's true class where it is known. ``place`` learns the task as of an
         earlier place in the stream (what `clock_` was when it came); only forgetting minds it.
+        ``fresh`` are the labellers whose answers are new, where the others' were learnt before:
+        intervals and alarms count an answer once, and judge it by those before it.
         """
         rows, truth, where = _clean(answers), clean_label(gold, "gold"), self._place(place)
         if not rows:
@@ -281,7 +339,9 @@ class Estimator(ABC):
             self._classes.add(x)
         if truth is not None:
             self._classes.add(truth)
-        self._learn(self._coded(given, truth), 1, where, follow=True, decide=False)
+        coded = self._coded(given, truth)
+        self._learn(coded, 1, where, follow=True, decide=False)
+        self._watch_one(coded, given, 1, fresh)
         self.intake_.count(_one_task(rows, given))
 
     def unlearn_one(
@@ -291,6 +351,7 @@ class Estimator(ABC):
         gold: ClassLabel | None = None,
         place: int | None = None,
         receipt: bytes | None = None,
+        fresh: Collection[LabellerId] | None = None,
     ) -> None:
         """Take back one task's answers, as learnt before with the same arguments.
 
@@ -315,7 +376,9 @@ class Estimator(ABC):
         except InputError:
             self.receipt_ = before
             raise
-        self._learn(self._coded(given, truth), -1, where, follow=True, decide=False)
+        coded = self._coded(given, truth)
+        self._learn(coded, -1, where, follow=True, decide=False)
+        self._watch_one(coded, given, -1, fresh)
         self.intake_.count(_one_task(rows, given), -1)
 
     def predict_one(self, answers: Answers) -> ClassLabel | None:
@@ -333,12 +396,17 @@ class Estimator(ABC):
         verdicts = self._vote(coded, where, afresh=False)
         winner = int(verdicts.winners[0])
         if winner == UNKNOWN:
-            return Vote(None, 0.0, 0.0, verdicts.identified)
+            return Vote(None, 0.0, 0.0, verdicts.identified, None)
+        watch, hard = self._watcher, None
+        if watch is not None:
+            _, found = watch.look(coded.tasks, len(self._workers), len(coded.classes))
+            hard = float(found[0])
         return Vote(
             coded.classes[winner],
             float(verdicts.confidences[0]),
             float(verdicts.margins[0]),
             verdicts.identified,
+            hard,
         )
 
     def predict_proba_one(self, answers: Answers) -> dict[ClassLabel, float]:
@@ -424,7 +492,7 @@ class Estimator(ABC):
         known = _clean_truths(gold)
         block = code_block(data, self._workers, self._classes)
         coded = _code_truths(block, self._classes, known)
-        verdicts = self._learn(coded, 1, -1, follow, decide)
+        verdicts = self._learn_watched(coded, follow, decide)
         self.intake_.count(block.intake)
         return block.tasks, coded, verdicts
 
@@ -432,6 +500,10 @@ class Estimator(ABC):
         self, tasks: Sequence[TaskId] | pl.Series, coded: Coded, settle: float
     ) -> pl.DataFrame:
         verdicts = self._vote(coded, -1, afresh=True)
+        watch = self._watcher
+        if watch is not None:
+            _, hard = watch.look(coded.tasks, len(self._workers), len(coded.classes))
+            verdicts = verdicts._replace(difficulties=hard)
         if self.weighs and coded.labels.size and not verdicts.identified:
             reason = f"{self.identifiable_.reason}: heads were counted"
             warnings.warn(reason, NotIdentifiable, stacklevel=3)
@@ -460,8 +532,145 @@ class Estimator(ABC):
                 "margin": verdicts.margins,
                 "votes": np.diff(coded.starts),
                 "settled": decided & (verdicts.confidences >= settle),
+                "difficulty": pl.Series(verdicts.difficulties).fill_nan(None),
             }
         )
+
+    # What is known of the labellers ----------------------------------------------------------
+
+    def labellers(self, *, level: float = LEVEL, costs: Costs | None = None) -> pl.DataFrame:
+        """A table of the labellers, in order of first appearance.
+
+        ``answers`` (fading with forgetting); ``error_rate`` (null where it cannot be known) and
+        its interval at ``level``; ``weight`` of a vote; ``agreement`` with the others met;
+        ``quality``: 1 knows, 0 guesses, by what errors cost (all the same, unless ``costs`` says);
+        ``backed_by``: whether known truths back the interval or agreement alone; ``flags``.
+        """
+        check_number("level", level, 0.5, 0.9999)
+        watch, n = self._watcher, len(self._workers)
+        limits = said = None
+        if watch is not None:
+            limits = watch.limits(n, NormalDist().inv_cdf((1 + level) / 2))
+            said = watch.book(n, len(self._classes)).said[:n, : len(self._classes)]
+        people = self._people()
+        return labeller_table(self._workers, self._classes, people, limits, said, costs)
+
+    def skill_of(self, worker: LabellerId | None) -> float:
+        """How much better than chance a labeller is: 1 always right, 0 guessing, below 0 worse.
+
+        Of nobody known, or ``None``: the crowd's average; 0.4 where nobody watches.
+        """
+        watch = self._watcher
+        if watch is None:
+            return SKILL
+        return watch.skill(
+            UNKNOWN if worker is None else self._workers.code(worker), self.n_labellers_
+        )
+
+    # What goes along -------------------------------------------------------------------------
+
+    @property
+    def _watcher(self) -> Watch | None:
+        """The watch, if there is one, which knows all declared families."""
+        if not self.watch:
+            return None
+        if self._watching is None:
+            auto = self.forgetting == "auto"
+            fade = 0.0 if auto else float(-np.log1p(-cast("float", self.forgetting)))
+            self._watching = Watch(fade, auto)
+        return self._watching
+
+    def _declare(self, watch: Watch) -> None:
+        """Tell the watch the families of labellers it has not been told of."""
+        since, n = watch.met, len(self._workers)
+        watch.met = n
+        if not self.families or since >= n:
+            return
+        numbers = {name: k for k, name in enumerate(dict.fromkeys(self.families.values()), 1)}
+        names = self._workers.to_list()[since:]
+        told = [
+            (since + i, numbers[self.families[x]])
+            for i, x in enumerate(names)
+            if x in self.families
+        ]
+        codes, theirs = np.array(told, np.int64).reshape(-1, 2).T
+        watch.declare(codes, theirs, n)
+
+    def _watch_one(
+        self,
+        coded: Coded,
+        given: list[tuple[LabellerId, ClassLabel]],
+        sign: int,
+        fresh: Collection[LabellerId] | None,
+    ) -> None:
+        watch = self._watcher
+        if watch is None or (fresh is not None and not len(fresh)):
+            return
+        n, k = len(self._workers), len(self._classes)
+        self._declare(watch)
+        if fresh is None:
+            (watch.learn_one if sign > 0 else watch.unlearn_one)(coded.tasks, n, k)
+        else:  # those before come first
+            order = sorted(range(len(given)), key=lambda j: given[j][0] in fresh)
+            tasks = coded.tasks._replace(workers=coded.workers[order], labels=coded.labels[order])
+            new = np.array([sum(who not in fresh for who, _ in given)], np.int64)
+            watch.learn(tasks, n, k, sign=sign, fresh=new)
+        self._ask_who_copies(watch)
+
+    def _learn_watched(self, coded: Coded, follow: bool, decide: bool) -> Verdicts:
+        """Learn a table, stopping now and then to ask who copies whom."""
+        watch = self._watcher
+        if watch is None:
+            return self._learn(coded, 1, -1, follow, decide)
+        tasks = coded.starts.size - 1
+        self._declare(watch)
+        verdicts = Verdicts.room(tasks if decide else 0)
+        at = 0
+        while at < tasks or not tasks:
+            end = min(tasks, at + max(watch.until_due(), 1))
+            found = self._learn_both(watch, coded.part(at, end), follow or end < tasks, decide)
+            if decide:
+                verdicts = verdicts.fill(at, found)
+            if not tasks:
+                break
+            self._ask_who_copies(watch)
+            at = end
+        return verdicts
+
+    def _learn_both(self, watch: Watch, coded: Coded, follow: bool, decide: bool) -> Verdicts:
+        """The estimator and the watch learn the same tasks, side by side if there are many."""
+        n, k = len(self._workers), len(self._classes)
+        watch.book(n, k)
+        learnt: list[Verdicts] = []
+        meant: list[tuple[Floats, Floats]] = []
+
+        def work(who: int) -> None:
+            if who == 0:
+                learnt.append(self._learn(coded, 1, -1, follow, decide))
+            elif decide:
+                meant.append(watch.follow(coded.tasks, n, k))
+            else:
+                watch.learn(coded.tasks, n, k)
+
+        if coded.starts[-1] - coded.starts[0] >= LARGE:
+            side_by_side(work, 2)
+        else:
+            work(0)
+            work(1)
+        if not decide:
+            return learnt[0]
+        posteriors, hard = meant[0]
+        return self._by_watch(coded, learnt[0]._replace(difficulties=hard), posteriors)
+
+    def _by_watch(self, coded: Coded, verdicts: Verdicts, posteriors: Floats) -> Verdicts:
+        """Decide by the watch's posteriors, for those that do; else leave it as it is."""
+        return verdicts
+
+    def _ask_who_copies(self, watch: Watch) -> None:
+        if watch.due:
+            skills = watch.regroup(len(self._workers))
+            if skills is not None:
+                self._regroup(skills)
 
     # Merging, saving, copying ----------------------------------------------------------------
 
@@ -483,12 +692,20 @@ class Estimator(ABC):
         for label in other._classes:
             self._classes.add(label)
         self._absorb(other, names)
+        watch, more = self._watcher, other._watcher
+        if watch is not None and more is not None:
+            classes = np.array([self._classes.code(label) for label in other._classes], np.int64)
+            self._declare(watch)
+            watch.absorb(more, names, classes, len(self._workers), len(self._classes))
+            self._ask_who_copies(watch)
         self.intake_.count(other.intake_)
         return self
 
     def to_bytes(self) -> bytes:
         """The whole state, versioned and with a checksum; `load` brings it back."""
-        plain = {k: v.item() if isinstance(v, np.generic) else v for k, v in self.params().items()}
+        plain = {k: _plain(v) for k, v in self.params().items()}
+        watch = self._watcher
+        seen = {} if watch is None else watch.pack(len(self._workers))
         saved = _Saved(
             kind=type(self).__name__,
             params=plain,
@@ -496,6 +713,7 @@ class Estimator(ABC):
             classes=self._classes.to_list(),
             intake=self.intake_,
             arrays={k: (list(v.shape), v.tobytes()) for k, v in self._pack().items()},
+            watch={k: (list(v.shape), v.tobytes()) for k, v in seen.items()},
         )
         return seal(SAVED_AS, msgspec.msgpack.encode(saved))
 
@@ -536,80 +754,24 @@ def load(data: bytes) -> Estimator:
         crowd._classes.add(label)
     crowd.intake_ = saved.intake
     crowd._unpack(saved.arrays)
+    watch = crowd._watcher
+    if watch is not None:
+        watch.unpack(saved.watch, len(crowd._workers), max(len(crowd._classes), 2))
+        crowd._declare(watch)
     return crowd
+
+
+def _plain(value: Param) -> bool | int | float | str | dict[str | int, str] | None:
+    """A constructor's argument as it is saved."""
+    if isinstance(value, Mapping):
+        return dict(value)
+    return cast("float", value.item()) if isinstance(value, np.generic) else value
 
 
 def check_recall(back: int, fade: float) -> None:
     """Refuse to take back a task that has faded below the rounding of what came later."""
     if back * fade > RECALL:
         raise InputError("unlearn_one", "a task not long past", f"one {back} tasks back")
-
-
-def labeller_table(
-    workers: Vocabulary,
-    *,
-    answers: Floats,
-    errors: Floats,
-    weights: Floats,
-    agreed: Floats,
-    met: Floats,
-    shared: NDArray[np.bool_],
-    solved: NDArray[np.bool_],
-    apart: NDArray[np.bool_],
-    fading: bool,
-) -> pl.DataFrame:
-    """What `Estimator.labellers` returns.
-
-    ``shared``: who has met anybody; ``solved``: whose error rate is known; ``apart``: who shares no
-    task with the main group. Answers that fade are no whole numbers.
-    """
-    import polars as pl
-
-    table = pl.DataFrame(
-        {
-            "worker": value_series("worker", workers.to_list()),
-            "answers": answers,
-            "error_rate": errors,
-            "weight": weights,
-            "agreement": agreed / np.where(shared, met, np.inf),
-            "shared": shared,
-            "solved": solved,
-            "apart": apart,
-        }
-    )
-    return table.select(
-        "worker",
-        pl.col("answers") if fading else pl.col("answers").round().cast(pl.Int64),
-        pl.when("solved").then("error_rate").alias("error_rate"),
-        "weight",
-        pl.when("shared").then("agreement").alias("agreement"),
-        pl.concat_str(
-            pl.when(pl.col("answers") < FEW_ANSWERS).then(pl.lit("few answers")),
-            pl.when("apart").then(pl.lit("shares no task with the main group")),
-            separator="; ",
-            ignore_nulls=True,
-        ).alias("flags"),
-    )
-
-
-def value_series(name: str, values: Sequence[ClassLabel] | pl.Series) -> pl.Series:
-    """Ids or classes as a column; those that no one type holds as strings."""
-    import polars as pl
-
-    if isinstance(values, pl.Series):
-        return values.alias(name)
-    if not values:
-        return pl.Series(name, [], pl.String)
-    kinds = {type(value) for value in values}
-    if kinds == {int}:
-        numbers = cast("Sequence[int]", values)
-        if max(numbers) < 2**63:
-            return pl.Series(name, numbers, pl.Int64)
-        if min(numbers) >= 0:
-            return pl.Series(name, numbers, pl.UInt64)
-    elif len(kinds) == 1:
-        return pl.Series(name, values)
-    return pl.Series(name, [str(value) for value in values])
 
 
 def _clean_truths(gold: Truths | None) -> dict[TaskId, ClassLabel]:

@@ -15,11 +15,10 @@ from crowdstream.estimators.base import (
     Identifiability,
     Verdicts,
     check_recall,
-    labeller_table,
-    value_series,
 )
 from crowdstream.estimators.centred_kernels import Crowd, Found
 from crowdstream.estimators.fading import Fading
+from crowdstream.estimators.people import People, value_series
 from crowdstream.estimators.tally import REASONS
 from crowdstream.labels import ClassLabel, LabellerId
 
@@ -58,6 +57,8 @@ class CentredAgreement(Fading):
         ``"coin"``: a fair coin, seeded; ``"lowest"``: the lowest class in sorting order.
     seed
         Of the coin.
+    watch
+        Whether to keep what intervals, alarms, pairs and the difficulty of tasks need.
 
     Examples
     --------
@@ -243,13 +244,8 @@ class CentredAgreement(Fading):
         found = self._found()
         return {label: float(found.balance[c]) for c, label in enumerate(self._classes)}
 
-    def labellers(self) -> pl.DataFrame:
-        """A table of the labellers, in order of first appearance.
-
-        ``answers`` (fading with forgetting), ``error_rate`` over all classes (null where it cannot
-        be known), ``weight`` of a vote, the mean over the labels it gives, ``agreement`` with the
-        others met, and ``flags`` in words.
-        """
+    def _people(self) -> People:
+        """``weight`` is the mean over the labels that a labeller gives."""
         crowd, found = self._crowd, self._found()
         n = found.psi.size
         hits, misses = self._chances(found)
@@ -261,8 +257,7 @@ class CentredAgreement(Fading):
         known = found.standing in (kernels.OK, kernels.BY_GOLD)
         met = crowd.faced[:n].sum(axis=1)
         answers = crowd.said[:n].sum(axis=1) * found.unit
-        return labeller_table(
-            self._workers,
+        return People(
             answers=answers,
             errors=errors,
             weights=weights if known else np.ones(n),

@@ -25,6 +25,8 @@ LEAST_MET = 20.0
 """Pairs that met less often are left out: 20 labels alike are no rarity (0.6²⁰ = 4e-5 a pair,
 and 256 labellers are 32,640 pairs)."""
 
+LEAST_RHO, LEAST_Z = 0.5, 5.0
+"""Correlation and standard errors from which on two labellers are near-duplicates."""
 SMOOTHING = 0.5
 """Labels of each class that a labeller is taken to have given before the first (Jeffreys)."""
 
@@ -132,7 +134,7 @@ def dependence(met: Floats, agreed: Floats, said: Floats) -> Dependence:
 
 
 def families(
-    found: Dependence, least_rho: float = 0.5, least_z: float = 5.0
+    found: Dependence, least_rho: float = LEAST_RHO, least_z: float = LEAST_Z
 ) -> tuple[Ints, Floats]:
     """Groups of near-duplicates: each labeller's family, 1, 2, … (0: none), and its mean ρ.
 

@@ -1,4 +1,4 @@
-"""What estimators share whose only choices are how fast to forget and how to break ties."""
+"""What estimators share whose choices are how fast to forget and how to break ties."""
 
 from __future__ import annotations
 
@@ -11,12 +11,21 @@ from crowdstream.estimators.votes import Ties
 
 
 class Fading(Estimator):
-    """An estimator of three arguments."""
+    """An estimator of four arguments."""
 
-    def __init__(self, forgetting: float = 0.0, ties: Ties = "coin", seed: int = 0) -> None:
+    forgetting: float
+
+    def __init__(
+        self,
+        forgetting: float = 0.0,
+        ties: Ties = "coin",
+        seed: int = 0,
+        watch: bool = False,
+    ) -> None:
         self.forgetting = forgetting
         self.ties = ties
         self.seed = seed
+        self.watch = watch
         check_number("forgetting", forgetting, 0.0, 0.999)
         check_ties(ties, seed)
 

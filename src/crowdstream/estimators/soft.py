@@ -7,21 +7,21 @@ merged parts agree with one pass approximately, and taking a task back needs its
 from __future__ import annotations
 
 from abc import abstractmethod
-from typing import TYPE_CHECKING, Self
+from collections.abc import Mapping
+from typing import Literal, Self, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
 from crowdstream.errors import InputError, StateError
 from crowdstream.estimators import soft_kernels as kernels
-from crowdstream.estimators.base import Coded, Identifiability, Verdicts, labeller_table
+from crowdstream.estimators.base import Coded, Identifiability, Verdicts
 from crowdstream.estimators.fading import Fading
 from crowdstream.estimators.parallel import parts_of, side_by_side
+from crowdstream.estimators.people import People
 from crowdstream.estimators.soft_kernels import Sums
+from crowdstream.estimators.votes import Ties
 from crowdstream.labels import ClassLabel, LabellerId
-
-if TYPE_CHECKING:
-    import polars as pl
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -33,6 +33,7 @@ MANY = 64
 """Labellers among whom three who share tasks are mostly found, so that not all are looked at."""
 
 NOTHING: Floats = np.empty(0)
+NO_FAMILIES: Ints = np.empty(0, np.int64)
 
 
 class SoftCounts(Fading):
@@ -117,10 +118,13 @@ class SoftCounts(Fading):
         width = sums.mass.size
         if keys.size < width:  # a class that nobody has named yet
             keys = np.append(keys, np.full(width - keys.size, np.iinfo(np.uint64).max, np.uint64))
+        family, rho = self._groups()
         kernels.run(
             sums,
             self._rules(),
             keys,
+            family,
+            rho,
             coded.starts,
             coded.workers,
             coded.labels,
@@ -136,6 +140,20 @@ class SoftCounts(Fading):
             receipt,
         )
 
+    def _groups(self) -> tuple[Ints, Floats]:
+        """Of every labeller the number of its family, 0 for none, and how close each is."""
+        watch = self._watcher
+        if watch is None:
+            return NO_FAMILIES, NOTHING
+        book = watch.book(len(self._workers), len(self._classes))
+        if not book.rho.size:
+            return NO_FAMILIES, NOTHING
+        return book.people["family"].astype(np.int64), book.rho
+
+    def _regroup(self, skills: Floats) -> None:
+        kernels.restart(self._sums(), skills)
+        self.receipt_ = b""
+
     def _check_unlearn(
         self, given: list[tuple[LabellerId, ClassLabel]], gold: bool, place: int
     ) -> None:
@@ -145,7 +163,7 @@ class SoftCounts(Fading):
 
     def _absorb(self, other: Self, names: Ints) -> None:
         sums, more = self._sums(), other._sums()
-        if self.forgetting > 0.0:  # both in units of their newest task
+        if self._fade > 0.0:  # both in units of their newest task
             kernels.renormalise(sums, self._fade)
             more = other.copy()._sums()
             kernels.renormalise(more, self._fade)
@@ -214,31 +232,31 @@ class SoftCounts(Fading):
             return Identifiability(False, "only one class was ever seen")
         return Identifiability(True, "")
 
-    def labellers(self) -> pl.DataFrame:
-        """A table of the labellers, in order of first appearance.
-
-        ``answers`` (fading with forgetting), ``error_rate`` averaged over the classes (null where
-        it cannot be known), ``weight`` of a vote, ``agreement`` with the others met, ``flags``.
-        """
+    def _people(self) -> People:
+        """``error_rate`` is averaged over the classes."""
         sums = self._sums()
-        n = len(self._workers)
-        errors, weights = kernels.standing(sums, self._rules())
+        n, k = len(self._workers), max(len(self._classes), 2)
+        errors, weights, confusions = kernels.standing(sums, self._rules())
+        watch = self._watcher
+        if watch is not None:
+            errors[:n] = (1 - watch.limits(n, 1.0).skill) * (1 - 1 / k)
         clock = sums.clock
         people = kernels.parts(sums.people[:n], sums.mass.size)
         met = people.met[:, 1]
-        known = np.full(n, bool(self.identifiable_))
-        return labeller_table(
-            self._workers,
-            answers=people.said.sum(axis=1)
-            / kernels.weight_of(clock, self._fade, clock[kernels.CLOCK] - 1),
+        now = kernels.weight_of(clock, self._fade, clock[kernels.CLOCK] - 1)
+        mass = sums.mass[:k] + now * kernels.H / k
+        return People(
+            answers=people.said.sum(axis=1) / now,
             errors=errors[:n],
             weights=weights[:n],
             agreed=people.met[:, 0],
             met=met,
             shared=met > MET,
-            solved=known,
+            solved=np.full(n, bool(self.identifiable_)),
             apart=np.zeros(n, np.bool_),
-            fading=self.forgetting > 0,
+            fading=self._fade > 0,
+            confusions=confusions[:n, :k, :k],
+            prior=mass / mass.sum(),
         )
 
 
@@ -253,11 +271,19 @@ class Adaptive(SoftCounts):
     Parameters
     ----------
     forgetting
-        β: every task lets all earlier ones fade by ``1 − β``. 0 forgets nothing.
+        β: every task lets all earlier ones fade by ``1 − β``. 0 forgets nothing. ``"auto"``: each
+        labeller's past fades as fast as foretells its answers best, found out on the way; one
+        skill a labeller then decides, no confusions.
     ties
         ``"coin"``: a fair coin, seeded; ``"lowest"``: the lowest class in sorting order.
     seed
         Of the coin.
+    watch
+        Whether to keep what intervals, alarms, pairs and the difficulty of tasks need.
+    families
+        Labellers who do not judge independently (one model, one agency), by the name of their
+        family. They do not vouch for one another, and together weigh as they deserve. Labellers
+        who turn out to be near-duplicates are treated so even if nobody declared them.
 
     Examples
     --------
@@ -270,9 +296,77 @@ class Adaptive(SoftCounts):
     True
     """
 
+    def __init__(
+        self,
+        forgetting: float | Literal["auto"] = 0.0,
+        ties: Ties = "coin",
+        seed: int = 0,
+        watch: bool = True,
+        families: Mapping[LabellerId, str] | None = None,
+    ) -> None:
+        super().__init__(0.0 if forgetting == "auto" else forgetting, ties, seed, watch)
+        self.forgetting = forgetting  # type: ignore[assignment]
+        self.families = families
+        if not watch and (forgetting == "auto" or families):
+            raise InputError("watch", "True where forgetting is 'auto' or families are", "False")
+        if families is not None and not isinstance(families, Mapping):
+            raise InputError("families", "a mapping of labeller to family", repr(families))
+
+    @property
+    def _auto(self) -> bool:
+        return cast("object", self.forgetting) == "auto"
+
+    @property
+    def _fade(self) -> float:
+        return 0.0 if self._auto else super()._fade
+
     @property
     def _method(self) -> int:
         return kernels.ADAPTIVE
+
+    def _vote(self, coded: Coded, place: int, afresh: bool) -> Verdicts:
+        verdicts = super()._vote(coded, place, afresh)
+        watch = self._watcher
+        if not self._auto or watch is None:
+            return verdicts
+        posteriors, _ = watch.look(coded.tasks, len(self._workers), len(coded.classes))
+        first = self.clock_ if place < 0 else place
+        return self._by_posteriors(coded, verdicts, posteriors, first)
+
+    def _by_watch(self, coded: Coded, verdicts: Verdicts, posteriors: Floats) -> Verdicts:
+        if not self._auto:
+            return verdicts
+        first = self.clock_ - coded.known.size
+        return self._by_posteriors(coded, verdicts, posteriors, first)
+
+    def _by_posteriors(
+        self, coded: Coded, verdicts: Verdicts, posteriors: Floats, first: int
+    ) -> Verdicts:
+        """Decide as the watch does, with no more confidence than dependence allows."""
+        share = kernels.doubt(self._sums().totals, 1.0)
+        watched = Verdicts.room(coded.known.size)._replace(
+            difficulties=verdicts.difficulties, identified=verdicts.identified
+        )
+        kernels.choose(
+            posteriors,
+            self._keys(coded.classes),
+            coded.starts,
+            coded.labels,
+            share,
+            self._rules(),
+            first,
+            watched.winners,
+            watched.confidences,
+            watched.margins,
+        )
+        return watched
+
+    def _scores(self, coded: Coded) -> Floats:
+        watch = self._watcher
+        if not self._auto or watch is None or not coded.labels.size:
+            return super()._scores(coded)
+        found, _ = watch.look(coded.tasks, len(self._workers), len(coded.classes))
+        return np.log(np.maximum(found[0, : len(coded.classes)], 1e-300))
 
 
 class StreamingDawidSkene(SoftCounts):

@@ -282,6 +282,8 @@ def run(
     sums: Sums,
     rules_at: Records,
     keys: Keys,
+    family: Ints,
+    rho: Floats,
     starts: Ints,
     workers: Codes,
     labels: Codes,
@@ -300,8 +302,10 @@ def run(
 
     K is the number of classes named so far, two at least. ``truths[t]`` is the known class of a
     task, −1 for none (empty: none at all); ``winners`` of size 0: decide nothing; ``posteriors``
-    likewise, a row a task; ``receipt`` takes what a single task added, if it has room. Returns a
-    number without a meaning, which keeps the reading ahead from being optimised away.
+    likewise, a row a task; ``receipt`` takes what a single task added, if it has room. ``family``:
+    of each labeller, 0 for none (empty: none at all): its members do not judge one another, and s
+    of them on a task count ``s/(1 + (s − 1) rho)``. Returns a number without a meaning, which
+    keeps the reading ahead from being optimised away.
     """
     rules = rules_at[0]
     people, shares, mass, pooled = sums.people, sums.shares, sums.mass, sums.pooled
@@ -318,6 +322,7 @@ def run(
     drawn, alone, pull = np.empty(width), np.empty(width), np.empty(width)
     crowd = np.empty((width, width))
     psi, up, down = np.empty(most), np.empty(most), np.empty(most)
+    factors, others_say = np.empty(most), np.empty(width)
     votes = np.zeros(width)
     shift, slope = 0.0, 1.0
     stale = True
@@ -399,7 +404,16 @@ def run(
             psi[j - begin] = found
             u = min(max(found, 0.0), 1.0)
             s = 1.0 / K + (1.0 - 1.0 / K) * min(u, CAP)
-            taught[y] *= s * (K - 1.0) / (1.0 - s)
+            factor, worth = s * (K - 1.0) / (1.0 - s), 1.0
+            if family.size and not new and family[i] > 0:
+                members = 0.0
+                for b in range(begin, end):
+                    if workers[b] < n and family[workers[b]] == family[i]:
+                        members += 1.0
+                worth = 1.0 / (1.0 + (members - 1.0) * rho[family[i] - 1])
+                factor = factor**worth
+            factors[j - begin] = factor
+            taught[y] *= factor
             votes[y] += 1.0
             if taught[y] > 1e60:
                 most_taught = taught[y]
@@ -426,13 +440,13 @@ def run(
                 if not new:
                     p = (people[i, confusion + k * width + y] + gh * p) / (people[i, rows + k] + gh)
                 p = max(p, LEAST)  # taking back may leave less than nothing
-                student[k] *= p
+                student[k] *= p if worth == 1.0 else p**worth
                 if testing:
                     drawn[k] *= (1.0 - follow) * p + pulled
                     alone[k] *= (1.0 - follow) * p + follow * crowd[k, y]
                 largest = max(largest, student[k])
-            pull[y] += u
-            weighed += u
+            pull[y] += u * worth
+            weighed += u * worth
             if largest < 1e-60:
                 for k in range(K):
                     student[k] /= largest
@@ -454,7 +468,9 @@ def run(
             # The winner, and how sure: the vote share may lower that, never change the winner.
             for k in range(K):
                 student[k] /= z
-                out[k] = pull[k] / weighed if weighed > 0.0 else votes[k] / m
+                # The vote share with the model as one vote more: one vote alone is not unanimity.
+                out[k] = student[k] + (pull[k] if weighed > 0.0 else votes[k] / m)
+                out[k] /= 1.0 + (weighed if weighed > 0.0 else 1.0)
                 ahead = student[k] - student[best]
                 if ahead > TIE or (ahead >= -TIE and out[k] > out[best]):
                     best = k
@@ -534,11 +550,18 @@ def run(
         total = 1.0
         for j in range(begin, end):
             i, y = workers[j], labels[j]
-            s = 1.0 / K + (1.0 - 1.0 / K) * min(max(psi[j - begin], 0.0), CAP)
-            own = taught[y]
+            for k in range(K):
+                others_say[k] = taught[k]
+            others = total
             if truth < 0 and rules.method == ADAPTIVE:  # its own vote taken out: the others'
-                own *= (1.0 - s) / (s * (K - 1.0))
-            others = 1.0 / (total - taught[y] + own)
+                kin = family[i] if family.size else 0
+                for b in range(begin, end) if kin > 0 else range(j, j + 1):
+                    if b == j or family[workers[b]] == kin:
+                        others_say[labels[b]] /= factors[b - begin]
+                others = 0.0
+                for k in range(K):
+                    others += others_say[k]
+            others = 1.0 / others
             answers = 0.0
             for k in range(K):
                 answers += people[i, k]
@@ -546,7 +569,7 @@ def run(
             r, d = 0.0, 0.0
             if m > 1 or truth >= 0:
                 for k in range(K):
-                    h = (own if k == y else taught[k]) * others - f[k]
+                    h = others_say[k] * others - f[k]
                     c = (1.0 if k == y else 0.0) - (people[i, k] + gh * f[k]) * answers
                     r += c * h
                     d += h * h
@@ -647,27 +670,89 @@ def take_back(
         sums.mass[k] -= unit * receipt[HEAD + k]
 
 
+def restart(sums: Sums, skills: Floats) -> None:
+    """Go on from skills, nan where unknown: what was learnt was led astray.
+
+    How much was learnt of a skill stays, what it is changes; the confusions begin anew.
+    """
+    people = parts(sums.people[: skills.size], sums.mass.size)
+    told = ~np.isnan(skills)
+    people.skill[told, 0] = skills[told] * people.skill[told, 1]
+    sums.totals[SKILL] = people.skill[:, 0].sum()
+    sums.totals[EXPOSURE] = people.skill[:, 1].sum()
+    for learnt in (people.rows, people.confusion, sums.pooled, sums.mass):
+        learnt[...] = 0.0
+
+
 @njit(cache=True, nogil=True, error_model="numpy")
-def standing(sums: Sums, rules_at: Records) -> tuple[Floats, Floats]:
-    """Of every labeller the error rate, averaged over the classes, and the weight of its vote."""
+def choose(
+    posteriors: Floats,
+    keys: Keys,
+    starts: Ints,
+    labels: Codes,
+    share: float,
+    rules_at: Records,
+    first: int,
+    winners: Ints,
+    confidences: Floats,
+    margins: Floats,
+) -> None:
+    """Winner, confidence and margin from posteriors, a row a task; the vote share lowers both."""
+    rules = rules_at[0]
+    K = keys.size  # noqa: N806 as on paper
+    for t in range(winners.size):
+        m = starts[t + 1] - starts[t]
+        winners[t] = -1
+        if m == 0:
+            continue
+        total, top = 0.0, 0.0
+        for k in range(posteriors.shape[1]):
+            total += posteriors[t, k]
+            top = max(top, posteriors[t, k])
+        coin = toss(rules.seed, first + t)
+        winner, least, tied, second = 0, np.uint64(0), 0, 0.0
+        for k in range(K):
+            if posteriors[t, k] < top - TIE * total:
+                second = max(second, posteriors[t, k])
+                continue
+            key = mix(keys[k] ^ coin) if rules.fair else keys[k]
+            if tied == 0 or key < least:
+                winner, least = k, key
+            tied += 1
+        votes = 0.0
+        for j in range(starts[t], starts[t + 1]):
+            votes += 1.0 if labels[j] == winner else 0.0
+        sure = (1.0 - share) * top / total + share * (votes + top / total) / (m + 1.0)
+        winners[t] = winner
+        confidences[t] = max(min(sure, top / total), 1.0 / max(K, 2))
+        margins[t] = 0.0 if tied > 1 else (top - second) / total
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def standing(sums: Sums, rules_at: Records) -> tuple[Floats, Floats, Floats]:
+    """Of every labeller the error rate, averaged over the classes, the weight of its vote, and the
+    confusion: how often each class (rows) is called what."""
     rules = rules_at[0]
     g = weight_of(sums.clock, rules.fade, sums.clock[CLOCK])
     K = sums.mass.size  # noqa: N806 as on paper
     people = sums.people
-    errors, weights = np.empty(people.shape[0]), np.empty(people.shape[0])
+    n = people.shape[0]
+    errors, weights, confusions = np.empty(n), np.empty(n), np.empty((n, K, K))
     mean = mean_skill(sums.totals, K, g)
     prior = g * strength(sums.totals, g)
     gh = g * H
-    tasks = sums.totals[TASKS]
-    for i in range(people.shape[0]):
+    tasks = sums.mass.sum()
+    for i in range(n):
         u = min(max((people[i, K] + prior * mean) / (people[i, K + 1] + prior), 0.0), TOP)
-        expected = 1.0 / K + (1.0 - 1.0 / K) * u
         right = 0.0
         for k in range(K):
             share = (sums.mass[k] + gh / K) / (tasks + gh)
-            count = people[i, 2 * K + 4 + k * K + k]
-            right += share * (count + gh * expected) / (people[i, K + 4 + k] + gh)
+            for y in range(K):
+                expected = (1.0 - u) / K + (u if y == k else 0.0)
+                count = people[i, 2 * K + 4 + k * K + y]
+                confusions[i, k, y] = (count + gh * expected) / (people[i, K + 4 + k] + gh)
+            right += share * confusions[i, k, k]
         errors[i] = 1.0 - right
         s = 1.0 / K + (1.0 - 1.0 / K) * min(u, CAP)
         weights[i] = np.log(s * (K - 1.0) / (1.0 - s))
-    return errors, weights
+    return errors, weights, confusions

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from typing import TYPE_CHECKING, Self
+from typing import Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,14 +16,11 @@ from crowdstream.estimators.base import (
     Identifiability,
     Verdicts,
     check_recall,
-    labeller_table,
 )
 from crowdstream.estimators.kernels import Crowd
 from crowdstream.estimators.parallel import parts_of, side_by_side
+from crowdstream.estimators.people import People
 from crowdstream.labels import ClassLabel, LabellerId
-
-if TYPE_CHECKING:
-    import polars as pl
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -206,20 +203,14 @@ class Tally(Estimator):
         at, _, _, _ = kernels.weigh(self._crowd, self._rules(), np.empty(0, np.int32))
         return Identifiability(bool(at.identified), REASONS[at.standing])
 
-    def labellers(self) -> pl.DataFrame:
-        """A table of the labellers, in order of first appearance.
-
-        ``answers`` (fading with forgetting), ``error_rate`` (null where it cannot be known),
-        ``weight`` of a vote, ``agreement`` with the others met, and ``flags`` in words.
-        """
+    def _people(self) -> People:
         crowd, rules = self._settled()
         people = crowd.people[: len(self._workers)]
         at, thetas, weights, solved = kernels.weigh(
             crowd, rules, np.arange(people.size, dtype=np.int32)
         )
         edge = rules["clip"][0]
-        return labeller_table(
-            self._workers,
+        return People(
             answers=people["answers"] * at.unit,
             errors=np.clip((1 - thetas) * (1 - 1 / at.classes), edge, 1 - edge),
             weights=weights,

@@ -9,7 +9,8 @@ import numpy as np
 import polars as pl
 
 from crowdstream.errors import InputError
-from crowdstream.estimators.base import SETTLE, value_series
+from crowdstream.estimators.base import SETTLE
+from crowdstream.estimators.people import value_series
 from crowdstream.estimators.settings import check_ties
 from crowdstream.labels import UNKNOWN, ClassLabel, Table
 from crowdstream.science.baselines.common import (
