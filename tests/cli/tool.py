@@ -15,6 +15,8 @@ from pathlib import Path
 from typing import Any, NamedTuple
 from unittest import mock
 
+import polars as pl
+import pytest
 import typer
 
 from crowdstream.cli import app, main
@@ -119,6 +121,17 @@ def jsonl_of(rows: Iterable[Row]) -> bytes:
 def gold_of(rows: Iterable[Row]) -> bytes:
     """The truth that `labels` put into the names."""
     return csv_of(sorted({(task, task[-1]) for task, _, _ in rows}), "task,gold")
+
+
+def alike(one: str | Path, other: str | Path, **near: float) -> None:
+    """Two tables in CSV are the same, but that some columns are only as near as said."""
+    tables = [
+        pl.read_csv(table if isinstance(table, Path) else table.encode()) for table in (one, other)
+    ]
+    assert tables[0].columns == tables[1].columns
+    assert tables[0].drop(near).equals(tables[1].drop(near))
+    for name, most in near.items():
+        assert tables[0][name].to_list() == pytest.approx(tables[1][name].to_list(), abs=most)
 
 
 def left_in(folder: Path) -> list[str]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 
 import numpy as np
 import polars as pl
@@ -22,6 +22,8 @@ ESTIMATORS = [
     cs.AgreementBased(answer_rate=0.7),
     cs.AgreementBased(answer_rate=0.7, shrinkage=0, forgetting=0.02),
     cs.Adaptive(),
+    cs.Adaptive(watch=False),
+    cs.AgreementBased(watch=True),
     cs.Adaptive(ties="lowest", seed=5),
     cs.Adaptive(forgetting=0.05),
     cs.Adaptive(forgetting=0.9),
@@ -84,8 +86,9 @@ def test_a_broken_estimator_is_caught(broken: str) -> None:
             gold: cs.ClassLabel | None = None,
             place: int | None = None,
             receipt: bytes | None = None,
+            fresh: Collection[cs.LabellerId] | None = None,
         ) -> None:
-            super().unlearn_one(answers, gold=gold, place=place, receipt=receipt)
+            super().unlearn_one(answers, gold=gold, place=place, receipt=receipt, fresh=fresh)
             if broken == "check_unlearning":
                 super().learn_one(answers)
 
@@ -95,8 +98,9 @@ def test_a_broken_estimator_is_caught(broken: str) -> None:
             *,
             gold: cs.ClassLabel | None = None,
             place: int | None = None,
+            fresh: Collection[cs.LabellerId] | None = None,
         ) -> None:
-            super().learn_one(answers, gold=gold, place=place)
+            super().learn_one(answers, gold=gold, place=place, fresh=fresh)
             if broken == "check_no_global_randomness":
                 np.random.random()
 

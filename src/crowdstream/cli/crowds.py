@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal, cast
 
+from crowdstream.cli.tables import read_families
 from crowdstream.errors import InputError, StateError, check_number
 
 if TYPE_CHECKING:
@@ -15,10 +15,21 @@ METHODS = ("adaptive", "agreement", "centred", "streaming-ds", "majority")
 
 
 class Recipe:
-    """The estimator that the options ask for: checked at once, made later."""
+    """The estimator that the options ask for: checked at once, made later.
+
+    ``watch``: whether a method that need not watch its labellers does, for their intervals;
+    adaptive always does, majority never.
+    """
 
     def __init__(
-        self, method: str, forget: float | None, answer_rate: float | None, seed: int
+        self,
+        method: str,
+        forget: str | None,
+        answer_rate: float | None,
+        seed: int,
+        *,
+        families: str | None = None,
+        watch: bool = False,
     ) -> None:
         if method not in METHODS:
             raise InputError("--method", " or ".join(METHODS), repr(method))
@@ -26,15 +37,17 @@ class Recipe:
             raise InputError("--forget", "a method that learns", "majority, which does not")
         if method != "agreement" and answer_rate is not None:
             raise InputError("--answer-rate", "--method agreement", method)
-        if forget is not None:
-            check_number("--forget", forget, 1.0, 1e15, open_low=True)
+        if method != "adaptive" and families is not None:
+            raise InputError("--families", "--method adaptive", method)
         if answer_rate is not None:
             check_number("--answer-rate", answer_rate, 0.0, 1.0, open_low=True)
         check_number("--seed", seed, 0, 2**64 - 1, whole=True)
         self.method = method
-        self.forgetting = 0.0 if forget is None else 1.0 / forget
+        self.forgetting = _forgetting(method, forget)
         self.answer_rate = answer_rate
         self.seed = seed
+        self.families = None if families is None else read_families(families)
+        self.watch = watch
 
     def make(self) -> Estimator:
         """Load the estimators and make one."""
@@ -42,16 +55,38 @@ class Recipe:
 
         if self.method == "majority":
             return estimators.MajorityVote(seed=self.seed)
+        if self.method == "adaptive":
+            return estimators.Adaptive(
+                forgetting=self.forgetting, seed=self.seed, families=self.families
+            )
+        rate = cast("float", self.forgetting)
         if self.method == "agreement":
             return estimators.AgreementBased(
-                answer_rate=self.answer_rate, forgetting=self.forgetting, seed=self.seed
+                answer_rate=self.answer_rate, forgetting=rate, seed=self.seed, watch=self.watch
             )
-        others: dict[str, Callable[..., Estimator]] = {
-            "adaptive": estimators.Adaptive,
-            "centred": estimators.CentredAgreement,
-            "streaming-ds": estimators.StreamingDawidSkene,
-        }
-        return others[self.method](forgetting=self.forgetting, seed=self.seed)
+        centred = self.method == "centred"
+        kind = estimators.CentredAgreement if centred else estimators.StreamingDawidSkene
+        return kind(forgetting=rate, seed=self.seed, watch=self.watch)
+
+    def strangers(self, crowd: Estimator) -> int:
+        """How many labellers of the families a crowd has not met."""
+        return len(self.families.keys() - set(crowd.workers_)) if self.families else 0
+
+
+def _forgetting(method: str, forget: str | None) -> float | Literal["auto"]:
+    """The rate at which ``--forget`` lets tasks fade."""
+    if forget is None:
+        return 0.0
+    if forget == "auto":
+        if method != "adaptive":
+            raise InputError("--forget auto", "--method adaptive", method)
+        return "auto"
+    try:
+        tasks = float(forget)
+    except ValueError:
+        raise InputError("--forget", "a number of tasks, or auto", repr(forget)) from None
+    check_number("--forget", tasks, 1.0, 1e15, open_low=True)
+    return 1.0 / tasks
 
 
 def load_crowd(path: str) -> Estimator:

@@ -21,8 +21,29 @@ Method = Annotated[
     ),
 ]
 Forget = Annotated[
-    float | None,
-    typer.Option("--forget", help="Remember about this many tasks, for labellers who change."),
+    str | None,
+    typer.Option(
+        "--forget",
+        help="Remember about this many tasks, for labellers who change; auto: as many as suit each "
+        "(adaptive).",
+    ),
+]
+Families = Annotated[
+    str | None,
+    typer.Option(
+        "--families",
+        help="A file of worker and family: who does not judge independently (adaptive).",
+    ),
+]
+Level = Annotated[
+    float, typer.Option("--level", help="Of the intervals of the labellers' error rates.")
+]
+Costs = Annotated[
+    str | None,
+    typer.Option(
+        "--costs",
+        help="A file of class, taken_for and cost, for the labellers' quality; 1 if not said.",
+    ),
 ]
 AnswerRate = Annotated[
     float | None,

@@ -26,12 +26,14 @@ from crowdstream.cli.output import (
     talk,
     write_table,
 )
+from crowdstream.cli.summary import look_into, summary
 from crowdstream.errors import InputError, NotIdentifiable, check_number
 
 if TYPE_CHECKING:
     import polars as pl
 
     from crowdstream.cli.crowds import Recipe
+    from crowdstream.cli.summary import Insight
     from crowdstream.estimators import Estimator
     from crowdstream.labels.readers import Names, Source, Trouble
 
@@ -39,6 +41,9 @@ if TYPE_CHECKING:
 
 SCHEMA = 1
 """Version of the JSON object; raised when a field changes its meaning."""
+
+HARDEST = 5
+"""Tasks that are told to be the hardest."""
 
 
 def run(
@@ -55,6 +60,8 @@ def run(
     labellers: Annotated[
         str | None, typer.Option("--labellers", help="A table of the labellers, likewise.")
     ] = None,
+    level: options.Level = 0.95,
+    costs: options.Costs = None,
     gold: Annotated[
         str | None, typer.Option("--gold", help="A file of true labels to score the decisions by.")
     ] = None,
@@ -78,6 +85,7 @@ def run(
     format: options.Format = None,  # noqa: A002
     method: options.Method = "adaptive",
     forget: options.Forget = None,
+    families: options.Families = None,
     answer_rate: options.AnswerRate = None,
     settle: options.Settle = 0.95,
     seed: options.Seed = 0,
@@ -97,6 +105,7 @@ def run(
     Example: crowdstream run labels.csv -o decisions.csv --labellers people.csv
     """
     from crowdstream.cli.crowds import Recipe
+    from crowdstream.cli.tables import read_costs
     from crowdstream.labels.readers import Names, Trouble, find_sources
 
     started = time.perf_counter()
@@ -107,7 +116,10 @@ def run(
         check_number("--max-error", max_error, 0.0, 1.0)
         if gold is None:
             raise InputError("--max-error", "--gold too", "none")
-    recipe = Recipe(method, forget, answer_rate, seed)
+    check_number("--level", level, 0.5, 0.9999)
+    watch = labellers is not None
+    recipe = Recipe(method, forget, answer_rate, seed, families=families, watch=watch)
+    prices = None if costs is None else read_costs(costs)
     sources = find_sources(labels, format)
     check_apart(
         [source.path for source in sources],
@@ -118,7 +130,9 @@ def run(
     names = Names(task, worker, label, wide)
     to_stdout = output == "-" or (output is None and not json and not sys.stdout.isatty())
     given = None if gold_train is None else dict(_read_gold(gold_train).iter_rows())
+    shown = json or not quiet
     job = _Job(recipe, settle, online, quiet or not sys.stderr.isatty(), truths, given)
+    people = functools.cache(lambda: job.crowd.labellers(level=level, costs=prices))
     with Trouble(on_error) as trouble:
         target = "-" if to_stdout else output
         # Whatever fails before the end takes the decisions' file with it.
@@ -133,14 +147,17 @@ def run(
             if truths is not None:
                 job.score()
             if labellers is not None:
-                write_table(job.crowd.labellers(), labellers)
+                write_table(people(), labellers)
+            elif prices is not None:
+                people()  # refuses classes that nobody has named
             if save is not None:
                 save_bytes(save, job.crowd.to_bytes())
-    report = job.report(method, time.perf_counter() - started)
+    insight = look_into(job.crowd, job.decided) if shown else None
+    report = job.report(method, insight, time.perf_counter() - started)
     if json:
         print(jsonlib.dumps(report))
-    if not quiet and not json:
-        _summary(job, report)
+    elif shown:
+        summary(report, settle, job.head, job.hardest, people(), insight)
     if max_error is not None and job.error is not None and job.error > max_error:
         if not quiet:
             told = f"crowdstream: the error rate {job.error:.4f} is above --max-error {max_error:g}"
@@ -163,6 +180,7 @@ class _Job:
     settled: int = 0
     decided: int = 0
     head: pl.DataFrame | None = None
+    hardest: pl.DataFrame | None = None
     scored: list[pl.DataFrame] = field(default_factory=list)
     tied: list[pl.DataFrame] = field(default_factory=list)
     error: float | None = None
@@ -250,6 +268,7 @@ class _Job:
         self.settled += int(decisions["settled"].sum())
         if self.head is None or self.head.height < 8:
             self.head = decisions.head(8)
+        self.hardest = _hardest(decisions, self.hardest)
         if self.truths is not None:
             scored = decisions.select("task", "label", "margin")
             if self.given is not None:  # what was told is not scored
@@ -280,8 +299,8 @@ class _Job:
             classes=len(self.crowd.classes_),
         )
 
-    def report(self, method: str, seconds: float) -> dict[str, object]:
-        """What ``--json`` prints."""
+    def report(self, method: str, insight: Insight | None, seconds: float) -> dict[str, object]:
+        """What ``--json`` prints; what a watch would know is null where there is none."""
         crowd = self.crowd
         intake = crowd.intake_
         identified = crowd.identifiable_
@@ -295,6 +314,7 @@ class _Job:
             (intake.replaced, "labels were replaced by a later one of the same worker"),
             (self.late, "labels came after their task had left the window"),
             (len(self.given or ()) - self.told, "true labels to learn from are of no task here"),
+            (self.recipe.strangers(crowd), "labellers in --families gave no label here"),
         ):
             if count:
                 warnings.append(f"{count:,} {what}")
@@ -307,12 +327,31 @@ class _Job:
             "classes": len(crowd.classes_),
             "settled": self.settled,
             "identifiable": bool(identified),
+            "families": None if insight is None else insight.families,
+            "effective_votes": None if insight is None else insight.effective_votes,
+            "alarms": None if insight is None else len(insight.alarms),
+            "hardest": self._hard_ones() if crowd.watch else None,
             "warnings": warnings,
             "seconds": round(seconds, 3),
         }
         if self.error is not None:
             found |= {"gold_tasks": self.gold_tasks, "error_rate": self.error}
         return found
+
+    def _hard_ones(self) -> list[dict[str, object]]:
+        return [] if self.hardest is None else self.hardest.select("task", "difficulty").to_dicts()
+
+
+def _hardest(decisions: pl.DataFrame, before: pl.DataFrame | None) -> pl.DataFrame:
+    """The hardest tasks of these and of those before, the first of equals."""
+    import polars as pl
+
+    hard = decisions["difficulty"]
+    least = hard.top_k(HARDEST).min()
+    found = decisions.filter(hard >= least) if least is not None else decisions.clear()
+    if before is not None:
+        found = pl.concat([before, found])
+    return found.sort("difficulty", descending=True, maintain_order=True).head(HARDEST)
 
 
 class _Steps:
@@ -393,40 +432,3 @@ def _read_gold(path: str) -> pl.DataFrame:
     if twice.height:
         raise InputError(path, "one true label a task", f"several of {twice['task'][0]!r}")
     return table.unique("task", maintain_order=True)
-
-
-def _summary(job: _Job, report: dict[str, object]) -> None:
-    """What a person wants to see after a run."""
-    from rich.table import Table
-
-    console = talk()
-    share = job.settled / job.decided if job.decided else 0.0
-    console.print(
-        f"{report['labels']:,} labels of {job.decided:,} tasks by {report['labellers']:,} "
-        f"labellers, {report['classes']} classes; {share:.0%} settled at {job.settle:g}; "
-        f"{report['seconds']} s",
-        soft_wrap=True,
-    )
-    if job.error is not None:
-        console.print(f"error rate {job.error:.4f} on {job.gold_tasks:,} tasks with gold")
-    if job.head is not None and sys.stdout.isatty() and job.head.height:
-        table = Table(title="first decisions", title_justify="left")
-        for column in job.head.columns:
-            table.add_column(column)
-        for row in job.head.iter_rows():
-            table.add_row(*(f"{v:.3f}" if isinstance(v, float) else str(v) for v in row))
-        console.print(table)
-    people = job.crowd.labellers()
-    known = people.filter(people["error_rate"].is_not_null()).sort("error_rate")
-    if known.height:
-        table = Table(title="labellers, best and worst", title_justify="left")
-        for column in ("worker", "answers", "error_rate", "weight", "agreement", "flags"):
-            table.add_column(column, justify="left" if column in ("worker", "flags") else "right")
-        shown = known if known.height <= 10 else known[[*range(5), *range(-5, 0)]]
-        for k, row in enumerate(shown.iter_rows()):
-            if known.height > 10 and k == 5:
-                table.add_row("…", "", "", "", "", "")
-            table.add_row(*(f"{v:.3f}" if isinstance(v, float) else str(v) for v in row))
-        console.print(table)
-    for warning in report["warnings"]:  # type: ignore[attr-defined]
-        console.print(f"note: {warning}", style="yellow")

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from crowdstream.cli import options
-from crowdstream.cli.extras import need
-from crowdstream.cli.output import aside, check_apart, check_output, talk, write_table
-from crowdstream.errors import InputError, check_number
+from crowdstream.cli.charts import check_chart, save_chart
+from crowdstream.cli.output import check_apart, check_output, talk, write_table
+from crowdstream.errors import check_number
 
 if TYPE_CHECKING:
     import polars as pl
@@ -22,8 +22,6 @@ if TYPE_CHECKING:
 
 SCHEMA = 1
 """Version of the JSON object; raised when a field changes its meaning."""
-
-CHARTS = (".html", ".png", ".svg")
 
 
 def savings(
@@ -71,7 +69,7 @@ def savings(
     from crowdstream.labels.readers.gold import read_truths
 
     check_output(output, "--output")
-    _check_chart(chart)
+    check_chart(chart)
     check_number("--repeats", repeats, 1, 1000, whole=True)
     recipe = Recipe(method, None, None, seed)
     sources = find_sources(labels, format)
@@ -85,22 +83,11 @@ def savings(
     if output is not None:
         write_table(found.table, output)
     if chart is not None:
-        _save_chart(found, chart, [source.name for source in sources])
+        _save(found, chart, [source.name for source in sources])
     if json:
         print(jsonlib.dumps({"schema_version": SCHEMA, "method": method, **found.report()}))
     elif not quiet:
         _tell(found)
-
-
-def _check_chart(path: str | None) -> None:
-    """Refuse, before any work, a chart that could not be drawn."""
-    if path is None:
-        return
-    need("altair", "vl_convert")
-    if Path(path).suffix.lower() not in CHARTS:
-        raise InputError("--chart", f"a name that ends in {' '.join(CHARTS)}", repr(path))
-    if not Path(path).resolve().parent.is_dir():
-        raise InputError("--chart", "a folder that exists", repr(str(Path(path).parent)))
 
 
 def _replay(
@@ -128,17 +115,11 @@ def _replay(
         )
 
 
-def _save_chart(found: Savings, path: str, files: list[str]) -> None:
-    from crowdstream.science.experiments.page import SCALE
+def _save(found: Savings, path: str, files: list[str]) -> None:
     from crowdstream.science.savings import draw
 
     more_files = f" and {len(files) - 1} more" if len(files) > 1 else ""
-    name = Path(files[0]).name + more_files
-    kind = Path(path).suffix.lower()[1:]
-    with aside(path) as target:
-        # All in one file: a page looks the same without a network.
-        more = {"inline": True} if kind == "html" else {"scale_factor": SCALE}
-        draw(found, name).save(target, format=kind, **more)  # type: ignore[arg-type]
+    save_chart(draw(found, Path(files[0]).name + more_files), path)
 
 
 def _tell(found: Savings) -> None:

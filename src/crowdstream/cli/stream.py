@@ -18,11 +18,15 @@ import typer
 
 from crowdstream.cli import options
 from crowdstream.cli.output import save_bytes, talk
+from crowdstream.cli.summary import alarms_of, moves, say_alarm, say_move
 from crowdstream.errors import InputError
 
 if TYPE_CHECKING:
     from crowdstream.decisions import Decision
     from crowdstream.engine import Stream
+    from crowdstream.estimators import Estimator
+    from crowdstream.estimators.insight import DriftAlarm
+    from crowdstream.labels import LabellerId
     from crowdstream.labels.readers import Names, Trouble
 
 TICK = 0.2
@@ -55,6 +59,7 @@ def stream(
     ] = None,
     method: options.Method = "adaptive",
     forget: options.Forget = None,
+    families: options.Families = None,
     answer_rate: options.AnswerRate = None,
     seed: options.Seed = 0,
     on_error: options.OnError = "fail",
@@ -76,7 +81,7 @@ def stream(
         raise InputError("--format", "jsonl or csv", repr(format))
     period = seconds(save_every, "--save-every")
     patience = None if idle is None else seconds(idle, "--idle")
-    crowd = Recipe(method, forget, answer_rate, seed).make()
+    crowd = Recipe(method, forget, answer_rate, seed, families=families).make()
     engine = Stream(crowd, settle=settle, max_labels=max_labels, idle=patience)
     if state is not None and Path(state).exists():
         try:
@@ -90,11 +95,13 @@ def stream(
     if state is not None:
         save_bytes(state, engine.snapshot())  # or say now that it cannot be done
     with Trouble(on_error) as trouble:
-        loop = _Loop(engine, state, period, Names(task, worker, label), format, trouble)
+        bell = _Bell(engine.crowd, quiet)
+        loop = _Loop(engine, state, period, Names(task, worker, label), format, trouble, bell)
         try:
             if loop.go() and state is None:
                 for decision in engine.end():
                     emit(decision)
+            bell.listen()
         finally:  # a bad line, or a reader who left, does not undo what was learnt
             if state is not None:
                 save_bytes(state, engine.snapshot())
@@ -107,6 +114,8 @@ def stream(
                 told.append(f"{getattr(counts, what):,} {what}")
         if trouble.rows:
             told.append(f"{trouble.rows:,} bad rows left out")
+        if bell.rung:
+            told.append(f"{bell.rung:,} alarms")
         talk().print(", ".join(told))
 
 
@@ -130,6 +139,39 @@ def emit(decision: Decision) -> None:
     sys.stdout.buffer.flush()
 
 
+class _Bell:
+    """Tells of alarms, each once; those of a state that is gone on from were told before."""
+
+    def __init__(self, crowd: Estimator, quiet: bool) -> None:
+        self.crowd = crowd
+        self.quiet = quiet
+        self.known = set(map(_same, alarms_of(crowd)))
+        self.moved = {_same(alarm) for alarm in alarms_of(crowd) if alarm.everyone}
+        self.rung = 0
+
+    def _news(self) -> list[str]:
+        """What has rung since; when it was everyone may come out after the first have rung."""
+        alarms = alarms_of(self.crowd)
+        groups = moves(self.crowd, alarms)
+        told = [say_move(group) for group in groups if self.moved.isdisjoint(map(_same, group))]
+        self.moved = {_same(alarm) for group in groups for alarm in group}
+        new = [alarm for alarm in alarms if _same(alarm) not in self.known]
+        self.known = set(map(_same, alarms))
+        self.rung += len(new)
+        return told + [f"alarm: {say_alarm(alarm)}" for alarm in new if not alarm.everyone]
+
+    def listen(self) -> None:
+        """Tell of what has rung since."""
+        if not self.quiet:
+            for line in self._news():
+                talk().print(line, style="yellow", soft_wrap=True)
+
+
+def _same(alarm: DriftAlarm) -> tuple[int, LabellerId]:
+    """What an alarm is known by: whether it rang with everyone's may come out later."""
+    return alarm.task, alarm.worker
+
+
 class _Loop:
     """Read, decide, save; stops at the end of input or at a signal."""
 
@@ -141,6 +183,7 @@ class _Loop:
         names: Names,
         kind: str | None,
         trouble: Trouble,
+        bell: _Bell,
     ) -> None:
         self.engine = engine
         self.state = state
@@ -148,6 +191,7 @@ class _Loop:
         self.names = names
         self.kind = kind
         self.trouble = trouble
+        self.bell = bell
         self.stopped = False
         self.line = 0
         self.header: list[str] | None = None
@@ -158,7 +202,7 @@ class _Loop:
         """Whether the input ended, rather than somebody stopping us."""
         for number in (signal.SIGINT, signal.SIGTERM):
             signal.signal(number, self._stop)
-        saved = time.monotonic()
+        saved = heard = time.monotonic()
         for line in self._lines():
             if line is not None:
                 self.line += 1
@@ -166,7 +210,11 @@ class _Loop:
             if self.engine.idle is not None and self.by_clock:
                 for decision in self.engine.expire():
                     emit(decision)
-            if self.state is not None and time.monotonic() - saved > self.period:
+            now = time.monotonic()
+            if now - heard > TICK:  # looking is not for nothing: not at every label
+                self.bell.listen()
+                heard = time.monotonic()
+            if self.state is not None and now - saved > self.period:
                 save_bytes(self.state, self.engine.snapshot())
                 saved = time.monotonic()
         return not self.stopped

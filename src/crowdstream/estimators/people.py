@@ -75,7 +75,11 @@ def labeller_table(
     backed: Sequence[str | None] = [None] * n
     if limits is not None:
         low, high = (1 - limits.high) * worst, (1 - limits.low) * worst
-        low, high = np.fmin(low, errors), np.fmax(high, errors)
+        # An estimate that one skill for all classes does not explain widens the interval, so that
+        # both are in it.
+        off = np.where((low <= errors) & (errors <= high), 0.0, errors - (1 - limits.skill) * worst)
+        low = np.clip(low + np.fmin(off, 0.0), 0.0, 1.0)
+        high = np.clip(high + np.fmax(off, 0.0), 0.0, 1.0)
         low, high = np.where(people.solved, low, 0.0), np.where(people.solved, high, 1.0)
         backed = ["gold" if told else "agreement" for told in limits.gold]
     quality = _quality(people, k, _cost_matrix(costs, classes))

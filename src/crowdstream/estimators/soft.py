@@ -29,6 +29,16 @@ Ints = NDArray[np.int64]
 MET = 1e-9
 """Meetings from which on a labeller has met somebody: what taking back leaves is less."""
 
+TWO_SIDED = 1.96
+"""Standard errors at which two estimates of an error rate contradict each other."""
+
+UNEVEN = 0.15
+"""Difference between how often the crowd gets two classes right at which its errors depend on the
+class. In simulated crowds where they do not it is below 0.1 after 50 tasks."""
+
+LEAST_MASS = 10.0
+"""Tasks of a class before it counts in that."""
+
 MANY = 64
 """Labellers among whom three who share tasks are mostly found, so that not all are looked at."""
 
@@ -238,8 +248,14 @@ class SoftCounts(Fading):
         n, k = len(self._workers), max(len(self._classes), 2)
         errors, weights, confusions = kernels.standing(sums, self._rules())
         watch = self._watcher
-        if watch is not None:
-            errors[:n] = (1 - watch.limits(n, 1.0).skill) * (1 - 1 / k)
+        if watch is not None and n:
+            # One skill for all classes explains an even crowd. Otherwise, or where truths anchor
+            # the confusions, those have a say.
+            limits, worst = watch.limits(n, TWO_SIDED), 1 - 1 / k
+            low, high = (1 - limits.high) * worst, (1 - limits.low) * worst
+            alike = (low <= errors[:n]) & (errors[:n] <= high)
+            alike |= not limits.gold.any() and _unevenness(sums) < UNEVEN
+            errors[:n] = np.where(alike, (1 - limits.skill) * worst, errors[:n])
         clock = sums.clock
         people = kernels.parts(sums.people[:n], sums.mass.size)
         met = people.met[:, 1]
@@ -258,6 +274,15 @@ class SoftCounts(Fading):
             confusions=confusions[:n, :k, :k],
             prior=mass / mass.sum(),
         )
+
+
+def _unevenness(sums: Sums) -> float:
+    """How much more often the crowd is right on one class than on another."""
+    rows = sums.pooled.sum(axis=1)
+    known = np.flatnonzero(sums.mass >= LEAST_MASS)
+    if known.size < 2:
+        return 0.0
+    return float(np.ptp(np.diag(sums.pooled)[known] / np.maximum(rows[known], 1e-9)))
 
 
 class Adaptive(SoftCounts):

@@ -469,8 +469,8 @@ def run(
             for k in range(K):
                 student[k] /= z
                 # The vote share with the model as one vote more: one vote alone is not unanimity.
-                out[k] = student[k] + (pull[k] if weighed > 0.0 else votes[k] / m)
-                out[k] /= 1.0 + (weighed if weighed > 0.0 else 1.0)
+                out[k] = student[k] + (pull[k] if weighed > TIE else votes[k] / m)
+                out[k] /= 1.0 + (weighed if weighed > TIE else 1.0)
                 ahead = student[k] - student[best]
                 if ahead > TIE or (ahead >= -TIE and out[k] > out[best]):
                     best = k

@@ -72,13 +72,13 @@ STRONGEST = 0.98 / 1.4
 TESTED, EVERY = 1000, 4
 """Tasks whose strength is all asked for; after them of one in four, which saves time."""
 
-SMALL = 32
+SMALL = 64
 """Labellers up to whom skills come from the pairs alone (see `fit_pairs`). In larger crowds an
 error in one's skill moves the others' too little to be seen."""
 
 SHIFT = 0.6
 """Change of skill that the alarm looks for: with two classes, error rate 0.1 → 0.4."""
-WORSE, BETTER = np.exp(6.2), np.exp(9.0)
+WORSE, BETTER = np.exp(6.3), np.exp(9.0)
 """Likelihood ratios at which it rings: that somebody improved can wait."""
 LEEWAY = 0.7
 """Standard errors of the known skill that do not count as a change."""
@@ -97,6 +97,9 @@ SLOTS = 256
 """Labellers who are compared pair by pair."""
 MANY = 64
 """Labels of a task that are compared pair by pair."""
+FIRST = 3
+"""Labels of a task that are compared where labels come one by one: whether there are more may hang
+on what these said."""
 WORTH = 64
 """Every so many answers a labeller may take the slot of one with half as many."""
 
@@ -345,10 +348,10 @@ def fit_pairs(book: Book, n: int, classes: int, mean: float, prior: float) -> No
 @njit(cache=True, nogil=True, error_model="numpy")
 def compare(
     people: Records, pairs: Floats, skills: Floats, pulls: Floats, workers: Codes, labels: Codes,
-    begin: int, end: int, new: int, classes: int, g: float, sign: int, few: bool, turn: int,
+    begin: int, end: int, new: int, classes: int, g: float, sign: int, sampled: float, turn: int,
     at: Ints, pull: Floats,
 ) -> None:  # fmt: skip
-    """The new pairs of a task; in a small crowd also what they say against the pairs' fit."""
+    """The new pairs of a task; and, ``sampled`` times, what they say against the pairs' fit."""
     count = 0
     skip = turn % (end - begin) if end - begin > MANY else 0
     for a in range(end - begin):
@@ -357,12 +360,13 @@ def compare(
             at[count] = j
             pull[count] = 0.0
             count += 1
+    last = begin + FIRST if new > begin else end
     for one in range(count):
         a = at[one]
         i, y, s = workers[a], labels[a], int(people[workers[a]].slot) - 1
         for two in range(one + 1, count):
             b = at[two]
-            if a < new and b < new:
+            if (a < new and b < new) or max(a, b) >= last:
                 continue
             j, r = workers[b], int(people[workers[b]].slot) - 1
             same = labels[b] == y
@@ -371,16 +375,18 @@ def compare(
             if same:
                 pairs[1, s, r] += sign * g
                 pairs[1, r, s] += sign * g
-            if few and not (people[i].family > 0.0 and people[i].family == people[j].family):
+            if sampled > 0.0 and not (
+                people[i].family > 0.0 and people[i].family == people[j].family
+            ):
                 x = 1.0 if same else -1.0 / (classes - 1.0)
                 off = x - skills[i] * skills[j]
                 pull[one] += skills[j] * off
                 pull[two] += skills[i] * off
-    if few:
+    if sampled > 0.0:
         for one in range(count):
             for two in range(count):
                 i, j = workers[at[one]], workers[at[two]]
-                pulls[i, j] += sign * g * g * pull[one] * pull[two]
+                pulls[i, j] += sign * sampled * g * g * pull[one] * pull[two]
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
@@ -496,7 +502,9 @@ def listen(people: Records, i: int, h: float, e2: float, mean: float, prior: flo
     else:
         person.up = 1.0
         person.up_b = person.up_c = person.up_n = 0.0
-    return bool(person.down >= WORSE or person.up >= BETTER)
+    # Where an answer tells less, e₂ is small, alarms are rarer and may ring sooner.
+    tells = person.before_c / person.before_n
+    return bool(person.down >= WORSE * tells * tells or person.up >= BETTER)
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
@@ -739,9 +747,10 @@ def run(
             if person.point_n >= max(person.stride, STRIDE):
                 plot(people, book.trend, i, clock[LEARNT])
         if m > 1:
+            sampled = 1.0 if clock[LEARNT] <= TESTED else float(EVERY)
             compare(
                 people, book.pairs, book.skills, book.pulls, workers, labels, begin, end, new,
-                K, g, sign, few, int(clock[LEARNT]), at, pull,
+                K, g, sign, sampled if few and testing else 0.0, int(clock[LEARNT]), at, pull,
             )  # fmt: skip
         if new == begin:
             totals[TASKS] += u

@@ -1,0 +1,512 @@
+"""How sure, who changed, when to stop, who copies: what `docs/uncertainty.md` promises, measured.
+
+    python benchmarks/inference.py [--quick] [NAME …]
+
+Prints a table a claim, with what was asked beside what was found. ``--quick``: fewer and smaller
+runs, for the tests. Real sets are read from the folder that CROWDSTREAM_DATA names.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import statistics
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+import crowdstream as cs
+from crowdstream.science.scoring import expected_error
+from crowdstream.science.simulate import Simulated, jump, simulate, sine
+
+Floats = NDArray[np.float64]
+
+
+@dataclass
+class Line:
+    """One row of a table: what was measured, what was asked, whether it holds."""
+
+    what: str
+    found: str
+    asked: str
+    ok: bool
+
+
+# Crowds ----------------------------------------------------------------------------------------
+
+
+def rates(kind: str, n: int, classes: int, rng: np.random.Generator) -> Floats:
+    """Error rates of a crowd, on the scale of two classes, then of more."""
+    p = rng.uniform(0.05, 0.45, n)
+    if kind == "spammers":
+        p = np.where(np.arange(n) < n / 2, 0.1, 0.5)
+    if kind == "adversaries":
+        p = rng.uniform(0.05, 0.4, n)
+        p[: max(1, n // 5)] = rng.uniform(0.6, 0.8, max(1, n // 5))
+    return np.clip(p * 2 * (classes - 1) / classes, 0, 0.98)
+
+
+def block(n: int, tasks: int, seed: int, **how: object) -> Simulated:
+    """A simulated crowd in one block."""
+    [made] = simulate(n, tasks, seed=seed, block=tasks, **how)  # type: ignore[arg-type]
+    return made
+
+
+def limits(crowd: cs.Estimator, made: Simulated) -> tuple[Floats, Floats, NDArray[np.int64]]:
+    """Of the labellers who answered: the limits of their error rates, and who they are."""
+    people = crowd.labellers()
+    who = people["worker"].str.slice(1).cast(pl.Int64).to_numpy()
+    return people["error_low"].to_numpy(), people["error_high"].to_numpy(), who
+
+
+def wilson_width(wrong: Floats, of: Floats, z: float = 1.96) -> Floats:
+    """Width of the interval of someone who knows the truth."""
+    p = wrong / of
+    width: Floats = 2 * z / (1 + z * z / of) * np.sqrt(p * (1 - p) / of + z * z / (4 * of * of))
+    return width
+
+
+# Intervals -------------------------------------------------------------------------------------
+
+
+def intervals(quick: bool) -> Iterator[Line]:
+    """Coverage and width of 95 % intervals."""
+    settings = [
+        (classes, kind, n, tasks, per)
+        for classes in ((2,) if quick else (2, 3, 5))
+        for kind in ("unequal", "spammers", "adversaries")
+        for n in ((5, 10) if quick else (5, 10, 20, 50, 500))
+        for tasks in ((50, 500) if quick else (50, 500, 5_000, 100_000))
+        for per in ((None,) if n == 5 else (None, 5))
+        if n * tasks <= 2_500_000 and (tasks < 100_000 or n <= 10)
+    ]
+    for classes, kind, n, tasks, per in settings:
+        repeats = max(4, min(60, 3000 // n, 4_000_000 // (tasks * (per or n))))
+        inside, ratio = [], []
+        for seed in range(repeats):
+            p = rates(kind, n, classes, np.random.default_rng(seed))
+            made = block(n, tasks, seed, p=p, classes=classes, per_task=per)
+            crowd = cs.Adaptive()
+            crowd.learn_many(made.labels())
+            low, high, who = limits(crowd, made)
+            inside += list((low <= p[who]) & (p[who] <= high))
+            answers = np.bincount(made.workers, minlength=n)[who].astype(float)
+            wrong = np.bincount(made.workers, made.said != made.truth[made.tasks], n)[who]
+            many = answers >= 50
+            if many.any():
+                known = wilson_width(wrong[many], answers[many])
+                ratio.append(np.mean((high - low)[many]) / np.mean(known))
+        covered, width = float(np.mean(inside)), float(np.mean(ratio)) if ratio else float("nan")
+        # What so many intervals may be off by chance, three standard errors.
+        noise = 3 * np.sqrt(0.05 * 0.95 / len(inside))
+        slim = n < 10 or not ratio or width <= 1.4
+        name = f"K={classes} {kind}, n={n}, {tasks} tasks, {per or 'all'} labels each"
+        yield Line(
+            name,
+            f"covers {covered:.3f} (±{noise:.3f}), width × {width:.2f}",
+            "0.93–0.99, × 1.4",
+            0.93 - noise <= covered <= 0.99 + noise and slim,
+        )
+
+
+def stopping_intervals(quick: bool) -> Iterator[Line]:
+    """Coverage where tasks are closed once they are settled, and with forgetting."""
+    for n in (10, 50):
+        inside: list[bool] = []
+        for seed in range(4 if quick else 20):
+            rng = np.random.default_rng(seed)
+            p = rng.uniform(0.1, 0.4, n)
+            stream = cs.Stream(settle=0.95, max_labels=10)
+            for t in range(300 if n == 10 else 600):
+                truth = int(rng.integers(2))
+                for i in rng.permutation(n)[:10]:
+                    said = 1 - truth if rng.random() < p[i] else truth
+                    if stream.observe(t, f"w{i}", said).closed:
+                        break
+            people = stream.crowd.labellers()
+            true = p[people["worker"].str.slice(1).cast(pl.Int64).to_numpy()]
+            inside += list(
+                (people["error_low"].to_numpy() <= true) & (true <= people["error_high"].to_numpy())
+            )
+        yield covers(f"stopping at 0.95, n={n}", inside)
+    for name, forgetting, drift in (
+        ("forgetting 0.01", 0.01, None),
+        ("forgetting auto", "auto", None),
+        ("forgetting auto, drifting (ω = 0.001)", "auto", sine(0.001)),
+        ("forgetting auto, drifting (ω = 0.01)", "auto", sine(0.01)),
+    ):
+        inside = []
+        for seed in range(5 if quick else 40):
+            rng = np.random.default_rng(seed)
+            p = np.full(10, 0.25) if drift else rng.uniform(0.05, 0.45, 10)
+            made = block(10, 2000, seed, p=p, drift=drift)
+            crowd = cs.Adaptive(forgetting=forgetting)  # type: ignore[arg-type]
+            crowd.learn_many(made.labels())
+            low, high, who = limits(crowd, made)
+            now = made.error_rates[-1] if drift else made.error_rates
+            inside += list((low <= now[who]) & (now[who] <= high))
+        yield covers(name, inside)
+
+
+def covers(name: str, inside: list[bool], least: float = 0.93) -> Line:
+    """A line about coverage."""
+    covered = float(np.mean(inside))
+    noise = 3 * np.sqrt(0.05 * 0.95 / len(inside))
+    return Line(
+        name, f"covers {covered:.3f} (±{noise:.3f})", f"≥ {least}", covered >= least - noise
+    )
+
+
+def real_intervals(quick: bool) -> Iterator[Line]:
+    """Coverage on real sets, 50 tasks' gold given, against gold on the others."""
+    inside: list[bool] = []
+    plain: list[bool] = []
+    for name in available(quick):
+        one = cs.datasets.load(name)
+        table, gold = one.labels, one.gold
+        for seed in range(1 if quick else 3):
+            given = gold.sample(min(50, gold.height // 2), seed=seed)
+            rest = gold.join(given, on="task", how="anti")
+            scored = (
+                table.join(rest.rename({"label": "gold"}), on="task")
+                .group_by("worker")
+                .agg(n=pl.len(), error=(pl.col("label") != pl.col("gold")).mean())
+                .filter(pl.col("n") >= 20)
+            )
+            for told, found in ((given, inside), (None, plain)):
+                crowd = cs.Adaptive()
+                crowd.learn_many(table, gold=told)
+                people = crowd.labellers().join(scored, on="worker")
+                # The error rate on some tasks is itself measured on n of them.
+                slack = 1.96 * (people["error"] * (1 - people["error"]) / people["n"]).sqrt()
+                low, high = people["error_low"] - slack, people["error_high"] + slack
+                found += ((low <= people["error"]) & (people["error"] <= high)).to_list()
+    if inside:
+        yield Line(
+            "real sets, 50 tasks' gold given",
+            f"covers {np.mean(inside):.3f}",
+            "≥ 0.92",
+            bool(np.mean(inside) >= 0.92),
+        )
+        yield Line(
+            "real sets, no gold (agreement cannot see joint errors)",
+            f"covers {np.mean(plain):.3f}",
+            "said, not asked",
+            True,
+        )
+
+
+def available(quick: bool) -> list[str]:
+    """The real sets at hand."""
+    if not os.environ.get("CROWDSTREAM_DATA"):
+        return []
+    names = list(cs.datasets.available())
+    return [name for name in names if name in ("rte", "temp")] if quick else names
+
+
+# Drift -----------------------------------------------------------------------------------------
+
+
+def forgetting(quick: bool) -> Iterator[Line]:
+    """``forgetting="auto"`` against every fixed β, errors of decisions made at once."""
+    betas = (
+        (0.0, 0.003, 0.01, 0.03, 0.1)
+        if quick
+        else (0.0, 0.001, 0.002, 0.003, 0.005, 0.01, 0.02, 0.03, 0.05, 0.1, 0.2)
+    )
+    settings: list[tuple[str, bool, dict[str, object]]] = [
+        ("stationary, n=10", False, {"n": 10, "tasks": 5000}),
+        ("stationary, n=100, five a task", False, {"n": 100, "tasks": 10_000, "per_task": 5}),
+        ("the paper's drift, ω = 0.01", True, {"n": 10, "tasks": 5000, "drift": sine(0.01)}),
+        ("the paper's drift, ω = 0.05", True, {"n": 10, "tasks": 5000, "drift": sine(0.05)}),
+        (
+            "sparse and drifting, n=100, five a task",
+            True,
+            {"n": 100, "tasks": 20_000, "per_task": 5, "drift": sine(0.001)},
+        ),
+    ]
+    for name, drifts, how in settings:
+        errors: dict[float | str, list[float]] = {beta: [] for beta in (*betas, "auto")}
+        for seed in range(2 if quick else 5):
+            p = (
+                np.full(int(how["n"]), 0.25)
+                if drifts
+                else np.random.default_rng(seed).uniform(0.1, 0.45, int(how["n"]))
+            )  # type: ignore[call-overload]
+            made = block(seed=seed, p=p, **how)  # type: ignore[arg-type]
+            table, truth = made.labels(), made.truths()
+            for beta in errors:
+                crowd = cs.Adaptive(forgetting=beta)  # type: ignore[arg-type]
+                errors[beta].append(expected_error(crowd.stream_many(table), truth))
+        auto = statistics.mean(errors.pop("auto"))
+        best = min(errors, key=lambda beta: statistics.mean(errors[beta]))
+        least = statistics.mean(errors[best])
+        asked = "below every β" if drifts else "within 10 %"
+        yield Line(
+            name,
+            f"auto {auto:.4f}, best β = {best}: {least:.4f}",
+            asked,
+            auto < least if drifts else auto <= 1.1 * least,
+        )
+
+
+def alarm(quick: bool) -> Iterator[Line]:
+    """False alarms, and how soon a change from 0.1 to 0.4 is told."""
+    for n, per, tasks in ((10, None, 2000), (50, 5, 10_000)):
+        false, answers, delays = 0, 0, []
+        for seed in range(5 if quick else 60):
+            p = np.random.default_rng(seed).uniform(0.1, 0.3, n)
+            made = block(n, tasks, seed, p=p, per_task=per)
+            crowd = cs.Adaptive()
+            crowd.learn_many(made.labels())
+            false += len(cs.alarms(crowd))
+            answers += made.said.size
+        for seed in range(8 if quick else 60):
+            p = np.random.default_rng(seed).uniform(0.1, 0.3, n)
+            p[0], to, half = 0.1, np.full(n, np.nan), tasks // 2
+            to[0] = 0.4
+            made = block(n, tasks, seed, p=p, per_task=per, drift=jump(half, to))
+            crowd = cs.Adaptive()
+            crowd.learn_many(made.labels())
+            who = f"w{0:0{len(str(n - 1))}}"
+            rung = [a.task for a in cs.alarms(crowd) if a.worker == who and a.task > half]
+            own = made.tasks[(made.workers == 0) & (made.tasks >= half)]
+            delays.append(float((own < rung[0]).sum()) if rung else float("inf"))
+        rate, delay = 1e4 * false / answers, statistics.median(delays)
+        yield Line(
+            f"alarm, n={n}, {per or 'all'} labels a task",
+            f"{rate:.2f} false in 10⁴ answers, median delay {delay:.0f} own answers",
+            "≤ 1.5, ≤ 30",
+            rate <= 1.5 and delay <= 30,
+        )
+
+
+# Stopping --------------------------------------------------------------------------------------
+
+
+def stopping(quick: bool) -> Iterator[Line]:
+    """Labels saved at the error that majority vote has with all of them."""
+    from crowdstream.science.savings import savings
+
+    cases: list[tuple[str, pl.DataFrame, pl.DataFrame]] = []
+    for name in available(quick):
+        if name in ("rte", "temp", "weather"):
+            one = cs.datasets.load(name)
+            cases.append((name, one.labels, one.gold))
+    p = np.random.default_rng(0).uniform(0.1, 0.4, 25)
+    made = block(25, 300 if quick else 1000, 0, p=p, per_task=12)
+    cases.append(("simulated", made.labels(), made.truths()))
+    for name, table, gold in cases:
+        found = savings(table, gold, repeats=2 if quick else 5)
+        saved = found.enough["saved"] if found.enough else None
+        told = "not reached" if saved is None else f"{100 * saved:.0f} % saved"
+        yield Line(f"stopping, {name}", told, "≥ 40 %", saved is not None and saved >= 0.4)
+
+
+def budget(quick: bool) -> Iterator[Line]:
+    """`next_task` against tasks in turn, the same number of labels."""
+    errors: dict[str, list[float]] = {"next_task": [], "in turn": []}
+    tasks, n = (100, 20) if quick else (300, 30)
+    for seed in range(2 if quick else 6):
+        for how in errors:
+            rng = np.random.default_rng(seed)
+            p, truth = rng.uniform(0.1, 0.4, n), rng.integers(2, size=tasks)
+            stream = cs.Stream(budget=4 * tasks)
+            stream.offer(range(tasks))
+            turn = 0
+            while stream.budget_left:
+                i = int(rng.integers(n))
+                task = stream.next_task(f"w{i}") if how == "next_task" else turn % tasks
+                turn += 1
+                if task is None:
+                    continue
+                said = int(truth[int(task)] ^ (rng.random() < p[i]))
+                stream.observe(task, f"w{i}", said)
+            ends = stream.end()
+            errors[how].append(float(np.mean([d.label != truth[int(d.task)] for d in ends])))
+    by, turns = (statistics.mean(errors[how]) for how in errors)
+    yield Line(
+        "budget of four labels a task",
+        f"error {by:.3f}, in turn {turns:.3f}",
+        "fewer errors",
+        by < turns,
+    )
+
+
+# Weights and dependence ------------------------------------------------------------------------
+
+
+def cold_starts(quick: bool) -> Iterator[Line]:
+    """Never significantly worse than majority vote in cold starts."""
+    worse = []
+    settings = [
+        (kind, n, tasks, per)
+        for kind in ("unequal", "spammers", "equal", "good", "adversaries")
+        for n, tasks, per in (
+            (5, 50, None),
+            (10, 100, None),
+            (30, 100, 5),
+            (100, 200, 5),
+            (300, 300, 5),
+            (1000, 2000, 5),
+            (1000, 500, 3),
+            (3000, 2000, 5),
+        )
+    ]
+    for kind, n, tasks, per in settings[::7] if quick else settings:
+        gaps = []
+        for seed in range(6 if quick else 16):
+            rng = np.random.default_rng(seed)
+            p = {"equal": np.full(n, 0.3), "good": rng.uniform(0.02, 0.15, n)}.get(
+                kind, rates(kind, n, 2, rng)
+            )
+            made = block(n, tasks, seed, p=p, per_task=per)
+            table, truth = made.labels(), made.truths()
+            ours = expected_error(cs.Adaptive().stream_many(table), truth)
+            majority = expected_error(
+                cs.MajorityVote().fit_predict(table), truth, heads=table, classes=2
+            )
+            gaps.append(ours - majority)
+        se = statistics.stdev(gaps) / len(gaps) ** 0.5
+        if statistics.mean(gaps) > 3 * se + 1e-9:
+            worse.append(f"{kind} n={n} t={tasks}: +{statistics.mean(gaps):.4f}")
+    total = len(settings[::7] if quick else settings)
+    yield Line(
+        f"{total} cold starts",
+        f"{len(worse)} significantly worse than majority {worse}",
+        "none",
+        not worse,
+    )
+
+
+def copying(quick: bool) -> Iterator[Line]:
+    """A copying group of 8 in 20, against the oracle that knows everything."""
+    for share in (0.35, 0.2):
+        ours, oracle, majority = [], [], []
+        for seed in range(2 if quick else 10):
+            p = np.random.default_rng(seed).uniform(0.2, 0.4, 20)
+            p[:8] = share
+            made = block(20, 3000, seed, p=p, copying={i: (0, 0.9) for i in range(1, 8)})
+            table, truth = made.labels(), made.truths()
+            ours.append(expected_error(cs.Adaptive().fit_predict(table), truth))
+            majority.append(
+                expected_error(cs.MajorityVote().fit_predict(table), truth, heads=table, classes=2)
+            )
+            oracle.append(float((oracle_of_copies(made, p) != made.truth).mean()))
+        us, best, mv = (statistics.mean(x) for x in (ours, oracle, majority))
+        yield Line(
+            f"8 of 20 copy at error {share}",
+            f"{us:.4f}, oracle {best:.4f}, majority {mv:.4f}",
+            "within 10 %",
+            us <= 1.1 * best,
+        )
+
+
+def oracle_of_copies(made: Simulated, p: Floats) -> NDArray[np.int64]:
+    """The likeliest classes, knowing error rates and who copies whom with probability 0.9."""
+    said = np.empty((made.truth.size, 20), np.int64)
+    said[made.tasks, made.workers] = made.said
+    like = np.zeros((made.truth.size, 2))
+    for k in range(2):
+        own = np.where(said == k, 1 - p, p)
+        own[:, 1:8] = 0.9 * (said[:, 1:8] == said[:, [0]]) + 0.1 * own[:, 1:8]
+        like[:, k] = np.log(own).sum(axis=1)
+    best: NDArray[np.int64] = like.argmax(axis=1)
+    return best
+
+
+def honest(quick: bool) -> Iterator[Line]:
+    """No family is found where nobody copies."""
+    found, runs = 0, 10 if quick else 100
+    for seed in range(runs):
+        n = (5, 10, 20, 50)[seed % 4]
+        kind = ("unequal", "spammers", "adversaries")[seed % 3]
+        p = rates(kind, n, 2, np.random.default_rng(seed))
+        made = block(n, 2000, seed, p=p, per_task=5 if seed % 2 and n > 5 else None)
+        crowd = cs.Adaptive()
+        crowd.learn_many(made.labels())
+        found += len(cs.families(crowd)) > 0
+    yield Line(f"{runs} honest crowds", f"{found} with a family", "none", found == 0)
+
+
+# Cost ------------------------------------------------------------------------------------------
+
+
+def cost(quick: bool) -> Iterator[Line]:
+    """Time a label with everything on, against the estimator alone, in processor time."""
+    for n, classes in ((1000, 2), (1000, 4), (100_000, 2)):
+        made = block(
+            n,
+            20_000 if quick else 200_000,
+            0,
+            p=rates("unequal", n, classes, np.random.default_rng(0)),
+            per_task=5,
+            classes=classes,
+        )
+        table = made.labels()
+        spent = {}
+        for name, how in (
+            ("alone", {"watch": False}),
+            ("watched", {"watch": True}),
+            ("auto", {"forgetting": "auto"}),
+        ):
+            times = []
+            for _ in range(2 if quick else 5):
+                crowd = cs.Adaptive(**how)  # type: ignore[arg-type]
+                before = time.process_time()
+                crowd.learn_many(table)
+                times.append(time.process_time() - before)
+            spent[name] = min(times) / made.said.size * 1e9
+        ratio, auto = spent["watched"] / spent["alone"], spent["auto"] / spent["alone"]
+        yield Line(
+            f"cost, n={n}, K={classes}",
+            f"{spent['alone']:.0f} → {spent['watched']:.0f} ns a label (× {ratio:.2f}; with horizons × {auto:.2f})",
+            "× 2.5",
+            quick or ratio <= 2.5,
+        )
+
+
+CLAIMS: dict[str, Callable[[bool], Iterator[Line]]] = {
+    each.__name__: each
+    for each in (
+        intervals,
+        stopping_intervals,
+        real_intervals,
+        forgetting,
+        alarm,
+        stopping,
+        budget,
+        cold_starts,
+        copying,
+        honest,
+        cost,
+    )
+}
+
+
+def main() -> None:
+    """Measure what was asked for."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("names", nargs="*", help=", ".join(CLAIMS))
+    parser.add_argument("--quick", action="store_true")
+    given = parser.parse_args()
+    failed = 0
+    for name in given.names or CLAIMS:
+        started = time.perf_counter()
+        print(f"\n{name}: {CLAIMS[name].__doc__}")
+        for line in CLAIMS[name](given.quick):
+            failed += not line.ok
+            print(
+                f"  {'ok ' if line.ok else 'NO '} {line.what:55s} {line.found}  [asked: {line.asked}]",
+                flush=True,
+            )
+        print(f"  ({time.perf_counter() - started:.0f} s)")
+    print(f"\n{failed} of these do not hold" if failed else "\nall hold")
+
+
+if __name__ == "__main__":
+    main()

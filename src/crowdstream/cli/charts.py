@@ -1,0 +1,133 @@
+"""Charts into files, and those of labellers: error rates with their intervals, and over time."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from crowdstream.cli.extras import need
+from crowdstream.cli.output import aside
+from crowdstream.errors import InputError
+
+if TYPE_CHECKING:
+    import altair as alt
+    import polars as pl
+
+SUFFIXES = (".html", ".png", ".svg")
+
+MOST = 60
+"""Labellers in one chart: more would not be legible."""
+
+MOST_TRENDS = 12
+"""Labellers whose error rates are drawn over time."""
+
+BLUE, ORANGE, GREY = "#1f6feb", "#d1730f", "#6e7781"
+"""Told apart by those who do not see red and green as well."""
+
+
+def check_chart(path: str | None) -> None:
+    """Refuse, before any work, a chart that could not be drawn."""
+    if path is None:
+        return
+    need("altair", "vl_convert")
+    if Path(path).suffix.lower() not in SUFFIXES:
+        raise InputError("--chart", f"a name that ends in {' '.join(SUFFIXES)}", repr(path))
+    if not Path(path).resolve().parent.is_dir():
+        raise InputError("--chart", "a folder that exists", repr(str(Path(path).parent)))
+
+
+def save_chart(chart: alt.TopLevelMixin, path: str) -> None:
+    """A chart to a file by its extension."""
+    from crowdstream.science.experiments.page import SCALE
+
+    kind = Path(path).suffix.lower()[1:]
+    with aside(path) as target:
+        # All in one file: a page looks the same without a network.
+        more = {"inline": True} if kind == "html" else {"scale_factor": SCALE}
+        chart.save(target, format=kind, **more)  # type: ignore[arg-type]
+
+
+def draw_labellers(people: pl.DataFrame, level: float, classes: int) -> alt.TopLevelMixin:
+    """A dot a labeller for its error rate and a line for the interval, the best on top."""
+    import altair as alt
+    import polars as pl
+
+    known = people.filter(people["error_rate"].is_not_null())
+    shown = known.top_k(MOST, by="answers").sort("error_rate").cast({"worker": pl.String})
+    shown = shown.with_columns(
+        mark=pl.when(pl.col("flags").str.contains("better than chance"))
+        .then(pl.lit("better than chance"))
+        .when(pl.col("flags").str.contains("adversarial|at chance"))
+        .then(pl.lit("at chance or worse"))
+        .otherwise(pl.lit("too little is known"))
+    )
+    number = f"{known.height:,} labellers"
+    if known.height > MOST:
+        number = f"the {MOST} most active of {number}"
+    lines = f"lines: {100 * level:.4g} % intervals; " if shown["error_low"].count() else ""
+    scale = alt.Scale(
+        domain=["better than chance", "too little is known", "at chance or worse"],
+        range=[BLUE, GREY, ORANGE],
+    )
+    legend = alt.Legend(orient="top", labelLimit=0, symbolOpacity=1)
+    base = alt.Chart(shown).encode(
+        y=alt.Y(
+            "worker:N",
+            title=None,
+            sort=shown["worker"].to_list(),
+            axis=alt.Axis(grid=True, gridOpacity=0.4, labelLimit=180, ticks=False),
+        ),
+        color=alt.Color("mark:N", title=None, scale=scale, legend=legend),
+        tooltip=["worker", "answers", "error_rate", "error_low", "error_high", "flags"],
+    )
+    axis = alt.Axis(format="~%", orient="top", tickCount=8)
+    dots = base.mark_point(filled=True, size=50, opacity=1).encode(
+        x=alt.X("error_rate:Q", title="error rate", axis=axis, scale=alt.Scale(zero=True))
+    )
+    ranges = base.mark_rule(strokeWidth=2, opacity=0.6).encode(x="error_low:Q", x2="error_high:Q")
+    guess = alt.Chart(pl.DataFrame({"x": [1 - 1 / max(classes, 2)]}))
+    chance = guess.mark_rule(strokeDash=[4, 3], color="#444").encode(x="x:Q")
+    title = _title(f"Error rates of {number}", f"{lines}dashed: who guesses")
+    return _finish((chance + ranges + dots).properties(width=560, height={"step": 15}), title)
+
+
+def draw_trends(
+    trends: pl.DataFrame, names: list[str], changed: list[str], of: int
+) -> alt.TopLevelMixin:
+    """Error rates over the tasks, a panel a labeller; those whose alarm rang stand out."""
+    import altair as alt
+    import polars as pl
+
+    shown = trends.filter(trends["worker"].is_in(names)).with_columns(
+        mark=pl.when(pl.col("worker").is_in(changed))
+        .then(pl.lit("an alarm rang"))
+        .otherwise(pl.lit("no alarm"))
+    )
+    scale = alt.Scale(domain=["no alarm", "an alarm rang"], range=[BLUE, ORANGE])
+    legend = alt.Legend(orient="top", symbolOpacity=1) if set(changed) & set(names) else None
+    colour = alt.Color("mark:N", title=None, scale=scale, legend=legend)
+    ticks = alt.Axis(format=",", tickCount=3, grid=False)
+    base = alt.Chart(shown).encode(x=alt.X("task:Q", title="tasks", axis=ticks), color=colour)
+    percent = alt.Axis(format="~%", tickCount=4)
+    y = alt.Y("error_low:Q", title=None, axis=percent, scale=alt.Scale(zero=True))
+    bands = base.mark_area(opacity=0.2, line=False).encode(y=y, y2="error_high:Q")
+    lines = base.mark_line(point=alt.OverlayMarkDef(size=18)).encode(y="error_rate:Q")
+    number = f"{len(names)} of {of:,} labellers" if len(names) < of else f"{of:,} labellers"
+    chosen = "those with alarms and the most active; " if len(names) < of else ""
+    title = _title(f"Error rates of {number} over time", f"{chosen}bands: 95 % intervals")
+    head = alt.Facet("worker:N", title=None, sort=names, header=alt.Header(labelLimit=210))
+    panels = (bands + lines).properties(width=215, height=120).facet(facet=head, columns=3)
+    return _finish(panels, title)
+
+
+def _title(said: str, small: str) -> alt.TitleParams:
+    import altair as alt
+
+    return alt.TitleParams(
+        said, subtitle=small, anchor="start", fontSize=16, subtitleFontSize=12, offset=12
+    )
+
+
+def _finish(chart: alt.LayerChart | alt.FacetChart, title: alt.TitleParams) -> alt.TopLevelMixin:
+    done: alt.TopLevelMixin = chart.properties(title=title, padding=20).configure_view(stroke=None)
+    return done
