@@ -26,8 +26,7 @@ ROWS = labels()
 COLUMNS = ["task", "label", "confidence", "margin", "votes", "settled", "difficulty"]
 
 NEAR = 0.03
-"""The watch learns a block of tasks at a time, each task in the light of the block before: what it
-says of the first tasks depends a little on where a window cuts them."""
+"""What the watch says depends a little on how the tasks were cut into blocks, as a window does."""
 
 
 def table() -> pl.DataFrame:
@@ -418,6 +417,7 @@ def test_methods_differ_and_are_named(plain: Path) -> None:
         ("--gold-train", "no such file.csv"),
         ("--forget", "0.5"),
         ("--forget", "nan"),
+        ("--forget", "much"),
         ("--answer-rate", "2"),
         ("--answer-rate", "nan"),
         ("--settle", "1.5"),

@@ -16,7 +16,7 @@ from crowdstream.cli.charts import (
     save_chart,
 )
 from crowdstream.cli.output import check_apart, check_output, talk, write_table
-from crowdstream.cli.summary import alarms_of, labellers_table
+from crowdstream.cli.summary import alarms_of, labellers_table, ranked
 from crowdstream.errors import InputError, check_number
 
 if TYPE_CHECKING:
@@ -116,7 +116,6 @@ def _alarms(crowd: Estimator) -> pl.DataFrame:
     import msgspec
     import polars as pl
 
-
     kinds = {"task": pl.Int64, "worker": pl.String, "direction": pl.String}
     kinds |= {"before": pl.Float64, "after": pl.Float64, "evidence": pl.Float64}
     kinds |= {"answers": pl.Int64, "everyone": pl.Boolean}
@@ -143,7 +142,6 @@ def _identifiability(crowd: Estimator) -> pl.DataFrame:
 def _draw(crowd: Estimator, table: pl.DataFrame, what: str, level: float, path: str) -> None:
     import polars as pl
 
-
     if not what:
         if not table["error_rate"].count():
             raise InputError("--chart", "error rates that are known", crowd.identifiable_.reason)
@@ -163,8 +161,8 @@ def _show(table: pl.DataFrame, what: str) -> None:
     from rich.console import Console
 
     if not what:
-        people = table.sort("error_rate", nulls_last=True)
-        Console(highlight=False, markup=False).print(labellers_table(people.head(ROWS)))
+        shown = labellers_table(ranked(table).head(ROWS))
+        Console(highlight=False, markup=False).print(shown)
         hidden = table.height - ROWS
         if hidden > 0:
             print(f"… and {hidden:,} more: -o FILE writes all")

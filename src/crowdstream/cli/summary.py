@@ -175,11 +175,23 @@ def labellers_table(people: pl.DataFrame, title: str = "", gap: int | None = Non
     return table
 
 
+def ranked(people: pl.DataFrame) -> pl.DataFrame:
+    """The labellers from best to worst: by quality, adversaries last of those known.
+
+    Not by error rate: who always says the same may be right as often as that is true.
+    """
+    import polars as pl
+
+    sign = pl.when(pl.col("flags").str.contains("adversarial")).then(-1).otherwise(1)
+    key = pl.col("quality") * sign
+    return people.sort(-key, "error_rate", nulls_last=True, maintain_order=True)
+
+
 def _tell_labellers(console: Console, people: pl.DataFrame) -> None:
-    known = people.filter(people["error_rate"].is_not_null()).sort("error_rate")
+    known = ranked(people.filter(people["error_rate"].is_not_null()))
     if known.height > 2 * ENDS:
         ends = known[[*range(ENDS), *range(-ENDS, 0)]]
-        console.print(labellers_table(ends, "labellers, best and worst", ENDS))
+        console.print(labellers_table(ends, "labellers, best and worst by quality", ENDS))
     elif known.height:
         console.print(labellers_table(known, "labellers"))
 

@@ -156,13 +156,10 @@ def pairs(crowd: Estimator, *, least: int = 20) -> pl.DataFrame:
 
     check_number("least", least, 1, 10**12, whole=True)
     watch, n = _watch(crowd), crowd.n_labellers_
-    who, met, found = watch.compared(n)
-    book = watch.book(n, 2)
-    slots = book.people["slot"][who].astype(np.int64) - 1
-    agreed = book.pairs[1][np.ix_(slots, slots)]
+    who, met, agreed, found = watch.compared(n)
     one, other = np.nonzero(np.triu(met >= least, 1))
     names = crowd.workers_
-    family = book.people["family"][who]
+    family = watch.book(n, 2).people["family"][who]
     same = (family[one] == family[other]) & (family[one] > 0)
     table = pl.DataFrame(
         {
@@ -231,8 +228,7 @@ def identifiability(crowd: Estimator) -> IdentifiabilityReport:
         best = int(np.flatnonzero(here)[answers[here].argmax()])
         groups.append(Group(int(here.sum()), round(answers[here].sum()), names[best]))
     groups.sort(key=lambda group: (-group.labellers, -group.answers))
-    _, met, _ = watch.compared(n)
-    shared = np.triu(met, 1)
+    shared = np.triu(watch.compared(n).met, 1)
     skill, z = watch.above_chance(n)
     gold = watch.gold_tasks
     sign = "most labellers are taken to be better than chance"

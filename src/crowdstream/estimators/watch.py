@@ -42,8 +42,6 @@ FIT_PRIOR = 2.0
 """Pseudo-answers in the variance of the pairs' fit: one shared task is no certainty."""
 SMALL_SAMPLE = 2.0
 """The variance of the pairs' fit is raised by 1 + this/answers."""
-LEAST_VARIANCE = 0.05
-"""Of an answer, as a share of e₂: nobody is known to be perfect."""
 GOLD_LEVEL = 1.959964
 """Standard errors of the upper bound of the consensus's error on tasks whose truth was told."""
 LEAST_GOLD = 20
@@ -81,6 +79,15 @@ class Limits(NamedTuple):
     low: Floats
     high: Floats
     gold: Flags
+
+
+class Compared(NamedTuple):
+    """Who is compared pair by pair, the tasks pairs share, on how many they agree, what of it."""
+
+    who: Ints
+    met: Floats
+    agreed: Floats
+    found: Dependence
 
 
 class Ring(msgspec.Struct, frozen=True):
@@ -212,7 +219,7 @@ class Watch:
             wider = _fit_variance(book, n, skill) * (
                 1.0 + SMALL_SAMPLE / np.maximum(people["answers"], 1.0)
             )
-            own = np.maximum(v + skill * f - skill**2 * d, LEAST_VARIANCE * v)
+            own = np.maximum(v + skill * f - skill**2 * d, kernels.LEAST_SPREAD * v)
             with np.errstate(divide="ignore", invalid="ignore"):
                 wider = np.where(own > 0, np.maximum(wider * c**2 / own, 1.0), 1.0)
             b = skill * c
@@ -261,14 +268,14 @@ class Watch:
         kept = kernels.KEEP ** people["answers"][:, None]
         # A sum of squares of weights, as a share of the sum of weights.
         squares = np.where(kernels.KEEP < 1, LAG * (1 + kept) / (1 + kernels.KEEP), 1.0)
-        b, c, v = (weights * bs).sum(1), (weights * cs).sum(1), (weights * cs * squares).sum(1)
+        c, v = (weights * cs).sum(axis=1), (weights * cs * squares).sum(axis=1)
         # Horizons that differ tell that the skill moves: their spread is uncertainty too.
         each = (bs + ks * mean) / (cs + ks)
         spread = (weights * (each - skill[:, None]) ** 2).sum(axis=1)
         with np.errstate(divide="ignore", invalid="ignore"):
             share = np.where(people["v"] > 0, v / people["v"], 0.0)
             f, d = people["f"] * share, people["d"] * share
-            own = np.maximum(v + skill * f - skill**2 * d, LEAST_VARIANCE * v)
+            own = np.maximum(v + skill * f - skill**2 * d, kernels.LEAST_SPREAD * v)
             wider = np.where(own > 0, 1.0 + spread * c**2 / own, 1.0)
         return skill, skill * c, c, v * wider, f * wider, d * wider
 
@@ -315,14 +322,13 @@ class Watch:
 
     # Who copies ------------------------------------------------------------------------------
 
-    def compared(self, n: int) -> tuple[Ints, Floats, Dependence]:
-        """Those compared pair by pair, the tasks each pair shares, and how they depend."""
+    def compared(self, n: int) -> Compared:
+        """Those compared pair by pair."""
         book = self.book(n, 2)
         at = np.flatnonzero(book.slots >= 0)
         who = book.slots[at]
-        met = book.pairs[0][np.ix_(at, at)]
-        agreed = book.pairs[1][np.ix_(at, at)]
-        return who, met, dependence(met, agreed, book.said[who])
+        met, agreed = (pair_sums(book, k)[np.ix_(at, at)] for k in range(2))
+        return Compared(who, met, agreed, dependence(met, agreed, book.said[who]))
 
     def declare(self, codes: Ints, numbers: Ints, n: int) -> None:
         """Labellers belong to families, numbered from 1."""
@@ -352,7 +358,7 @@ class Watch:
         """
         book = self.book(n, 2)
         book.totals[kernels.ASKED] = book.clock[LEARNT]
-        who, met, found = self.compared(n)
+        who, met, _, found = self.compared(n)
         member = book.people["family"]
         before = member[:n].copy()
         rho = book.rho[: self.declared].copy()
@@ -362,6 +368,8 @@ class Watch:
             if inside.any():
                 rho[number - 1] = max(found.rho[np.ix_(here, here)][inside].mean(), 0.0)
         groups, inside_rho = families(found)
+        if self.fade > 0 or self.auto:  # skills that move together look like copying
+            groups, inside_rho = np.zeros_like(groups), np.empty(0)
         free = (before[who] == 0) | (before[who] > self.declared)
         member[:n][before > self.declared] = 0
         member[who[free]] = np.where(groups > 0, groups + self.declared, 0)[free]
@@ -457,7 +465,9 @@ class Watch:
         kept = here >= 0
         ours, others = here[kept], there[kept]
         for k in range(2):
-            book.pairs[k][np.ix_(ours, ours)] += more.pairs[k][np.ix_(others, others)]
+            met = np.zeros(book.pairs.shape[:2])
+            met[np.ix_(ours, ours)] = pair_sums(more, k)[np.ix_(others, others)]
+            book.pairs[:, :, k] += np.triu(met, 1)
         few = len(names) <= SMALL and book.people.size and (names < SMALL).all()
         if few:
             book.pulls[np.ix_(names, names)] += more.pulls[: len(names), : len(names)]
@@ -513,7 +523,7 @@ class _Undo:
         self.whole = {name: getattr(book, name).copy() for name in self.WHOLE}
         slots = book.people["slot"][self.who].astype(np.int64) - 1
         self.slots = slots[slots >= 0]
-        self.pairs = book.pairs[:, self.slots[:, None], self.slots]
+        self.pairs = book.pairs[self.slots[:, None], self.slots]
 
     def is_of(self, tasks: Tasks) -> bool:
         """Whether these are the labels it would undo."""
@@ -529,7 +539,7 @@ class _Undo:
         new = book.people["slot"][self.who].astype(np.int64) - 1
         for s in new[(new >= 0) & ~np.isin(new, self.slots)]:  # compared for the first time
             book.slots[s] = -1
-            book.pairs[:, s, :] = book.pairs[:, :, s] = 0.0
+            book.pairs[s] = book.pairs[:, s] = 0.0
         for name, rows in self.rows.items():
             array = getattr(book, name)
             array[self.who] = 0
@@ -541,7 +551,7 @@ class _Undo:
             array = getattr(book, name)
             array[...] = 0
             array[tuple(slice(size) for size in whole.shape)] = whole
-        book.pairs[:, self.slots[:, None], self.slots] = self.pairs
+        book.pairs[self.slots[:, None], self.slots] = self.pairs
 
 
 def score_limits(
@@ -562,9 +572,15 @@ def score_limits(
     return low, high
 
 
+def pair_sums(book: Book, k: int) -> Floats:
+    """Tasks together (0) or agreements (1) of those compared, by slot, both ways."""
+    above = book.pairs[:, :, k]
+    return above + above.T
+
+
 def _fit_variance(book: Book, n: int, skill: Floats) -> Floats:
     """The variance of the pairs' fit: what the tasks say against it, through its derivative."""
-    met = book.pairs[0][:n, :n].copy()
+    met = pair_sums(book, 0)[:n, :n]
     family = book.people["family"][:n]
     met[(family[:, None] == family) & (family[:, None] > 0)] = 0.0
     np.fill_diagonal(met, 0.0)

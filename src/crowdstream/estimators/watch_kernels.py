@@ -82,6 +82,10 @@ WORSE, BETTER = np.exp(6.3), np.exp(9.0)
 """Likelihood ratios at which it rings: that somebody improved can wait."""
 LEEWAY = 0.7
 """Standard errors of the known skill that do not count as a change."""
+LEAST_SPREAD = 0.05
+"""Of an answer's variance, as a share of e₂: nobody is known to be perfect."""
+REFRESH = 8
+"""Answers after which the known skill is looked up anew, which saves time."""
 SETTLED_IN = 50.0
 """Answers before it listens."""
 EVENTS = 1024
@@ -117,6 +121,9 @@ PERSON = np.dtype(
             "before_b",  # the alarm's reference
             "before_c",
             "before_n",
+            "low",  # the skill known, less and plus a leeway, and where the alarm rings
+            "high",
+            "limit",
             "up",  # likelihood ratio that the skill rose, and the sums since it began to
             "up_b",
             "up_c",
@@ -154,9 +161,9 @@ class Book(NamedTuple):
     ``said`` n×K: labels given; ``bank`` n×3·`BANK` (or 0×…): B, C and weights of the horizons;
     ``trend`` n×`POINTS`×3: B, C, task; ``shares`` K: of labels; ``strengths``: of tasks; ``crowd``
     4×`BANK`: spread, pairs, weights of the horizons, and what the task says of them; ``slots`` S:
-    who; ``pairs`` 2×S×S: tasks together, agreements; ``rho``: of each family. Of crowds up to
-    `SMALL`: ``skills`` by `fit_pairs`, and ``pulls``: how what each task says against the fit goes
-    together.
+    who; ``pairs`` S×S×2: tasks together, agreements (above the diagonal); ``rho``: of each family.
+    Of crowds up to `SMALL`: ``skills`` by `fit_pairs`, and ``pulls``: how what each task says
+    against the fit goes together.
     """
 
     people: Records
@@ -194,7 +201,7 @@ def new_book(n: int, classes: int, auto: bool, slots: int = 0) -> Book:
         np.zeros(GRID.size),
         crowd,
         np.full(slots, -1),
-        np.zeros((2, slots, slots)),
+        np.zeros((slots, slots, 2)),
         np.zeros(0),
         np.zeros(SMALL),
         np.zeros((SMALL, SMALL)),
@@ -276,8 +283,7 @@ def weigh_strengths(
         for s in range(GRID.size):
             x = GRID[s] * skill
             for k in range(K):
-                like[s, k] *= 1.0 - x
-            like[s, y] *= (1.0 + (K - 1.0) * x) / (1.0 - x)
+                like[s, k] *= 1.0 + (K - 1.0) * x if k == y else 1.0 - x
         if (j - begin) % 32 == 31:
             like *= 1.0 / like[:, :K].max()
     total, mean = 0.0, 0.0
@@ -303,10 +309,11 @@ def judge(odds: Floats, classes: int, y: int) -> tuple[float, float, float]:
         total += x
         squares += x * x
         cubes += x * x * x
-    squares /= total * total
-    cubes /= total * total * total
+    total = 1.0 / total
+    squares *= total * total
+    cubes *= total * total * total
     e2 = max(K * squares - 1.0, 0.0)
-    return K * odds[y] / total - 1.0, e2, K * K * cubes - 3.0 * K * squares + 2.0
+    return K * odds[y] * total - 1.0, e2, K * K * cubes - 3.0 * K * squares + 2.0
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
@@ -318,7 +325,7 @@ def fit_pairs(book: Book, n: int, classes: int, mean: float, prior: float) -> No
     family say nothing.
     """
     theta, people = book.skills, book.people
-    met, agreed = book.pairs[0], book.pairs[1]
+    pairs = book.pairs
     total = 0.0
     for i in range(n):
         total += theta[i]
@@ -331,8 +338,10 @@ def fit_pairs(book: Book, n: int, classes: int, mean: float, prior: float) -> No
             for j in range(n):
                 if j == i or (people[i].family > 0.0 and people[i].family == people[j].family):
                     continue
-                up += (classes * agreed[i, j] - met[i, j]) / (classes - 1.0) * theta[j]
-                down += met[i, j] * theta[j] * theta[j]
+                a, b = min(i, j), max(i, j)
+                met = pairs[a, b, 0]
+                up += (classes * pairs[a, b, 1] - met) / (classes - 1.0) * theta[j]
+                down += met * theta[j] * theta[j]
             found = min(max(up / down, -MOST_SKILL), MOST_SKILL)
             far = max(far, abs(found - theta[i]))
             theta[i] = found
@@ -370,11 +379,9 @@ def compare(
                 continue
             j, r = workers[b], int(people[workers[b]].slot) - 1
             same = labels[b] == y
-            pairs[0, s, r] += sign * g
-            pairs[0, r, s] += sign * g
+            pairs[min(s, r), max(s, r), 0] += sign * g
             if same:
-                pairs[1, s, r] += sign * g
-                pairs[1, r, s] += sign * g
+                pairs[min(s, r), max(s, r), 1] += sign * g
             if sampled > 0.0 and not (
                 people[i].family > 0.0 and people[i].family == people[j].family
             ):
@@ -439,8 +446,8 @@ def take_slot(people: Records, slots: Ints, pairs: Floats, i: int) -> None:
         return
     if slots[at] >= 0:
         people[slots[at]].slot = 0.0
+        pairs[at, :, :] = 0.0
         pairs[:, at, :] = 0.0
-        pairs[:, :, at] = 0.0
     slots[at] = i
     people[i].slot = at + 1.0
 
@@ -462,6 +469,7 @@ def ring(book: Book, i: int, known: float) -> None:
     event[PROOF], event[SINCE] = np.log(max(person.up, person.down)), n
     book.totals[RUNG] += 1.0
     person.before_b = person.before_c = person.before_n = 0.0
+    person.low = person.high = 0.0
     person.up_b = person.up_c = person.up_n = 0.0
     person.down_b = person.down_c = person.down_n = 0.0
     person.up = person.down = 1.0
@@ -480,10 +488,16 @@ def listen(people: Records, i: int, h: float, e2: float, mean: float, prior: flo
     person.before_n += 1.0
     if person.before_n <= SETTLED_IN:
         return False
-    told = 1.0 / (person.before_c + prior)
-    known = (person.before_b + prior * mean) * told
-    doubt = LEEWAY * np.sqrt(max(1.0 - known * known * person.d / max(person.v, 1e-9), 0.05) * told)
-    low, high = max(known - doubt, -MOST_SKILL), min(known + doubt, MOST_SKILL)
+    if person.low == person.high or int(person.before_n) % REFRESH == 0:
+        told = 1.0 / (person.before_c + prior)
+        known = (person.before_b + prior * mean) * told
+        spread = max(1.0 - known * known * person.d / max(person.v, 1e-9), LEAST_SPREAD)
+        doubt = LEEWAY * np.sqrt(spread * told)
+        person.low, person.high = max(known - doubt, -MOST_SKILL), min(known + doubt, MOST_SKILL)
+        tells = person.before_c / person.before_n
+        # Where an answer tells less, e₂ is small, alarms are rarer and may ring sooner.
+        person.limit = WORSE * tells * tells
+    low, high = person.low, person.high
     lower, higher = max(low - SHIFT, -MOST_SKILL), min(high + SHIFT, MOST_SKILL)
     # The ratios themselves, not their logarithms: that saves time.
     person.down *= (1.0 + lower * h) / (1.0 + low * h)
@@ -502,9 +516,7 @@ def listen(people: Records, i: int, h: float, e2: float, mean: float, prior: flo
     else:
         person.up = 1.0
         person.up_b = person.up_c = person.up_n = 0.0
-    # Where an answer tells less, e₂ is small, alarms are rarer and may ring sooner.
-    tells = person.before_c / person.before_n
-    return bool(person.down >= WORSE * tells * tells or person.up >= BETTER)
+    return bool(person.down >= person.limit or person.up >= BETTER)
 
 
 @njit(cache=True, nogil=True, error_model="numpy")

@@ -1,0 +1,420 @@
+"""What the watch knows, on the command line: intervals, families, alarms, difficulty, charts."""
+
+from __future__ import annotations
+
+import json
+import random
+from pathlib import Path
+from unittest import mock
+
+import polars as pl
+import pytest
+
+from tests.cli.tool import Row, call, csv_of, jsonl_of, labels, refused
+
+ROWS = labels(200)
+WATCHED = ("families", "effective_votes", "alarms", "hardest")
+
+
+def crowd(
+    tasks: int, *, turn: int | None = None, copy: bool = False, everyone: bool = False
+) -> str:
+    """Eight who all answer; from a task on the first guesses, or most do; the second may copy it.
+
+    In random order: a stream judges a label by those before it, so not who is always the first.
+    """
+    draw = random.Random(5)
+    rows: list[Row] = []
+    for number in range(tasks):
+        truth = draw.choice("xy")
+        said: list[str] = []
+        for who in range(8):
+            worse = turn is not None and number >= turn and (everyone or who == 0)
+            # Two stay good, or nobody could say that the others turned.
+            error = 0.5 if worse and who < 6 else 0.3 if copy and who < 2 else 0.1
+            wrong = draw.random() < error
+            said.append("xy".replace(truth, "") if wrong else truth)
+        if copy:
+            said[1] = said[0]
+        order = draw.sample(range(8), 8)
+        rows += [(f"t{number}", f"w{who}", said[who]) for who in order]
+    return csv_of(rows).decode()
+
+
+@pytest.fixture
+def plain(tmp_path: Path) -> Path:
+    path = tmp_path / "labels.csv"
+    path.write_bytes(csv_of(ROWS))
+    return path
+
+
+@pytest.fixture
+def turned(tmp_path: Path) -> Path:
+    path = tmp_path / "turned.csv"
+    path.write_text(crowd(600, turn=300))
+    return path
+
+
+def state_of(path: Path, *args: str) -> Path:
+    state = path.with_suffix(".state")
+    assert call("run", path, "-q", "--save", state, *args).code == 0
+    return state
+
+
+# Forgetting by itself -----------------------------------------------------------------------
+
+
+def test_forgetting_finds_its_own_pace(turned: Path) -> None:
+    said = {
+        args: call("run", turned, "-q", "--online", *args).out
+        for args in [(), ("--forget", "50"), ("--forget", "auto")]
+    }
+    assert len(set(said.values())) == 3
+    told = call("stream", "-q", "--forget", "auto", "--max-labels", "8", stdin=turned.read_bytes())
+    assert len(told.lines) == 600
+
+
+@pytest.mark.parametrize("command", ["run", "stream"])
+@pytest.mark.parametrize("method", ["agreement", "centred", "streaming-ds"])
+def test_only_adaptive_forgets_by_itself(plain: Path, command: str, method: str) -> None:
+    files = (plain,) if command == "run" else ()
+    told = call(command, *files, "--forget", "auto", "--method", method)
+    refused(told, "--forget auto: expected --method adaptive", method)
+
+
+@pytest.mark.parametrize("command", ["run", "stream"])
+def test_what_is_no_number_to_remember_is_refused(plain: Path, command: str) -> None:
+    files = (plain,) if command == "run" else ()
+    refused(call(command, *files, "--forget", "long"), "a number of tasks, or auto, found 'long'")
+
+
+# Families -----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", ["f.csv", "f.tsv", "f.jsonl", "f.parquet"])
+def test_families_are_declared_in_any_kind_of_file(plain: Path, name: str) -> None:
+    path = plain.with_name(name)
+    table = pl.DataFrame({"Annotator": ["w0", "w1", "w5"], "family": ["a", "a", "b"]})
+    if name.endswith("parquet"):
+        table.write_parquet(path)
+    elif name.endswith("jsonl"):
+        table.write_ndjson(path)
+    else:
+        table.write_csv(path, separator="\t" if name.endswith("tsv") else ",")
+    report = call("run", plain, "--json", "--families", path).report
+    assert [sorted(family) for family in report["families"]] == [["w0", "w1"]]
+    assert report["warnings"] == []
+
+
+def test_a_stream_takes_families_and_keeps_to_them(plain: Path) -> None:
+    path, state = plain.with_name("f.csv"), plain.with_name("s")
+    path.write_text("worker,family\nw0,a\nw1,a\n")
+    args = ("stream", "-q", "--max-labels", "5", "--state", state)
+    half = len(ROWS) // 2
+    one = call(*args, "--families", path, stdin=jsonl_of(ROWS[:half]))
+    two = call(*args, "--families", path, stdin=jsonl_of(ROWS[half:]))
+    whole = call("stream", "-q", "--max-labels", "5", "--families", path, stdin=jsonl_of(ROWS))
+    assert one.out + two.out == whole.out
+    refused(call(*args, stdin=b""), str(state), "a state of Adaptive")
+
+
+def test_labellers_of_a_family_who_never_answered_are_told(plain: Path) -> None:
+    path = plain.with_name("f.csv")
+    path.write_text("worker,family\nw0,a\nnobody,a\n")
+    warnings = call("run", plain, "--json", "--families", path).report["warnings"]
+    assert warnings == ["1 labellers in --families gave no label here"]
+
+
+@pytest.mark.parametrize(
+    ("data", "words"),
+    [
+        ("name,group\nw0,a\n", "expected columns worker, family, found name, group"),
+        ("worker,family\nw0,a\nw0,b\n", "one family a worker, found several of 'w0'"),
+        ("worker,family\nw0,a\nw1,\n", "row 2, column 'family': expected a value"),
+        ("", "f.csv"),
+    ],
+)
+@pytest.mark.parametrize("command", ["run", "stream"])
+def test_bad_families_are_refused(plain: Path, command: str, data: str, words: str) -> None:
+    path = plain.with_name("f.csv")
+    path.write_text(data)
+    files = (plain,) if command == "run" else ()
+    refused(call(command, *files, "--families", path), words)
+
+
+@pytest.mark.parametrize("command", ["run", "stream"])
+def test_families_are_for_adaptive(plain: Path, command: str) -> None:
+    files = (plain,) if command == "run" else ()
+    told = call(command, *files, "--families", "f.csv", "--method", "centred")
+    refused(told, "--families: expected --method adaptive, found centred")
+
+
+# Level and costs ----------------------------------------------------------------------------
+
+
+def test_a_higher_level_is_a_wider_interval(plain: Path) -> None:
+    widths = []
+    for level in ("0.8", "0.99"):
+        people = plain.with_name("p.csv")
+        assert call("run", plain, "-q", "--labellers", people, "--level", level).code == 0
+        found = pl.read_csv(people)
+        told = call("labellers", state_of(plain), "-q", "--level", level)
+        assert told.out == people.read_text()
+        widths.append((found["error_high"] - found["error_low"]).to_numpy())
+    assert (widths[0] < widths[1]).all()
+
+
+def test_costs_change_the_quality_and_nothing_else(plain: Path) -> None:
+    costs = plain.with_name("costs.csv")
+    costs.write_text("class,taken_for,cost\nx,y,9\nx,z,9\n")
+    state = state_of(plain)
+    plain_table = pl.read_csv(call("labellers", state, "-q").out.encode())
+    told = call("labellers", state, "-q", "--costs", costs)
+    people = plain.with_name("p.csv")
+    assert call("run", plain, "-q", "--labellers", people, "--costs", costs).code == 0
+    assert told.out == people.read_text()
+    dear = pl.read_csv(told.out.encode())
+    assert dear.drop("quality").equals(plain_table.drop("quality"))
+    assert not dear["quality"].equals(plain_table["quality"])
+
+
+@pytest.mark.parametrize(
+    ("data", "words"),
+    [
+        ("class,cost\nx,1\n", "expected columns class, taken_for, cost, found class, cost"),
+        ("class,taken_for,cost\nx,y,dear\n", "'x' taken for 'y': expected a number from 0"),
+        ("class,taken_for,cost\nx,y,-1\n", "a number from 0, found '-1'"),
+        ("class,taken_for,cost\nx,y,nan\n", "a number from 0"),
+        ("class,taken_for,cost\nx,y,1\nx,y,2\n", "expected one cost, found 1 and 2"),
+        ("class,taken_for,cost\nx,q,1\n", "classes that were seen, found 'q'"),
+    ],
+)
+def test_bad_costs_are_refused(plain: Path, data: str, words: str) -> None:
+    costs = plain.with_name("costs.csv")
+    costs.write_text(data)
+    for more in (("-q",), ("--json",), ("-q", "--labellers", plain.with_name("p.csv"))):
+        target = plain.with_name("d.csv")
+        refused(call("run", plain, "-o", target, "--costs", costs, *more), words)
+        assert not target.exists()
+    refused(call("labellers", state_of(plain), "--costs", costs), words)
+
+
+@pytest.mark.parametrize("level", ["0", "1", "nan", "95"])
+def test_a_level_is_between_a_half_and_one(plain: Path, level: str) -> None:
+    refused(call("run", plain, "--level", level), "--level")
+    refused(call("labellers", plain, "--level", level), "--level")
+
+
+# What a run tells ---------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("window", [(), ("--window", "9"), ("--online",)])
+def test_the_hardest_tasks_are_those_of_the_table(plain: Path, window: tuple[str, ...]) -> None:
+    target = plain.with_name("d.jsonl")
+    hardest = call("run", plain, "--json", "-o", target, *window).report["hardest"]
+    table = pl.read_ndjson(target).sort("difficulty", descending=True, maintain_order=True)
+    assert hardest == table.head(5).select("task", "difficulty").to_dicts()
+
+
+def test_copies_are_a_family_and_worth_less(tmp_path: Path) -> None:
+    reports = []
+    for copy in (False, True):
+        path = tmp_path / "l.csv"
+        path.write_text(crowd(600, copy=copy))
+        reports.append(call("run", path, "--json").report)
+    assert [list(map(sorted, report["families"])) for report in reports] == [[], [["w0", "w1"]]]
+    assert reports[1]["effective_votes"] < reports[0]["effective_votes"] <= 8
+    told = call("run", tmp_path / "l.csv").err
+    assert "these answer as one: " + ", ".join(reports[1]["families"][0]) + "\n" in told
+    worth = f"{reports[1]['effective_votes']:.1f}"
+    assert f"8.0 labels a task are worth {worth} independent ones" in told
+
+
+def test_who_changes_is_told(turned: Path) -> None:
+    told = call("run", turned, "-o", turned.with_name("d.csv")).err
+    assert "alarm: w0 got worse over its last " in told
+    assert "everyone moved" not in told
+    assert call("run", turned, "--json").report["alarms"] >= 1
+
+
+def test_everyone_is_told_apart(tmp_path: Path) -> None:
+    path = tmp_path / "l.csv"
+    path.write_text(crowd(900, turn=450, everyone=True))
+    told = call("run", path, "-o", tmp_path / "d.csv").err
+    assert "everyone moved at once: the tasks changed (most got worse around task " in told
+
+
+def test_the_summary_shows_intervals_and_hard_tasks(plain: Path) -> None:
+    told = call("run", plain, "-o", plain.with_name("d.csv")).err
+    people = pl.read_csv(call("labellers", state_of(plain), "-q").out.encode())
+    for row in people.iter_rows(named=True):
+        shown = f"{row['error_rate']:.2f} ({row['error_low']:.2f}–{row['error_high']:.2f})"
+        line = next(line for line in told.splitlines() if line.startswith(row["worker"]))
+        assert shown in line
+        assert row["flags"] in line
+    hardest = call("run", plain, "--json").report["hardest"]
+    after = told.split("hardest tasks")[1].splitlines()[2:7]
+    assert [line.split()[0] for line in after] == [task["task"] for task in hardest]
+
+
+@pytest.mark.parametrize("method", ["agreement", "centred", "streaming-ds"])
+def test_others_watch_only_where_the_labellers_are_asked_for(plain: Path, method: str) -> None:
+    people = plain.with_name("p.csv")
+    args = ("run", plain, "--json", "--method", method)
+    assert {call(*args).report[name] for name in WATCHED} == {None}
+    report = call(*args, "--labellers", people).report
+    assert None not in [report[name] for name in WATCHED]
+    assert pl.read_csv(people)["error_low"].null_count() == 0
+
+
+def test_majority_never_watches(plain: Path) -> None:
+    people = plain.with_name("p.csv")
+    report = call("run", plain, "--json", "--method", "majority", "--labellers", people).report
+    assert {report[name] for name in WATCHED} == {None}
+    assert pl.read_csv(people)["error_low"].null_count() == 8
+
+
+def test_nothing_to_decide_is_nothing_to_tell(plain: Path) -> None:
+    plain.write_text("task,worker,label\n")
+    report = call("run", plain, "--json").report
+    assert [report[name] for name in WATCHED] == [[], None, 0, []]
+    assert call("run", plain).code == 0
+
+
+# What a state tells -------------------------------------------------------------------------
+
+
+def test_a_state_tells_its_pairs(tmp_path: Path) -> None:
+    path = tmp_path / "l.csv"
+    path.write_text(crowd(300, copy=True))
+    found = pl.read_csv(call("labellers", state_of(path), "--pairs", "-q").out.encode())
+    assert found.row(0, named=True)["duplicate"]
+    assert {found["one"][0], found["other"][0]} == {"w0", "w1"}
+    assert found.height == 28
+
+
+def test_a_state_tells_its_alarms_and_trends(turned: Path) -> None:
+    state, target = state_of(turned), turned.with_name("a.jsonl")
+    assert call("labellers", state, "--alarms", "-o", target).code == 0
+    alarms = [json.loads(line) for line in target.read_text().splitlines()]
+    assert ("w0", "worse") in {(alarm["worker"], alarm["direction"]) for alarm in alarms}
+    trends = pl.read_csv(call("labellers", state, "--trends", "-q").out.encode())
+    assert set(trends["worker"]) == {f"w{k}" for k in range(8)}
+    first = trends.filter(pl.col("worker") == "w0").sort("task")["error_rate"]
+    assert first[0] < 0.25 < first[-1]
+
+
+def test_a_crowd_without_alarms_has_a_table_without_rows(tmp_path: Path) -> None:
+    path = tmp_path / "l.csv"
+    path.write_text(crowd(50))
+    told = call("labellers", state_of(path), "--alarms", "-q")
+    assert told == (0, "task,worker,direction,before,after,evidence,answers,everyone\n", "")
+
+
+def test_a_state_tells_what_can_be_known(plain: Path) -> None:
+    told = call("labellers", state_of(plain), "--identifiability", "-q", "-o", "-")
+    row = pl.read_csv(told.out.encode()).row(0, named=True)
+    assert (row["ok"], row["groups"], row["in_largest"]) == (True, 1, 8)
+    apart = plain.with_name("apart.csv")
+    apart.write_bytes(csv_of(ROWS + [(f"a{t}", f"a{w}", s) for t, w, s in ROWS]))
+    told = call("labellers", state_of(apart), "--identifiability", "-q")
+    assert pl.read_csv(told.out.encode())["groups"].to_list() == [2]
+
+
+@pytest.mark.parametrize("table", ["--pairs", "--alarms", "--trends", "--identifiability"])
+@pytest.mark.parametrize("method", ["centred", "majority"])
+def test_a_state_that_did_not_watch_says_so(plain: Path, table: str, method: str) -> None:
+    state = state_of(plain, "--method", method)
+    refused(call("labellers", state, table), str(state), "a state that watched", "watch=False")
+
+
+def test_one_table_at_a_time(plain: Path) -> None:
+    told = call("labellers", state_of(plain), "--pairs", "--trends")
+    refused(told, "one table at a time, found --pairs --trends")
+
+
+# Charts -------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", ["c.html", "c.png", "c.svg"])
+@pytest.mark.parametrize("what", [(), ("--trends",)])
+def test_labellers_are_drawn(turned: Path, name: str, what: tuple[str, ...]) -> None:
+    pytest.importorskip("altair")
+    target = turned.with_name(name)
+    told = call("labellers", state_of(turned), "--chart", target, *what)
+    assert (told.code, told.out) == (0, "")
+    starts = {"c.png": b"\x89PNG", "c.svg": b"<svg", "c.html": b"<!DOCTYPE html>"}
+    assert target.read_bytes().lstrip().startswith(starts[name])
+    if name == "c.svg":
+        said = target.read_text()
+        assert ("an alarm rang" in said) == bool(what)
+        assert "Error rates of 8 labellers" in said
+        assert "95 % intervals" in said
+
+
+@pytest.mark.parametrize("what", [(), ("--trends",)])
+def test_a_chart_of_many_says_whom_it_shows(plain: Path, what: tuple[str, ...]) -> None:
+    pytest.importorskip("altair")
+    plain.write_bytes(csv_of(labels(400, workers=70)))
+    target = plain.with_name("c.svg")
+    assert call("labellers", state_of(plain), "--chart", target, *what).code == 0
+    shown = "12 of 70 labellers" if what else "the 60 most active of 70 labellers"
+    assert shown in target.read_text()
+
+
+def test_a_chart_and_its_table_are_written_together(plain: Path) -> None:
+    pytest.importorskip("altair")
+    chart, table = plain.with_name("c.svg"), plain.with_name("p.csv")
+    assert call("labellers", state_of(plain), "--chart", chart, "-o", table).code == 0
+    assert chart.exists()
+    assert pl.read_csv(table).height == 8
+
+
+def test_charts_that_cannot_be_drawn_are_refused(plain: Path) -> None:
+    pytest.importorskip("altair")
+    state, folder = state_of(plain), plain.parent
+    refused(call("labellers", state, "--chart", folder / "c.gif"), ".html .png .svg")
+    refused(call("labellers", state, "--chart", folder / "no" / "c.png"), "a folder that exists")
+    refused(call("labellers", state, "--pairs", "--chart", folder / "c.png"), "found --pairs")
+    plain.write_bytes(csv_of([("t", "a", "x")]))
+    refused(call("labellers", state_of(plain), "--chart", folder / "c.png"), "that are known")
+    assert not list(folder.glob("c.*"))
+
+
+def test_without_the_extra_a_chart_says_which_to_install(plain: Path) -> None:
+    state = state_of(plain)
+    with mock.patch("importlib.util.find_spec", return_value=None):
+        told = call("labellers", state, "--chart", "c.png")
+    refused(told, "this command needs altair: pip install 'crowdstream[science]'")
+
+
+# What a stream tells ------------------------------------------------------------------------
+
+
+def test_a_stream_tells_each_alarm_once_and_counts_them(turned: Path) -> None:
+    lines = turned.read_bytes().splitlines(keepends=True)
+    args = ("stream", "--max-labels", "8")
+    whole = call(*args, stdin=b"".join(lines)).err.splitlines()
+    told = [line for line in whole if line.startswith("alarm: ")]
+    assert told[0].startswith("alarm: w0 got worse over its last ")
+    assert len(set(told)) == len(told) > 1
+    assert whole[-1].endswith(f", {len(told)} alarms")
+    # Gone on from a state, what rang before is not told again.
+    cut, state = 1 + 8 * 400, ("--state", turned.with_name("s"))
+    parts = [
+        call(*args, *state, stdin=b"".join(part)).err.splitlines()
+        for part in (lines[:cut], [lines[0], *lines[cut:]])
+    ]
+    assert [line for part in parts for line in part[:-1]] == told
+
+
+def test_a_quiet_stream_tells_no_alarm(turned: Path) -> None:
+    told = call("stream", "-q", "--max-labels", "8", stdin=turned.read_bytes())
+    assert told.err == ""
+
+
+def test_a_stream_s_decisions_carry_their_difficulty() -> None:
+    told = call("stream", "-q", "--max-labels", "5", stdin=jsonl_of(ROWS))
+    assert all(0 < line["difficulty"] < 1 for line in told.lines)
+    args = ("stream", "-q", "--max-labels", "5", "--method", "majority")
+    assert {line["difficulty"] for line in call(*args, stdin=jsonl_of(ROWS)).lines} == {None}
