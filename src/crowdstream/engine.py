@@ -314,14 +314,15 @@ class Stream:
         if self.budget_left == 0:
             return None
         classes = max(len(self.crowd.classes_), 2)
-        skill = self.crowd.skill_of(worker)
         average = self.crowd.skill_of(None)
+        scale = self.crowd.skill_of(worker) / average if average > 0 else 1.0
+        usual = self._hard(None)
         best, most = None, -1.0
         for task, case in self._open.items():
             if worker in case.answers or case.gold is not None:
                 continue
-            hard = self._hard(case.difficulty)
-            scale = skill / average if average > 0 else 1.0
+            # A task that looks easy is not asked for more: the labels so far may be few.
+            hard = max(self._hard(case.difficulty), usual)
             told = 1.0 / classes + (1.0 - 1.0 / classes - hard) * scale
             sure = max(case.confidence, 1.0 / classes)
             gain = information(sure, min(max(told, 0.001), 0.999), classes)

@@ -187,10 +187,10 @@ def weight_of(clock: Floats, fade: float, place: float) -> float:
 @njit(cache=True, nogil=True, error_model="numpy")
 def mean_skill(totals: Floats, classes: int, g: float) -> float:
     """ψ̄: the crowd's mean skill."""
-    tasks = totals[TASKS]
-    found = tasks * totals[SKILL] / totals[EXPOSURE] if totals[EXPOSURE] > 0.0 else 0.0
+    told = min(totals[TASKS], totals[EXPOSURE])  # a task with one label tells nothing
+    found = told * totals[SKILL] / totals[EXPOSURE] if told > 0.0 else 0.0
     prior = (classes * ACCURACY - 1.0) / (classes - 1.0)
-    return max(FLOOR, (found + g * H * prior) / (tasks + g * H))
+    return min(max(FLOOR, (found + g * H * prior) / (max(told, 0.0) + g * H)), 1.0)
 
 
 @njit(cache=True, nogil=True, error_model="numpy")

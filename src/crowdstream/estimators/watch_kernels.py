@@ -22,6 +22,7 @@ from crowdstream.estimators.soft_kernels import (
     CLOCK,
     EXPOSURE,
     KAPPA,
+    LABELS,
     LEARNT,
     LEAST_STRENGTH,
     MOST_STRENGTH,
@@ -69,6 +70,8 @@ STRENGTH_PRIOR = np.array([0.1, 0.1, 0.1, 0.1, 0.2, 20.0, 0.2, 0.1])
 """Tasks of each strength that the strengths' frequencies start from: most are as labellers are."""
 STRONGEST = 0.98 / 1.4
 """Skill from which on the strongest task would leave no error."""
+REFIT = 1.02
+"""Growth in labels after which the pairs are fitted anew."""
 TESTED, EVERY = 1000, 4
 """Tasks whose strength is all asked for; after them of one in four, which saves time."""
 
@@ -145,8 +148,8 @@ PERSON = np.dtype(
 
 GOLD_TASKS, GOLD_WRONG, RUNG, FITTED, ASKED = range(8, 13)
 """Places in the totals after those of `soft_kernels`: tasks whose truth was told, how many of them
-the labels had decided wrongly, alarms so far, the tasks after which pairs
-were fitted last, and after which it was asked who copies whom."""
+the labels had decided wrongly, alarms so far, the labels after which pairs
+were fitted last, and the tasks after which it was asked who copies whom."""
 
 RULES = np.dtype([("fade", np.float64), ("auto", np.bool_), ("families", np.bool_)])
 
@@ -766,9 +769,10 @@ def run(
             )  # fmt: skip
         if new == begin:
             totals[TASKS] += u
-        if few and clock[LEARNT] >= 1.02 * totals[FITTED] + 1.0:
+        totals[LABELS] += sign * (end - new)
+        if few and totals[LABELS] >= REFIT * totals[FITTED] + 1.0:
             fit_pairs(book, known[t], K, mean, k0)
-            totals[FITTED] = clock[LEARNT]
+            totals[FITTED] = totals[LABELS]
         if rules.auto and sign > 0:
             agree_on_horizons(crowd)
         if g > RENORMALISE:
