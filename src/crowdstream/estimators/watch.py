@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from crowdstream.errors import StateError
 from crowdstream.estimators import watch_kernels as kernels
-from crowdstream.estimators.dependence import Dependence, dependence, families
+from crowdstream.estimators.dependence import LEAST_MET, Dependence, dependence, families
 from crowdstream.estimators.parallel import parts_of, side_by_side
 from crowdstream.estimators.soft_kernels import (
     CLOCK,
@@ -34,7 +34,7 @@ Ints = NDArray[np.int64]
 Codes = NDArray[np.int32]
 Flags = NDArray[np.bool_]
 
-FIRST_LOOK, GROWTH = 100.0, 1.25
+FIRST_LOOK, GROWTH = 100.0, 1.5
 """Tasks after which it is first asked who copies whom, and the factor until it is asked again."""
 DECLARED = 0.3
 """Correlation inside a family that was declared and cannot be measured yet."""
@@ -216,14 +216,16 @@ class Watch:
             kernels.fit_pairs(book, n, classes, mean, prior)
             fitted, book.skills[:n] = book.skills[:n].copy(), skill
             skill = fitted
-            wider = _fit_variance(book, n, skill) * (
+            spread = _fit_variance(book, n, skill) * (
                 1.0 + SMALL_SAMPLE / np.maximum(people["answers"], 1.0)
             )
-            own = np.maximum(v + skill * f - skill**2 * d, kernels.LEAST_SPREAD * v)
             with np.errstate(divide="ignore", invalid="ignore"):
-                wider = np.where(own > 0, np.maximum(wider * c**2 / own, 1.0), 1.0)
-            b = skill * c
-            v, f, d = v * wider, f * wider, d * wider
+                alone = np.maximum(v + skill * f - skill**2 * d, kernels.LEAST_SPREAD * v) / c**2
+                spread = np.where(c > 0, np.fmax(spread, alone), spread)  # with all others known
+                shape = np.where(v > 0, d / v, 1.0)
+                own = np.maximum(1.0 - shape * skill**2, kernels.LEAST_SPREAD)
+                c = np.where(spread > 0, own / spread, 0.0)  # answers that would tell as much
+            b, v, f, d = skill * c, c, np.zeros(n), shape * c
         least = -1.0 / (classes - 1.0)
         low, high = score_limits(b, c, v, f, d, z)
         low, high = np.clip(low, least, 1.0), np.clip(high, least, 1.0)
@@ -288,7 +290,8 @@ class Watch:
         order = np.arange(max(rung - kernels.EVENTS, 0), rung) % kernels.EVENTS
         events = book.events[order]
         active = book.people["answers"][:n] >= kernels.SETTLED_IN
-        gap = np.mean(book.clock[LEARNT] / book.people["answers"][:n][active]) if n else 1.0
+        answers = book.people["answers"][:n][active]
+        gap = float(np.mean(book.clock[LEARNT] / answers)) if answers.size else 1.0
         found = []
         for event in events:
             near = np.abs(events[:, kernels.AT] - event[kernels.AT]) <= NEARBY * gap
@@ -327,7 +330,7 @@ class Watch:
         book = self.book(n, 2)
         at = np.flatnonzero(book.slots >= 0)
         who = book.slots[at]
-        met, agreed = (pair_sums(book, k)[np.ix_(at, at)] for k in range(2))
+        met, agreed = pair_sums(book, 0, at), pair_sums(book, 1, at)
         return Compared(who, met, agreed, dependence(met, agreed, book.said[who]))
 
     def declare(self, codes: Ints, numbers: Ints, n: int) -> None:
@@ -358,6 +361,8 @@ class Watch:
         """
         book = self.book(n, 2)
         book.totals[kernels.ASKED] = book.clock[LEARNT]
+        if not book.rho.size and not (book.pairs[:, :, 0] >= LEAST_MET).any():
+            return None
         who, met, _, found = self.compared(n)
         member = book.people["family"]
         before = member[:n].copy()
@@ -371,8 +376,11 @@ class Watch:
         if self.fade > 0 or self.auto:  # skills that move together look like copying
             groups, inside_rho = np.zeros_like(groups), np.empty(0)
         free = (before[who] == 0) | (before[who] > self.declared)
+        numbers = np.where(groups > 0, groups + self.declared, 0)
+        for group in np.unique(groups[(groups > 0) & ~free]):  # copies of those declared join them
+            numbers[groups == group] = before[who[(groups == group) & ~free]].min()
         member[:n][before > self.declared] = 0
-        member[who[free]] = np.where(groups > 0, groups + self.declared, 0)[free]
+        member[who[free]] = numbers[free]
         self._held = book._replace(rho=np.append(rho, np.minimum(inside_rho, 1.0)))
         if ((member[:n] > 0) == (before > 0)).all():
             return None
@@ -466,7 +474,7 @@ class Watch:
         ours, others = here[kept], there[kept]
         for k in range(2):
             met = np.zeros(book.pairs.shape[:2])
-            met[np.ix_(ours, ours)] = pair_sums(more, k)[np.ix_(others, others)]
+            met[np.ix_(ours, ours)] = pair_sums(more, k, others)
             book.pairs[:, :, k] += np.triu(met, 1)
         few = len(names) <= SMALL and book.people.size and (names < SMALL).all()
         if few:
@@ -572,15 +580,16 @@ def score_limits(
     return low, high
 
 
-def pair_sums(book: Book, k: int) -> Floats:
-    """Tasks together (0) or agreements (1) of those compared, by slot, both ways."""
-    above = book.pairs[:, :, k]
-    return above + above.T
+def pair_sums(book: Book, k: int, slots: Ints) -> Floats:
+    """Tasks together (0) or agreements (1) of those in these slots, both ways."""
+    above = book.pairs[slots[:, None], slots, k]
+    found: Floats = above + above.T
+    return found
 
 
 def _fit_variance(book: Book, n: int, skill: Floats) -> Floats:
     """The variance of the pairs' fit: what the tasks say against it, through its derivative."""
-    met = pair_sums(book, 0)[:n, :n]
+    met = pair_sums(book, 0, np.arange(n))
     family = book.people["family"][:n]
     met[(family[:, None] == family) & (family[:, None] > 0)] = 0.0
     np.fill_diagonal(met, 0.0)

@@ -59,10 +59,6 @@ CROWD_MEMORY = 0.999
 """What a task leaves of the crowd's sums where horizons are chosen."""
 MOST_SKILL = 0.98
 """Nobody is taken to be better."""
-PRIOR_TASKS = 10.0
-"""Tasks, all classes alike, that the classes' frequencies start from."""
-LEAST_SHARE = 0.02
-"""No class is taken to be rarer than this, divided by the number of classes."""
 
 GRID = np.linspace(0.0, 1.4, 8)
 """Strengths of a task: how much of its labellers' skill it lets through."""
@@ -127,7 +123,7 @@ PERSON = np.dtype(
             "low",  # the skill known, less and plus a leeway, and where the alarm rings
             "high",
             "limit",
-            "up",  # likelihood ratio that the skill rose, and the sums since it began to
+            "up",  # likelihood ratio that the skill rose, and the reference when it began to
             "up_b",
             "up_c",
             "up_n",
@@ -249,24 +245,9 @@ def horizon_priors(totals: Floats, crowd: Floats, g: float, ks: Floats) -> None:
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def class_shares(shares: Floats, classes: int, g: float, mean: float, out: Floats) -> None:
-    """How frequent the classes are: the labels' shares with what guessing adds taken out."""
-    total = g * PRIOR_TASKS
-    for k in range(classes):
-        total += shares[k]
-    left = 0.0
-    for k in range(classes):
-        said = (shares[k] + g * PRIOR_TASKS / classes) / total
-        out[k] = max((said - (1.0 - mean) / classes) / mean, LEAST_SHARE / classes)
-        left += out[k]
-    for k in range(classes):
-        out[k] /= left
-
-
-@njit(cache=True, nogil=True, error_model="numpy")
 def weigh_strengths(
-    weights: Floats, skills: Floats, labels: Codes, begin: int, end: int, prior: Floats,
-    classes: int, like: Floats, out: Floats,
+    weights: Floats, skills: Floats, labels: Codes, begin: int, end: int, classes: int,
+    like: Floats, out: Floats,
 ) -> float:  # fmt: skip
     """P(strength | labels) into ``out``; returns the mean strength.
 
@@ -279,7 +260,7 @@ def weigh_strengths(
         total += out[s]
     for s in range(GRID.size):
         for k in range(K):
-            like[s, k] = out[s] / total * prior[k]
+            like[s, k] = out[s] / (total * K)
     for j in range(begin, end):
         y = labels[j]
         skill = min(max(skills[j - begin], -STRONGEST / (K - 1.0)), STRONGEST)
@@ -372,6 +353,8 @@ def compare(
             at[count] = j
             pull[count] = 0.0
             count += 1
+    if count < 2:
+        return
     last = begin + FIRST if new > begin else end
     for one in range(count):
         a = at[one]
@@ -463,9 +446,9 @@ def ring(book: Book, i: int, known: float) -> None:
     """
     person = book.people[i]
     way = 1.0 if person.up >= BETTER else -1.0
-    b = person.up_b if way > 0.0 else person.down_b
-    c = person.up_c if way > 0.0 else person.down_c
-    n = person.up_n if way > 0.0 else person.down_n
+    b = person.before_b - (person.up_b if way > 0.0 else person.down_b)
+    c = person.before_c - (person.up_c if way > 0.0 else person.down_c)
+    n = person.before_n - (person.up_n if way > 0.0 else person.down_n)
     event = book.events[int(book.totals[RUNG]) % EVENTS]
     event[AT], event[WHO], event[WAY] = book.clock[LEARNT], i, way
     event[FROM], event[TO] = known, (b + 2.0 * known) / (c + 2.0)
@@ -504,21 +487,15 @@ def listen(people: Records, i: int, h: float, e2: float, mean: float, prior: flo
     lower, higher = max(low - SHIFT, -MOST_SKILL), min(high + SHIFT, MOST_SKILL)
     # The ratios themselves, not their logarithms: that saves time.
     person.down *= (1.0 + lower * h) / (1.0 + low * h)
-    if person.down > 1.0:
-        person.down_b += h
-        person.down_c += e2
-        person.down_n += 1.0
-    else:
+    if person.down <= 1.0:
         person.down = 1.0
-        person.down_b = person.down_c = person.down_n = 0.0
+        person.down_b, person.down_c = person.before_b, person.before_c
+        person.down_n = person.before_n
     person.up *= (1.0 + higher * h) / (1.0 + high * h)
-    if person.up > 1.0:
-        person.up_b += h
-        person.up_c += e2
-        person.up_n += 1.0
-    else:
+    if person.up <= 1.0:
         person.up = 1.0
-        person.up_b = person.up_c = person.up_n = 0.0
+        person.up_b, person.up_c = person.before_b, person.before_c
+        person.up_n = person.before_n
     return bool(person.down >= person.limit or person.up >= BETTER)
 
 
@@ -624,7 +601,7 @@ def run(
     most = 1
     for t in range(starts.size - 1):
         most = max(most, starts[t + 1] - starts[t])
-    prior, odds, others = np.empty(width), np.empty(width), np.empty(width)
+    odds, others = np.empty(width), np.empty(width)
     like, strong = np.empty((GRID.size, width)), np.empty(GRID.size)
     before = np.zeros(GRID.size)
     skills, ratios, pull = np.empty(most), np.empty(most), np.empty(most)
@@ -658,7 +635,6 @@ def run(
         if rules.auto:
             horizon_priors(totals, crowd, g, ks)
         few = known[t] <= SMALL and not rules.auto
-        class_shares(book.shares, K, g, mean, prior)
         least = -0.9 / (K - 1.0)
         for j in range(m):
             i = workers[begin + j]
@@ -675,15 +651,13 @@ def run(
         testing = learns and (clock[LEARNT] <= TESTED or int(clock[LEARNT]) % EVERY == 0)
         if strengths.size or posteriors.size or testing:
             if testing and new > begin:
-                weigh_strengths(book.strengths, skills, labels, begin, new, prior, K, like, before)
-            found = weigh_strengths(
-                book.strengths, skills, labels, begin, end, prior, K, like, strong
-            )
+                weigh_strengths(book.strengths, skills, labels, begin, new, K, like, before)
+            found = weigh_strengths(book.strengths, skills, labels, begin, end, K, like, strong)
             if strengths.size:
                 strengths[t] = found
             if posteriors.size:
                 for k in range(width):
-                    posteriors[t, k] = prior[k] if k < K else 0.0
+                    posteriors[t, k] = 1.0 / K if k < K else 0.0
                 for j in range(m):
                     posteriors[t, labels[begin + j]] *= ratios[j]
             if testing:
@@ -692,9 +666,11 @@ def run(
         if not learns:
             continue
 
-        # Judge every new label: by the truth, by all others, or by those before it.
+        # Judge every new label: by the truth, by all others, or by those before it. Classes are
+        # taken to be equally frequent: where errors are alike for all classes that leaves the sums
+        # without a bias, and what is often said does not pass for what is often true.
         for k in range(K):
-            odds[k] = prior[k]
+            odds[k] = 1.0
         for j in range(m if truth >= 0 or not sequential else new - begin):
             y = labels[begin + j]
             odds[y] *= ratios[j]
@@ -720,37 +696,50 @@ def run(
             if truth < 0 and sequential:
                 odds[y] *= ratios[j]
 
-        # Learn them.
-        for j in range(new - begin, m):
+        # Whether there is a second label does not hang on what the first said: it judges the first.
+        second = sequential and truth < 0 and new == begin + 1 and m == 2
+        if second:
+            for k in range(K):
+                others[k] = ratios[1] if labels[begin + 1] == k else 1.0
+            kin = people[workers[begin]].family
+            if kin > 0.0 and kin == people[workers[begin + 1]].family:
+                others[labels[begin + 1]] = 1.0
+            hs[0], e2s[0], e3s[0] = judge(others, K, labels[begin])
+
+        # Learn them; the crowd's sums once a task, which saves time.
+        spread, paired, squares, skill, exposure = 0.0, 0.0, 0.0, 0.0, 0.0
+        for j in range(0 if second else new - begin, m):
             i, y = workers[begin + j], labels[begin + j]
             person = people[i]
             if book.groups[i] != book.groups[workers[begin]]:
                 book.groups[root_of(book.groups, i)] = root_of(book.groups, workers[begin])
-            if few and person.answers == 0.0:
-                book.skills[i] = mean  # until the pairs are fitted
-            person.answers += sign
-            book.said[i, y] += sign
-            book.shares[y] += u / m
-            asks = person.answers == 1.0 or int(person.answers) % WORTH == 0
-            if asks and person.slot == 0.0:
-                take_slot(people, book.slots, book.pairs, i)
-            if truth >= 0:
-                person.gold += sign
-            elif m == 1 or (sequential and j == 0):
-                continue
+            if begin + j >= new:
+                if few and person.answers == 0.0:
+                    book.skills[i] = mean  # until the pairs are fitted
+                person.answers += sign
+                book.said[i, y] += sign
+                book.shares[y] += u / m
+                asks = person.answers == 1.0 or int(person.answers) % WORTH == 0
+                if asks and person.slot == 0.0:
+                    take_slot(people, book.slots, book.pairs, i)
+                if truth >= 0:
+                    person.gold += sign
+                elif m == 1 or (sequential and j == 0):
+                    continue
             h, e2, e3 = hs[j], e2s[j], e3s[j]
             off = h - mean * e2
-            totals[SPREAD] += u * off * (person.b - mean * person.c)
-            totals[PAIRS] += u * e2 * person.c
-            totals[NOISE] += u * off * off
-            totals[SKILL] += u * h
-            totals[EXPOSURE] += u * e2
+            spread += off * (person.b - mean * person.c)
+            paired += e2 * person.c
+            squares += off * off
+            skill += h
+            exposure += e2
             if rules.auto and sign > 0:
                 follow_horizons(bank, crowd, i, h, e2, mean, ks)
             person.b += u * h
             person.c = max(person.c + u * e2, 0.0)
             person.v = max(person.v + u * g * e2, 0.0)
-            person.f += u * g * e3
+            if K > 2:
+                person.f += u * g * e3
             person.d = max(person.d + u * g * e2 * e2, 0.0)
             if sign < 0:
                 continue
@@ -761,6 +750,11 @@ def run(
             person.point_n += 1.0
             if person.point_n >= max(person.stride, STRIDE):
                 plot(people, book.trend, i, clock[LEARNT])
+        totals[SPREAD] += u * spread
+        totals[PAIRS] += u * paired
+        totals[NOISE] += u * squares
+        totals[SKILL] += u * skill
+        totals[EXPOSURE] += u * exposure
         if m > 1:
             sampled = 1.0 if clock[LEARNT] <= TESTED else float(EVERY)
             compare(
