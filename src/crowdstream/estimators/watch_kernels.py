@@ -68,8 +68,8 @@ STRONGEST = 0.98 / 1.4
 """Skill from which on the strongest task would leave no error."""
 REFIT = 1.02
 """Growth in labels after which the pairs are fitted anew."""
-TESTED, EVERY = 1000, 4
-"""Tasks whose strength is all asked for; after them of one in four, which saves time."""
+TESTED, EVERY = 1000, 8
+"""Tasks whose strength is all asked for; after them of one in eight, which saves time."""
 
 SMALL = 64
 """Labellers up to whom skills come from the pairs alone (see `fit_pairs`). In larger crowds an
@@ -77,7 +77,7 @@ error in one's skill moves the others' too little to be seen."""
 
 SHIFT = 0.6
 """Change of skill that the alarm looks for: with two classes, error rate 0.1 → 0.4."""
-WORSE, BETTER = np.exp(6.3), np.exp(9.0)
+WORSE, BETTER = np.exp(6.4), np.exp(9.0)
 """Likelihood ratios at which it rings: that somebody improved can wait."""
 LEEWAY = 0.7
 """Standard errors of the known skill that do not count as a change."""
@@ -345,16 +345,14 @@ def compare(
     at: Ints, pull: Floats,
 ) -> None:  # fmt: skip
     """The new pairs of a task; and, ``sampled`` times, what they say against the pairs' fit."""
-    count = 0
-    skip = turn % (end - begin) if end - begin > MANY else 0
-    for a in range(end - begin):
-        j = begin + (a + skip) % (end - begin)
-        if people[workers[j]].slot > 0.0 and count < MANY:
-            at[count] = j
+    m, count = end - begin, 0
+    a = begin + turn % m if m > MANY else begin
+    for _ in range(m):
+        if people[workers[a]].slot > 0.0 and count < MANY:
+            at[count] = a
             pull[count] = 0.0
             count += 1
-    if count < 2:
-        return
+        a = begin if a == end - 1 else a + 1
     last = begin + FIRST if new > begin else end
     for one in range(count):
         a = at[one]
@@ -486,16 +484,18 @@ def listen(people: Records, i: int, h: float, e2: float, mean: float, prior: flo
     low, high = person.low, person.high
     lower, higher = max(low - SHIFT, -MOST_SKILL), min(high + SHIFT, MOST_SKILL)
     # The ratios themselves, not their logarithms: that saves time.
-    person.down *= (1.0 + lower * h) / (1.0 + low * h)
-    if person.down <= 1.0:
-        person.down = 1.0
-        person.down_b, person.down_c = person.before_b, person.before_c
-        person.down_n = person.before_n
-    person.up *= (1.0 + higher * h) / (1.0 + high * h)
-    if person.up <= 1.0:
-        person.up = 1.0
-        person.up_b, person.up_c = person.before_b, person.before_c
-        person.up_n = person.before_n
+    down = person.down * (1.0 + lower * h) / (1.0 + low * h)
+    up = person.up * (1.0 + higher * h) / (1.0 + high * h)
+    b, c, n = person.before_b, person.before_c, person.before_n
+    falls, rises = down > 1.0, up > 1.0  # else begin anew; without a branch, to save time
+    person.down = down if falls else 1.0
+    person.down_b = person.down_b if falls else b
+    person.down_c = person.down_c if falls else c
+    person.down_n = person.down_n if falls else n
+    person.up = up if rises else 1.0
+    person.up_b = person.up_b if rises else b
+    person.up_c = person.up_c if rises else c
+    person.up_n = person.up_n if rises else n
     return bool(person.down >= person.limit or person.up >= BETTER)
 
 
@@ -755,7 +755,10 @@ def run(
         totals[NOISE] += u * squares
         totals[SKILL] += u * skill
         totals[EXPOSURE] += u * exposure
-        if m > 1:
+        tracked = 0
+        for j in range(m):
+            tracked += people[workers[begin + j]].slot > 0.0
+        if tracked > 1:
             sampled = 1.0 if clock[LEARNT] <= TESTED else float(EVERY)
             compare(
                 people, book.pairs, book.skills, book.pulls, workers, labels, begin, end, new,
