@@ -7,7 +7,7 @@ import struct
 
 from crowdstream.errors import StateError
 
-FORMAT = 1
+FORMAT = 2
 """Version of the saved bytes; raised when their meaning changes."""
 
 HEADER = struct.Struct("<8s8sHQ16s")  # magic, kind, format, length, checksum
@@ -37,8 +37,8 @@ def unseal(kind: str, data: bytes) -> bytes:
         raise StateError(f"these {len(data)} bytes are not a saved state")
     _, found, version, length, digest = HEADER.unpack_from(data)
     payload = data[HEADER.size :]
-    if version > FORMAT:
-        raise StateError(f"saved in format {version}; this version reads up to {FORMAT}")
+    if version != FORMAT:
+        raise StateError(f"saved in format {version}; this version of crowdstream reads {FORMAT}")
     if len(payload) != length:
         raise StateError(f"cut short or overlong: {len(payload)} bytes where {length} were saved")
     if _digest(payload) != digest:

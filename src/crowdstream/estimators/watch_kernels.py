@@ -18,7 +18,9 @@ from numba import njit
 from numpy.typing import NDArray
 
 from crowdstream.estimators.soft_kernels import (
+    AHEAD,
     BASE,
+    CACHE,
     CLOCK,
     EXPOSURE,
     KAPPA,
@@ -141,6 +143,9 @@ PERSON = np.dtype(
         )
     ]
 )
+
+ROW = PERSON.itemsize
+"""Bytes a labeller."""
 
 GOLD_TASKS, GOLD_WRONG, RUNG, FITTED, ASKED = range(8, 13)
 """Places in the totals after those of `soft_kernels`: tasks whose truth was told, how many of them
@@ -585,19 +590,22 @@ def run(
     sign: int,
     posteriors: Floats,
     strengths: Floats,
-) -> None:
+) -> float:
     """Go through tasks in order: say how hard each is, then learn it (sign 1) or take it back (−1).
 
     What is taken back is judged by today's skills, and neither horizons nor alarms go back.
 
     ``fresh[t]``: labels of a task before this one were learnt before and are only looked at, the
     others are judged by those before them; empty: all are new and judged by all others.
-    ``posteriors`` (a row a task) and ``strengths`` are filled if they have room.
+    ``posteriors`` (a row a task) and ``strengths`` are filled if they have room. Returns a number
+    without a meaning, which keeps the reading ahead from being optimised away.
     """
     rules = rules_at[0]
+    touched = 0.0
     people, bank, crowd = book.people, book.bank, book.crowd
     totals, clock = book.totals, book.clock
     n, width = people.size, book.shares.size
+    large = people.size * ROW > CACHE
     most = 1
     for t in range(starts.size - 1):
         most = max(most, starts[t + 1] - starts[t])
@@ -623,6 +631,12 @@ def run(
             if strengths.size:
                 strengths[t] = np.nan
             continue
+        if large:  # ask the memory for those to come
+            for j in range(end + AHEAD, min(end + AHEAD + m, workers.size)):
+                i = workers[j]
+                if i < n:
+                    touched += people[i].answers + people[i].low + people[i].up + people[i].slot
+                    touched += book.said[i, 0] + book.groups[i]
         truth = truths[t] if truths.size else -1
         named = max(int(clock[NAMED]), truth + 1)
         for j in range(begin, end):
@@ -774,3 +788,4 @@ def run(
             agree_on_horizons(crowd)
         if g > RENORMALISE:
             renormalise(book, rules.fade)
+    return touched
