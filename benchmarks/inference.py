@@ -95,7 +95,8 @@ def intervals(quick: bool) -> Iterator[Line]:
             low, high, who = limits(crowd, made)
             inside += list((low <= p[who]) & (p[who] <= high))
             answers = np.bincount(made.workers, minlength=n)[who].astype(float)
-            wrong = np.bincount(made.workers, made.said != made.truth[made.tasks], n)[who]
+            missed = (made.said != made.truth[made.tasks]).astype(float)
+            wrong = np.bincount(made.workers, missed, n)[who].astype(float)
             many = answers >= 50
             if many.any():
                 known = wilson_width(wrong[many], answers[many])
@@ -218,26 +219,23 @@ def forgetting(quick: bool) -> Iterator[Line]:
         if quick
         else (0.0, 0.001, 0.002, 0.003, 0.005, 0.01, 0.02, 0.03, 0.05, 0.1, 0.2)
     )
-    settings: list[tuple[str, bool, dict[str, object]]] = [
-        ("stationary, n=10", False, {"n": 10, "tasks": 5000}),
-        ("stationary, n=100, five a task", False, {"n": 100, "tasks": 10_000, "per_task": 5}),
-        ("the paper's drift, ω = 0.01", True, {"n": 10, "tasks": 5000, "drift": sine(0.01)}),
-        ("the paper's drift, ω = 0.05", True, {"n": 10, "tasks": 5000, "drift": sine(0.05)}),
+    settings: list[tuple[str, bool, int, dict[str, object]]] = [
+        ("stationary, n=10", False, 10, {"tasks": 5000}),
+        ("stationary, n=100, five a task", False, 100, {"tasks": 10_000, "per_task": 5}),
+        ("the paper's drift, ω = 0.01", True, 10, {"tasks": 5000, "drift": sine(0.01)}),
+        ("the paper's drift, ω = 0.05", True, 10, {"tasks": 5000, "drift": sine(0.05)}),
         (
             "sparse and drifting, n=100, five a task",
             True,
-            {"n": 100, "tasks": 20_000, "per_task": 5, "drift": sine(0.001)},
+            100,
+            {"tasks": 20_000, "per_task": 5, "drift": sine(0.001)},
         ),
     ]
-    for name, drifts, how in settings:
+    for name, drifts, n, how in settings:
         errors: dict[float | str, list[float]] = {beta: [] for beta in (*betas, "auto")}
         for seed in range(2 if quick else 5):
-            p = (
-                np.full(int(how["n"]), 0.25)
-                if drifts
-                else np.random.default_rng(seed).uniform(0.1, 0.45, int(how["n"]))
-            )  # type: ignore[call-overload]
-            made = block(seed=seed, p=p, **how)  # type: ignore[arg-type]
+            p = np.random.default_rng(seed).uniform(0.1, 0.45, n)
+            made = block(n, seed=seed, p=np.full(n, 0.25) if drifts else p, **how)  # type: ignore[arg-type]
             table, truth = made.labels(), made.truths()
             for beta in errors:
                 crowd = cs.Adaptive(forgetting=beta)  # type: ignore[arg-type]
@@ -390,7 +388,7 @@ def copying(quick: bool) -> Iterator[Line]:
         for seed in range(2 if quick else 10):
             p = np.random.default_rng(seed).uniform(0.2, 0.4, 20)
             p[:8] = share
-            made = block(20, 3000, seed, p=p, copying={i: (0, 0.9) for i in range(1, 8)})
+            made = block(20, 3000, seed, p=p, copying=dict.fromkeys(range(1, 8), (0, 0.9)))
             table, truth = made.labels(), made.truths()
             ours.append(expected_error(cs.Adaptive().fit_predict(table), truth))
             majority.append(
@@ -456,7 +454,7 @@ def cost(quick: bool) -> Iterator[Line]:
         ):
             times = []
             for _ in range(2 if quick else 5):
-                crowd = cs.Adaptive(**how)  # type: ignore[arg-type]
+                crowd = cs.Adaptive(**how)
                 before = time.process_time()
                 crowd.learn_many(table)
                 times.append(time.process_time() - before)
@@ -464,7 +462,8 @@ def cost(quick: bool) -> Iterator[Line]:
         ratio, auto = spent["watched"] / spent["alone"], spent["auto"] / spent["alone"]
         yield Line(
             f"cost, n={n}, K={classes}",
-            f"{spent['alone']:.0f} → {spent['watched']:.0f} ns a label (× {ratio:.2f}; with horizons × {auto:.2f})",
+            f"{spent['alone']:.0f} → {spent['watched']:.0f} ns a label (× {ratio:.2f}; "
+            f"with horizons × {auto:.2f})",
             "× 2.5",
             quick or ratio <= 2.5,
         )
@@ -500,10 +499,8 @@ def main() -> None:
         print(f"\n{name}: {CLAIMS[name].__doc__}")
         for line in CLAIMS[name](given.quick):
             failed += not line.ok
-            print(
-                f"  {'ok ' if line.ok else 'NO '} {line.what:55s} {line.found}  [asked: {line.asked}]",
-                flush=True,
-            )
+            sign = "ok " if line.ok else "NO "
+            print(f"  {sign} {line.what:55s} {line.found}  [asked: {line.asked}]", flush=True)
         print(f"  ({time.perf_counter() - started:.0f} s)")
     print(f"\n{failed} of these do not hold" if failed else "\nall hold")
 

@@ -89,7 +89,10 @@ RECALL = 18.0
 """How many e-folds of forgetting tasks can be taken back over: a factor 1e8, which leaves half of
 the digits."""
 
-Param: TypeAlias = "bool | int | float | str | Mapping[LabellerId, str] | None"
+Families: TypeAlias = "Mapping[str, str] | Mapping[int, str] | Mapping[LabellerId, str]"
+"""Labellers who do not judge independently of one another, by the name of their family."""
+
+Param: TypeAlias = "bool | int | float | str | Families | None"
 """What a constructor takes."""
 
 Truths: TypeAlias = "Mapping[TaskId, ClassLabel] | ArrowTable"
@@ -183,8 +186,7 @@ class Estimator(ABC):
 
     watch: bool = False
     """Whether a `Watch` goes along."""
-    families: Mapping[LabellerId, str] | None = None
-    """Labellers who do not judge independently of one another, by the name of their family."""
+    families: Families | None = None
     forgetting: float | str = 0.0
     weighs: ClassVar[bool] = True
     """Whether votes are weighed; those that only count heads do not warn that they do."""
@@ -586,13 +588,10 @@ class Estimator(ABC):
         watch.met = n
         if not self.families or since >= n:
             return
-        numbers = {name: k for k, name in enumerate(dict.fromkeys(self.families.values()), 1)}
-        names = self._workers.to_list()[since:]
-        told = [
-            (since + i, numbers[self.families[x]])
-            for i, x in enumerate(names)
-            if x in self.families
-        ]
+        family = cast("Mapping[LabellerId, str]", self.families)
+        numbers = {name: k for k, name in enumerate(dict.fromkeys(family.values()), 1)}
+        named = [family.get(who) for who in self._workers.to_list()[since:]]
+        told = [(since + i, numbers[name]) for i, name in enumerate(named) if name is not None]
         codes, theirs = np.array(told, np.int64).reshape(-1, 2).T
         watch.declare(codes, theirs, n)
 
@@ -764,7 +763,7 @@ def load(data: bytes) -> Estimator:
 def _plain(value: Param) -> bool | int | float | str | dict[str | int, str] | None:
     """A constructor's argument as it is saved."""
     if isinstance(value, Mapping):
-        return dict(value)
+        return dict(cast("Mapping[LabellerId, str]", value))
     return cast("float", value.item()) if isinstance(value, np.generic) else value
 
 

@@ -31,7 +31,10 @@ CHANCE = 0.25
 PARROT = 0.9
 """Share of one class in a labeller's answers that is called always, if the crowd's is lower."""
 
-Costs: TypeAlias = Mapping[ClassLabel, Mapping[ClassLabel, float]]
+Costs: TypeAlias = (
+    "Mapping[str, Mapping[str, float]] | Mapping[int, Mapping[int, float]] | "
+    "Mapping[ClassLabel, Mapping[ClassLabel, float]]"
+)
 """What it costs to take a class (outer) for another (inner)."""
 
 

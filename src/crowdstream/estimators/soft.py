@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from crowdstream.errors import InputError, StateError
 from crowdstream.estimators import soft_kernels as kernels
-from crowdstream.estimators.base import Coded, Identifiability, Verdicts
+from crowdstream.estimators.base import Coded, Families, Identifiability, Verdicts
 from crowdstream.estimators.fading import Fading
 from crowdstream.estimators.parallel import parts_of, side_by_side
 from crowdstream.estimators.people import People
@@ -327,7 +327,7 @@ class Adaptive(SoftCounts):
         ties: Ties = "coin",
         seed: int = 0,
         watch: bool = True,
-        families: Mapping[LabellerId, str] | None = None,
+        families: Families | None = None,
     ) -> None:
         super().__init__(0.0 if forgetting == "auto" else forgetting, ties, seed, watch)
         self.forgetting = forgetting  # type: ignore[assignment]
