@@ -82,8 +82,8 @@ def test_an_answer_counts_once_however_often_it_moves() -> None:
     assert book.people["answers"][:6].tolist() == table["answers"].to_list()
     said = Counter((worker, label) for (_, worker), label in standing.items())
     classes = stream.crowd.classes_
-    for i, worker in enumerate(stream.crowd.workers_):
-        assert book.said[i, :2].tolist() == [said[str(worker), int(c)] for c in classes]
+    for i, name in enumerate(stream.crowd.workers_):
+        assert book.said[i, :2].tolist() == [said[str(name), int(c)] for c in classes]
     assert (table["error_low"] <= table["error_rate"]).all()
     assert (table["error_rate"] <= table["error_high"]).all()
 

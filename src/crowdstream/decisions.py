@@ -65,8 +65,9 @@ def decide(
 def labels_needed(confidence: float, settle: float, accuracy: float, classes: int = 2) -> float:
     """Expected number of labels until a decision is as sure as ``settle``, one way or the other.
 
-    The log-odds of the leading class walk up and down by one vote's weight until they reach those
-    of ``settle`` or fall as far below 0 (the gambler's ruin). ``accuracy`` is that of an average
+    With two classes the log-odds walk up and down by one vote's weight until they reach those of
+    ``settle`` or fall as far below 0 (the gambler's ruin); with more, the true class gains votes on
+    the others at its usual rate. ``accuracy`` is that of an average
     labeller on this task; at chance, no number of labels will do.
 
     >>> labels_needed(0.5, 0.95, accuracy=0.8)  # until three more say one thing than the other
@@ -84,13 +85,26 @@ def labels_needed(confidence: float, settle: float, accuracy: float, classes: in
     goal = math.log(settle / (1 - settle)) if settle < 1 else math.inf
     if math.isinf(goal):
         return math.inf
+    if classes > 2:
+        return round(_race(confidence, goal, step, accuracy, classes), 1)
     odds = math.log(confidence / (1 - confidence))
     up = max(math.ceil((goal - odds) / step - 1e-9), 1)
     down = max(math.ceil((goal + odds) / step - 1e-9), 1)
-    agrees = (1 - accuracy) / (classes - 1)
-    right = _steps(up, down, accuracy / (accuracy + agrees)) / (accuracy + agrees)
-    wrong = _steps(up, down, agrees / (accuracy + agrees)) / (accuracy + agrees)
+    right, wrong = _steps(up, down, accuracy), _steps(up, down, 1 - accuracy)
     return round(confidence * right + (1 - confidence) * wrong, 1)
+
+
+def _race(confidence: float, goal: float, step: float, accuracy: float, classes: int) -> float:
+    """The same for more classes: votes that the true class must gain, over how fast it does."""
+    gain = accuracy - (1 - accuracy) / (classes - 1)
+    found = 0.0
+    for share, start in (
+        (confidence, confidence),
+        (1 - confidence, (1 - confidence) / (classes - 1)),
+    ):
+        odds = math.log(max(start, 1e-12) / (1 - start))
+        found += share * max(math.ceil((goal - odds) / step - 1e-9), 1) / gain
+    return found
 
 
 def _steps(up: int, down: int, p: float) -> float:

@@ -135,6 +135,8 @@ class Stream:
         self.idle = None if idle is None else float(idle)
         self.remember = int(remember)
         self.budget = None if budget is None else int(budget)
+        if settle is not None or budget is not None:
+            self.crowd.expect_stopping()
         self.counts = Counts()
         self._open: dict[TaskId, _Open] = {}  # the longest idle first
         self._closed: dict[TaskId, Decision] = {}  # the longest closed first
@@ -311,6 +313,7 @@ class Stream:
         't2'
         """
         worker = _named(worker, "worker")
+        self.crowd.expect_stopping()
         if self.budget_left == 0:
             return None
         classes = max(len(self.crowd.classes_), 2)

@@ -253,6 +253,27 @@ def test_families_are_a_mapping(families: object) -> None:
         cs.Adaptive(families=families)  # type: ignore[arg-type]
 
 
+@pytest.mark.parametrize("families", [{"ann": 3}, {"ann": None}, {1.5: "m"}])
+def test_families_that_could_not_be_saved_are_refused(families: object) -> None:
+    with pytest.raises(InputError, match="families"):
+        cs.Adaptive(families=families)  # type: ignore[arg-type]
+
+
+def test_a_family_declared_late_is_not_one_that_was_found() -> None:
+    rng = np.random.default_rng(0)
+    crowd = cs.Adaptive(families={"a": "x", "b": "x", "late": "y", "later": "y"})
+    honest = ["a", "b", "c", "e", "f", "g", "h"]
+    for t in range(700):
+        truth, here = int(rng.integers(2)), honest + ["late", "later"] * (t >= 600)
+        said: dict[str | int, str | int | bool | None] = {
+            who: truth ^ int(rng.random() < 0.3) for who in here
+        }
+        said["copies c"] = said["c"]
+        crowd.learn_one(said)
+    found = sorted(sorted(map(str, family)) for family in cs.families(crowd))
+    assert found == [["a", "b"], ["c", "copies c"], ["late", "later"]]
+
+
 def test_families_need_a_watch() -> None:
     with pytest.raises(InputError, match="watch"):
         cs.Adaptive(families={"ann": "m"}, watch=False)

@@ -179,8 +179,8 @@ def test_who_never_errs_may_never_err_by_the_interval(tasks: int) -> None:
 
 
 def test_limits_without_an_answer_are_infinite_and_roots_otherwise() -> None:
-    nothing = np.zeros(1)
-    assert [x.item() for x in score_limits(*[nothing] * 5, 1.96)] == [-np.inf, np.inf]
+    x = np.zeros(1)
+    assert [limit.item() for limit in score_limits(x, x, x, x, x, 1.96)] == [-np.inf, np.inf]
     b, c, v, f, d = (np.array([x]) for x in (30.0, 50.0, 45.0, 5.0, 40.0))
     for limit in score_limits(b, c, v, f, d, 1.96):
         assert (b - limit * c) ** 2 == pytest.approx(1.96**2 * (v + limit * f - limit**2 * d))
@@ -231,13 +231,18 @@ def test_costs_change_the_quality() -> None:
         {"0": {"1": float("nan")}},
         {"0": {"1": "much"}},
         {"0": {"1": None}},
+        5,
+        {"0": 3},
     ],
-    ids=["unknown inside", "unknown", "negative", "infinite", "nan", "a word", "none"],
+    ids=[
+        *("unknown inside", "unknown", "negative", "infinite", "nan", "a word", "none"),
+        *("no mapping", "no mapping inside"),
+    ],
 )
-def test_costs_that_make_no_sense_are_refused(costs: dict[str, dict[str, float]]) -> None:
+def test_costs_that_make_no_sense_are_refused(costs: object) -> None:
     crowd = taught(crowd_of(3, 20, p=0.2))
     with pytest.raises(InputError, match="costs"):
-        crowd.labellers(costs=costs)
+        crowd.labellers(costs=costs)  # type: ignore[arg-type]
 
 
 def test_flags_say_what_is_significant() -> None:
@@ -344,12 +349,18 @@ def test_merged_halves_are_nearly_as_sure_as_one_pass(how: dict[str, object]) ->
     right.learn_many(labels[4800:])
     left += right
     check_limits(left.labellers())
-    # Half a standard error of 1,200 answers at error rate 0.3; with forgetting a merged half is as
-    # new as the other, so twice as much is remembered: one of a hundred answers.
-    close = 0.045 if "forgetting" in how else 0.007
-    for column in ("error_rate", "error_low", "error_high"):
-        gap = (people(one)[column] - people(left)[column]).to_numpy()
-        assert np.abs(gap).max() < close, column
+    whole, merged = people(one), people(left)
+    gap = (whole["error_rate"] - merged["error_rate"]).abs().max()
+    if "forgetting" in how:
+        # A merged half is as new as the other, so twice as much is remembered: a standard error
+        # of the hundred answers that one pass remembers.
+        assert gap < 0.045  # type: ignore[operator]
+        rates = whole["error_rate"]
+        assert ((merged["error_low"] <= rates) & (rates <= merged["error_high"])).all()
+        return
+    assert gap < 0.007  # type: ignore[operator]  # half a standard error of 1,200 answers
+    for column in ("error_low", "error_high"):
+        assert merged[column].to_numpy() == pytest.approx(whole[column].to_numpy(), abs=0.007)
 
 
 def test_merging_strangers_adds_them() -> None:
@@ -468,10 +479,10 @@ def test_auto_tosses_ties_fairly() -> None:
     rows = [(t, f"w{t}{i}", "ab"[(t + i) % 2]) for t in range(1000) for i in range(2)]
     table = cs.Adaptive(forgetting="auto").stream_many(rows)
     assert table["margin"].max() == pytest.approx(0.0, abs=1e-9)
-    heads = (table["label"] == "a").sum()
+    heads = table["label"].to_list().count("a")
     assert abs(heads - 500) < 52  # 3.3 standard errors of a thousand coins
     other = cs.Adaptive(forgetting="auto", seed=1).stream_many(rows)
-    assert abs((table["label"] == other["label"]).sum() - 500) < 52
+    assert abs(np.sum(table["label"].to_numpy() == other["label"].to_numpy()) - 500) < 52
     lowest = cs.Adaptive(forgetting="auto", ties="lowest").stream_many(rows)
     assert set(lowest["label"]) == {"a"}
 

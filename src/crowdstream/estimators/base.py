@@ -569,6 +569,16 @@ class Estimator(ABC):
             UNKNOWN if worker is None else self._workers.code(worker), self.n_labellers_
         )
 
+    def expect_stopping(self) -> None:
+        """From now on it hangs on a task's labels whether more are asked for.
+
+        Labels that come one by one (``fresh``) are then compared with care, so that stopping does
+        not tilt what is known of the labellers. A `Stream` that stops says so itself.
+        """
+        watch = self._watcher
+        if watch is not None:
+            watch.stops = True
+
     # What goes along -------------------------------------------------------------------------
 
     @property
@@ -593,7 +603,7 @@ class Estimator(ABC):
         named = [family.get(who) for who in self._workers.to_list()[since:]]
         told = [(since + i, numbers[name]) for i, name in enumerate(named) if name is not None]
         codes, theirs = np.array(told, np.int64).reshape(-1, 2).T
-        watch.declare(codes, theirs, n)
+        watch.declare(codes, theirs, len(numbers), n)
 
     def _watch_one(
         self,

@@ -151,12 +151,16 @@ def _wilson(hits: Floats, of: Floats, z: float = 1.959964) -> tuple[Floats, Floa
 def _cost_matrix(costs: Costs | None, classes: Vocabulary) -> Floats:
     k = max(len(classes), 2)
     matrix = 1.0 - np.eye(k)
+    if not isinstance(costs or {}, Mapping):
+        raise InputError("costs", "a mapping of class to class to cost", repr(costs))
     for truth, row in (costs or {}).items():
+        if not isinstance(row, Mapping):
+            raise InputError(f"costs[{truth!r}]", "a mapping of class to cost", repr(row))
         for taken, cost in row.items():
             for name in (truth, taken):
                 if name not in classes:
                     raise InputError("costs", "classes that were seen", repr(name))
-            if not (isinstance(cost, (int, float)) and 0 <= cost < np.inf):
+            if not (isinstance(cost, (int, float, np.number)) and 0 <= cost < np.inf):
                 raise InputError(f"costs[{truth!r}][{taken!r}]", "a number from 0", repr(cost))
             matrix[classes.code(truth), classes.code(taken)] = cost
     return matrix

@@ -21,7 +21,7 @@ from crowdstream.estimators.parallel import parts_of, side_by_side
 from crowdstream.estimators.people import People
 from crowdstream.estimators.soft_kernels import Sums
 from crowdstream.estimators.votes import Ties
-from crowdstream.labels import ClassLabel, LabellerId
+from crowdstream.labels import ClassLabel, LabellerId, clean_id
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -276,6 +276,16 @@ class SoftCounts(Fading):
         )
 
 
+def _check_families(families: object) -> None:
+    if families is None:
+        return
+    if not isinstance(families, Mapping):
+        raise InputError("families", "a mapping of labeller to family", repr(families))
+    for who, name in families.items():
+        if clean_id(who, "families, labeller") is None or not isinstance(name, str):
+            raise InputError(f"families[{who!r}]", "the name of a family, str", repr(name))
+
+
 def _unevenness(sums: Sums) -> float:
     """How much more often the crowd is right on one class than on another."""
     rows = sums.pooled.sum(axis=1)
@@ -334,8 +344,7 @@ class Adaptive(SoftCounts):
         self.families = families
         if not watch and (forgetting == "auto" or families):
             raise InputError("watch", "True where forgetting is 'auto' or families are", "False")
-        if families is not None and not isinstance(families, Mapping):
-            raise InputError("families", "a mapping of labeller to family", repr(families))
+        _check_families(families)
 
     @property
     def _auto(self) -> bool:

@@ -704,7 +704,7 @@ def choose(
     confidences: Floats,
     margins: Floats,
 ) -> None:
-    """Winner, confidence and margin from posteriors, a row a task; the vote share lowers both."""
+    """Winner, confidence and margin from posteriors, a row a task; vote shares may lower both."""
     rules = rules_at[0]
     K = keys.size  # noqa: N806 as on paper
     for t in range(winners.size):
@@ -732,7 +732,7 @@ def choose(
         sure = (1.0 - share) * top / total + share * (votes + top / total) / (m + 1.0)
         winners[t] = winner
         confidences[t] = max(min(sure, top / total), 1.0 / max(K, 2))
-        margins[t] = 0.0 if tied > 1 else (top - second) / total
+        margins[t] = 0.0 if tied > 1 else min((top - second) / total, confidences[t])
 
 
 @njit(cache=True, nogil=True, error_model="numpy")

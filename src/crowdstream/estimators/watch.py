@@ -118,6 +118,8 @@ class Watch:
         self.auto = auto
         self.declared = 0
         """How many families were declared; those found come after them."""
+        self.stops = False
+        """Whether it hangs on a task's labels if there are more."""
         self.met = 0
         """Labellers whose families it was told."""
         self._held: Book | None = None
@@ -139,7 +141,8 @@ class Watch:
         return book
 
     def _rules(self, book: Book) -> NDArray[np.void]:
-        return np.array([(self.fade, self.auto, book.rho.size > 0)], kernels.RULES)
+        rules = (self.fade, self.auto, book.rho.size > 0, self.stops)
+        return np.array([rules], kernels.RULES)
 
     def learn(
         self, tasks: Tasks, n: int, classes: int, *, sign: int = 1, fresh: Ints = NOTHING
@@ -222,13 +225,14 @@ class Watch:
             with np.errstate(divide="ignore", invalid="ignore"):
                 alone = np.maximum(v + skill * f - skill**2 * d, kernels.LEAST_SPREAD * v) / c**2
                 spread = np.where(c > 0, np.fmax(spread, alone), spread)  # with all others known
-                shape = np.where(v > 0, d / v, 1.0)
-                own = np.maximum(1.0 - shape * skill**2, kernels.LEAST_SPREAD)
+                shape, tilt = np.where(v > 0, d / v, 1.0), np.where(v > 0, f / v, 0.0)
+                own = np.maximum(1.0 + tilt * skill - shape * skill**2, kernels.LEAST_SPREAD)
                 c = np.where(spread > 0, own / spread, 0.0)  # answers that would tell as much
-            b, v, f, d = skill * c, c, np.zeros(n), shape * c
+            b, v, f, d = skill * c, c, tilt * c, shape * c
         least = -1.0 / (classes - 1.0)
         low, high = score_limits(b, c, v, f, d, z)
         low, high = np.clip(low, least, 1.0), np.clip(high, least, 1.0)
+        high = np.where(skill >= kernels.MOST_SKILL - 1e-9, 1.0, high)  # may be perfect
         gold = np.full(n, book.totals[kernels.GOLD_TASKS] >= LEAST_GOLD)
         low = np.where(gold & (low > 0), low * self._joint(book, classes), low)
         skill = np.clip(np.clip(skill, least, 1.0), low, high)
@@ -333,11 +337,11 @@ class Watch:
         met, agreed = pair_sums(book, 0, at), pair_sums(book, 1, at)
         return Compared(who, met, agreed, dependence(met, agreed, book.said[who]))
 
-    def declare(self, codes: Ints, numbers: Ints, n: int) -> None:
-        """Labellers belong to families, numbered from 1."""
+    def declare(self, codes: Ints, numbers: Ints, of: int, n: int) -> None:
+        """Labellers belong to families, numbered from 1 to ``of``."""
         book = self.book(n, 2)
         book.people["family"][codes] = numbers
-        self.declared = max(self.declared, int(numbers.max(initial=0)))
+        self.declared = of
         missing = self.declared - book.rho.size
         if missing > 0:
             self._held = book._replace(rho=np.append(book.rho, np.full(missing, DECLARED)))

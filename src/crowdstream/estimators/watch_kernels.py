@@ -85,6 +85,9 @@ LEEWAY = 0.7
 """Standard errors of the known skill that do not count as a change."""
 LEAST_SPREAD = 0.05
 """Of an answer's variance, as a share of e₂: nobody is known to be perfect."""
+REFERENCE = 4.0
+"""Answers that the crowd's mean is worth at most in what was known of a labeller: who has changed
+once must not be measured by what others are."""
 REFRESH = 8
 """Answers after which the known skill is looked up anew, which saves time."""
 SETTLED_IN = 50.0
@@ -102,9 +105,8 @@ SLOTS = 256
 """Labellers who are compared pair by pair."""
 MANY = 64
 """Labels of a task that are compared pair by pair."""
-FIRST = 3
-"""Labels of a task that are compared where labels come one by one: whether there are more may hang
-on what these said."""
+FIRST = 2
+"""Labels of a task that are compared pair by pair where it hangs on them whether there are more."""
 WORTH = 64
 """Every so many answers a labeller may take the slot of one with half as many."""
 
@@ -152,7 +154,14 @@ GOLD_TASKS, GOLD_WRONG, RUNG, FITTED, ASKED = range(8, 13)
 the labels had decided wrongly, alarms so far, the labels after which pairs
 were fitted last, and the tasks after which it was asked who copies whom."""
 
-RULES = np.dtype([("fade", np.float64), ("auto", np.bool_), ("families", np.bool_)])
+RULES = np.dtype(
+    [
+        ("fade", np.float64),
+        ("auto", np.bool_),
+        ("families", np.bool_),
+        ("stops", np.bool_),  # whether tasks are closed by what their labels say
+    ]
+)
 
 AT, WHO, WAY, FROM, TO, PROOF, SINCE = range(7)
 """Places in an alarm: the task, the labeller, up or down, skills, evidence, answers since."""
@@ -346,8 +355,8 @@ def fit_pairs(book: Book, n: int, classes: int, mean: float, prior: float) -> No
 @njit(cache=True, nogil=True, error_model="numpy")
 def compare(
     people: Records, pairs: Floats, skills: Floats, pulls: Floats, workers: Codes, labels: Codes,
-    begin: int, end: int, new: int, classes: int, g: float, sign: int, sampled: float, turn: int,
-    at: Ints, pull: Floats,
+    begin: int, end: int, new: int, classes: int, g: float, sign: int, sampled: float, stops: bool,
+    turn: int, at: Ints, pull: Floats,
 ) -> None:  # fmt: skip
     """The new pairs of a task; and, ``sampled`` times, what they say against the pairs' fit."""
     m, count = end - begin, 0
@@ -358,7 +367,7 @@ def compare(
             pull[count] = 0.0
             count += 1
         a = begin if a == end - 1 else a + 1
-    last = begin + FIRST if new > begin else end
+    last = begin + FIRST if stops else end
     for one in range(count):
         a = at[one]
         i, y, s = workers[a], labels[a], int(people[workers[a]].slot) - 1
@@ -478,6 +487,7 @@ def listen(people: Records, i: int, h: float, e2: float, mean: float, prior: flo
     if person.before_n <= SETTLED_IN:
         return False
     if person.low == person.high or int(person.before_n) % REFRESH == 0:
+        prior = min(prior, REFERENCE)
         told = 1.0 / (person.before_c + prior)
         known = (person.before_b + prior * mean) * told
         spread = max(1.0 - known * known * person.d / max(person.v, 1e-9), LEAST_SPREAD)
@@ -776,7 +786,8 @@ def run(
             sampled = 1.0 if clock[LEARNT] <= TESTED else float(EVERY)
             compare(
                 people, book.pairs, book.skills, book.pulls, workers, labels, begin, end, new,
-                K, g, sign, sampled if few and testing else 0.0, int(clock[LEARNT]), at, pull,
+                K, g, sign, sampled if few and testing else 0.0, sequential and rules.stops,
+                int(clock[LEARNT]), at, pull,
             )  # fmt: skip
         if new == begin:
             totals[TASKS] += u
