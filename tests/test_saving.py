@@ -12,7 +12,7 @@ def test_bytes_of_a_later_format_are_refused(monkeypatch: pytest.MonkeyPatch) ->
     monkeypatch.setattr(saving, "FORMAT", 99)
     newer = saving.seal("crowd", b"x")
     monkeypatch.undo()
-    with pytest.raises(StateError, match="saved in format 99; this version reads up to 1"):
+    with pytest.raises(StateError, match="saved in format 99; this version of crowdstream reads 2"):
         saving.unseal("crowd", newer)
 
 

@@ -406,7 +406,7 @@ def run(
             i, y = workers[j], labels[j]
             new = i >= n
             found = mean
-            if not new:
+            if not new and people[i, skill + 1] != 0.0:  # else (0 + x y)/(0 + x) may round
                 found = (people[i, skill] + prior * mean) / (people[i, skill + 1] + prior)
             psi[j - begin] = found
             u = min(max(found, 0.0), 1.0)
@@ -444,7 +444,7 @@ def run(
             largest = 0.0
             for k in range(K):
                 p = (like - better) * crowd[k, y] + guess + (better if k == y else 0.0)
-                if not new:
+                if not new and people[i, rows + k] > 0.0:
                     p = (people[i, confusion + k * width + y] + gs * p) / (people[i, rows + k] + gs)
                 p = max(p, LEAST)  # taking back may leave less than nothing
                 student[k] *= p if worth == 1.0 else p**worth

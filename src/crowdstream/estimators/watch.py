@@ -182,18 +182,16 @@ class Watch:
     def _meanings(self, tasks: Tasks, n: int, classes: int, sign: int) -> tuple[Floats, Floats]:
         book = self.book(n, classes, keep=sign != 0)
         found = np.empty((tasks.known.size, book.shares.size))
-        strengths = np.empty(tasks.known.size)
+        hardness = np.empty(tasks.known.size)
         parts = [(0, tasks.known.size)] if sign else parts_of(tasks.known.size)
 
         def work(k: int) -> None:
             begin, end = parts[k]
-            here, hard = found[begin:end], strengths[begin:end]
+            here, hard = found[begin:end], hardness[begin:end]
             kernels.run(book, self._rules(book), *tasks.part(begin, end), NOTHING, sign, here, hard)
 
         side_by_side(work, len(parts))
-        mean, _ = self._crowd(book)
-        worst = 1 - 1 / max(classes, 2)
-        return found, np.clip((1 - strengths * mean) * worst, 0.0, worst)
+        return found, hardness
 
     def _crowd(self, book: Book) -> tuple[float, float]:
         """The crowd's mean skill, and the answers that it is worth to each labeller."""

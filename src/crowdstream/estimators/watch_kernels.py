@@ -599,7 +599,7 @@ def run(
     fresh: Ints,
     sign: int,
     posteriors: Floats,
-    strengths: Floats,
+    hardness: Floats,
 ) -> float:
     """Go through tasks in order: say how hard each is, then learn it (sign 1) or take it back (−1).
 
@@ -607,8 +607,9 @@ def run(
 
     ``fresh[t]``: labels of a task before this one were learnt before and are only looked at, the
     others are judged by those before them; empty: all are new and judged by all others.
-    ``posteriors`` (a row a task) and ``strengths`` are filled if they have room. Returns a number
-    without a meaning, which keeps the reading ahead from being optimised away.
+    ``posteriors`` (a row a task) and ``hardness``, the chance that an average labeller errs (nan
+    without labels), are filled if they have room. Returns a number without a meaning, which keeps
+    the reading ahead from being optimised away.
     """
     rules = rules_at[0]
     touched = 0.0
@@ -638,8 +639,8 @@ def run(
             clock[CLOCK] += sign
             clock[LEARNT] += sign
         if m == 0:
-            if strengths.size:
-                strengths[t] = np.nan
+            if hardness.size:
+                hardness[t] = np.nan
             continue
         if large:  # ask the memory for those to come
             for j in range(end + AHEAD, min(end + AHEAD + m, workers.size)):
@@ -673,12 +674,13 @@ def run(
 
         # How hard the task is.
         testing = learns and (clock[LEARNT] <= TESTED or int(clock[LEARNT]) % EVERY == 0)
-        if strengths.size or posteriors.size or testing:
+        if hardness.size or posteriors.size or testing:
             if testing and new > begin:
                 weigh_strengths(book.strengths, skills, labels, begin, new, K, like, before)
             found = weigh_strengths(book.strengths, skills, labels, begin, end, K, like, strong)
-            if strengths.size:
-                strengths[t] = found
+            if hardness.size:
+                worst = 1.0 - 1.0 / K
+                hardness[t] = min(max((1.0 - found * mean) * worst, 0.0), worst)
             if posteriors.size:
                 for k in range(width):
                     posteriors[t, k] = 1.0 / K if k < K else 0.0
