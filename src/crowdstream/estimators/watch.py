@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from crowdstream.errors import StateError
 from crowdstream.estimators import watch_kernels as kernels
-from crowdstream.estimators.dependence import LEAST_MET, Dependence, dependence, families
+from crowdstream.estimators.dependence import Dependence, dependence, families
 from crowdstream.estimators.parallel import parts_of, side_by_side
 from crowdstream.estimators.soft_kernels import (
     CLOCK,
@@ -36,6 +36,9 @@ Flags = NDArray[np.bool_]
 
 FIRST_LOOK, GROWTH = 100.0, 1.5
 """Tasks after which it is first asked who copies whom, and the factor until it is asked again."""
+ENOUGH = 100.0
+"""Tasks that two labellers share before they may be called a family: two experts among guessers who
+share forty look like copies now and then."""
 DECLARED = 0.3
 """Correlation inside a family that was declared and cannot be measured yet."""
 FIT_PRIOR = 2.0
@@ -213,10 +216,10 @@ class Watch:
         if self.auto:
             skill, b, c, v, f, d = self._by_horizons(book, n, mean)
         elif 0 < n <= SMALL:
-            skill = book.skills[:n].copy()
-            kernels.fit_pairs(book, n, classes, mean, prior)
-            fitted, book.skills[:n] = book.skills[:n].copy(), skill
-            skill = fitted
+            used = book.skills[:n].copy()
+            # As little shrunk as can be: an interval that is drawn to the mean misses extremes.
+            kernels.fit_pairs(book, n, classes, mean, FIT_PRIOR)
+            skill, book.skills[:n] = book.skills[:n].copy(), used
             spread = _fit_variance(book, n, skill) * (
                 1.0 + SMALL_SAMPLE / np.maximum(people["answers"], 1.0)
             )
@@ -363,7 +366,7 @@ class Watch:
         """
         book = self.book(n, 2)
         book.totals[kernels.ASKED] = book.clock[LEARNT]
-        if not book.rho.size and not (book.pairs[:, :, 0] >= LEAST_MET).any():
+        if not book.rho.size and not (book.pairs[:, :, 0] >= ENOUGH).any():
             return None
         who, met, _, found = self.compared(n)
         member = book.people["family"]
@@ -374,7 +377,10 @@ class Watch:
             inside = np.triu(met[np.ix_(here, here)] > 0, 1)
             if inside.any():
                 rho[number - 1] = max(found.rho[np.ix_(here, here)][inside].mean(), 0.0)
-        groups, inside_rho = families(found)
+        groups, inside_rho = families(found._replace(z=np.where(met >= ENOUGH, found.z, 0.0)))
+        twice = (groups > 0) & (book.people["suspect"][who] > 0)
+        book.people["suspect"][who] = groups > 0
+        groups = np.where(twice, groups, 0)  # once may be chance
         if self.fade > 0 or self.auto:  # skills that move together look like copying
             groups, inside_rho = np.zeros_like(groups), np.empty(0)
         free = (before[who] == 0) | (before[who] > self.declared)

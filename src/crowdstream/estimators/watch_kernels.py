@@ -142,6 +142,7 @@ PERSON = np.dtype(
             "points",
             "slot",  # 1 + place among those compared pair by pair, 0 for none
             "family",  # 1 + number of the family, 0 for none
+            "suspect",  # 1 if found to be a near-duplicate when last asked
         )
     ]
 )
