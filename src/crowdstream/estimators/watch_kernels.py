@@ -68,6 +68,8 @@ STRENGTH_PRIOR = np.array([0.1, 0.1, 0.1, 0.1, 0.2, 20.0, 0.2, 0.1])
 """Tasks of each strength that the strengths' frequencies start from: most are as labellers are."""
 STRONGEST = 0.98 / 1.4
 """Skill from which on the strongest task would leave no error."""
+ROUNDS, STILL = 300, 1e-10
+"""The fit ends after so many rounds, or when no skill moves by more: some twenty are usual."""
 REFIT = 1.02
 """Growth in labels after which the pairs are fitted anew."""
 TESTED, EVERY = 1000, 8
@@ -330,7 +332,7 @@ def fit_pairs(book: Book, n: int, classes: int, mean: float, prior: float) -> No
         total += theta[i]
     for i in range(n):  # start where most labellers are better than chance
         theta[i] = mean if total <= 0.0 else theta[i]
-    for _ in range(40):
+    for _ in range(ROUNDS):
         far = 0.0
         for i in range(n):
             up, down = prior * mean, prior
@@ -344,7 +346,7 @@ def fit_pairs(book: Book, n: int, classes: int, mean: float, prior: float) -> No
             found = min(max(up / down, -MOST_SKILL), MOST_SKILL)
             far = max(far, abs(found - theta[i]))
             theta[i] = found
-        if far < 1e-6:
+        if far < STILL:
             break
     total = 0.0
     for i in range(n):
