@@ -26,6 +26,7 @@ lint: $(VENV)/.dev
 bench: $(VENV)/.bench
 	$(BIN)/python benchmarks/core.py
 	$(BIN)/python benchmarks/cli.py
+	$(BIN)/python benchmarks/inference.py
 
 clean:
 	rm -rf $(VENV)

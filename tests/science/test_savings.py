@@ -246,17 +246,12 @@ def test_a_uniform_crowd_needs_far_fewer_labels_when_it_stops_when_sure(
     no_worse_than_fixed(found)
 
 
-ONE_VOTE = "Adaptive is sure of a single vote where labellers depend on each other"
-
-
 @real
 @pytest.mark.parametrize("name", ["rte", "temp", "weather", "dog"])
 @pytest.mark.parametrize("kind", [cs.AgreementBased, cs.Adaptive])
 def test_real_crowds_need_far_fewer_labels_when_they_stop_when_sure(
-    name: str, kind: type[cs.Estimator], request: pytest.FixtureRequest
+    name: str, kind: type[cs.Estimator]
 ) -> None:
-    if kind is cs.Adaptive and name in ("weather", "dog"):
-        request.applymarker(pytest.mark.xfail(reason=ONE_VOTE, strict=False))
     data = datasets.load(name)
     found = savings(data.labels, data.gold, crowd=kind(), repeats=3)
     assert found.enough is not None
