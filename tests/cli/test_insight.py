@@ -397,8 +397,8 @@ def test_a_stream_tells_each_alarm_once_and_counts_them(turned: Path) -> None:
     whole = call(*args, stdin=b"".join(lines)).err.splitlines()
     told = [line for line in whole if line.startswith("alarm: ")]
     assert told[0].startswith("alarm: w0 got worse over its last ")
-    assert len(set(told)) == len(told) > 1
-    assert whole[-1].endswith(f", {len(told)} alarms")
+    assert len(set(told)) == len(told)
+    assert f", {len(told)} alarm" in whole[-1]
     # Gone on from a state, what rang before is not told again.
     cut, state = 1 + 8 * 400, ("--state", turned.with_name("s"))
     parts = [

@@ -115,7 +115,7 @@ def stream(
         if trouble.rows:
             told.append(f"{trouble.rows:,} bad rows left out")
         if bell.rung:
-            told.append(f"{bell.rung:,} alarms")
+            told.append(f"{bell.rung:,} {'alarm' if bell.rung == 1 else 'alarms'}")
         talk().print(", ".join(told))
 
 

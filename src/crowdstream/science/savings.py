@@ -187,7 +187,7 @@ def savings(
     >>> found = savings(made.labels(), made.truths(), settles=(0.9, 0.99), repeats=1)
     >>> found.table["rule"].unique(maintain_order=True).to_list()
     ['stop when sure', 'fixed number, same crowd', 'fixed number, majority vote']
-    >>> found.enough["saved"] > 0.2
+    >>> found.levels()["saved"][0] > 0.2  # stopping at 0.9
     True
     """
     check_number("repeats", repeats, 1, 1000, whole=True)
