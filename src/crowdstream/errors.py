@@ -35,7 +35,11 @@ class MergeError(CrowdstreamError, ValueError):
 
 
 class NotIdentifiable(UserWarning):
-    """Error rates could not be told from the labels, so heads were counted."""
+    """Error rates could not be told from the labels: fell back to majority vote."""
+
+
+class AnswerRateInDoubt(UserWarning):
+    """The answer rate that was given is not that of the labels."""
 
 
 def check_number(

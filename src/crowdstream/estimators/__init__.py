@@ -1,10 +1,10 @@
-"""Whom to trust: estimators of labellers' error rates, one file each."""
+"""Whom to trust: estimators of workers' error rates, one file each."""
 
+from crowdstream.estimators.adaptive import Adaptive
 from crowdstream.estimators.agreement_based import AgreementBased
 from crowdstream.estimators.base import Estimator, Identifiability, Vote, load
 from crowdstream.estimators.centred_agreement import CentredAgreement
 from crowdstream.estimators.majority_vote import MajorityVote
-from crowdstream.estimators.soft import Adaptive, StreamingDawidSkene
 
 __all__ = [
     "Adaptive",
@@ -13,7 +13,6 @@ __all__ = [
     "Estimator",
     "Identifiability",
     "MajorityVote",
-    "StreamingDawidSkene",
     "Vote",
     "load",
 ]

@@ -2,61 +2,97 @@
 
 from __future__ import annotations
 
+import warnings
+from typing import NamedTuple
+
 import numpy as np
 from numpy.typing import NDArray
 
-from crowdstream.errors import check_number
-from crowdstream.estimators.kernels import KNOWN_RATE, OWN_RATES
-from crowdstream.estimators.settings import check_ties, rules
-from crowdstream.estimators.tally import Tally
-from crowdstream.estimators.votes import Ties
+from crowdstream.errors import AnswerRateInDoubt, check_number
+from crowdstream.estimators import fixed_point, loops
+from crowdstream.estimators.base import Estimator, Identifiability, check_memory
+from crowdstream.estimators.votes import Scorer, Ties, check_ties, majority
+from crowdstream.estimators.worker_table import WorkerReading
+from crowdstream.labels.batch import LabelBatch
+from crowdstream.sums.agreement import AgreementSums
+
+Floats = NDArray[np.float64]
+Flags = NDArray[np.bool_]
 
 SHRINKAGE = 10.0
-"""Pseudo-answers at the crowd's mean that every labeller has at least, and pseudo-tasks at `PRIOR`
-that the crowd has. Five to twenty did alike on real crowds; without them a labeller of one answer
+"""Pseudo-answers at the crowd's mean that every worker has at least, and pseudo-tasks at `PRIOR`
+that the crowd has. Five to twenty did alike on real crowds; without them a worker of one answer
 outvotes one of a thousand."""
 
 PRIOR = 0.7
-"""Accuracy of a labeller nobody has seen yet."""
+"""Accuracy of a worker nobody has seen yet."""
 
 CLIP = 0.02
 """Nobody counts as more accurate than 98 %. From 0.01 to 0.1 the errors on real crowds hardly
 depend on it; the paper's tables were made with 0.05."""
 
+CERTAIN = 1e9
+"""The weight of a worker who is never (−: always) wrong, where the paper's is infinite: it outvotes
+everybody, and against another such worker the others decide."""
 
-class AgreementBased(Tally):
-    """Weighs each labeller by how often it agrees with the others on the same tasks.
+CHANCE = 3.0
+"""Standard errors by which agreement must differ from that of a crowd that guesses."""
 
-    One pass, no gold labels, memory that grows with the labellers only. From each labeller's
+ALIKE = 1e12
+"""Pseudo-answers where nothing tells the workers apart: all weigh the same."""
+
+GOLD = 5.0
+"""How many answers' agreement one answer on a task of known truth is worth."""
+
+DOUBT = 4.0
+"""Standard errors by which the answers may differ from the answer rate that was given."""
+
+MAIN_GROUP = 0.95
+"""The largest group of workers linked by shared tasks must hold this part of all meetings for the
+crowd to count as one; the workers outside it vote with the mean weight."""
+
+
+class Reading(NamedTuple):
+    """What the sums say: θ and the weight of every worker, the mean θ, who was solved for."""
+
+    reason: str
+    theta: Floats
+    weights: Floats
+    mean: float
+    solved: Flags
+    apart: Flags
+
+
+class AgreementBased(Estimator):
+    """Weighs each worker by how often it agrees with the others on the same tasks.
+
+    One pass, no gold labels, memory that grows with the workers only. From each worker's
     agreements with the others follows its error rate (the paper's fixed point; see
-    `crowdstream.estimators.shares`), from the error rate the weight of its vote, and the
-    weighted vote is the likeliest class.
+    `crowdstream.estimators.fixed_point`), from the error rate the weight of its vote, and the
+    weighted vote is the likeliest class. Deciding after learning takes time O(n), as in the paper.
 
-    Beyond the paper: any number of classes, each labeller's own answer rate where none is given,
-    one labeller who holds most of the signal, labellers with few answers, truths known in part.
+    Beyond the paper: any number of classes, each worker's own answer rate where none is given,
+    one worker who holds most of the signal, workers with few answers, truths known in part.
 
     Parameters
     ----------
     answer_rate
-        The probability that a labeller answers a task, the same for all. Given, the paper's
+        The probability that a worker answers a task, the same for all. Given, the paper's
         estimate is computed as printed: who was asked and did not answer should then be in the
-        answers as ``None``, and ``shrinkage=0`` leaves it unaltered. ``None``: each labeller
-        answers as often as it does.
-    forgetting
-        β: every task lets all earlier ones fade by ``1 − β``. 0 forgets nothing; 0.01 remembers
-        about 100 tasks.
+        answers as ``None``, tasks that nobody answered too (``learn_one({})``), and
+        ``shrinkage=0, clip=0`` leaves it unaltered. ``None``: each worker answers as often as it
+        does.
+    memory
+        About how many tasks to remember, for workers who change; ``None``: all.
     shrinkage
-        Pseudo-answers at the crowd's mean that every labeller starts with, more of them where
-        the agreements do not tell the labellers apart (empirical Bayes). 0 for none at all.
+        Pseudo-answers at the crowd's mean that every worker starts with, more of them where
+        the agreements do not tell the workers apart (empirical Bayes). 0 for none at all.
     clip
         Error rates are kept between ``clip`` and ``1 − clip``.
     ties
         ``"coin"``: a fair coin, seeded; ``"lowest"``: the lowest class in sorting order.
     seed
-        Of the coin.
-    watch
-        Whether to keep what intervals, alarms, pairs and the difficulty of tasks need. What is
-        kept for them depends a little on the order of tasks; error rates and decisions do not.
+        Random seed for breaking ties.
 
     Examples
     --------
@@ -66,7 +102,7 @@ class AgreementBased(Tally):
     ...     crowd.learn_one({"ann": truth, "bob": truth, "cy": truth, "di": truth, "troll": wrong})
     >>> crowd.predict_one({"ann": "spam", "troll": "ham", "newcomer": "ham"})
     'spam'
-    >>> crowd.labellers().select("worker", "answers", "agreement").rows()[-1]
+    >>> crowd.workers().select("worker", "answers", "agreement").rows()[-1]
     ('troll', 100, 0.0)
     >>> bool(crowd.identifiable_)
     True
@@ -79,40 +115,225 @@ class AgreementBased(Tally):
     def __init__(
         self,
         answer_rate: float | None = None,
-        forgetting: float = 0.0,
+        memory: float | None = None,
         shrinkage: float = SHRINKAGE,
         clip: float = CLIP,
         ties: Ties = "coin",
         seed: int = 0,
-        watch: bool = False,
     ) -> None:
         self.answer_rate = answer_rate
-        self.forgetting = forgetting
+        self.memory = memory
         self.shrinkage = shrinkage
         self.clip = clip
         self.ties = ties
         self.seed = seed
-        self.watch = watch
         if answer_rate is not None:
             check_number("answer_rate", answer_rate, 0.0, 1.0, open_low=True)
-        check_number("forgetting", forgetting, 0.0, 0.999)
+        check_memory(memory)
         check_number("shrinkage", shrinkage, 0.0, 1e9)
         check_number("clip", clip, 0.0, 0.5)
         check_ties(ties, seed)
 
-    @property
-    def order_free_(self) -> bool:
-        """Without forgetting, the order of the tasks does not matter."""
-        return self.forgetting == 0.0
+    # Reading the sums ------------------------------------------------------------------------
 
-    def _rules(self) -> NDArray[np.void]:
-        return rules(
-            method=OWN_RATES if self.answer_rate is None else KNOWN_RATE,
-            ties=self.ties,
-            seed=self.seed,
-            answer_rate=self.answer_rate,
-            forgetting=self.forgetting,
-            shrinkage=self.shrinkage,
-            prior=PRIOR,
-            clip=self.clip,
+    def _scorer(self, sums: AgreementSums, classes: int) -> Scorer:
+        found = self._solve(sums)
+        if found.reason:
+            return Scorer(majority, identified=False)
+        weights = np.append(found.weights, self._weights(np.array([found.mean]), sums.classes))
+        prior = np.zeros(max(classes, 2))
+
+        def score(batch: LabelBatch, scores: Floats) -> None:
+            args = batch.starts, batch.workers, batch.labels, weights, prior, scores
+            loops.add_weights(*args)
+
+        return Scorer(score, identified=True)
+
+    def _solve(self, sums: AgreementSums) -> Reading:
+        """Error rates from agreements, or why there are none."""
+        n, k = sums.workers, sums.classes
+        nobody = np.zeros(n, np.bool_)
+        start = (k * PRIOR - 1) / (k - 1)
+        found = Reading("", np.full(n, start), np.ones(n), start, nobody, nobody)
+        groups = sums.groups
+        sizes = np.bincount(groups, sums.met > 0, n) if n else np.zeros(0)
+        inside = groups == (sizes.argmax() if n else -1)
+        reason = self._why_not(sums, inside)
+        if not reason:
+            agreement = self._agreement(sums)
+            shares = np.empty(n)
+            status, scale = fixed_point.solve(
+                agreement, self.answer_rate is None, shares, np.empty(1)
+            )
+            if status == fixed_point.SOLVED:
+                return self._solved(sums, shares, scale, inside)
+            reason = "the agreements have no solution"
+            if status == fixed_point.FLAT:
+                reason = "workers agree as often as by chance"
+        if self.answer_rate is None and sums.told.any():
+            return self._with_gold(sums, found._replace(reason="", solved=sums.told > 0), 0.0)
+        return found._replace(reason=reason)
+
+    def _why_not(self, sums: AgreementSums, inside: Flags) -> str:
+        """Why the fixed point need not be asked, if so."""
+        few = "fewer than three workers share tasks"
+        if self.answer_rate is not None:
+            return few if sums.workers < 3 else ""
+        if not sums.met.any():
+            return "no two workers share a task"
+        if (inside & (sums.met > 0)).sum() < 3:
+            return few
+        if len(self._classes) < 2:
+            return "only one class was ever seen"
+        if sums.met[inside].sum() < MAIN_GROUP * sums.met.sum():
+            return "groups of workers share no task"
+        # Of guessers, R² is met/(K − 1) on average.
+        guessed = self._unit * sums.met / (sums.classes - 1)
+        beyond = (self._agreement(sums) ** 2 - guessed).sum()
+        if not beyond > CHANCE * np.sqrt(2 * (guessed**2).sum()):
+            return "workers agree as often as by chance"
+        return ""
+
+
+    def _agreement(self, sums: AgreementSums) -> Floats:
+        """R_i = Σ (K·1{agree} − 1)/(K − 1) over the others met; by equation (5) if α is known.
+
+        There â_i = A_i/(α² (n − 1) t) with A_i the agreements, so R_i = (K A_i/α² − t (n − 1)) /
+        (K − 1).
+        """
+        agree, met, k = sums.agree, sums.met, sums.classes
+        if self.answer_rate is not None:
+            agree = agree / self.answer_rate**2
+            met = np.full(sums.workers, self._tasks(sums) * (sums.workers - 1))
+        return np.asarray((k * agree - met) / (k - 1))
+
+    def _tasks(self, sums: AgreementSums) -> float:
+        """t of the paper. Its forgetting starts from â = 0, as if 1/β tasks of no agreement came
+        before."""
+        return float(sums.total[0]) if self.memory is None else self._unit * self.memory
+
+    def _solved(
+        self, sums: AgreementSums, shares: Floats, scale: float, inside: Flags
+    ) -> Reading:
+        unit, k = self._unit, sums.classes
+        answers = sums.answers / unit
+        if self.answer_rate is not None:
+            # p̂ = ½ + (n/4)(√δ − √v), equation (8): θ = share/√(u t).
+            theta = shares / np.sqrt(scale * self._tasks(sums))
+            mean = float(theta.sum()) / sums.workers
+            inside = np.ones(sums.workers, np.bool_)
+        else:
+            # N θ = share √(T/(u κ)), κ = T Σ m(m − 1)/((Σ m)² − Σ N²).
+            spread = sums.answers.sum() ** 2 - (sums.answers**2).sum()
+            signal = np.sqrt(spread / (scale * sums.met.sum()))
+            mean = 2 * signal / sums.answers.sum()
+            with np.errstate(divide="ignore", invalid="ignore"):
+                theta = np.where(answers > 0, shares * signal / sums.answers, 0.0)
+        tasks, start = sums.total[1] / unit, (k * PRIOR - 1) / (k - 1)
+        strength = 0.0
+        if self.shrinkage > 0:
+            mean = (tasks * min(mean, 1.0) + self.shrinkage * start) / (tasks + self.shrinkage)
+            strength = max(self.shrinkage, self._alike(sums, theta, mean))
+            counted = np.where(inside, answers, 0.0)
+            theta = (counted * theta + strength * mean) / (counted + strength)
+        elif self.answer_rate is None:
+            theta = np.where(inside & (answers > 0), theta, mean)
+        solved = inside | (sums.told > 0)
+        found = Reading("", theta, theta, float(mean), solved, ~inside & ~solved)
+        return self._with_gold(sums, found, strength)
+
+    def _alike(self, sums: AgreementSums, theta: Floats, mean: float) -> float:
+        """Answers that the mean is worth to each worker, by how much workers differ.
+
+        θ̂ of worker i has the noise (met/(K − 1) + met2 ψ̄²)/(met ψ̄)²; the variance between
+        workers is what is more, less one standard error of itself.
+        """
+        unit, k = self._unit, sums.classes
+        some = sums.met > 0
+        met, met2, answers = sums.met[some] / unit, sums.met2[some] / unit, sums.answers[some] / unit
+        centre = max(mean, 0.1)
+        noise = (met / (k - 1) + met2 * centre**2) / (met * centre) ** 2
+        weight = (noise + 0.1) ** -2.0
+        between = weight * ((theta[some] - mean) ** 2 - noise)
+        error = np.sqrt((2 * (weight * (noise + 0.02)) ** 2).sum())
+        variance = float((between.sum() - error) / weight.sum())
+        strength = float((answers**2 * noise).sum() / answers.sum())
+        return min(strength / variance, ALIKE) if variance > 0 else ALIKE
+
+    def _with_gold(self, sums: AgreementSums, found: Reading, strength: float) -> Reading:
+        """Answers on tasks of known truth count `GOLD`-fold; then weights by equation (2)."""
+        unit, k = self._unit, sums.classes
+        told = sums.told / unit
+        direct = (k * sums.right / unit - told) / (k - 1)
+        before = sums.answers / unit + max(strength, self.shrinkage)
+        before = np.where(found.solved & (sums.met > 0), before, self.shrinkage)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            mixed = (before * found.theta + GOLD * direct) / (before + GOLD * told)
+        theta = np.where(told > 0, mixed, found.theta)
+        return found._replace(theta=theta, weights=self._weights(theta, k))
+
+    def _weights(self, theta: Floats, classes: int) -> Floats:
+        """log(s (K − 1)/(1 − s)) with the accuracy s = 1 − p; equation (2) for two classes."""
+        error = (1 - theta) * (1 - 1 / classes)
+        error = np.clip(error, self.clip, 1 - self.clip)
+        with np.errstate(divide="ignore"):
+            weights = np.log((1 - error) * (classes - 1)) - np.log(error)
+        weights = np.where(error <= 0.0, CERTAIN, weights)
+        return np.where(error >= 1.0, -CERTAIN, weights)
+
+    # What is known ---------------------------------------------------------------------------
+
+    @property
+    def identifiable_(self) -> Identifiability:
+        """Whether the labels so far determine the error rates, and if not, why."""
+        reason = self._solve(self._sums).reason
+        return Identifiability(not reason, reason)
+
+    def skills(self) -> Floats:
+        """How much better than chance each worker is."""
+        return self._solve(self._sums).theta
+
+    @property
+    def mean_skill_(self) -> float:
+        """The same of a worker of whom nothing is known."""
+        return self._solve(self._sums).mean
+
+    def _warn_if_counted(self, batch: LabelBatch, votes: object) -> None:
+        super()._warn_if_counted(batch, votes)  # type: ignore[arg-type]
+        told = self.answer_rate_in_doubt()
+        if told:
+            warnings.warn(told, AnswerRateInDoubt, stacklevel=3)
+
+    def answer_rate_in_doubt(self) -> str:
+        """What speaks against the answer rate that was given, if anything does.
+
+        A file of labels does not tell of tasks that nobody answered, nor of workers who were asked
+        and did not answer: then the rate of answers is not what it was said to be.
+        """
+        sums = self._sums
+        asked = sums.total[0] * sums.workers
+        if self.answer_rate is None or not asked:
+            return ""
+        found, rate = sums.answers.sum() / asked, self.answer_rate
+        error = np.sqrt(max(rate * (1 - rate), 1e-6) / (asked / self._unit))
+        if abs(found - rate) <= DOUBT * error:
+            return ""
+        return (
+            f"answer_rate={rate:g}, but workers answered {found:.3g} of the tasks told of: were "
+            "tasks that nobody answered left out?"
+        )
+
+    def _read(self) -> WorkerReading:
+        sums, found = self._sums, self._solve(self._sums)
+        edge = self.clip
+        return WorkerReading(
+            answers=sums.answers / self._unit,
+            errors=np.clip((1 - found.theta) * (1 - 1 / sums.classes), edge, 1 - edge),
+            weights=found.weights,
+            agree=sums.agree,
+            met=sums.met,
+            said=sums.said,
+            solved=found.solved,
+            apart=found.apart,
+            forgets=self.memory is not None,
         )

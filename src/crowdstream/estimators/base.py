@@ -1,7 +1,7 @@
 """What every estimator can do: the verbs, the vocabularies, saving and merging.
 
-An estimator adds the sums it keeps and the loop over them (the methods with an underscore that
-are abstract here). Knows nothing of streams, files or servers.
+All learn the same agreement sums; an estimator adds how it reads them (`_scorer`, `_read`), and
+what else it learns. Knows nothing of streams, files or monitors.
 """
 
 from __future__ import annotations
@@ -9,26 +9,17 @@ from __future__ import annotations
 import inspect
 import warnings
 from abc import ABC, abstractmethod
-from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field
-from statistics import NormalDist
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, ClassVar, NamedTuple, Self, TypeAlias, cast
 
 import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from crowdstream.errors import (
-    InputError,
-    MergeError,
-    NotIdentifiable,
-    StateError,
-    check_number,
-)
-from crowdstream.estimators.parallel import LARGE, side_by_side
-from crowdstream.estimators.people import Costs, People, labeller_table, value_series
-from crowdstream.estimators.votes import Keys, Ties, class_keys
-from crowdstream.estimators.watch import Tasks, Watch
+from crowdstream.errors import InputError, MergeError, NotIdentifiable, StateError, check_number
+from crowdstream.estimators.observer import Observer, Packed
+from crowdstream.estimators.votes import Keys, Scorer, Ties, Votes, choose, class_keys, decide
+from crowdstream.estimators.worker_table import Costs, WorkerReading, value_series, worker_table
 from crowdstream.labels import (
     UNKNOWN,
     Answers,
@@ -44,25 +35,32 @@ from crowdstream.labels import (
     clean_label,
     code_block,
 )
+from crowdstream.labels.batch import NO_TRUTHS, Codes, Ints, LabelBatch
 from crowdstream.saving import seal, unseal
+from crowdstream.sums.agreement import AgreementSums
+from crowdstream.sums.forgetting import Forgetting
 
 if TYPE_CHECKING:
     import polars as pl
 
 Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
-Codes = NDArray[np.int32]
 
 SAVED_AS = "crowd"
-
-SKILL = 0.4
-"""Of a labeller where nothing is known: with two classes, 70 % right."""
 
 LEVEL = 0.95
 """Of intervals, unless the caller says otherwise."""
 
 SETTLE = 0.95
 """A decision at least this sure is called settled, unless the caller says otherwise."""
+
+Families: TypeAlias = "Mapping[str, str] | Mapping[int, str] | Mapping[LabellerId, str]"
+"""Workers who do not judge independently of one another, by the name of their family."""
+
+Param: TypeAlias = "bool | int | float | str | Families | None"
+"""What a constructor takes."""
+
+Truths: TypeAlias = "Mapping[TaskId, ClassLabel] | ArrowTable"
+"""True classes of some tasks."""
 
 
 class Identifiability(NamedTuple):
@@ -76,130 +74,49 @@ class Identifiability(NamedTuple):
 
 
 class Vote(NamedTuple):
-    """What a crowd says of one task; ``difficulty`` is ``None`` where nobody watches."""
+    """What a crowd says of one task."""
 
     label: ClassLabel | None
     confidence: float
     margin: float
     identifiable: bool
-    difficulty: float | None
-
-
-RECALL = 18.0
-"""How many e-folds of forgetting tasks can be taken back over: a factor 1e8, which leaves half of
-the digits."""
-
-Families: TypeAlias = "Mapping[str, str] | Mapping[int, str] | Mapping[LabellerId, str]"
-"""Labellers who do not judge independently of one another, by the name of their family."""
-
-Param: TypeAlias = "bool | int | float | str | Families | None"
-"""What a constructor takes."""
-
-Truths: TypeAlias = "Mapping[TaskId, ClassLabel] | ArrowTable"
-"""True classes of some tasks."""
-NO_TRUTHS: Ints = np.empty(0, np.int64)
-
-
-@dataclass(slots=True)
-class Coded:
-    """Labels of some tasks in an estimator's codes, as its loop takes them.
-
-    ``classes`` gives the codes of the labels their meaning; ``known`` is as in `Block`; ``truths``
-    are the known classes of the tasks, −1 for none, or nothing where none is known.
-    """
-
-    starts: Ints
-    workers: Codes
-    labels: Codes
-    known: Ints
-    classes: Vocabulary
-    truths: Ints = field(default_factory=lambda: NO_TRUTHS)
-
-    def part(self, first: int, last: int) -> Coded:
-        """Tasks ``first`` up to ``last``; the labels are shared, not copied."""
-        starts, known = self.starts[first : last + 1], self.known[first:last]
-        truths = self.truths[first:last]
-        return Coded(starts, self.workers, self.labels, known, self.classes, truths)
-
-    @property
-    def tasks(self) -> Tasks:
-        """As the watch takes them."""
-        return Tasks(self.starts, self.workers, self.labels, self.truths, self.known)
-
-
-class Verdicts(NamedTuple):
-    """Decisions on some tasks in codes: winner (−1: nobody voted), confidence, margin, difficulty.
-
-    ``identified`` is whether the last of them was decided by weights, not by counting heads;
-    a difficulty is nan where nobody watches.
-    """
-
-    winners: Ints
-    confidences: Floats
-    margins: Floats
-    difficulties: Floats
-    identified: bool
-
-    @classmethod
-    def room(cls, tasks: int) -> Verdicts:
-        """For so many, to be filled in."""
-        return cls(
-            np.empty(tasks, np.int64),
-            np.zeros(tasks),
-            np.zeros(tasks),
-            np.full(tasks, np.nan),
-            False,
-        )
-
-    def part(self, first: int, last: int) -> Verdicts:
-        """Those on tasks ``first`` up to ``last``, to be filled in."""
-        here = slice(first, last)
-        return Verdicts(
-            self.winners[here],
-            self.confidences[here],
-            self.margins[here],
-            self.difficulties[here],
-            self.identified,
-        )
-
-    def fill(self, first: int, found: Verdicts) -> Verdicts:
-        """With others from task ``first`` on."""
-        for mine, theirs in zip(self[:4], found[:4], strict=True):
-            mine[first : first + theirs.size] = theirs
-        return self._replace(identified=found.identified)
 
 
 class _Saved(msgspec.Struct):
-    """What a saved estimator consists of."""
+    """What a saved estimator consists of; an array is its type, its shape and its bytes."""
 
     kind: str
     params: dict[str, bool | int | float | str | dict[str | int, str] | None]
     workers: list[str | int]
     classes: list[str | int | bool]
     intake: Intake
-    arrays: dict[str, tuple[list[int], bytes]]
-    watch: dict[str, tuple[list[int], bytes]]
+    clock: int
+    origin: int
+    arrays: dict[str, tuple[str, list[int], bytes]]
+    observers: list[tuple[str, dict[str, tuple[str, list[int], bytes]]]]
 
 
 class Estimator(ABC):
     """Base of all estimators; see `AgreementBased` for what the verbs do."""
 
-    watch: bool = False
-    """Whether a `Watch` goes along."""
-    families: Families | None = None
-    forgetting: float | str = 0.0
     weighs: ClassVar[bool] = True
-    """Whether votes are weighed; those that only count heads do not warn that they do."""
+    """Whether votes are weighed; those that only count votes do not warn that they do."""
+    order_free: ClassVar[bool] = True
+    """Whether, without forgetting, the order of the tasks learnt one by one does not matter."""
+    memory: float | None = None
+    families: Families | None = None
     ties: Ties
     seed: int
     intake_: Intake
     """What came in so far, and what of it was not counted as a label."""
-    receipt_: bytes = b""
-    """What the task that was learnt last added, where taking it back needs that."""
+    observers: list[Observer]
+    """What goes along, and sees what is learnt."""
     _workers: Vocabulary
     _classes: Vocabulary
     _class_keys: Keys
-    _watching: Watch | None
+    _clock: int
+    _sums_: AgreementSums | None
+    _scale_: Forgetting | None
     _kinds: ClassVar[dict[str, type[Estimator]]] = {}
 
     def __init_subclass__(cls, **kwargs: object) -> None:
@@ -210,77 +127,135 @@ class Estimator(ABC):
                 raise TypeError(f"there is an estimator named {cls.__name__} already")
             Estimator._kinds[cls.__name__] = cls
 
+    def __new__(cls, *args: object, **kwargs: object) -> Self:
+        """Begin with nothing learnt, so that constructors only store their arguments."""
+        self = super().__new__(cls)
+        self._workers = Vocabulary()
+        self._classes = Vocabulary()
+        self._class_keys = np.empty(0, np.uint64)
+        self._clock = 0
+        self._sums_ = None
+        self._scale_ = None
+        self.intake_ = Intake()
+        self.observers = [kind() for kind in Observer.standard]
+        return self
+
     # What an estimator adds ------------------------------------------------------------------
 
     @abstractmethod
-    def _learn(self, coded: Coded, sign: int, place: int, follow: bool, decide: bool) -> Verdicts:
-        """Learn (sign 1) or unlearn (−1) tasks in order, deciding each before if asked."""
+    def _scorer(self, sums: AgreementSums, classes: int) -> Scorer:
+        """How tasks are scored by these sums, where labels are of so many classes."""
 
     @abstractmethod
-    def _vote(self, coded: Coded, place: int, afresh: bool) -> Verdicts:
-        """Decide tasks and change nothing; ``afresh`` solves in full first, on a copy."""
-
-    @abstractmethod
-    def _scores(self, coded: Coded) -> Floats:
-        """The scores of all classes for one task."""
-
-    @abstractmethod
-    def _check_unlearn(
-        self, given: list[tuple[LabellerId, ClassLabel]], gold: bool, place: int
-    ) -> None:
-        """Refuse to take back what known labellers did not give, as far as the sums can tell."""
-
-    @abstractmethod
-    def _absorb(self, other: Self, names: Ints) -> None:
-        """Add the sums of another; its labeller i is ``names[i]`` here."""
-
-    @abstractmethod
-    def _pack(self) -> dict[str, NDArray[np.generic]]:
-        """The learnt arrays, without spare room."""
-
-    @abstractmethod
-    def _unpack(self, arrays: dict[str, tuple[list[int], bytes]]) -> None:
-        """Take over arrays that `_pack` gave."""
-
-    @abstractmethod
-    def _people(self) -> People:
-        """What the estimator itself knows of every labeller."""
-
-    def _regroup(self, skills: Floats) -> None:
-        """Copying came to light: go on from ``skills``, by the pairs alone, nan where unknown."""
-        return
+    def _read(self) -> WorkerReading:
+        """What is known of every worker."""
 
     @property
     @abstractmethod
     def identifiable_(self) -> Identifiability:
         """Whether the labels so far determine the error rates, and if not, why."""
 
-    @property
-    def order_free_(self) -> bool:
-        """Whether the order of the tasks does not matter; merging is then exact."""
-        return True
+    @abstractmethod
+    def skills(self) -> Floats:
+        """How much better than chance each worker is: 1 always right, 0 guessing, below 0 worse."""
 
     @property
     @abstractmethod
-    def clock_(self) -> int:
-        """Tasks learnt here so far: the place in the stream of the next."""
+    def mean_skill_(self) -> float:
+        """The same of a worker of whom nothing is known."""
 
-    @property
-    @abstractmethod
-    def tasks_(self) -> int:
-        """Tasks learnt so far, here or by those merged in."""
+    def _make_room(self) -> None:
+        """Let there be room for all workers and classes known."""
+        since = self._sums.workers
+        self._sums.make_room(len(self._workers), len(self._classes))
+        if self.families and since < len(self._workers):
+            self._sums.declare(self._family_of(since), since)
+
+    def _learn(self, batch: LabelBatch, sign: int) -> None:
+        """Learn tasks in order, or take them back."""
+        scale = self._scale
+        if sign < 0:
+            self._clock -= len(batch)
+            self._sums.add(batch, -scale.weight(self._clock), scale.growth)
+            return
+        step = scale.room()
+        for at in range(0, len(batch), step):
+            part = batch.part(at, min(at + step, len(batch)))
+            scale.renormalise(self._clock, self._arrays())
+            self._sums.add(part, scale.weight(self._clock), scale.growth)
+            self._clock += len(part)
+
+    def _learn_labels(self, batch: LabelBatch, sign: int, place: int) -> None:
+        """One open task's labels came (or are taken back) that was opened at this place."""
+        self._sums.add(batch, sign * self._scale.weight(place))
+
+    def _learn_closed(self, batch: LabelBatch, place: int) -> None:
+        """Learn what the labels of an open task did not teach yet: it closes."""
+        return
+
+    def _follow(self, batch: LabelBatch) -> Votes:
+        """Decide each task from those before it, then learn it."""
+        named = len(self._classes)
+        votes = Votes(
+            np.empty(len(batch), np.int32), np.empty(len(batch)), np.empty(len(batch)), True
+        )
+        identified = False
+        for t in range(len(batch)):
+            here = batch.part(t, t + 1)
+            found = self._decide(here, named)
+            votes.winners[t], votes.confidences[t], votes.margins[t] = (
+                array[0] for array in found[:3]
+            )
+            identified = found.identified
+            self._learn(here, 1)
+        return votes._replace(identified=identified)
+
+    def _fit(self, batch: LabelBatch) -> None:
+        """Learn a whole table, nothing having been learnt before."""
+        self._learn(batch, 1)
+
+    def _score_open(self, batch: LabelBatch, place: int) -> tuple[Scorer, Floats]:
+        """Score an open task by the sums without its own labels."""
+        sums = self._sums.without(batch, self._scale.weight(place))
+        scorer = self._scorer(sums, len(self._classes))
+        scores = np.empty((1, max(len(self._classes), 2)))
+        scorer.score(batch, scores)
+        return scorer, scores
+
+    def _arrays(self) -> list[Floats]:
+        """All sums that forgetting scales."""
+        return self._sums.arrays()
+
+    def _merge(self, other: Self, names: Ints, classes: Ints) -> None:
+        """Add what another learnt; its worker i is ``names[i]``, its class a ``classes[a]``."""
+        self._sums.merge(other._sums, names, classes)
+
+    def _pack(self) -> Packed:
+        """What was learnt, as arrays."""
+        return self._sums.pack()
+
+    def _unpack(self, arrays: Packed) -> None:
+        """Take over what `_pack` gave."""
+        self._sums.unpack(arrays, len(self._workers), len(self._classes))
 
     # State that all have ---------------------------------------------------------------------
 
-    def __new__(cls, *args: object, **kwargs: object) -> Self:
-        """Begin with nothing learnt, so that constructors only store their arguments."""
-        self = super().__new__(cls)
-        self._watching = None
-        self._workers = Vocabulary()
-        self._classes = Vocabulary()
-        self._class_keys = np.empty(0, np.uint64)
-        self.intake_ = Intake()
-        return self
+    @property
+    def _sums(self) -> AgreementSums:
+        if self._sums_ is None:
+            self._sums_ = AgreementSums(len(self._family_names()))
+        return self._sums_
+
+    @property
+    def _scale(self) -> Forgetting:
+        if self._scale_ is None:
+            self._scale_ = Forgetting(self.memory)
+        return self._scale_
+
+    @property
+    def _unit(self) -> float:
+        """What the newest task counts."""
+        return self._scale.weight(max(self._clock - 1, 0))
 
     @property
     def classes_(self) -> list[ClassLabel]:
@@ -289,21 +264,32 @@ class Estimator(ABC):
 
     @property
     def workers_(self) -> list[LabellerId]:
-        """The labellers met so far, in order of first appearance."""
+        """The workers met so far, in order of first appearance."""
         return self._workers.to_list()
 
     @property
-    def n_labellers_(self) -> int:
-        """How many labellers were met so far."""
+    def n_workers_(self) -> int:
+        """How many workers were met so far."""
         return len(self._workers)
 
-    def params(self) -> dict[str, Param]:
+    @property
+    def tasks_(self) -> int:
+        """Tasks learnt so far, here or by those merged in."""
+        return self.intake_.tasks
+
+    def get_params(self) -> dict[str, Param]:
         """The constructor's arguments, as given."""
         return {name: getattr(self, name) for name in inspect.signature(type(self)).parameters}
 
+    def clone(self) -> Self:
+        """Another of the same kind that has learnt nothing."""
+        other = type(self)(**self.get_params())
+        other.observers = [type(observer)() for observer in self.observers]
+        return other
+
     def __repr__(self) -> str:
         signature = inspect.signature(type(self)).parameters
-        shown = [f"{k}={v!r}" for k, v in self.params().items() if v != signature[k].default]
+        shown = [f"{k}={v!r}" for k, v in self.get_params().items() if v != signature[k].default]
         return f"{type(self).__name__}({', '.join(shown)})"
 
     def _keys(self, classes: Vocabulary) -> Keys:
@@ -314,26 +300,106 @@ class Estimator(ABC):
             self._class_keys = class_keys(classes, self.ties, self._class_keys)
         return self._class_keys
 
+    def _family_names(self) -> list[str]:
+        return list(dict.fromkeys((self.families or {}).values()))
+
+    def _family_of(self, since: int) -> Codes:
+        """The families of the workers from ``since`` on, by number."""
+        numbers = {name: k for k, name in enumerate(self._family_names())}
+        family = cast("Mapping[LabellerId, str]", self.families or {})
+        names = [family.get(who) for who in self._workers.to_list()[since:]]
+        return np.array([-1 if name is None else numbers[name] for name in names], np.int32)
+
     # One task at a time ----------------------------------------------------------------------
 
-    def learn_one(
-        self,
-        answers: Answers,
-        *,
-        gold: ClassLabel | None = None,
-        place: int | None = None,
-        fresh: Collection[LabellerId] | None = None,
-    ) -> None:
+    def learn_one(self, answers: Answers, *, gold: ClassLabel | None = None) -> None:
         """Learn from one task's answers.
 
-        ``gold`` is the task's true class where it is known. ``place`` learns the task as of an
-        earlier place in the stream (what `clock_` was when it came); only forgetting minds it.
-        ``fresh`` are the labellers whose answers are new, where the others' were learnt before:
-        intervals and alarms count an answer once, and judge it by those before it.
+        Parameters
+        ----------
+        answers
+            Who said what; ``None`` is a skip: a worker who was asked and did not answer.
+        gold
+            The task's true class, where it is known.
         """
-        rows, truth, where = _clean(answers), clean_label(gold, "gold"), self._place(place)
-        if not rows:
-            return
+        rows, truth = clean_answers(answers), clean_label(gold, "gold")
+        batch = self._meet(rows, truth)
+        self._learn(batch, 1)
+        self._tell(batch, 1)
+        self.intake_.count(one_task(rows))
+
+    def unlearn_one(self, answers: Answers, *, gold: ClassLabel | None = None) -> None:
+        """Take back one task's answers, as learnt before with the same arguments.
+
+        The agreement sums come back to the bit. Soft counts and what observers saw are taken back
+        by what is known now; with forgetting, the task learnt last can be taken back.
+        """
+        rows, truth = clean_answers(answers), clean_label(gold, "gold")
+        given = [(who, x) for who, x in rows if x is not None]
+        strange = [repr(who) for who, _ in rows if who not in self._workers]
+        strange += [repr(x) for _, x in given if x not in self._classes]
+        if truth is not None and truth not in self._classes:
+            strange.append(repr(truth))
+        if strange or self.tasks_ == 0:
+            raise InputError("unlearn_one", "a task that was learnt", ", ".join(strange) or "none")
+        batch = self._coded(given, truth)
+        said, told = self._sums.said, self._sums.told
+        for i, x in zip(batch.workers.tolist(), batch.labels.tolist(), strict=True):
+            if not said[i, x] > 0 or (truth is not None and not told[i] > 0):
+                where = f"unlearn_one, answers[{self._workers[i]!r}]"
+                raise InputError(where, "an answer that was learnt", repr(self._classes[x]))
+        self._learn(batch, -1)
+        self._tell(batch, -1)
+        self.intake_.count(one_task(rows), -1)
+
+    def predict_one(self, answers: Answers, *, task: TaskId | None = None) -> ClassLabel | None:
+        """The likeliest class given one task's answers; ``None`` without an answer."""
+        return self.vote_one(answers, task=task).label
+
+    def vote_one(self, answers: Answers, *, task: TaskId | None = None) -> Vote:
+        """`predict_one` with its confidence and margin.
+
+        While only one class was ever named, the confidence allows for another one. A tie goes by a
+        coin that belongs to ``task``.
+        """
+        given = [(who, x) for who, x in clean_answers(answers) if x is not None]
+        classes = self._classes_with(given)
+        batch = self._coded(given, None, classes, () if task is None else (task,))
+        return self._vote(self._decide(batch, len(classes), self._keys(classes)), classes)
+
+    def _vote(self, votes: Votes, classes: Vocabulary) -> Vote:
+        """The only decision of a batch, by its names."""
+        winner = int(votes.winners[0])
+        label = None if winner == UNKNOWN else classes[winner]
+        return Vote(label, float(votes.confidences[0]), float(votes.margins[0]), votes.identified)
+
+    def predict_proba_one(self, answers: Answers) -> dict[ClassLabel, float]:
+        """The posterior over the classes seen so far and those in the answers."""
+        given = [(who, x) for who, x in clean_answers(answers) if x is not None]
+        classes = self._classes_with(given)
+        if not len(classes):
+            return {}
+        batch = self._coded(given, None, classes)
+        scorer = self._scorer_for(len(classes))
+        scores = np.empty((1, max(len(classes), 2)))
+        scorer.score(batch, scores)
+        scale = 1.0 + max(len(given) - 1, 0) * scorer.rho
+        odds = np.exp((scores[0, : len(classes)] - scores[0, : len(classes)].max()) / scale)
+        return dict(zip(classes, (odds / odds.sum()).tolist(), strict=True))
+
+    def _classes_with(self, given: Sequence[tuple[LabellerId, ClassLabel]]) -> Vocabulary:
+        """The classes known and those in the answers; the same object if there is none new."""
+        classes = self._classes
+        if any(x not in classes for _, x in given):
+            classes = classes.copy()
+            for _, x in given:
+                classes.add(x)
+        return classes
+
+    def _meet(
+        self, rows: Sequence[tuple[LabellerId, ClassLabel | None]], truth: ClassLabel | None
+    ) -> LabelBatch:
+        """One task's answers in codes, new workers and classes being added."""
         for who, _ in rows:
             self._workers.add(who)
         given = [(who, x) for who, x in rows if x is not None]
@@ -341,109 +407,26 @@ class Estimator(ABC):
             self._classes.add(x)
         if truth is not None:
             self._classes.add(truth)
-        coded = self._coded(given, truth)
-        self._learn(coded, 1, where, follow=True, decide=False)
-        self._watch_one(coded, given, 1, fresh)
-        self.intake_.count(_one_task(rows, given))
-
-    def unlearn_one(
-        self,
-        answers: Answers,
-        *,
-        gold: ClassLabel | None = None,
-        place: int | None = None,
-        receipt: bytes | None = None,
-        fresh: Collection[LabellerId] | None = None,
-    ) -> None:
-        """Take back one task's answers, as learnt before with the same arguments.
-
-        Where what a task adds depends on what was known then, its ``receipt`` is needed: what
-        `receipt_` was after it was learnt. Without, the task learnt last can be taken back.
-        """
-        rows, truth, where = _clean(answers), clean_label(gold, "gold"), self._place(place)
-        if not rows:
-            return
-        given = [(who, x) for who, x in rows if x is not None]
-        strange = [repr(who) for who, _ in rows if who not in self._workers]
-        strange += [repr(x) for _, x in given if x not in self._classes]
-        if truth is not None and truth not in self._classes:
-            strange.append(repr(truth))
-        if strange or self.clock_ == 0:
-            raise InputError("unlearn_one", "a task that was learnt", ", ".join(strange) or "none")
-        before = self.receipt_
-        if receipt is not None:
-            self.receipt_ = receipt
-        try:
-            self._check_unlearn(given, truth is not None, where)
-        except InputError:
-            self.receipt_ = before
-            raise
-        coded = self._coded(given, truth)
-        self._learn(coded, -1, where, follow=True, decide=False)
-        self._watch_one(coded, given, -1, fresh)
-        self.intake_.count(_one_task(rows, given), -1)
-
-    def predict_one(self, answers: Answers) -> ClassLabel | None:
-        """The likeliest class given one task's answers; ``None`` without an answer."""
-        return self.vote_one(answers).label
-
-    def vote_one(self, answers: Answers, *, place: int | None = None) -> Vote:
-        """`predict_one` with its confidence and margin.
-
-        While only one class was ever named, the confidence allows for another one.
-        ``place`` is the task's place in the stream, which picks the coin for a tie.
-        """
-        where = self._place(place, self.clock_ + 1)
-        coded = self._coded([(who, x) for who, x in _clean(answers) if x is not None])
-        verdicts = self._vote(coded, where, afresh=False)
-        winner = int(verdicts.winners[0])
-        if winner == UNKNOWN:
-            return Vote(None, 0.0, 0.0, verdicts.identified, None)
-        watch, hard = self._watcher, None
-        if watch is not None:
-            _, found = watch.look(coded.tasks, len(self._workers), len(coded.classes))
-            hard = float(found[0])
-        return Vote(
-            coded.classes[winner],
-            float(verdicts.confidences[0]),
-            float(verdicts.margins[0]),
-            verdicts.identified,
-            hard,
-        )
-
-    def predict_proba_one(self, answers: Answers) -> dict[ClassLabel, float]:
-        """The posterior over the classes seen so far and those in the answers."""
-        coded = self._coded([(who, x) for who, x in _clean(answers) if x is not None])
-        if not len(coded.classes):
-            return {}
-        scores = self._scores(coded)
-        odds = np.exp(scores - scores.max())
-        return dict(zip(coded.classes, (odds / odds.sum()).tolist(), strict=True))
-
-    def _place(self, place: int | None, end: int | None = None) -> int:
-        if place is None:
-            return -1
-        end = self.clock_ if end is None else end
-        if isinstance(place, bool) or not isinstance(place, int) or not 0 <= place < end:
-            raise InputError("place", f"a place in the stream, 0 to {end - 1}", repr(place))
-        return place
+        self._make_room()
+        return self._coded(given, truth)
 
     def _coded(
-        self, given: list[tuple[LabellerId, ClassLabel]], truth: ClassLabel | None = None
-    ) -> Coded:
-        """One task's answers in codes; what is new is coded past the end, nothing is added."""
+        self,
+        given: Sequence[tuple[LabellerId, ClassLabel]],
+        truth: ClassLabel | None = None,
+        classes: Vocabulary | None = None,
+        tasks: Sequence[TaskId] = (),
+    ) -> LabelBatch:
+        """One task's answers in codes; a worker nobody knows is coded past the end."""
+        classes = self._classes if classes is None else classes
         known = len(self._workers)
-        classes = self._classes
-        if any(x not in classes for _, x in given):
-            classes = classes.copy()
-        workers = [self._workers.code(who) for who, _ in given]
-        return Coded(
+        codes = [self._workers.code(who) for who, _ in given]
+        return LabelBatch(
             np.array([0, len(given)], np.int64),
-            np.array([known if code == UNKNOWN else code for code in workers], np.int32),
-            np.array([classes.add(x) for _, x in given], np.int32),
-            np.array([known], np.int64),
-            classes,
-            NO_TRUTHS if truth is None else np.array([classes.code(truth)]),
+            np.array([known if code == UNKNOWN else code for code in codes], np.int32),
+            np.array([classes.code(x) for _, x in given], np.int32),
+            NO_TRUTHS if truth is None else np.array([classes.code(truth)], np.int32),
+            tasks,
         )
 
     # Tables ----------------------------------------------------------------------------------
@@ -451,235 +434,166 @@ class Estimator(ABC):
     def learn_many(self, data: Table, *, gold: Truths | None = None) -> None:
         """Learn from a table or rows of labels: as `learn_one` on each task in turn.
 
-        Give all labels of a task at once: in two calls they would count as two tasks. ``gold`` are
-        the true classes of some tasks, a mapping or a table of task and label.
+        Give all labels of a task at once: in two calls they would count as two tasks.
+
+        Parameters
+        ----------
+        data
+            Anything that speaks Arrow, or rows of task, worker, label.
+        gold
+            The true classes of some tasks, a mapping or a table of task and label.
         """
-        self._learn_table(data, gold, follow=False, decide=False)
+        batch, intake = self._take_in(data, gold)
+        self._learn(batch, 1)
+        self._tell(batch, 1)
+        self.intake_.count(intake)
 
     def stream_many(
         self, data: Table, *, gold: Truths | None = None, settle: float = SETTLE
     ) -> pl.DataFrame:
         """Decide each task from the tasks before it, then learn it: what a stream would say."""
         check_number("settle", settle, 0.0, 1.0)
-        tasks, coded, verdicts = self._learn_table(data, gold, follow=True, decide=True)
-        return self._decisions(tasks, coded, verdicts, settle)
+        batch, intake = self._take_in(data, gold)
+        votes = self._follow(batch)
+        self._tell(batch, 1)
+        self.intake_.count(intake)
+        return self._table(batch, votes, self._classes, settle)
 
     def predict_many(
         self, data: Table, *, gold: Truths | None = None, settle: float = SETTLE
     ) -> pl.DataFrame:
         """Decide every task of a table from what was learnt so far, and learn nothing."""
         check_number("settle", settle, 0.0, 1.0)
-        known = _clean_truths(gold)
+        known = clean_truths(gold)
         classes = self._classes.copy()
-        block = code_block(data, self._workers.copy(), classes)
-        coded = _code_truths(block, classes, known)
-        return self._decide_afresh(block.tasks, coded, settle)
+        batch = code_truths(code_block(data, self._workers.copy(), classes), classes, known)
+        votes = self._decide(batch, len(classes), self._keys(classes))
+        self._warn_if_counted(batch, votes)
+        return self._table(batch, votes, classes, settle)
+
+    def fit(self, data: Table, *, gold: Truths | None = None) -> Self:
+        """Begin afresh and learn a table as a whole, in passes over it; returns the estimator."""
+        self._fit_table(data, gold)
+        return self
 
     def fit_predict(
         self, data: Table, *, gold: Truths | None = None, settle: float = SETTLE
     ) -> pl.DataFrame:
-        """Forget everything, learn a table, and decide each of its tasks with all it taught.
+        """`fit`, then decide every task of the table with all that it taught.
 
         To go on from what was learnt before, call `learn_many` and `predict_many`.
         """
         check_number("settle", settle, 0.0, 1.0)
-        afresh = type(self)(**self.params())
-        tasks, coded, _ = afresh._learn_table(data, gold, follow=False, decide=False)
+        batch = self._fit_table(data, gold)
+        votes = self._decide(batch, len(self._classes))
+        self._warn_if_counted(batch, votes)
+        return self._table(batch, votes, self._classes, settle)
+
+    def _fit_table(self, data: Table, gold: Truths | None) -> LabelBatch:
+        afresh = self.clone()
+        batch, intake = afresh._take_in(data, gold)
+        afresh._fit(batch)
+        afresh._tell(batch, 1)
+        afresh.intake_.count(intake)
         self.__dict__.update(afresh.__dict__)
-        return self._decide_afresh(tasks, coded, settle)
+        return batch
 
-    def _learn_table(
-        self, data: Table, gold: Truths | None, follow: bool, decide: bool
-    ) -> tuple[Sequence[TaskId] | pl.Series, Coded, Verdicts]:
-        known = _clean_truths(gold)
+    def _take_in(self, data: Table, gold: Truths | None) -> tuple[LabelBatch, Intake]:
+        known = clean_truths(gold)
         block = code_block(data, self._workers, self._classes)
-        coded = _code_truths(block, self._classes, known)
-        verdicts = self._learn_watched(coded, follow, decide)
-        self.intake_.count(block.intake)
-        return block.tasks, coded, verdicts
+        batch = code_truths(block, self._classes, known)
+        self._make_room()
+        return batch, block.intake
 
-    def _decide_afresh(
-        self, tasks: Sequence[TaskId] | pl.Series, coded: Coded, settle: float
-    ) -> pl.DataFrame:
-        verdicts = self._vote(coded, -1, afresh=True)
-        watch = self._watcher
-        if watch is not None:
-            _, hard = watch.look(coded.tasks, len(self._workers), len(coded.classes))
-            verdicts = verdicts._replace(difficulties=hard)
-        if self.weighs and coded.labels.size and not verdicts.identified:
-            reason = f"{self.identifiable_.reason}: heads were counted"
+    def _scorer_for(self, classes: int) -> Scorer:
+        """A scorer for labels of so many classes, the learnt ones first."""
+        if classes <= max(len(self._classes), 2):
+            return self._scorer(self._sums, classes)
+        wider = self.copy()  # a class nobody has named: what if somebody had?
+        for extra in range(len(self._classes), classes):
+            wider._classes.add(f"\x00{extra}")
+        wider._make_room()
+        return wider._scorer(wider._sums, classes)
+
+    def _decide(self, batch: LabelBatch, classes: int, keys: Keys | None = None) -> Votes:
+        """Decide tasks from what was learnt so far."""
+        keys = self._keys(self._classes) if keys is None else keys
+        return decide(batch, self._scorer_for(classes), classes, keys, self.ties, self.seed)
+
+    def _warn_if_counted(self, batch: LabelBatch, votes: Votes) -> None:
+        if self.weighs and batch.labels.size and not votes.identified:
+            reason = f"{self.identifiable_.reason}: fell back to majority vote"
             warnings.warn(reason, NotIdentifiable, stacklevel=3)
-        return self._decisions(tasks, coded, verdicts, settle)
 
-    def _decisions(
-        self,
-        tasks: Sequence[TaskId] | pl.Series,
-        coded: Coded,
-        verdicts: Verdicts,
-        settle: float,
+    def _table(
+        self, batch: LabelBatch, votes: Votes, classes: Vocabulary, settle: float
     ) -> pl.DataFrame:
+        """Decisions by their names; what is known needs no vote."""
         import polars as pl
 
-        if coded.truths.size:  # what is known needs no vote
-            told = coded.truths != UNKNOWN
-            verdicts.winners[told] = coded.truths[told]
-            verdicts.confidences[told] = verdicts.margins[told] = 1.0
-        decided = verdicts.winners != UNKNOWN
-        winners = pl.Series(verdicts.winners).set(pl.Series(~decided), None)
+        if batch.truths.size:
+            told = batch.truths != UNKNOWN
+            votes.winners[told] = batch.truths[told]
+            votes.confidences[told] = votes.margins[told] = 1.0
+        decided = votes.winners != UNKNOWN
+        winners = pl.Series(votes.winners).set(pl.Series(~decided), None)
         return pl.DataFrame(
             {
-                "task": value_series("task", tasks),
-                "label": value_series("label", coded.classes.to_list()).gather(winners),
-                "confidence": verdicts.confidences,
-                "margin": verdicts.margins,
-                "votes": np.diff(coded.starts),
-                "settled": decided & (verdicts.confidences >= settle),
-                "difficulty": pl.Series(verdicts.difficulties).fill_nan(None),
+                "task": value_series("task", batch.tasks),
+                "label": value_series("label", classes.to_list()).gather(winners),
+                "confidence": votes.confidences,
+                "margin": votes.margins,
+                "votes": batch.sizes,
+                "settled": decided & (votes.confidences >= settle),
             }
         )
 
-    # What is known of the labellers ----------------------------------------------------------
+    # One open task of a stream ----------------------------------------------------------------
 
-    def labellers(self, *, level: float = LEVEL, costs: Costs | None = None) -> pl.DataFrame:
-        """A table of the labellers, in order of first appearance.
+    def vote_open(self, batch: LabelBatch, place: int) -> Vote:
+        """Decide an open task by what was learnt of all others; changes nothing."""
+        scorer, scores = self._score_open(batch, place)
+        votes = Votes(np.empty(1, np.int32), np.empty(1), np.empty(1), scorer.identified)
+        keys = self._keys(self._classes)
+        choose(batch, scores, votes, len(self._classes), keys, self.ties, self.seed, scorer.rho)
+        return self._vote(votes, self._classes)
+
+    # What is known of the workers ------------------------------------------------------------
+
+    def workers(self, *, level: float = LEVEL, costs: Costs | None = None) -> pl.DataFrame:
+        """One row per worker, in order of first appearance.
 
         ``answers`` (fading with forgetting); ``error_rate`` (null where it cannot be known) and
-        its interval at ``level``; ``weight`` of a vote; ``agreement`` with the others met;
-        ``quality``: 1 knows, 0 guesses, by what errors cost (all the same, unless ``costs`` says);
-        ``backed_by``: whether known truths back the interval or agreement alone; ``flags``.
+        its interval at ``level``; ``evidence``: whether known truths back the interval or
+        agreement alone; ``weight`` of a vote; ``agreement`` with the others met; ``quality``: 1
+        knows, 0 guesses, by what errors cost (all the same, unless ``costs`` says); ``flags``.
+
+        Parameters
+        ----------
+        level
+            Of the intervals.
+        costs
+            What it costs to take a class for another: ``{truth: {taken_for: cost}}``.
         """
         check_number("level", level, 0.5, 0.9999)
-        watch, n = self._watcher, len(self._workers)
-        limits = said = None
-        if watch is not None:
-            limits = watch.limits(n, NormalDist().inv_cdf((1 + level) / 2))
-            said = watch.book(n, len(self._classes)).said[:n, : len(self._classes)]
-        people = self._people()
-        return labeller_table(self._workers, self._classes, people, limits, said, costs)
+        more: dict[str, NDArray[np.generic] | list[str]] = {}
+        for observer in self.observers:
+            more |= observer.columns(self, level)
+        return worker_table(self._workers, self._classes, self._read(), more, costs)
 
     def skill_of(self, worker: LabellerId | None) -> float:
-        """How much better than chance a labeller is: 1 always right, 0 guessing, below 0 worse.
+        """How much better than chance a worker is; of nobody known, or ``None``: the average."""
+        code = UNKNOWN if worker is None else self._workers.code(worker)
+        return self.mean_skill_ if code == UNKNOWN else float(self.skills()[code])
 
-        Of nobody known, or ``None``: the crowd's average; 0.4 where nobody watches.
-        """
-        watch = self._watcher
-        if watch is None:
-            return SKILL
-        return watch.skill(
-            UNKNOWN if worker is None else self._workers.code(worker), self.n_labellers_
-        )
+    def attach(self, *observers: Observer) -> None:
+        """Let observers see what is learnt from now on; of a kind there is one."""
+        have = {type(observer) for observer in self.observers}
+        self.observers += [observer for observer in observers if type(observer) not in have]
 
-    def expect_stopping(self) -> None:
-        """From now on it hangs on a task's labels whether more are asked for.
-
-        Labels that come one by one (``fresh``) are then compared with care, so that stopping does
-        not tilt what is known of the labellers. A `Stream` that stops says so itself.
-        """
-        watch = self._watcher
-        if watch is not None:
-            watch.stops = True
-
-    # What goes along -------------------------------------------------------------------------
-
-    @property
-    def _watcher(self) -> Watch | None:
-        """The watch, if there is one, which knows all declared families."""
-        if not self.watch:
-            return None
-        if self._watching is None:
-            auto = self.forgetting == "auto"
-            fade = 0.0 if auto else float(-np.log1p(-cast("float", self.forgetting)))
-            self._watching = Watch(fade, auto)
-        return self._watching
-
-    def _declare(self, watch: Watch) -> None:
-        """Tell the watch the families of labellers it has not been told of."""
-        since, n = watch.met, len(self._workers)
-        watch.met = n
-        if not self.families or since >= n:
-            return
-        family = cast("Mapping[LabellerId, str]", self.families)
-        numbers = {name: k for k, name in enumerate(dict.fromkeys(family.values()), 1)}
-        named = [family.get(who) for who in self._workers.to_list()[since:]]
-        told = [(since + i, numbers[name]) for i, name in enumerate(named) if name is not None]
-        codes, theirs = np.array(told, np.int64).reshape(-1, 2).T
-        watch.declare(codes, theirs, len(numbers), n)
-
-    def _watch_one(
-        self,
-        coded: Coded,
-        given: list[tuple[LabellerId, ClassLabel]],
-        sign: int,
-        fresh: Collection[LabellerId] | None,
-    ) -> None:
-        watch = self._watcher
-        if watch is None or (fresh is not None and not len(fresh)):
-            return
-        n, k = len(self._workers), len(self._classes)
-        self._declare(watch)
-        if fresh is None:
-            (watch.learn_one if sign > 0 else watch.unlearn_one)(coded.tasks, n, k)
-        else:  # those before come first
-            order = sorted(range(len(given)), key=lambda j: given[j][0] in fresh)
-            tasks = coded.tasks._replace(workers=coded.workers[order], labels=coded.labels[order])
-            new = np.array([sum(who not in fresh for who, _ in given)], np.int64)
-            watch.learn(tasks, n, k, sign=sign, fresh=new)
-        self._ask_who_copies(watch)
-
-    def _learn_watched(self, coded: Coded, follow: bool, decide: bool) -> Verdicts:
-        """Learn a table, stopping now and then to ask who copies whom."""
-        watch = self._watcher
-        if watch is None:
-            return self._learn(coded, 1, -1, follow, decide)
-        tasks = coded.starts.size - 1
-        self._declare(watch)
-        verdicts = Verdicts.room(tasks if decide else 0)
-        at = 0
-        while at < tasks or not tasks:
-            end = min(tasks, at + max(watch.until_due(), 1))
-            found = self._learn_both(watch, coded.part(at, end), follow or end < tasks, decide)
-            if decide:
-                verdicts = verdicts.fill(at, found)
-            if not tasks:
-                break
-            self._ask_who_copies(watch)
-            at = end
-        return verdicts
-
-    def _learn_both(self, watch: Watch, coded: Coded, follow: bool, decide: bool) -> Verdicts:
-        """The estimator and the watch learn the same tasks, side by side if there are many."""
-        n, k = len(self._workers), len(self._classes)
-        watch.book(n, k)
-        learnt: list[Verdicts] = []
-        meant: list[tuple[Floats, Floats]] = []
-
-        def work(who: int) -> None:
-            if who == 0:
-                learnt.append(self._learn(coded, 1, -1, follow, decide))
-            elif decide:
-                meant.append(watch.follow(coded.tasks, n, k))
-            else:
-                watch.learn(coded.tasks, n, k)
-
-        if coded.starts[-1] - coded.starts[0] >= LARGE:
-            side_by_side(work, 2)
-        else:
-            work(0)
-            work(1)
-        if not decide:
-            return learnt[0]
-        posteriors, hard = meant[0]
-        return self._by_watch(coded, learnt[0]._replace(difficulties=hard), posteriors)
-
-    def _by_watch(self, coded: Coded, verdicts: Verdicts, posteriors: Floats) -> Verdicts:
-        """Decide by the watch's posteriors, for those that do; else leave it as it is."""
-        return verdicts
-
-    def _ask_who_copies(self, watch: Watch) -> None:
-        if watch.due:
-            skills = watch.regroup(len(self._workers))
-            if skills is not None:
-                self._regroup(skills)
+    def _tell(self, batch: LabelBatch, sign: int, in_order: bool = False) -> None:
+        for observer in self.observers:
+            observer.see(batch, self, sign, in_order)
 
     # Merging, saving, copying ----------------------------------------------------------------
 
@@ -689,40 +603,39 @@ class Estimator(ABC):
             raise MergeError(
                 f"{type(self).__name__} += {type(other).__name__}: the two must be of one kind"
             )
-        differing = [k for k, v in self.params().items() if other.params()[k] != v and k != "seed"]
+        mine, theirs = self.get_params(), other.get_params()
+        differing = [k for k, v in mine.items() if theirs[k] != v and k != "seed"]
         if differing:
-            told = ", ".join(
-                f"{k}={getattr(self, k)!r} and {getattr(other, k)!r}" for k in differing
-            )
+            told = ", ".join(f"{k}={mine[k]!r} and {theirs[k]!r}" for k in differing)
             raise MergeError(f"the two were made differently: {told}")
-        if other is self:
-            other = self.copy()
+        if other is self or other._scale.fade:
+            other = other.copy()
         names = np.array([self._workers.add(who) for who in other._workers], np.int64)
-        for label in other._classes:
-            self._classes.add(label)
-        self._absorb(other, names)
-        watch, more = self._watcher, other._watcher
-        if watch is not None and more is not None:
-            classes = np.array([self._classes.code(label) for label in other._classes], np.int64)
-            self._declare(watch)
-            watch.absorb(more, names, classes, len(self._workers), len(self._classes))
-            self._ask_who_copies(watch)
+        classes = np.array([self._classes.add(label) for label in other._classes], np.int64)
+        self._make_room()
+        for crowd in (self, other):  # both in units of their newest task
+            crowd._scale.renormalise(max(crowd._clock - 1, 0), crowd._arrays())
+        self._merge(other, names, classes)
+        for observer in self.observers:
+            for another in other.observers:
+                if type(another) is type(observer):
+                    observer.merge(another, names, classes)
         self.intake_.count(other.intake_)
         return self
 
     def to_bytes(self) -> bytes:
         """The whole state, versioned and with a checksum; `load` brings it back."""
-        plain = {k: _plain(v) for k, v in self.params().items()}
-        watch = self._watcher
-        seen = {} if watch is None else watch.pack(len(self._workers))
+        self._make_room()
         saved = _Saved(
             kind=type(self).__name__,
-            params=plain,
+            params={k: _plain(v) for k, v in self.get_params().items()},
             workers=self._workers.to_list(),
             classes=self._classes.to_list(),
             intake=self.intake_,
-            arrays={k: (list(v.shape), v.tobytes()) for k, v in self._pack().items()},
-            watch={k: (list(v.shape), v.tobytes()) for k, v in seen.items()},
+            clock=self._clock,
+            origin=self._scale.origin,
+            arrays=_to_bytes(self._pack()),
+            observers=[(type(o).__name__, _to_bytes(o.pack())) for o in self.observers],
         )
         return seal(SAVED_AS, msgspec.msgpack.encode(saved))
 
@@ -762,12 +675,32 @@ def load(data: bytes) -> Estimator:
     for label in saved.classes:
         crowd._classes.add(label)
     crowd.intake_ = saved.intake
-    crowd._unpack(saved.arrays)
-    watch = crowd._watcher
-    if watch is not None:
-        watch.unpack(saved.watch, len(crowd._workers), max(len(crowd._classes), 2))
-        crowd._declare(watch)
+    crowd._clock = saved.clock
+    crowd._scale.origin = saved.origin
+    crowd._make_room()
+    crowd._unpack(_from_bytes(saved.arrays))
+    crowd.observers = []
+    for name, arrays in saved.observers:
+        if name not in Observer.kinds:
+            raise StateError(f"saved with an observer unknown here, {name!r}")
+        observer = Observer.kinds[name]()
+        observer.unpack(_from_bytes(arrays))
+        crowd.observers.append(observer)
     return crowd
+
+
+def _to_bytes(arrays: Packed) -> dict[str, tuple[str, list[int], bytes]]:
+    return {k: (v.dtype.str, list(v.shape), v.tobytes()) for k, v in arrays.items()}
+
+
+def _from_bytes(arrays: Mapping[str, tuple[str, list[int], bytes]]) -> Packed:
+    try:
+        return {
+            name: np.frombuffer(data, np.dtype(kind)).reshape(shape).copy()
+            for name, (kind, shape, data) in arrays.items()
+        }
+    except (TypeError, ValueError) as error:
+        raise StateError(f"a saved state whose arrays do not fit: {error}") from None
 
 
 def _plain(value: Param) -> bool | int | float | str | dict[str | int, str] | None:
@@ -777,13 +710,25 @@ def _plain(value: Param) -> bool | int | float | str | dict[str | int, str] | No
     return cast("float", value.item()) if isinstance(value, np.generic) else value
 
 
-def check_recall(back: int, fade: float) -> None:
-    """Refuse to take back a task that has faded below the rounding of what came later."""
-    if back * fade > RECALL:
-        raise InputError("unlearn_one", "a task not long past", f"one {back} tasks back")
+def check_memory(memory: object) -> None:
+    """Refuse what is not a number of tasks to remember."""
+    if memory is not None:
+        check_number("memory", memory, 1.0, 1e15, open_low=True)
 
 
-def _clean_truths(gold: Truths | None) -> dict[TaskId, ClassLabel]:
+def check_families(families: object) -> None:
+    """Refuse what is not a mapping of workers to families."""
+    if families is None:
+        return
+    if not isinstance(families, Mapping):
+        raise InputError("families", "a mapping of worker to family", repr(families))
+    for who, name in families.items():
+        if clean_id(who, "families, worker") is None or not isinstance(name, str):
+            raise InputError(f"families[{who!r}]", "the name of a family, str", repr(name))
+
+
+def clean_truths(gold: Truths | None) -> dict[TaskId, ClassLabel]:
+    """Known truths, by task."""
     if gold is None:
         return {}
     import polars as pl
@@ -803,27 +748,32 @@ def _clean_truths(gold: Truths | None) -> dict[TaskId, ClassLabel]:
     return found
 
 
-def _code_truths(block: Block, classes: Vocabulary, known: Mapping[TaskId, ClassLabel]) -> Coded:
+def code_truths(
+    block: Block, classes: Vocabulary, known: Mapping[TaskId, ClassLabel]
+) -> LabelBatch:
     """A block with the true classes of its tasks, where there are any."""
-    coded = Coded(block.starts, block.workers, block.labels, block.known, classes)
+    truths = NO_TRUTHS
     if known:
         given = (known.get(task) for task in block.tasks)
         codes = [UNKNOWN if label is None else classes.add(label) for label in given]
-        coded.truths = np.array(codes, np.int64)
-    return coded
+        truths = np.array(codes, np.int32)
+    return LabelBatch(block.starts, block.workers, block.labels, truths, block.tasks)
 
 
-def _clean(answers: Answers) -> list[tuple[LabellerId, ClassLabel | None]]:
+def clean_answers(answers: Answers) -> list[tuple[LabellerId, ClassLabel | None]]:
+    """One task's answers, checked."""
     if not isinstance(answers, Mapping):
-        raise InputError("answers", "a mapping of labeller to label", type(answers).__name__)
+        raise InputError("answers", "a mapping of worker to label", type(answers).__name__)
     rows: dict[LabellerId, ClassLabel | None] = {}
     for who, label in answers.items():
-        name = clean_id(who, "answers, labeller")
+        name = clean_id(who, "answers, worker")
         if name is None:
-            raise InputError("answers, labeller", "str or int", repr(who))
+            raise InputError("answers, worker", "str or int", repr(who))
         rows[name] = clean_label(label, f"answers[{who!r}]")
     return list(rows.items())
 
 
-def _one_task(rows: Sequence[object], given: Sequence[object]) -> Intake:
-    return Intake(rows=len(rows), labels=len(given), tasks=1, null_label=len(rows) - len(given))
+def one_task(rows: Sequence[tuple[LabellerId, ClassLabel | None]]) -> Intake:
+    """What one task brought in."""
+    given = sum(x is not None for _, x in rows)
+    return Intake(rows=len(rows), labels=given, tasks=1, null_label=len(rows) - given)

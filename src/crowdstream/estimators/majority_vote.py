@@ -5,14 +5,14 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from crowdstream.estimators.kernels import MAJORITY
-from crowdstream.estimators.settings import check_ties, rules
-from crowdstream.estimators.tally import Tally
-from crowdstream.estimators.votes import Ties
+from crowdstream.estimators.base import Estimator, Identifiability
+from crowdstream.estimators.votes import Scorer, Ties, check_ties, majority
+from crowdstream.estimators.worker_table import WorkerReading
+from crowdstream.sums.agreement import AgreementSums
 
 
-class MajorityVote(Tally):
-    """The class most labellers chose. The yardstick: whatever weighs votes must beat it.
+class MajorityVote(Estimator):
+    """The class most workers chose. The yardstick: whatever weighs votes must beat it.
 
     Confidence is the share of the votes by the rule of succession, ``(votes + 1)/(m + K)``.
 
@@ -21,7 +21,7 @@ class MajorityVote(Tally):
     ties
         ``"coin"``: a fair coin, seeded; ``"lowest"``: the lowest class in sorting order.
     seed
-        Of the coin.
+        Random seed for breaking ties.
 
     Examples
     --------
@@ -38,5 +38,34 @@ class MajorityVote(Tally):
         self.seed = seed
         check_ties(ties, seed)
 
-    def _rules(self) -> NDArray[np.void]:
-        return rules(method=MAJORITY, ties=self.ties, seed=self.seed)
+    def _scorer(self, sums: AgreementSums, classes: int) -> Scorer:
+        return Scorer(majority, identified=False)
+
+    @property
+    def identifiable_(self) -> Identifiability:
+        """Nobody is asked how good they are."""
+        return Identifiability(False, "majority vote does not weigh votes")
+
+    def skills(self) -> NDArray[np.float64]:
+        """All alike."""
+        return np.full(len(self._workers), self.mean_skill_)
+
+    @property
+    def mean_skill_(self) -> float:
+        """As good as may be expected of anybody: 70 % right."""
+        classes = max(len(self._classes), 2)
+        return (0.7 * classes - 1) / (classes - 1)
+
+    def _read(self) -> WorkerReading:
+        sums, n = self._sums, len(self._workers)
+        return WorkerReading(
+            answers=sums.answers,
+            errors=np.full(n, np.nan),
+            weights=np.ones(n),
+            agree=sums.agree,
+            met=sums.met,
+            said=sums.said,
+            solved=np.zeros(n, np.bool_),
+            apart=np.zeros(n, np.bool_),
+            forgets=False,
+        )

@@ -1,25 +1,27 @@
-"""One task's scores → the winning class, how sure, and ties. Knows nothing of who voted.
+"""Scores → winners, how sure, and ties: in one place for tables and single tasks.
 
-A class's score is its log-odds up to a constant: the sum of the weights of those who chose it,
-0 for a class that nobody chose. Where no weights are known, ``log(1 + votes)`` is the score, so
-that the posterior is the vote's share by the rule of succession, ``(votes + 1)/(m + K)``.
+A class's score is its log-odds up to a constant. Without weights it is ``log(1 + votes)``, so that
+the posterior is the vote's share by the rule of succession, ``(votes + 1)/(m + K)``.
 """
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable
-from typing import Literal, TypeAlias
+import zlib
+from collections.abc import Callable, Iterable
+from typing import Literal, NamedTuple, TypeAlias
 
 import msgspec
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
+from crowdstream.errors import InputError
+from crowdstream.estimators import loops
 from crowdstream.labels import ClassLabel
+from crowdstream.labels.batch import Codes, Ints, LabelBatch
+from crowdstream.sums.parallel import parts_of, side_by_side
 
 Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 Keys = NDArray[np.uint64]
 
 Ties: TypeAlias = Literal["coin", "lowest"]
@@ -30,12 +32,102 @@ TIE = 1e-9
 """Scores this close, a vote, are a tie: well above rounding (1e-15) and the solver's 1e-12, well
 below any difference that means something."""
 
+CELLS = 1 << 20
+"""Scores that are in memory at once, per thread."""
+
+
+class Votes(NamedTuple):
+    """Decisions in codes: winner (−1 without a label), confidence, margin, one each per task.
+
+    ``identified``: whether the votes were weighed, or it was a majority vote.
+    """
+
+    winners: Codes
+    confidences: Floats
+    margins: Floats
+    identified: bool
+
+
+class Scorer(NamedTuple):
+    """A way to score tasks, made ready once.
+
+    ``score`` fills a row per task; ``rho`` is the correlation of errors within a task by which
+    confidence is discounted.
+    """
+
+    score: Callable[[LabelBatch, Floats], None]
+    identified: bool
+    rho: float = 0.0
+
+
+def majority(batch: LabelBatch, scores: Floats) -> None:
+    """Every vote counts the same."""
+    loops.count_votes(batch.starts, batch.labels, scores)
+
+
+def decide(
+    batch: LabelBatch, scorer: Scorer, named: int, keys: Keys, ties: Ties, seed: int
+) -> Votes:
+    """Decide tasks: side by side where there are many, a piece at a time to bound the memory."""
+    classes = max(named, 2)
+    step = max(CELLS // classes, 1)
+    votes = Votes(
+        np.empty(len(batch), np.int32),
+        np.empty(len(batch)),
+        np.empty(len(batch)),
+        scorer.identified,
+    )
+    parts = parts_of(len(batch))
+
+    def work(k: int) -> None:
+        first, last = parts[k]
+        scores = np.empty((min(step, last - first), classes))
+        for at in range(first, last, step):
+            end = min(at + step, last)
+            here = batch.part(at, end)
+            scorer.score(here, scores[: end - at])
+            room = Votes(*(array[at:end] for array in votes[:3]), scorer.identified)
+            choose(here, scores[: end - at], room, named, keys, ties, seed, scorer.rho)
+
+    side_by_side(work, len(parts))
+    return votes
+
+
+def choose(
+    batch: LabelBatch,
+    scores: Floats,
+    votes: Votes,
+    named: int,
+    keys: Keys,
+    ties: Ties,
+    seed: int,
+    rho: float,
+) -> None:
+    """Fill in the decisions that scores make; coins are tossed for those tasks that need one."""
+    tied = loops.choose(batch.starts, scores, named, rho, keys, NO_KEYS, *votes[:3])
+    if not tied or ties == "lowest":
+        return
+    which = np.flatnonzero((votes.margins == 0.0) & (votes.winners >= 0))
+    again = batch.pick(which)
+    room = Votes(np.empty(which.size, np.int32), *np.empty((2, which.size)), votes.identified)
+    coins = toss(again, seed)
+    loops.choose(again.starts, scores[which], named, rho, keys, coins, *room[:3])
+    votes.winners[which] = room.winners
+
+
+def toss(batch: LabelBatch, seed: int) -> Keys:
+    """A coin per task: from its name, so that neither order nor place has a part in it."""
+    names = batch.tasks if len(batch.tasks) else [b""] * len(batch)
+    found = [zlib.crc32(msgspec.msgpack.encode(name)) for name in names]
+    coins = np.array(found, np.uint64) * np.uint64(0x9E3779B97F4A7C15)
+    return np.asarray(coins ^ np.uint64(seed))
+
 
 def class_keys(classes: Iterable[ClassLabel], ties: Ties, known: Keys = NO_KEYS) -> Keys:
-    """What ties are broken by: a number a class that does not depend on the order of arrival.
+    """What ties are broken by: a number per class that does not depend on the order of arrival.
 
     For the coin a hash of the class, so that two runs that met the classes in different order
-    throw the same coin; for the rule its rank (booleans, then integers, then strings). ``known``
+    toss the same coin; for the rule its rank (booleans, then integers, then strings). ``known``
     are the keys of the first classes, where they were asked for before.
     """
     values = list(classes)
@@ -53,70 +145,9 @@ def class_keys(classes: Iterable[ClassLabel], ties: Ties, known: Keys = NO_KEYS)
     return keys
 
 
-@njit(cache=True, nogil=True)
-def mix(value: np.uint64) -> np.uint64:
-    """A bijection of 64 bits that scatters them (the finaliser of splitmix64)."""
-    value = (value ^ (value >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    value = (value ^ (value >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return value ^ (value >> np.uint64(31))
-
-
-@njit(cache=True, nogil=True)
-def toss(seed: np.uint64, place: int) -> np.uint64:
-    """The coin of the task at this place in the stream."""
-    return mix(seed + np.uint64(place) * np.uint64(0x9E3779B97F4A7C15))
-
-
-@njit(cache=True, nogil=True, error_model="numpy")
-def choose(
-    scores: Floats,
-    votes: Ints,
-    voted: Ints,
-    n_voted: int,
-    known: int,
-    m: int,
-    keys: Keys,
-    fair: bool,
-    coin: np.uint64,
-) -> tuple[int, float, float]:
-    """The winner, its posterior probability, and the margin to the runner-up's.
-
-    ``voted[:n_voted]`` are the classes with votes, ``scores`` is read there only; the ``known``
-    first classes may win without a vote, with a score of 0. ``m`` is the number of votes.
-    """
-    silent = known
-    for k in range(n_voted):
-        if voted[k] < known:
-            silent -= 1
-    best = 0.0 if silent > 0 else -np.inf
-    for k in range(n_voted):
-        best = max(best, scores[voted[k]])
-    close = best - TIE * m
-    silent_tied = silent > 0 and close <= 0.0
-
-    tied = silent if silent_tied else 0
-    second = -np.inf if silent_tied or silent == 0 else 0.0
-    mass = silent * np.exp(-best) if silent > 0 else 0.0
-    for k in range(n_voted):
-        score = scores[voted[k]]
-        mass += 1.0 if score == best else np.exp(score - best)
-        if score >= close:
-            tied += 1
-        else:
-            second = max(second, score)
-    if silent + n_voted < 2:
-        # One class is all that was ever named: leave room for another, or one vote were certain.
-        mass += np.exp(-best)
-        second = 0.0
-    confidence = 1.0 / mass
-    margin = 0.0 if tied > 1 else (1.0 - np.exp(second - best)) * confidence
-
-    winner = -1
-    least = np.uint64(0)
-    for k in range(n_voted + (known if silent_tied else 0)):
-        c = voted[k] if k < n_voted else k - n_voted
-        if (votes[c] == 0) if k >= n_voted else (scores[c] >= close):
-            key = mix(keys[c] ^ coin) if fair else keys[c]
-            if winner < 0 or key < least:
-                winner, least = c, key
-    return winner, confidence, margin
+def check_ties(ties: object, seed: object) -> None:
+    """Refuse what is not a way to break ties."""
+    if ties not in ("coin", "lowest"):
+        raise InputError("ties", "'coin' or 'lowest'", repr(ties))
+    if not isinstance(seed, (int, np.integer)) or isinstance(seed, bool) or not 0 <= seed < 2**64:
+        raise InputError("seed", "an integer from 0 to 2**64 - 1", repr(seed))

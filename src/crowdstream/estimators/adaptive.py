@@ -1,0 +1,344 @@
+"""`Adaptive`: the default. A robust teacher, a flexible student, and sweeps where they are safe."""
+
+from __future__ import annotations
+
+import zlib
+
+import msgspec
+import numpy as np
+from numpy.typing import NDArray
+
+from crowdstream.estimators.base import (
+    Estimator,
+    Families,
+    Identifiability,
+    check_families,
+    check_memory,
+)
+from crowdstream.estimators.independence import excess_correlation, gate_of, mix
+from crowdstream.estimators.observer import Packed
+from crowdstream.estimators.reading import Reading, Shared, vote_weights
+from crowdstream.estimators.reservoir import Reservoir
+from crowdstream.estimators.votes import (
+    Scorer,
+    Ties,
+    Votes,
+    check_ties,
+    choose,
+    class_keys,
+)
+from crowdstream.estimators.worker_table import WorkerReading
+from crowdstream.labels.batch import Ints, LabelBatch
+from crowdstream.sums.agreement import AgreementSums
+
+Floats = NDArray[np.float64]
+Keys = NDArray[np.uint64]
+
+SAMPLE = 5000
+"""Tasks of a table on which it is measured whether workers err together."""
+
+RENEW = 1.05
+"""Growth in tasks after which shared readings are renewed: measured harmless."""
+
+LOOK, GROWTH = 100, 1.3
+"""Tasks after which a stream first asks whether workers err together, and the growth after which
+it asks again."""
+
+NO_SCORES: Floats = np.empty((0, 2))
+NAMELESS = np.uint64(0xD1B54A32D192ED03)
+"""Keys of tasks without a name are multiples of it, mixed (an odd constant of splitmix's kind)."""
+
+
+class Adaptive(Estimator):
+    """Weighs each worker by its skill and its confusions, as far as each can be trusted.
+
+    A teacher (one skill per worker, from agreement beyond the workers' habits) votes; a student
+    counts each worker's confusions by the teacher's posteriors; both decide together. Where workers
+    prove to err independently, confusions recounted from their own posteriors take over, which is
+    then the best possible; where they err together, it is not done. Confidence is lowered by as
+    much as they do. Time per label O(K), memory O(n K²).
+
+    Parameters
+    ----------
+    memory
+        About how many tasks to remember, for workers who change; ``None``: all. `Tracking` finds
+        out by itself how fast each worker's past fades.
+    ties
+        ``"coin"``: a fair coin, seeded; ``"lowest"``: the lowest class in sorting order.
+    seed
+        Random seed for breaking ties and for choosing the sample.
+    families
+        Workers who do not judge independently (one model, one agency), by the name of their
+        family. They do not vouch for one another, and together weigh as they deserve.
+
+    Examples
+    --------
+    >>> crowd = Adaptive()
+    >>> for truth in ["spam", "ham", "ham", "spam"] * 25:
+    ...     crowd.learn_one({"ann": truth, "bob": truth, "cy": truth, "parrot": "ham"})
+    >>> crowd.predict_one({"ann": "spam", "parrot": "ham"})
+    'spam'
+    >>> crowd.workers().filter(worker="parrot")["weight"].item() < 0.2
+    True
+    """
+
+    order_free = False
+    _reading_: Reading | None = None
+
+    def __init__(
+        self,
+        memory: float | None = None,
+        ties: Ties = "coin",
+        seed: int = 0,
+        families: Families | None = None,
+    ) -> None:
+        self.memory = memory
+        self.ties = ties
+        self.seed = seed
+        self.families = families
+        check_memory(memory)
+        check_ties(ties, seed)
+        check_families(families)
+
+    # State -----------------------------------------------------------------------------------
+
+    @property
+    def _reading(self) -> Reading:
+        if self._reading_ is None:
+            self._reading_ = Reading(self._sums)
+            self._sample = Reservoir()
+            self._renewed = 0.0
+            self._looked = 0.0
+        return self._reading_
+
+    def _make_room(self) -> None:
+        super()._make_room()
+        classes = self._reading.taught.classes
+        self._reading.make_room()
+        if self._reading.taught.classes != classes:
+            self._renew()
+
+    def _arrays(self) -> list[Floats]:
+        reading = self._reading
+        return [*super()._arrays(), *reading.taught.arrays(), *reading.swept.arrays()]
+
+    def _renew(self) -> None:
+        """Read anew what all workers share."""
+        self._reading.renew(self._unit, len(self._classes))
+        self._renewed = float(self._clock)
+
+    def _due(self) -> int:
+        """How many tasks may be learnt before shared readings are renewed."""
+        return max(int(self._renewed * RENEW) + 1 - self._clock, 1)
+
+    # Learning --------------------------------------------------------------------------------
+
+    def _learn(self, batch: LabelBatch, sign: int) -> None:
+        if sign < 0:
+            super()._learn(batch, sign)
+            weight = -self._scale.weight(self._clock)
+            self._close(batch, weight, own=False)
+            self._renew()
+        else:
+            self._go_through(batch, NO_SCORES)
+
+    def _follow(self, batch: LabelBatch) -> Votes:
+        votes = Votes(
+            np.empty(len(batch), np.int32), np.empty(len(batch)), np.empty(len(batch)), True
+        )
+        self._go_through(batch, np.empty((0, 0)), votes)
+        return votes._replace(identified=not self._reading.crowd.heads)
+
+    def _go_through(self, batch: LabelBatch, scores: Floats, votes: Votes | None = None) -> None:
+        """Learn tasks in order, deciding each before where decisions are asked for."""
+        reading, scale = self._reading, self._scale
+        keys, named = self._keys(self._classes), len(self._classes)
+        at = 0
+        while at < len(batch):
+            end = min(at + min(self._due(), scale.room()), len(batch))
+            part = batch.part(at, end)
+            scale.renormalise(self._clock, self._arrays())
+            found = np.empty((len(part) if votes is not None else 0, reading.sums.classes))
+            reading.crowd.follow(
+                part.starts, part.workers, part.labels, part.truths, reading.kin,
+                scale.weight(self._clock), scale.growth, found,
+            )  # fmt: skip
+            if votes is not None:
+                room = Votes(*(array[at:end] for array in votes[:3]), True)
+                rho = 0.0 if reading.crowd.heads else reading.rho
+                choose(part, found, room, named, keys, self.ties, self.seed, rho)
+            self._after(part)
+            at = end
+
+    def _after(self, part: LabelBatch) -> None:
+        """Tasks were learnt: sample them, and renew what is due."""
+        self._sample.offer(part, self._task_keys(part, self._clock))
+        self._clock += len(part)
+        if self._clock >= max(self._looked * GROWTH, LOOK):
+            self._look_at_sample()
+        if self._due() <= 1:
+            self._renew()
+
+    def _look_at_sample(self) -> None:
+        """Ask the sample whether workers err together."""
+        batch, keys = self._sample.batch()
+        self._measure(batch, keys)
+        self._looked = float(self._clock)
+
+    def _measure(self, batch: LabelBatch, keys: Keys) -> None:
+        reading = self._reading
+        workers, labels = worker_keys(self.workers_), class_keys(self._classes, "coin")
+        labels = np.append(labels, np.zeros(max(2 - labels.size, 0), np.uint64))
+        excess = excess_correlation(batch, reading.sums.classes, keys, workers, labels)
+        reading.rho = max(excess, 0.0)
+        reading.crowd.gate = gate_of(excess)
+
+    def _task_keys(self, batch: LabelBatch, first: int) -> Keys:
+        """A number per task that looks random: of its name, or of its place if it has none."""
+        seed = np.uint64(self.seed)
+        if not len(batch.tasks):
+            places = np.arange(first + 1, first + 1 + len(batch), dtype=np.uint64)
+            return mix(places * NAMELESS ^ seed)
+        return mix(name_keys(batch.tasks) ^ seed)
+
+    def _learn_labels(self, batch: LabelBatch, sign: int, place: int) -> None:
+        super()._learn_labels(batch, sign, place)
+
+    def _learn_closed(self, batch: LabelBatch, place: int) -> None:
+        self._close(batch, self._scale.weight(place), own=True)
+        self._clock += 1
+        self._sample.offer(batch, self._task_keys(batch, self._clock))
+
+    def _close(self, batch: LabelBatch, weight: float, own: bool) -> None:
+        """Soft counts of one task."""
+        truth = int(batch.truths[0]) if batch.truths.size else -1
+        self._reading.crowd.close(
+            batch.workers, batch.labels, truth, self._reading.kin, weight, own
+        )
+
+    def _fit(self, batch: LabelBatch) -> None:
+        """Passes over the table; the order of its rows has no part in the result."""
+        if self.memory is not None:
+            super()._fit(batch)
+            return
+        reading, named = self._reading, len(self._classes)
+        reading.fit(batch, named, sweep=False)
+        keys = self._task_keys(batch, 0)
+        which = np.argsort(keys, kind="stable")[:SAMPLE]
+        self._measure(batch.pick(which), keys[which])
+        if reading.crowd.gate > 0.0:
+            reading.sweep(batch)
+        self._sample.offer(batch, keys)
+        self._clock = len(batch)
+        self._renewed = self._looked = float(self._clock)
+
+    # Reading ---------------------------------------------------------------------------------
+
+    def _scorer(self, sums: AgreementSums, classes: int) -> Scorer:
+        return self._reading.scorer()
+
+    def _score_open(self, batch: LabelBatch, place: int) -> tuple[Scorer, Floats]:
+        reading = self._reading
+        scores = np.empty((1, reading.sums.classes))
+        weight = self._scale.weight(place)
+        reading.crowd.ask(batch.workers, batch.labels, reading.kin, weight, True, scores)
+        identified = not reading.crowd.heads
+        return Scorer(lambda *_: None, identified, reading.rho if identified else 0.0), scores
+
+    @property
+    def identifiable_(self) -> Identifiability:
+        """Whether the labels so far say who is to be trusted, and if not, why."""
+        reading = self._reading
+        if reading.reason and not reading.crowd.heads:
+            return Identifiability(True, "only by the truths that were given")
+        return Identifiability(not reading.reason, reading.reason)
+
+    def skills(self) -> Floats:
+        """How much better than chance each worker is."""
+        return self._reading.skills()
+
+    @property
+    def mean_skill_(self) -> float:
+        """The same of a worker of whom nothing is known."""
+        return float(self._reading.teacher.mean)
+
+    @property
+    def excess_correlation_(self) -> float:
+        """How much more workers err together, within a task, than independent ones would."""
+        return self._reading.rho
+
+    def _read(self) -> WorkerReading:
+        sums, reading = self._sums, self._reading
+        n, k = sums.workers, sums.classes
+        apart = sums.groups != reading.teacher.main
+        solved = np.full(n, bool(self.identifiable_)) & ~(apart & (reading.reason == ""))
+        confusions, prior = reading.confusions(), reading.prior()
+        errors = 1.0 - np.einsum("iaa,a->i", confusions, prior / prior.sum())
+        return WorkerReading(
+            answers=sums.answers / self._unit,
+            errors=np.clip(errors, 0.0, 1.0),
+            weights=vote_weights(reading.skills(), k),
+            agree=sums.agree,
+            met=sums.met,
+            said=sums.said,
+            solved=solved,
+            apart=apart & bool(self.identifiable_),
+            forgets=self.memory is not None,
+            confusions=confusions,
+            prior=prior / prior.sum(),
+        )
+
+    # Merging and saving ----------------------------------------------------------------------
+
+    def _merge(self, other: Estimator, names: Ints, classes: Ints) -> None:
+        assert isinstance(other, Adaptive)
+        super()._merge(other, names, classes)
+        mine, theirs = self._reading, other._reading
+        mine.taught.merge(theirs.taught, names, classes)
+        mine.swept.merge(theirs.swept, names, classes)
+        self._sample.merge(other._sample, names, classes)
+        self._clock = max(self._clock, other._clock) if self.memory else self._clock + other._clock
+        if len(self._sample) and self._clock >= LOOK:
+            self._look_at_sample()
+        self._renew()
+
+    def _pack(self) -> Packed:
+        reading = self._reading
+        found = super()._pack()
+        for name, part in (("taught", reading.taught), ("swept", reading.swept)):
+            found |= {f"{name}.{key}": array for key, array in part.pack().items()}
+        found |= {f"sample.{key}": array for key, array in self._sample.pack().items()}
+        found |= {f"shared.{key}": v for key, v in reading.save()._asdict().items()}
+        found["moments"] = np.array([self._renewed, self._looked])
+        return found
+
+    def _unpack(self, arrays: Packed) -> None:
+        super()._unpack(arrays)
+        n, k = self._sums.workers, self._sums.classes
+        reading = self._reading
+        reading.taught.unpack(_under(arrays, "taught"), n, k)
+        reading.swept.unpack(_under(arrays, "swept"), n, k)
+        self._sample.unpack(_under(arrays, "sample"), n, k)
+        reading.restore(Shared(**_under(arrays, "shared")))  # type: ignore[arg-type]
+        reading.reason = reading.why_not(len(self._classes))
+        self._renewed, self._looked = arrays["moments"].tolist()
+
+
+def _under(arrays: Packed, name: str) -> Packed:
+    """The arrays whose names begin so, without that."""
+    return {
+        key.removeprefix(name + "."): array
+        for key, array in arrays.items()
+        if key.startswith(name + ".")
+    }
+
+
+def name_keys(names: object) -> Keys:
+    """A number per name."""
+    found = [zlib.crc32(msgspec.msgpack.encode(name)) for name in names]  # type: ignore[attr-defined]
+    return np.array(found, np.uint64) * NAMELESS
+
+
+def worker_keys(workers: list[str | int]) -> Keys:
+    """The same of workers."""
+    return name_keys(workers) if workers else np.empty(0, np.uint64)

@@ -1,0 +1,51 @@
+# The types of these loops' own objects.
+
+from crowdstream.sums.loops cimport Rows
+
+cdef struct Reading:
+    double R
+    double met
+    double met2
+    double N
+
+cdef class Teacher:
+    cdef Rows sums
+    cdef readonly double[::1] f
+    cdef Py_ssize_t classes
+    cdef public Py_ssize_t workers, met_workers, groups, main
+    cdef public double mean, spread, strength, surplus, met, unit, V
+
+    cdef Reading beyond_chance(self, Py_ssize_t i, bint own, Py_ssize_t x, Py_ssize_t m, double[::1] votes, double weight) noexcept nogil
+    cdef double skill_from(self, Reading found) noexcept nogil
+    cdef double odds(self, Py_ssize_t i, bint own, Py_ssize_t x, Py_ssize_t m, double[::1] votes, double weight) noexcept nogil
+    cdef void find_groups(self, double[:, ::1] scratch) noexcept nogil
+    cdef void find_mean(self) noexcept nogil
+    cdef void find_spread(self, double[:, ::1] scratch) noexcept nogil
+
+cdef class Student:
+    cdef double[:, :, ::1] counts
+    cdef double[::1] mass
+    cdef double[:, ::1] pooled
+    cdef double[::1] prior
+    cdef Py_ssize_t classes
+    cdef public Py_ssize_t workers
+    cdef public double strength, typical
+
+    cdef double ratio(self, Py_ssize_t i) noexcept nogil
+    cdef double likelihood(self, Py_ssize_t i, Py_ssize_t x, Py_ssize_t a, double ratio) noexcept nogil
+    cdef void add(self, Py_ssize_t i, Py_ssize_t x, double[:, ::1] q, Py_ssize_t t) noexcept nogil
+
+cdef class Crowd:
+    cdef Rows sums
+    cdef Teacher teacher
+    cdef Student taught
+    cdef Student swept
+    cdef double[:, ::1] work
+    cdef double[::1] votes
+    cdef Py_ssize_t classes
+    cdef public double gate
+    cdef public bint heads
+
+    cdef void judge(self, int[::1] workers, int[::1] labels, Py_ssize_t begin, Py_ssize_t end, double[::1] rho, bint own, double weight) noexcept nogil
+    cdef void score(self, double[:, ::1] out, Py_ssize_t t) noexcept nogil
+    cdef void teach(self, int[::1] workers, int[::1] labels, Py_ssize_t begin, Py_ssize_t end, Py_ssize_t truth, double weight) noexcept nogil

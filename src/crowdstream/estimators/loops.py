@@ -1,0 +1,926 @@
+# cython: language_level=3
+"""Compiled loops of this room: sums → readings → scores → decisions. Arrays only.
+
+`Teacher` reads the agreement sums, `Student` reads soft confusions, `Crowd` holds both and goes
+through tasks in order. The plain functions go through tables of tasks with prepared logarithms.
+Formulas are those of docs/how-it-works.md, in its letters; K classes, labels x, classes a.
+"""
+
+import cython
+
+if cython.compiled:
+    from cython.cimports.crowdstream.sums.loops import Rows, find
+    from cython.cimports.libc.math import exp, floor, log, pow, sqrt
+else:
+    from math import exp, floor, log, pow, sqrt  # noqa: A004
+
+    from crowdstream.sums.loops import Rows, find
+
+    Reading = cython.struct(
+        R=cython.double, met=cython.double, met2=cython.double, N=cython.double
+    )
+
+# A row of the agreement sums, as crowdstream.sums.loops lays it out.
+AGREE = cython.declare(cython.Py_ssize_t, 0)
+MET = cython.declare(cython.Py_ssize_t, 1)
+MET2 = cython.declare(cython.Py_ssize_t, 2)
+HEAD = cython.declare(cython.Py_ssize_t, 5)
+
+UNIT = cython.declare(cython.double, 16777216.0)  # soft counts are multiples of 2⁻²⁴
+H = cython.declare(cython.double, 8.0)  # answers that every prior is worth
+ACCURACY = cython.declare(cython.double, 0.7)  # expected of a worker before any data
+FLOOR = cython.declare(cython.double, 0.1)  # of the crowd's mean skill: zero would be absorbing
+CAP = cython.declare(cython.double, 0.6)  # skill beyond which a teacher's vote counts no more
+LEAST = cython.declare(cython.double, 0.002)  # variance of skills: nobody is quite like everybody
+MOST = cython.declare(cython.double, 200.0)  # answers that a confusion's prior is worth at most
+TIE = cython.declare(cython.double, 1e-9)  # scores this close, a vote, are a tie
+CAP_SKILL = 0.6
+LARGE = cython.declare(cython.double, 1e100)  # products are scaled down beyond it
+GOLD = cython.declare(cython.double, 5.0)  # times that a task of known truth counts
+PHI = cython.declare(cython.ulonglong, 0x9E3779B97F4A7C15)
+MIX1 = cython.declare(cython.ulonglong, 0xBF58476D1CE4E5B9)
+MIX2 = cython.declare(cython.ulonglong, 0x94D049BB133111EB)
+
+
+@cython.cclass
+class Teacher:
+    """One skill per worker, from agreement beyond what the workers' habits explain.
+
+    ``f``: shares of the classes among the labels. ``mean``: the crowd's mean skill ψ̄. ``spread``:
+    the variance τ² of skills. ``strength``: the answers that a confusion's prior is worth.
+    ``surplus``: total agreement beyond chance; ``met``: of how many meetings. ``met_workers``: how
+    many workers of the main group have met anybody; ``groups``: how many groups share no task.
+    ``unit``: what one task counts now, which forgetting makes grow.
+    """
+
+    def __init__(self, sums: Rows, f):
+        self.sums = sums
+        self.f = f
+        self.classes = f.shape[0]
+        self.workers = 0
+        self.unit = 1.0
+        self.mean = (self.classes * ACCURACY - 1.0) / (self.classes - 1.0)
+        self.spread = LEAST
+        self.strength = MOST
+        self.surplus = self.met = 0.0
+        self.met_workers = self.groups = self.main = 0
+        self.V = 1.0 - 1.0 / self.classes
+
+    @cython.cfunc
+    @cython.nogil
+    @cython.exceptval(check=False)
+    def beyond_chance(
+        self,
+        i: cython.Py_ssize_t,
+        own: cython.bint,
+        x: cython.Py_ssize_t,
+        m: cython.Py_ssize_t,
+        votes: cython.double[::1],
+        weight: cython.double,
+    ) -> Reading:
+        """R_i = (agree − ⟨own, f⟩ − ⟨μ, others⟩ + met ⟨μ, f⟩)/V, μ = (said + H f)/(N + H).
+
+        Times (N + H)/(N + H − 1), since a label takes part in the habit it is compared with. With
+        ``own``, without the worker's label x on a task of m labels that counted ``weight``.
+        """
+        a: cython.Py_ssize_t
+        K: cython.Py_ssize_t = self.classes
+        h: cython.double = H * self.unit
+        agree: cython.double = self.sums.rows[i, AGREE]
+        met: cython.double = self.sums.rows[i, MET]
+        met2: cython.double = self.sums.rows[i, MET2]
+        N: cython.double = 0
+        owned: cython.double = 0
+        habit: cython.double = 0
+        said: cython.double
+        others: cython.double
+        less: cython.double = 0
+        if own:
+            less = weight * (m - 1)
+            agree -= weight * (votes[x] - 1)
+            met -= less
+            met2 -= less * (m - 2)
+            owned -= less * self.f[x]
+        for a in range(K):
+            said = self.sums.rows[i, HEAD + a]
+            owned += self.sums.rows[i, HEAD + K + a] * self.f[a]
+            others = self.sums.rows[i, HEAD + 2 * K + a]
+            if own:
+                others -= weight * votes[a]
+                if a == x:
+                    said -= weight
+                    others += weight
+            N += said
+            habit += (said + h * self.f[a]) * (met * self.f[a] - others)
+        N += h
+        R: cython.double = (agree - owned + habit / N) / self.V * N / (N - self.unit)
+        return Reading(R, met, met2, N - h)
+
+    @cython.cfunc
+    @cython.nogil
+    @cython.exceptval(check=False)
+    def skill_from(self, found: Reading) -> cython.double:
+        """ψ_i: the precision-weighted mean of R/(met ψ̄), with its noise, and of ψ̄, with τ²."""
+        c: cython.double = found.met * self.mean
+        noise: cython.double = self.unit * (
+            found.met / (self.classes - 1.0) + found.met2 * self.mean * self.mean
+        )
+        if not found.met > 0.0:
+            return self.mean
+        return (found.R * c * self.spread + self.mean * noise) / (self.spread * c * c + noise)
+
+    @cython.cfunc
+    @cython.nogil
+    @cython.exceptval(check=False)
+    def odds(
+        self,
+        i: cython.Py_ssize_t,
+        own: cython.bint,
+        x: cython.Py_ssize_t,
+        m: cython.Py_ssize_t,
+        votes: cython.double[::1],
+        weight: cython.double,
+    ) -> cython.double:
+        """Of a vote: s (K − 1)/(1 − s) with s = 1/K + (1 − 1/K) ψ, ψ kept in [0, 0.6]."""
+        skill: cython.double = self.mean
+        if i < self.workers and (self.groups < 2 or find(self.sums.groups, i) == self.main):
+            skill = self.skill_from(self.beyond_chance(i, own, x, m, votes, weight))
+        skill = min(max(skill, 0.0), CAP)
+        return (1.0 + (self.classes - 1.0) * skill) / (1.0 - skill)
+
+    def renew(self, workers: cython.Py_ssize_t, unit: cython.double, scratch: cython.double[:, ::1]):
+        """Read what all workers share. ``scratch`` has room for three numbers per worker."""
+        i: cython.Py_ssize_t
+        a: cython.Py_ssize_t
+        K: cython.Py_ssize_t = self.classes
+        found: Reading
+        h: cython.double = H * unit
+        total: cython.double = 0
+        with cython.nogil:
+            self.workers = workers
+            self.unit = unit
+            for a in range(K):
+                total += self.sums.shares[a]
+            self.V = 1.0
+            for a in range(K):
+                self.f[a] = (self.sums.shares[a] + h) / (total + K * h)
+                self.V -= self.f[a] * self.f[a]
+            self.find_groups(scratch)
+            self.surplus = self.met = 0.0
+            for i in range(workers):
+                found = self.beyond_chance(i, False, 0, 0, self.f, 0.0)
+                scratch[i, 0] = found.R
+                scratch[i, 1] = found.N
+                if self.groups < 2 or find(self.sums.groups, i) == self.main:
+                    self.surplus += found.R
+                    self.met += found.met
+            self.find_mean()
+            self.find_spread(scratch)
+
+    @cython.cfunc
+    @cython.nogil
+    @cython.exceptval(check=False)
+    def find_groups(self, scratch: cython.double[:, ::1]) -> cython.void:
+        """The main group of workers who share tasks: the largest, the first of equals."""
+        i: cython.Py_ssize_t
+        root: cython.Py_ssize_t
+        for i in range(self.workers):
+            scratch[i, 2] = 0
+        for i in range(self.workers):
+            if self.sums.rows[i, MET] > 0.0:
+                scratch[find(self.sums.groups, i), 2] += 1
+        self.groups = 0
+        self.main = 0
+        for root in range(self.workers):
+            if scratch[root, 2] > 0.0:
+                self.groups += 1
+                if scratch[root, 2] > scratch[self.main, 2]:
+                    self.main = root
+        self.met_workers = cython.cast(cython.Py_ssize_t, scratch[self.main, 2]) if self.groups else 0
+
+    @cython.cfunc
+    @cython.nogil
+    @cython.exceptval(check=False)
+    def find_mean(self) -> cython.void:
+        """ψ̄ = √((T ΣR/Σmet + H ψ0²)/(T + H)): products of skills are measured, so it is closed."""
+        K: cython.double = self.classes
+        expected: cython.double = (K * ACCURACY - 1.0) / (K - 1.0)
+        tasks: cython.double = self.sums.total[1] / self.unit
+        square: cython.double = tasks * self.surplus / self.met if self.met > 0.0 else 0.0
+        square = (square + H * expected * expected) / (tasks + H)
+        self.mean = max(sqrt(max(square, 0.0)), FLOOR)
+
+    @cython.cfunc
+    @cython.nogil
+    @cython.exceptval(check=False)
+    def find_spread(self, scratch: cython.double[:, ::1]) -> cython.void:
+        """τ² by weighted moments, less one standard error of itself; the confusions' strength."""
+        i: cython.Py_ssize_t
+        K: cython.double = self.classes
+        met: cython.double
+        raw: cython.double
+        noise: cython.double
+        weight: cython.double
+        weights: cython.double = 0
+        moments: cython.double = 0
+        errors: cython.double = 0
+        answers: cython.double = 0
+        noises: cython.double = 0
+        for i in range(self.workers):
+            met = self.sums.rows[i, MET]
+            if not met > 0.0:
+                continue
+            raw = scratch[i, 0] / (met * self.mean)
+            noise = self.unit * (met / (K - 1.0) + self.sums.rows[i, MET2] * self.mean * self.mean)
+            noise /= met * self.mean * met * self.mean
+            weight = 1.0 / ((noise + 0.1) * (noise + 0.1))
+            weights += weight
+            moments += weight * ((raw - self.mean) * (raw - self.mean) - noise)
+            errors += 2.0 * weight * weight * (noise + 0.02) * (noise + 0.02)
+            answers += scratch[i, 1]
+            noises += scratch[i, 1] * scratch[i, 1] * noise
+        self.spread = LEAST
+        if weights > 0.0:
+            self.spread = min(max((moments - sqrt(errors)) / weights, LEAST), 1.0)
+        self.strength = MOST
+        if answers > 0.0:
+            self.strength = noises / answers / self.unit / self.spread / 2.0
+            self.strength = min(max(self.strength, H), MOST)
+
+    def fill_skills(self, out: cython.double[::1]):
+        """Every worker's skill; the mean of those who share no task with the main group."""
+        i: cython.Py_ssize_t
+        with cython.nogil:
+            for i in range(out.shape[0]):
+                out[i] = self.mean
+                if i < self.workers and (self.groups < 2 or find(self.sums.groups, i) == self.main):
+                    out[i] = self.skill_from(self.beyond_chance(i, False, 0, 0, self.f, 0.0))
+
+
+@cython.cclass
+class Student:
+    """One confusion per worker, read from soft counts.
+
+    ``counts[i, x, a]``: answers x of worker i, by how likely the class was a; ``counts[i, K, a]``
+    their sum over x. ``mass[a]``: tasks, by how likely the class was a. A row's prior is the pooled
+    confusion, its error odds multiplied by the worker's own ratio of observed to expected errors.
+    """
+
+    def __init__(self, counts, mass, pooled, prior):
+        self.counts = counts
+        self.mass = mass
+        self.pooled = pooled
+        self.prior = prior
+        self.classes = mass.shape[0]
+        self.workers = 0
+        self.strength = MOST
+        self.typical = 1.0
+
+    def renew(
+        self,
+        workers: cython.Py_ssize_t,
+        strength: cython.double,
+        unit: cython.double,
+        f: cython.double[::1],
+    ):
+        """Read what all workers share: the pooled confusion and how frequent the classes are.
+
+        ``pooled[K, a]`` is how often class a is mistaken.
+        """
+        i: cython.Py_ssize_t
+        a: cython.Py_ssize_t
+        x: cython.Py_ssize_t
+        K: cython.Py_ssize_t = self.classes
+        row: cython.double
+        total: cython.double = 0
+        h: cython.double = H * unit
+        with cython.nogil:
+            self.workers = workers
+            self.strength = strength * unit
+            for x in range(K):
+                for a in range(K):
+                    self.pooled[x, a] = h * (ACCURACY if a == x else (1.0 - ACCURACY) / (K - 1.0))
+            for i in range(workers):
+                for x in range(K):
+                    for a in range(K):
+                        self.pooled[x, a] += self.counts[i, x, a]
+            self.typical = 0.0
+            for a in range(K):
+                row = 0.0
+                for x in range(K):
+                    row += self.pooled[x, a]
+                for x in range(K):
+                    self.pooled[x, a] /= row
+                self.pooled[K, a] = 1.0 - self.pooled[a, a]
+                total += self.mass[a]
+                self.typical += self.pooled[K, a] * self.mass[a]
+            self.typical = self.typical / total if total > 0.0 else 1.0 - ACCURACY
+            for a in range(K):
+                self.prior[a] = (self.mass[a] + h * f[a]) / (total + h)
+
+    def spread_strength(self, most: cython.double, unit: cython.double) -> cython.double:
+        """The strength that the spread of right answers among workers asks for, from 8 to ``most``."""
+        i: cython.Py_ssize_t
+        a: cython.Py_ssize_t
+        K: cython.Py_ssize_t = self.classes
+        right: cython.double
+        N: cython.double
+        noise: cython.double
+        weight: cython.double
+        rights: cython.double = 0
+        answers: cython.double = 0
+        weights: cython.double = 0
+        moments: cython.double = 0
+        errors: cython.double = 0
+        mean: cython.double
+        var: cython.double
+        with cython.nogil:
+            for i in range(self.workers):
+                for a in range(K):
+                    rights += self.counts[i, a, a]
+                    answers += self.counts[i, K, a]
+            if answers > 0.0:
+                mean = rights / answers
+                var = mean * (1.0 - mean)
+                for i in range(self.workers):
+                    right = N = 0.0
+                    for a in range(K):
+                        right += self.counts[i, a, a]
+                        N += self.counts[i, K, a]
+                    if not N > unit:
+                        continue
+                    noise = var * unit / N
+                    weight = 1.0 / ((noise + 0.02) * (noise + 0.02))
+                    weights += weight
+                    moments += weight * ((right / N - mean) * (right / N - mean) - noise)
+                    errors += 2.0 * weight * weight * (noise + 0.005) * (noise + 0.005)
+                if weights > 0.0:
+                    moments = max((moments - sqrt(errors)) / weights, 1e-4)
+                    most = min(max(var / moments / 2.0, H), most)
+        return most
+
+    @cython.cfunc
+    @cython.nogil
+    @cython.exceptval(check=False)
+    def ratio(self, i: cython.Py_ssize_t) -> cython.double:
+        """Observed over expected errors of a worker, shrunk to 1."""
+        a: cython.Py_ssize_t
+        K: cython.Py_ssize_t = self.classes
+        known: cython.double = self.strength * self.typical
+        observed: cython.double = known
+        expected: cython.double = known
+        if i >= self.workers:
+            return 1.0
+        for a in range(K):
+            observed += self.counts[i, K, a] - self.counts[i, a, a]
+            expected += self.counts[i, K, a] * self.pooled[K, a]
+        return observed / expected
+
+    @cython.cfunc
+    @cython.nogil
+    @cython.exceptval(check=False)
+    def likelihood(
+        self,
+        i: cython.Py_ssize_t,
+        x: cython.Py_ssize_t,
+        a: cython.Py_ssize_t,
+        ratio: cython.double,
+    ) -> cython.double:
+        """p_i(x | a): own counts and ``strength`` answers by the prior."""
+        wrong: cython.double = self.pooled[self.classes, a]
+        # The worker's error: odds ratio·wrong/(1 − wrong).
+        share: cython.double = 1.0 / (1.0 - wrong + ratio * wrong)
+        prior: cython.double
+        if x == a:
+            prior = (1.0 - wrong) * share
+        else:
+            prior = ratio * self.pooled[x, a] * share
+        if i >= self.workers:
+            return prior
+        return (self.counts[i, x, a] + self.strength * prior) / (
+            self.counts[i, self.classes, a] + self.strength
+        )
+
+    @cython.cfunc
+    @cython.nogil
+    @cython.exceptval(check=False)
+    def add(
+        self,
+        i: cython.Py_ssize_t,
+        x: cython.Py_ssize_t,
+        q: cython.double[:, ::1],
+        t: cython.Py_ssize_t,
+    ) -> cython.void:
+        a: cython.Py_ssize_t
+        for a in range(self.classes):
+            self.counts[i, x, a] += q[t, a]
+            self.counts[i, self.classes, a] += q[t, a]
+
+    def fill_confusions(self, out: cython.double[:, :, ::1]):
+        """p_i(x | a) of all workers; the last row, if there is one more, is a stranger's."""
+        i: cython.Py_ssize_t
+        x: cython.Py_ssize_t
+        a: cython.Py_ssize_t
+        ratio: cython.double
+        with cython.nogil:
+            for i in range(out.shape[0]):
+                ratio = self.ratio(i)
+                for x in range(self.classes):
+                    for a in range(self.classes):
+                        out[i, x, a] = self.likelihood(i, x, a, ratio)
+
+
+@cython.cclass
+class Crowd:
+    """Teacher and students together: decides tasks one after the other, and learns them.
+
+    ``taught`` counts by the teacher's posteriors, ``swept`` by its own; ``gate`` is how far the
+    swept confusions are believed (they are not read at 0). ``heads``: whether to fall back to
+    majority vote. ``work`` has three rows of K numbers, ``votes`` one.
+    """
+
+    def __init__(self, sums: Rows, teacher: Teacher, taught: Student, swept: Student, work, votes):
+        self.sums = sums
+        self.teacher = teacher
+        self.taught = taught
+        self.swept = swept
+        self.work = work
+        self.votes = votes
+        self.classes = votes.shape[0]
+        self.gate = 0.0
+        self.heads = True
+
+    @cython.cfunc
+    @cython.nogil
+    @cython.exceptval(check=False)
+    def judge(
+        self,
+        workers: cython.int[::1],
+        labels: cython.int[::1],
+        begin: cython.Py_ssize_t,
+        end: cython.Py_ssize_t,
+        rho: cython.double[::1],
+        own: cython.bint,
+        weight: cython.double,
+    ) -> cython.void:
+        """Products of likelihoods: the teacher's, both students' (their priors included).
+
+        ``own``: the task's labels are among the sums, so they are left out of them.
+        """
+        z: cython.Py_ssize_t
+        a: cython.Py_ssize_t
+        i: cython.Py_ssize_t
+        x: cython.Py_ssize_t
+        K: cython.Py_ssize_t = self.classes
+        odds: cython.double
+        one: cython.double
+        two: cython.double
+        power: cython.double
+        families: cython.bint = rho.shape[0] > 0
+        for a in range(K):
+            self.work[0, a] = 1.0
+            self.work[1, a] = self.taught.prior[a]
+            self.work[2, a] = self.swept.prior[a]
+            self.votes[a] = 0.0
+        if own:
+            for z in range(begin, end):
+                self.votes[labels[z]] += 1.0
+        for z in range(begin, end):
+            i = workers[z]
+            x = labels[z]
+            odds = self.teacher.odds(i, own, x, end - begin, self.votes, weight)
+            one = self.taught.ratio(i)
+            two = self.swept.ratio(i) if self.gate > 0.0 else 1.0
+            if families and self.sums.family[i] >= 0:
+                power = kin_power(workers, begin, end, self.sums.family, self.sums.family[i], rho)
+                self.work[0, x] *= pow(odds, power)
+                for a in range(K):
+                    self.work[1, a] *= pow(self.taught.likelihood(i, x, a, one), power)
+                    if self.gate > 0.0:
+                        self.work[2, a] *= pow(self.swept.likelihood(i, x, a, two), power)
+            else:
+                self.work[0, x] *= odds
+                for a in range(K):
+                    self.work[1, a] *= self.taught.likelihood(i, x, a, one)
+                if self.gate > 0.0:
+                    for a in range(K):
+                        self.work[2, a] *= self.swept.likelihood(i, x, a, two)
+            if self.work[0, x] > LARGE:
+                for a in range(K):
+                    self.work[0, a] /= LARGE
+            rescale(self.work, 1, K)
+            if self.gate > 0.0:
+                rescale(self.work, 2, K)
+
+    @cython.cfunc
+    @cython.nogil
+    @cython.exceptval(check=False)
+    def score(self, out: cython.double[:, ::1], t: cython.Py_ssize_t) -> cython.void:
+        """(1 − g)·(A + B)/2 + g·B_swept, in logarithms."""
+        a: cython.Py_ssize_t
+        g: cython.double = self.gate
+        for a in range(self.classes):
+            out[t, a] = log(max(self.work[0, a] * self.work[1, a], 1e-300)) / 2.0
+            if g > 0.0:
+                out[t, a] = (1.0 - g) * out[t, a] + g * log(max(self.work[2, a], 1e-300))
+
+    @cython.cfunc
+    @cython.nogil
+    @cython.exceptval(check=False)
+    def teach(
+        self,
+        workers: cython.int[::1],
+        labels: cython.int[::1],
+        begin: cython.Py_ssize_t,
+        end: cython.Py_ssize_t,
+        truth: cython.Py_ssize_t,
+        weight: cython.double,
+    ) -> cython.void:
+        """Soft counts of a task that was judged: q ∝ f·A for one student, its own for the other."""
+        z: cython.Py_ssize_t
+        a: cython.Py_ssize_t
+        K: cython.Py_ssize_t = self.classes
+        for a in range(K):
+            if self.gate > 0.0:
+                self.work[1, a] = self.work[2, a]
+            else:
+                self.work[1, a] = sqrt(self.work[0, a] * self.work[1, a])
+            self.work[0, a] *= self.teacher.f[a]
+        soften(self.work, 0, K, truth, weight)
+        soften(self.work, 1, K, truth, weight)
+        for a in range(K):
+            self.taught.mass[a] += self.work[0, a]
+            self.swept.mass[a] += self.work[1, a]
+        for z in range(begin, end):
+            self.taught.add(workers[z], labels[z], self.work, 0)
+            self.swept.add(workers[z], labels[z], self.work, 1)
+
+    def follow(
+        self,
+        starts: cython.longlong[::1],
+        workers: cython.int[::1],
+        labels: cython.int[::1],
+        truths: cython.int[::1],
+        rho: cython.double[::1],
+        weight: cython.double,
+        growth: cython.double,
+        scores: cython.double[:, ::1],
+    ):
+        """Decide each task from those before it, then learn it: sums and soft counts."""
+        t: cython.Py_ssize_t
+        truth: cython.Py_ssize_t
+        with cython.nogil:
+            for t in range(starts.shape[0] - 1):
+                truth = truths[t] if truths.shape[0] else -1
+                self.judge(workers, labels, starts[t], starts[t + 1], rho, False, 0.0)
+                if scores.shape[0]:
+                    if self.heads:
+                        count(labels, starts[t], starts[t + 1], scores, t)
+                    else:
+                        self.score(scores, t)
+                self.sums.add_task(workers, labels, starts[t], starts[t + 1], truth, weight)
+                if starts[t + 1] > starts[t]:
+                    self.teach(workers, labels, starts[t], starts[t + 1], truth, weight)
+                weight *= growth
+
+    def close(
+        self,
+        workers: cython.int[::1],
+        labels: cython.int[::1],
+        truth: cython.Py_ssize_t,
+        rho: cython.double[::1],
+        weight: cython.double,
+        own: cython.bint,
+    ):
+        """Soft counts of one task; ``own``: its labels are among the sums already."""
+        with cython.nogil:
+            if workers.shape[0]:
+                self.judge(workers, labels, 0, workers.shape[0], rho, own, weight)
+                self.teach(workers, labels, 0, workers.shape[0], truth, weight)
+
+    def ask(
+        self,
+        workers: cython.int[::1],
+        labels: cython.int[::1],
+        rho: cython.double[::1],
+        weight: cython.double,
+        own: cython.bint,
+        scores: cython.double[:, ::1],
+    ):
+        """The scores of one task; ``own``: its labels are among the sums, and are left out."""
+        with cython.nogil:
+            if self.heads:
+                count(labels, 0, labels.shape[0], scores, 0)
+            else:
+                self.judge(workers, labels, 0, workers.shape[0], rho, own, weight)
+                self.score(scores, 0)
+
+    def fill_logs(self, out: cython.double[:, :, ::1], prior: cython.double[::1]):
+        """What label x of worker i adds to the score of class a; the last row is a stranger's."""
+        i: cython.Py_ssize_t
+        x: cython.Py_ssize_t
+        a: cython.Py_ssize_t
+        K: cython.Py_ssize_t = self.classes
+        g: cython.double = self.gate
+        vote: cython.double
+        one: cython.double
+        two: cython.double
+        with cython.nogil:
+            for a in range(K):
+                prior[a] = (1.0 - g) / 2.0 * log(self.taught.prior[a])
+                if g > 0.0:
+                    prior[a] += g * log(self.swept.prior[a])
+            for i in range(out.shape[0]):
+                vote = log(self.teacher.odds(i, False, 0, 0, self.votes, 0.0))
+                one = self.taught.ratio(i)
+                two = self.swept.ratio(i) if g > 0.0 else 1.0
+                for x in range(K):
+                    for a in range(K):
+                        out[i, x, a] = log(self.taught.likelihood(i, x, a, one))
+                        if x == a:
+                            out[i, x, a] += vote
+                        out[i, x, a] *= (1.0 - g) / 2.0
+                        if g > 0.0:
+                            out[i, x, a] += g * log(self.swept.likelihood(i, x, a, two))
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def rescale(
+    products: cython.double[:, ::1], t: cython.Py_ssize_t, K: cython.Py_ssize_t
+) -> cython.void:
+    """Keep products of probabilities from vanishing."""
+    a: cython.Py_ssize_t
+    most: cython.double = 0
+    for a in range(K):
+        most = max(most, products[t, a])
+    if most < 1.0 / LARGE:
+        for a in range(K):
+            products[t, a] *= LARGE
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def soften(
+    q: cython.double[:, ::1],
+    t: cython.Py_ssize_t,
+    K: cython.Py_ssize_t,
+    truth: cython.Py_ssize_t,
+    weight: cython.double,
+) -> cython.void:
+    """Products → what a task counts for each class: posteriors in multiples of 2⁻²⁴, times weight."""
+    a: cython.Py_ssize_t
+    total: cython.double = 0
+    if truth >= 0:
+        for a in range(K):
+            q[t, a] = GOLD * weight if a == truth else 0.0
+        return
+    for a in range(K):
+        total += q[t, a]
+    for a in range(K):
+        q[t, a] = weight * floor(q[t, a] / total * UNIT + 0.5) / UNIT
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def kin_power(
+    workers: cython.int[::1],
+    begin: cython.Py_ssize_t,
+    end: cython.Py_ssize_t,
+    family: cython.int[::1],
+    kind: cython.Py_ssize_t,
+    rho: cython.double[::1],
+) -> cython.double:
+    """What a vote is worth beside its kin's: 1/(1 + (s − 1) ρ) with s of the family on the task."""
+    z: cython.Py_ssize_t
+    kin: cython.double = -1.0
+    for z in range(begin, end):
+        if workers[z] < family.shape[0] and family[workers[z]] == kind:
+            kin += 1.0
+    return 1.0 / (1.0 + kin * rho[kind])
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def count(
+    labels: cython.int[::1],
+    begin: cython.Py_ssize_t,
+    end: cython.Py_ssize_t,
+    out: cython.double[:, ::1],
+    t: cython.Py_ssize_t,
+) -> cython.void:
+    """Majority vote: log(1 + votes), so that the posterior is (votes + 1)/(m + K)."""
+    z: cython.Py_ssize_t
+    a: cython.Py_ssize_t
+    for a in range(out.shape[1]):
+        out[t, a] = 1.0
+    for z in range(begin, end):
+        out[t, labels[z]] += 1.0
+    for a in range(out.shape[1]):
+        out[t, a] = log(out[t, a])
+
+
+def fill_powers(
+    starts: cython.longlong[::1],
+    workers: cython.int[::1],
+    sums: Rows,
+    rho: cython.double[::1],
+    out: cython.double[::1],
+):
+    """What each label is worth beside its kin's on the same task."""
+    t: cython.Py_ssize_t
+    z: cython.Py_ssize_t
+    for t in range(starts.shape[0] - 1):
+        for z in range(starts[t], starts[t + 1]):
+            out[z] = 1.0
+            if workers[z] < sums.family.shape[0] and sums.family[workers[z]] >= 0:
+                out[z] = kin_power(
+                    workers, starts[t], starts[t + 1], sums.family, sums.family[workers[z]], rho
+                )
+
+
+# Tables of tasks -----------------------------------------------------------------------------
+
+
+def count_votes(starts: cython.longlong[::1], labels: cython.int[::1], scores: cython.double[:, ::1]):
+    """Scores of majority vote."""
+    t: cython.Py_ssize_t
+    with cython.nogil:
+        for t in range(starts.shape[0] - 1):
+            count(labels, starts[t], starts[t + 1], scores, t)
+
+
+def add_weights(
+    starts: cython.longlong[::1],
+    workers: cython.int[::1],
+    labels: cython.int[::1],
+    weights: cython.double[::1],
+    prior: cython.double[::1],
+    scores: cython.double[:, ::1],
+):
+    """Scores of a vote with one weight per worker; who is beyond the weights counts as the last."""
+    t: cython.Py_ssize_t
+    z: cython.Py_ssize_t
+    a: cython.Py_ssize_t
+    last: cython.Py_ssize_t = weights.shape[0] - 1
+    with cython.nogil:
+        for t in range(starts.shape[0] - 1):
+            for a in range(prior.shape[0]):
+                scores[t, a] = prior[a]
+            for z in range(starts[t], starts[t + 1]):
+                scores[t, labels[z]] += weights[workers[z] if workers[z] < last else last]
+
+
+def add_logs(
+    starts: cython.longlong[::1],
+    workers: cython.int[::1],
+    labels: cython.int[::1],
+    powers: cython.double[::1],
+    logs: cython.double[:, :, ::1],
+    prior: cython.double[::1],
+    scores: cython.double[:, ::1],
+):
+    """Scores by ``logs[i, x, a]``; who is beyond them counts as the last, a stranger.
+
+    ``powers``: what each label is worth beside its kin's, or nothing if all are worth 1.
+    """
+    t: cython.Py_ssize_t
+    z: cython.Py_ssize_t
+    a: cython.Py_ssize_t
+    i: cython.Py_ssize_t
+    x: cython.Py_ssize_t
+    last: cython.Py_ssize_t = logs.shape[0] - 1
+    power: cython.double = 1.0
+    with cython.nogil:
+        for t in range(starts.shape[0] - 1):
+            for a in range(prior.shape[0]):
+                scores[t, a] = prior[a]
+            for z in range(starts[t], starts[t + 1]):
+                i = workers[z] if workers[z] < last else last
+                x = labels[z]
+                if powers.shape[0]:
+                    power = powers[z]
+                for a in range(prior.shape[0]):
+                    scores[t, a] += power * logs[i, x, a]
+
+
+def add_soft_counts(
+    starts: cython.longlong[::1],
+    workers: cython.int[::1],
+    labels: cython.int[::1],
+    truths: cython.int[::1],
+    scores: cython.double[:, ::1],
+    counts: cython.double[:, :, ::1],
+    mass: cython.double[::1],
+):
+    """Add every task's posterior, softmax(scores), to its workers' counts; scores become them."""
+    t: cython.Py_ssize_t
+    z: cython.Py_ssize_t
+    a: cython.Py_ssize_t
+    K: cython.Py_ssize_t = mass.shape[0]
+    best: cython.double
+    truth: cython.Py_ssize_t
+    with cython.nogil:
+        for t in range(starts.shape[0] - 1):
+            if starts[t + 1] == starts[t]:
+                continue
+            best = scores[t, 0]
+            for a in range(1, K):
+                best = max(best, scores[t, a])
+            for a in range(K):
+                scores[t, a] = exp(scores[t, a] - best)
+            truth = truths[t] if truths.shape[0] else -1
+            soften(scores, t, K, truth, 1.0)
+            for a in range(K):
+                mass[a] += scores[t, a]
+            for z in range(starts[t], starts[t + 1]):
+                for a in range(K):
+                    counts[workers[z], labels[z], a] += scores[t, a]
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def mix(value: cython.ulonglong) -> cython.ulonglong:
+    """A bijection of 64 bits that scatters them (the finaliser of splitmix64)."""
+    if not cython.compiled:
+        value &= 0xFFFFFFFFFFFFFFFF
+    value = (value ^ (value >> 30)) * MIX1
+    if not cython.compiled:
+        value &= 0xFFFFFFFFFFFFFFFF
+    value = (value ^ (value >> 27)) * MIX2
+    if not cython.compiled:
+        value &= 0xFFFFFFFFFFFFFFFF
+    return value ^ (value >> 31)
+
+
+def choose(
+    starts: cython.longlong[::1],
+    scores: cython.double[:, ::1],
+    named: cython.Py_ssize_t,
+    rho: cython.double,
+    keys: cython.ulonglong[::1],
+    coins: cython.ulonglong[::1],
+    winners: cython.int[::1],
+    confidences: cython.double[::1],
+    margins: cython.double[::1],
+):
+    """Scores → winner (−1 without a label), its posterior, its lead; how many tasks are tied.
+
+    The first ``named`` classes can win. Posteriors are softmax(scores/(1 + (m − 1) ρ)). A tie goes
+    to the class with the least key mixed with its task's coin, or without coins with the least key.
+    """
+    t: cython.Py_ssize_t
+    a: cython.Py_ssize_t
+    m: cython.double
+    K: cython.Py_ssize_t = scores.shape[1]
+    best: cython.double
+    second: cython.double
+    mass: cython.double
+    close: cython.double
+    scale: cython.double
+    tied: cython.Py_ssize_t
+    ties: cython.Py_ssize_t = 0
+    winner: cython.Py_ssize_t
+    key: cython.ulonglong
+    least: cython.ulonglong
+    with cython.nogil:
+        for t in range(starts.shape[0] - 1):
+            m = starts[t + 1] - starts[t]
+            winners[t] = -1
+            confidences[t] = margins[t] = 0.0
+            if m == 0 or named == 0:
+                continue
+            best = scores[t, 0]
+            for a in range(1, named):
+                best = max(best, scores[t, a])
+            scale = 1.0 / (1.0 + (m - 1.0) * rho)
+            close = best - TIE * m
+            mass = 0.0
+            second = -1e300
+            tied = 0
+            winner = -1
+            least = 0
+            for a in range(K):
+                mass += exp((scores[t, a] - best) * scale)
+                if a < named and scores[t, a] >= close:
+                    tied += 1
+                    key = keys[a]
+                    if coins.shape[0]:
+                        key = mix(key ^ coins[t])
+                    if winner < 0 or key < least:
+                        winner = a
+                        least = key
+                else:
+                    second = max(second, scores[t, a])
+            winners[t] = cython.cast(cython.int, winner)
+            confidences[t] = 1.0 / mass
+            if tied > 1:
+                ties += 1
+            else:
+                margins[t] = (1.0 - exp((second - best) * scale)) / mass
+    return ties

@@ -1,0 +1,63 @@
+"""`Observer`: what goes along with an estimator. It sees what is learnt and changes nothing.
+
+Intervals, drift alarms, pairs and the like keep sums of their own (crowdstream.monitoring). An
+estimator knows them by these verbs only.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, ClassVar, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from crowdstream.labels.batch import Ints, LabelBatch
+
+if TYPE_CHECKING:
+    from crowdstream.estimators.base import Estimator
+
+Packed = dict[str, NDArray[np.generic]]
+
+
+class Observer(ABC):
+    """Sees every task that its estimator learns.
+
+    Observers are made without arguments and know workers and classes by their codes; `Estimator`
+    tells them how many there are.
+    """
+
+    kinds: ClassVar[dict[str, type[Observer]]] = {}
+    """By name, as saved states know them."""
+
+    standard: ClassVar[list[type[Observer]]] = []
+    """Those that go along with every new estimator."""
+
+    def __init_subclass__(cls, **kwargs: object) -> None:
+        super().__init_subclass__(**kwargs)
+        Observer.kinds[cls.__name__] = cls
+
+    @abstractmethod
+    def see(self, batch: LabelBatch, crowd: Estimator, sign: int, in_order: bool) -> None:
+        """Tasks were learnt (sign 1) or taken back (−1).
+
+        ``in_order``: labels stand as they came, and whether there are more may hang on what the
+        first ones said; a label may then be judged by those before it only.
+        """
+
+    @abstractmethod
+    def merge(self, other: Self, names: Ints, classes: Ints) -> None:
+        """Add what another saw; its worker i is ``names[i]`` here, its class a ``classes[a]``."""
+
+    @abstractmethod
+    def pack(self) -> Packed:
+        """All it knows, as arrays."""
+
+    @abstractmethod
+    def unpack(self, arrays: Mapping[str, NDArray[np.generic]]) -> None:
+        """Take over what `pack` gave."""
+
+    def columns(self, crowd: Estimator, level: float) -> dict[str, NDArray[np.generic] | list[str]]:
+        """Columns for the table of workers; none unless it has any."""
+        return {}

@@ -1,0 +1,66 @@
+"""`LabelBatch`: the labels of some tasks in codes, the one shape that loops take."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from crowdstream.labels.label import TaskId
+
+if TYPE_CHECKING:
+    import polars as pl
+
+Ints = NDArray[np.int64]
+Codes = NDArray[np.int32]
+
+NO_TRUTHS: Codes = np.empty(0, np.int32)
+
+
+@dataclass(frozen=True, slots=True)
+class LabelBatch:
+    """Labels grouped by task: those of task ``t`` are ``starts[t]:starts[t + 1]``.
+
+    ``truths`` are the known classes of the tasks, −1 where none is, or empty where none is known
+    of any. ``tasks`` are their names, empty where they have none.
+    """
+
+    starts: Ints
+    workers: Codes
+    labels: Codes
+    truths: Codes = field(default_factory=lambda: NO_TRUTHS)
+    tasks: Sequence[TaskId] | pl.Series = ()
+
+    def __len__(self) -> int:
+        return self.starts.size - 1
+
+    @property
+    def sizes(self) -> Ints:
+        """How many labels each task has."""
+        return np.diff(self.starts)
+
+    def part(self, first: int, last: int) -> LabelBatch:
+        """Tasks ``first`` up to ``last``; the labels are shared, not copied."""
+        return LabelBatch(
+            self.starts[first : last + 1],
+            self.workers,
+            self.labels,
+            self.truths[first:last],
+            self.tasks[first:last],
+        )
+
+    def pick(self, which: Ints) -> LabelBatch:
+        """Some of the tasks, in this order, with copies of their labels alone."""
+        sizes = self.sizes[which]
+        starts = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
+        rows = np.repeat(self.starts[which] - starts[:-1], sizes) + np.arange(starts[-1])
+        return LabelBatch(
+            starts,
+            self.workers[rows],
+            self.labels[rows],
+            self.truths[which] if self.truths.size else NO_TRUTHS,
+            [self.tasks[int(t)] for t in which] if len(self.tasks) else (),
+        )

@@ -1,0 +1,228 @@
+"""Agreement in whole numbers: what every estimator learns from a task.
+
+Without forgetting all sums are whole numbers (label shares multiples of 2⁻²⁴) held in float64, so
+any order, any partition and any retraction gives the same bits, up to 2⁵³ pairs of labels a worker
+and 2²⁹ tasks. Knows workers and classes by their codes only.
+"""
+
+from __future__ import annotations
+
+
+from collections.abc import Mapping
+
+import numpy as np
+from numpy.typing import NDArray
+
+from crowdstream.errors import StateError
+from crowdstream.labels.batch import Codes, Ints, LabelBatch
+from crowdstream.sums.loops import Rows, flatten, merge_groups
+from crowdstream.sums.parallel import parts_of, side_by_side
+
+Floats = NDArray[np.float64]
+Arrays = dict[str, tuple[list[int], bytes]]
+
+HEAD = 5
+"""Columns before said, own and others: agree, met, met2, told, right."""
+
+
+class AgreementSums:
+    """The sums of a crowd: one row per worker, and what all share.
+
+    Parameters
+    ----------
+    families
+        How many families are declared; `declare` says who belongs to them.
+    """
+
+    def __init__(self, families: int = 0) -> None:
+        self.workers = 0
+        self.classes = 2
+        self._rows: Floats = np.zeros((0, HEAD + 6))
+        self._groups: Codes = np.empty(0, np.int32)
+        self._family: Codes = np.empty(0, np.int32)
+        self.shares: Floats = np.zeros(2)
+        self.kin: Floats = np.zeros((families, 2))
+        """Of each family: pairs of its members' labels on the same task, how many are the same."""
+        self.total: Floats = np.zeros(2)
+        """Tasks, and tasks with labels."""
+        self.loops: Rows = self._bind()
+
+    def _bind(self) -> Rows:
+        return Rows(
+            self._rows, self.shares, self._groups, self._family, self.kin, self.total,
+            np.zeros(self.classes),
+        )  # fmt: skip
+
+    def make_room(self, workers: int, classes: int) -> bool:
+        """Let there be rows for so many workers and columns for so many classes."""
+        grown = False
+        classes = max(classes, 2)
+        if workers > len(self._rows) or classes > self.classes:
+            room = len(self._rows)
+            room = max(workers, 2 * room, 16) if workers > room else room
+            rows = np.zeros((room, HEAD + 3 * classes))
+            n, k = len(self._rows), self.classes
+            rows[:n, :HEAD] = self._rows[:, :HEAD]
+            for part in range(3):
+                begin = HEAD + part * classes
+                rows[:n, begin : begin + k] = self._rows[:, HEAD + part * k : HEAD + part * k + k]
+            groups = np.arange(room, dtype=np.int32)
+            groups[:n] = self._groups
+            family = np.full(room, -1, np.int32)
+            family[:n] = self._family
+            shares = np.zeros(classes)
+            shares[:k] = self.shares
+            self._rows, self._groups, self._family, self.shares = rows, groups, family, shares
+            self.classes = classes
+            self.loops = self._bind()
+            grown = True
+        self.workers = max(self.workers, workers)
+        return grown
+
+    # What is there ---------------------------------------------------------------------------
+
+    @property
+    def rows(self) -> Floats:
+        """One row per worker, without spare room."""
+        return self._rows[: self.workers]
+
+    @property
+    def agree(self) -> Floats:
+        """Pairs of the worker's label with another's on the same task that are the same."""
+        return self.rows[:, 0]
+
+    @property
+    def met(self) -> Floats:
+        """All such pairs."""
+        return self.rows[:, 1]
+
+    @property
+    def met2(self) -> Floats:
+        """Ordered pairs of others on the same task."""
+        return self.rows[:, 2]
+
+    @property
+    def told(self) -> Floats:
+        """Answers on tasks of known truth."""
+        return self.rows[:, 3]
+
+    @property
+    def right(self) -> Floats:
+        """How many of those are right."""
+        return self.rows[:, 4]
+
+    @property
+    def said(self) -> Floats:
+        """Answers by class."""
+        return self.rows[:, HEAD : HEAD + self.classes]
+
+    @property
+    def answers(self) -> Floats:
+        """Answers of each worker."""
+        return np.asarray(self.said.sum(axis=1))
+
+    @property
+    def groups(self) -> Codes:
+        """Of each worker the first of those it is linked with by shared tasks.
+
+        That two have once met is not taken back.
+        """
+        groups = self._groups[: self.workers].copy()
+        flatten(groups)
+        return groups
+
+    @property
+    def family(self) -> Codes:
+        """The number of each worker's declared family, −1 for none."""
+        return self._family[: self.workers]
+
+    def declare(self, family: Codes, since: int) -> None:
+        """Say to which families the workers from ``since`` on belong."""
+        self._family[since : since + family.size] = family
+
+    def arrays(self) -> list[Floats]:
+        """All that forgetting scales."""
+        return [self._rows, self.shares, self.kin, self.total]
+
+    # Adding up -------------------------------------------------------------------------------
+
+    def add(self, batch: LabelBatch, weight: float = 1.0, growth: float = 1.0) -> None:
+        """Add tasks (weight 1) or take them away (−1); side by side where there are many."""
+        parts = parts_of(len(batch)) if growth == 1.0 else [(0, len(batch))]
+        if len(parts) == 1:
+            self._add(batch, weight, growth)
+            return
+        others = [self.empty() for _ in parts[1:]]
+
+        def work(k: int) -> None:
+            (self if k == 0 else others[k - 1])._add(batch.part(*parts[k]), weight, 1.0)
+
+        side_by_side(work, len(parts))
+        names = np.arange(self.workers)
+        for other in others:
+            self.merge(other, names, np.arange(self.classes))
+
+    def _add(self, batch: LabelBatch, weight: float, growth: float) -> None:
+        self.loops.add(batch.starts, batch.workers, batch.labels, batch.truths, weight, growth)
+
+    def empty(self) -> AgreementSums:
+        """The same crowd with nothing learnt."""
+        other = AgreementSums(len(self.kin))
+        other.make_room(self.workers, self.classes)
+        other.declare(self.family, 0)
+        return other
+
+    def without(self, batch: LabelBatch, weight: float = 1.0) -> AgreementSums:
+        """A copy from which tasks are taken away."""
+        other = self.empty()
+        for mine, theirs in zip(self.arrays(), other.arrays(), strict=True):
+            theirs[: len(mine)] = mine[: len(theirs)]
+        other._groups[: self.workers] = self._groups[: self.workers]
+        other._add(batch, -weight, 1.0)
+        return other
+
+    def merge(self, other: AgreementSums, names: Ints, classes: Ints) -> None:
+        """Add another crowd's sums; its worker i is ``names[i]`` here, its class a ``classes[a]``.
+
+        Columns of classes that the other made room for and never met are left out.
+        """
+        k = classes.size
+        theirs = other.rows
+        self._rows[names, :HEAD] += theirs[:, :HEAD]
+        for part in range(3):
+            columns = HEAD + part * self.classes + classes
+            begin = HEAD + part * other.classes
+            self._rows[np.ix_(names, columns)] += theirs[:, begin : begin + k]
+        self.shares[classes] += other.shares[:k]
+        self.kin += other.kin
+        self.total += other.total
+        merge_groups(self._groups, other.groups, names)
+
+    # Saving ----------------------------------------------------------------------------------
+
+    def pack(self) -> dict[str, NDArray[np.generic]]:
+        """The arrays, without spare room."""
+        return {
+            "rows": self.rows, "shares": self.shares, "groups": self.groups, "kin": self.kin,
+            "total": self.total,
+        }  # fmt: skip
+
+    def unpack(self, arrays: Mapping[str, NDArray[np.generic]], workers: int, classes: int) -> None:
+        """Take over what `pack` gave."""
+        self.make_room(workers, classes)
+        slots = {
+            "rows": self.rows, "shares": self.shares, "groups": self._groups[:workers],
+            "kin": self.kin, "total": self.total,
+        }  # fmt: skip
+        fill(slots, arrays)
+
+
+def fill(
+    slots: Mapping[str, NDArray[np.generic]], arrays: Mapping[str, NDArray[np.generic]]
+) -> None:
+    """Put saved arrays where they belong, refusing those that do not fit."""
+    for name, slot in slots.items():
+        found = arrays.get(name)
+        if found is None or found.shape != slot.shape or found.dtype != slot.dtype:
+            raise StateError(f"a saved state whose sums do not fit: {name}")
+        slot[...] = found

@@ -1,0 +1,53 @@
+"""Forgetting: what a task counts, by when it came. The one home of the scale.
+
+Instead of letting all earlier tasks fade by ``1 − 1/memory`` at each new one, which would touch
+every sum, each task counts ``1/(1 − 1/memory)`` times the one before it, and whoever reads the sums
+divides by what the newest counts. Knows nothing of what is summed.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+
+import numpy as np
+from numpy.typing import NDArray
+
+MOST = 500.0
+"""The logarithm of a weight at which the sums are brought back to units of the present: their
+products must stay below 1e308."""
+
+
+class Forgetting:
+    """The scale of a crowd that remembers about ``memory`` tasks, or all (``None``).
+
+    >>> scale = Forgetting(4.0)
+    >>> [round(scale.weight(task), 2) for task in range(3)]
+    [1.0, 1.33, 1.78]
+    """
+
+    def __init__(self, memory: float | None) -> None:
+        self.fade = 0.0 if memory is None else -math.log1p(-1.0 / memory)
+        self.origin = 0
+        """The task that counts 1."""
+
+    @property
+    def growth(self) -> float:
+        """How much more a task counts than the one before."""
+        return math.exp(self.fade)
+
+    def weight(self, task: int) -> float:
+        """What the task at this place in the stream counts."""
+        return math.exp(self.fade * (task - self.origin)) if self.fade else 1.0
+
+    def room(self) -> int:
+        """How many tasks can be learnt from now on before `renormalise` is due."""
+        return int(MOST / self.fade) if self.fade else 2**62
+
+    def renormalise(self, task: int, sums: Iterable[NDArray[np.float64]]) -> None:
+        """Bring the sums to units in which the task at this place counts 1."""
+        if self.fade and task != self.origin:
+            factor = 1.0 / self.weight(task)
+            for array in sums:
+                array *= factor
+            self.origin = task
