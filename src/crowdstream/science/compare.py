@@ -631,7 +631,7 @@ def sizes(data: Dataset) -> dict[str, int]:
 def versions() -> dict[str, str]:
     """Of what took part, and of the machine."""
     found = {"python": platform.python_version()}
-    for name in ("crowdstream", "numpy", "numba", "polars", "scipy", "crowd-kit"):
+    for name in ("crowdstream", "numpy", "polars", "scipy", "crowd-kit"):
         with contextlib.suppress(importlib.metadata.PackageNotFoundError):
             found[name] = importlib.metadata.version(name)
     return found | {"machine": f"{platform.system()} {platform.machine()}, {os.cpu_count()} cores"}
