@@ -14,7 +14,7 @@ import argparse
 import itertools
 import time
 import warnings
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
@@ -667,12 +667,11 @@ def merge(quick: bool) -> Table:
     )
     rows = []
     for data in sets(quick):
-        differ = []
-        for make in ESTIMATORS.values():
-            whole, merged = _learnt(make, [data.labels]), _learnt(make, cut(data.labels, PARTS))
-            said, said_merged = whole.predict_many(data.labels), merged.predict_many(data.labels)
-            differ.append(float((said["label"] != said_merged["label"]).mean()))  # type: ignore[arg-type]
-        row = [*differ, error_rate(said, data), error_rate(said_merged, data)]
+        parts = cut(data.labels, PARTS)
+        once = {name: _learnt(make, [data.labels], data) for name, make in ESTIMATORS.items()}
+        merged = {name: _learnt(make, parts, data) for name, make in ESTIMATORS.items()}
+        row = [_differing(once[name], merged[name]) for name in ESTIMATORS]
+        row += [error_rate(found["adaptive"], data) for found in (once, merged)]
         table.add_row(data.name, *(f"{x:.4f}" for x in row))
         rows.append(row)
     if rows:
@@ -689,18 +688,19 @@ def cut(labels: pl.DataFrame, parts: int) -> list[pl.DataFrame]:
     return [labels.filter(pl.col("task").is_in(run)) for run in runs]
 
 
-def _learnt(make: Make, parts: Iterable[pl.DataFrame]) -> cs.Estimator:
-    """Each part learnt by an estimator of its own, and all merged."""
-    whole: cs.Estimator | None = None
-    for part in parts:
-        one = make()
+def _learnt(make: Make, parts: Sequence[pl.DataFrame], data: Dataset) -> pl.DataFrame:
+    """Each part learnt by an estimator of its own, all merged, then every task decided."""
+    learners = [make() for _ in parts]
+    for one, part in zip(learners, parts, strict=True):
         one.learn_many(part)
-        if whole is None:
-            whole = one
-        else:
-            whole += one
-    assert whole is not None
-    return whole
+    whole = learners[0]  # one part alone is not merged with anything
+    for other in learners[1:]:
+        whole += other
+    return whole.predict_many(data.labels)
+
+
+def _differing(one: pl.DataFrame, other: pl.DataFrame) -> float:
+    return float((one["label"].to_numpy() != other["label"].to_numpy()).mean())
 
 
 TABLES: dict[str, Callable[[bool], Table]] = {
