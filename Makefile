@@ -27,6 +27,7 @@ bench: $(VENV)/.bench
 	$(BIN)/python benchmarks/core.py
 	$(BIN)/python benchmarks/cli.py
 	$(BIN)/python benchmarks/inference.py
+	$(BIN)/python benchmarks/estimators.py
 
 clean:
 	rm -rf $(VENV)
