@@ -7,7 +7,7 @@ from importlib.machinery import EXTENSION_SUFFIXES
 from pathlib import Path
 
 REMEDY = (
-    "crowdstream's loops are not compiled, which makes them some hundred times slower: "
+    "crowdstream's loops are not compiled, so they run many times slower: "
     "install a wheel of it, or a C compiler and then crowdstream again "
     "(pip install --force-reinstall --no-cache-dir)."
 )
