@@ -105,6 +105,7 @@ def lowest(bits: cython.ulonglong) -> cython.Py_ssize_t:
     return (((bits & (~bits + 1)) >> 7) * places) >> 56
 
 
+@cython.final
 @cython.cclass
 class TextTable:
     """Texts known so far, open addressing; the arrays are made and grown by `words`."""
@@ -306,54 +307,71 @@ def run_starts(
     return runs
 
 
+@cython.cfunc
+@cython.inline
+@cython.nogil
+@cython.exceptval(check=False)
+def find_padded(
+    table: TextTable, text: cython.p_uchar, length: cython.Py_ssize_t, kind: cython.ulonglong
+) -> cython.longlong:
+    """As `TextTable.find`, of a text, not empty, behind which seven bytes more may be read."""
+    one: cython.ulonglong = load_some(text, length)
+    two: cython.ulonglong = load_some(text + 8, length - 8) if length > 8 else 0
+    return table.find(text, length | (kind << 40), one, two)
+
+
 def read_rows(
     data: cython.uchar[::1],
     stop: cython.Py_ssize_t,
-    separator: cython.int,
+    separator: cython.uchar,
     at_task: cython.int,
     at_worker: cython.int,
     at_label: cython.int,
     fields: cython.int,
     table: TextTable,
+    spots: cython.longlong[:, ::1],
     heads: cython.uchar[::1],
     workers: cython.int[::1],
     labels: cython.int[::1],
     starts: cython.longlong[::1],
     state: cython.longlong[::1],
 ):
-    """Whole rows up to ``stop``: codes of workers and labels, and each run's task once."""
-    newline: cython.int = 10
-    carriage: cython.int = 13
+    """Whole rows up to ``stop``: codes of workers and labels, and each run's task once.
+
+    Workers may be many, and each is somewhere else in memory: they are looked up some rows later,
+    as many as ``spots`` has room for, so that the processor waits for several of them at a time.
+    If the table is full in between, those rows are read again.
+    """
+    newline: cython.uchar = 10
+    carriage: cython.uchar = 13
     ones: cython.ulonglong = 0x0101010101010101
     separators: cython.ulonglong = ones * separator
-    newlines: cython.ulonglong = ones * 10
-    label_kind: cython.ulonglong = 1
+    newlines: cython.ulonglong = ones * newline
     base: cython.p_uchar = cython.address(data[0])
     into: cython.p_uchar = cython.address(heads[0])
+    task: cython.p_uchar = base
+    label: cython.p_uchar = base
+    task_size: cython.Py_ssize_t = 0
+    label_size: cython.Py_ssize_t = 0
     row: cython.Py_ssize_t = state[0]
     runs: cython.Py_ssize_t = state[1]
     filled: cython.Py_ssize_t = state[2]
     last: cython.Py_ssize_t = state[3]
     at: cython.Py_ssize_t = state[4]
+    last_size: cython.Py_ssize_t = filled - last - 1 if runs else 0
+    last_one: cython.ulonglong = 0
+    last_two: cython.ulonglong = 0
+    one: cython.ulonglong
+    two: cython.ulonglong
+    word: cython.ulonglong
+    found: cython.ulonglong
+    code: cython.longlong = 0
     begin: cython.Py_ssize_t
     k: cython.Py_ssize_t
     size: cython.Py_ssize_t
     done: cython.Py_ssize_t
+    r: cython.Py_ssize_t
     place: cython.int
-    task: cython.p_uchar = base
-    worker: cython.p_uchar = base
-    label: cython.p_uchar = base
-    task_size: cython.Py_ssize_t = 0
-    worker_size: cython.Py_ssize_t = 0
-    label_size: cython.Py_ssize_t = 0
-    last_size: cython.Py_ssize_t = filled - last - 1 if runs else 0
-    last_one: cython.ulonglong = 0
-    last_two: cython.ulonglong = 0
-    word: cython.ulonglong
-    found: cython.ulonglong
-    one: cython.ulonglong
-    two: cython.ulonglong
-    code: cython.longlong
     same: cython.bint
     status: cython.int = 0
     with cython.nogil:
@@ -361,80 +379,82 @@ def read_rows(
             last_one = load_some(into + last, last_size)
         if last_size > 8:
             last_two = load_some(into + last + 8, last_size - 8)
-        while at < stop:
-            begin = at
-            for place in range(fields):
-                k = begin
-                while True:
-                    word = load(base + k)
-                    found = zeros(word ^ separators) | zeros(word ^ newlines)
-                    if found:
+        while at < stop and status == 0:
+            r = 0
+            while at < stop and r < spots.shape[0]:
+                begin = at
+                for place in range(fields):
+                    k = begin
+                    while True:
+                        word = load(base + k)
+                        found = zeros(word ^ separators) | zeros(word ^ newlines)
+                        if found:
+                            break
+                        k += 8
+                    k += lowest(found)
+                    size = k - begin
+                    if (base[k] == newline) != (place == fields - 1):
+                        status = 2
                         break
-                    k += 8
-                k += lowest(found)
-                size = k - begin
-                if (base[k] == newline) != (place == fields - 1):
+                    if place == fields - 1 and size > 0 and base[k - 1] == carriage:
+                        size -= 1
+                    if place == at_task:
+                        task = base + begin
+                        task_size = size
+                    elif place == at_worker:
+                        spots[r, 0] = begin
+                        spots[r, 1] = size
+                    elif place == at_label:
+                        label = base + begin
+                        label_size = size
+                    begin = k + 1
+                if status == 2 or task_size == 0 or spots[r, 1] == 0:
                     status = 2
                     break
-                if place == fields - 1 and size > 0 and base[k - 1] == carriage:
-                    size -= 1
-                if place == at_task:
-                    task = base + begin
-                    task_size = size
-                elif place == at_worker:
-                    worker = base + begin
-                    worker_size = size
-                elif place == at_label:
-                    label = base + begin
-                    label_size = size
-                begin = k + 1
-            if status == 2 or task_size == 0 or worker_size == 0:
-                status = 2
+                code = -1
+                if label_size > 0:
+                    code = find_padded(table, label, label_size, 1)
+                    if code < 0:
+                        state[5] = label_size
+                        status = 1
+                        break
+                labels[row + r] = code
+                one = load_some(task, task_size)
+                two = load_some(task + 8, task_size - 8) if task_size > 8 else 0
+                same = task_size == last_size and one == last_one and two == last_two
+                if same and task_size > 16:
+                    for done in range(16, task_size, 8):
+                        if load_inside(task, done, task_size) != load_inside(
+                            into + last, done, task_size
+                        ):
+                            same = False
+                            break
+                if not same:
+                    last_size = task_size
+                    last_one = one
+                    last_two = two
+                    starts[runs] = row + r
+                    runs += 1
+                    last = filled
+                    memcpy(into + last, task, task_size)
+                    into[last + task_size] = newline
+                    filled = last + task_size + 1
+                at = begin
+                r += 1
+            if status != 0:
                 break
-            one = load_some(worker, worker_size)
-            two = load_some(worker + 8, worker_size - 8) if worker_size > 8 else 0
-            code = table.find(worker, worker_size, one, two)
-            if code < 0:
-                state[5] = worker_size
-                status = 1
-                break
-            workers[row] = code
-            if label_size == 0:
-                labels[row] = -1
-            else:
-                one = load_some(label, label_size)
-                two = load_some(label + 8, label_size - 8) if label_size > 8 else 0
-                code = table.find(label, label_size | (label_kind << 40), one, two)
+            for k in range(r):
+                code = find_padded(table, base + spots[k, 0], spots[k, 1], 0)
                 if code < 0:
-                    state[5] = label_size
+                    state[5] = spots[k, 1]
                     status = 1
                     break
-                labels[row] = code
-            one = load_some(task, task_size)
-            two = load_some(task + 8, task_size - 8) if task_size > 8 else 0
-            same = task_size == last_size and one == last_one and two == last_two
-            if same and task_size > 16:
-                for done in range(16, task_size, 8):
-                    if load_inside(task, done, task_size) != load_inside(
-                        into + last, done, task_size
-                    ):
-                        same = False
-                        break
-            if not same:
-                last_size = task_size
-                last_one = one
-                last_two = two
-                starts[runs] = row
-                runs += 1
-                last = filled
-                memcpy(into + last, task, task_size)
-                into[last + task_size] = newline
-                filled = last + task_size + 1
-            row += 1
-            at = begin
-    state[0] = row
-    state[1] = runs
-    state[2] = filled
-    state[3] = last
-    state[4] = at
+                workers[row + k] = code
+            if status == 0:
+                row += r
+                state[0] = row
+                state[1] = runs
+                state[2] = filled
+                state[3] = last
+                state[4] = at
     return status

@@ -46,6 +46,7 @@ def read_rows(
     at_label: int,
     fields: int,
     table: TextTable,
+    spots: Ints,
     heads: Bytes,
     workers: Codes,
     labels: Codes,

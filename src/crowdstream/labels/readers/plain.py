@@ -31,6 +31,10 @@ SMALL = 16 << 20
 MANY = 1 << 16
 """Bytes of text from which on polars is quicker to cut it into lines."""
 
+ROWS_AT_ONCE = 256
+"""Rows that are read before their workers are looked up: enough for the processor to look up
+several at a time, few enough that what was read is still at hand."""
+
 NEWLINE = 10
 WORKER, LABEL = range(2)
 """Kinds of text in a table."""
@@ -89,6 +93,7 @@ def _read_part(
     starts = np.empty(max(end - begin, 0) // (fields + 2) + 1, np.int64)
     heads = np.empty(max(end - begin, 0) + PIECE + PADDING, np.uint8)
     room = bytearray(PIECE + PADDING)
+    spots = np.empty((ROWS_AT_ONCE, 2), np.int64)
     table = Table()
     state = np.zeros(6, np.int64)
     rest = 0
@@ -120,6 +125,7 @@ def _read_part(
                 *places,
                 fields,
                 table.texts,
+                spots,
                 heads,
                 workers,
                 labels,
