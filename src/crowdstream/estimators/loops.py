@@ -35,6 +35,10 @@ LEAST = cython.declare(cython.double, 0.002)  # variance of skills: nobody is qu
 MOST = cython.declare(cython.double, 200.0)  # answers that a confusion's prior is worth at most
 TIE = cython.declare(cython.double, 1e-9)  # scores this close, a vote, are a tie
 CAP_SKILL = 0.6
+VARIANT = cython.declare(cython.int, 0)
+def set_variant(v: cython.int):
+    global VARIANT
+    VARIANT = v
 LARGE = cython.declare(cython.double, 1e100)  # products are scaled down beyond it
 GOLD = cython.declare(cython.double, 5.0)  # times that a task of known truth counts
 PHI = cython.declare(cython.ulonglong, 0x9E3779B97F4A7C15)
@@ -241,7 +245,15 @@ class Teacher:
             noises += scratch[i, 1] * scratch[i, 1] * noise
         self.spread = LEAST
         if weights > 0.0:
-            self.spread = min(max((moments - sqrt(errors)) / weights, LEAST), 1.0)
+            if VARIANT == 0:
+                self.spread = min(max((moments - sqrt(errors)) / weights, LEAST), 1.0)
+            else:
+                weight = weights * weights / errors
+                noise = 4006.0
+                raw = (moments / weights * weight + 0.05 * noise) / (weight + noise)
+                if VARIANT == 2:
+                    raw -= 1.0 / sqrt(weight + noise)
+                self.spread = min(max(raw, LEAST), 1.0)
         self.strength = MOST
         if answers > 0.0:
             self.strength = noises / answers / self.unit / self.spread / 2.0
