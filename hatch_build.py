@@ -35,7 +35,7 @@ def is_on(name: str) -> bool:
 
 def find_loops(source: Path) -> list[Path]:
     """The files to compile."""
-    files = sorted(source.rglob("*loops.py"))
+    files = sorted(source.rglob("*.py"))
     return [file for file in files if file.read_text("utf-8").startswith(MARK)]
 
 
@@ -94,6 +94,7 @@ def compile_loops(root: Path) -> dict[Path, str]:
             for name in names
         ],
         build_dir=str(build / "c"),
+        include_path=["src"],
         nthreads=JOBS if len(names) > 1 else 0,
         quiet=True,
         compiler_directives={

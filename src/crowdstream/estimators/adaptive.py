@@ -128,8 +128,8 @@ class Adaptive(Estimator):
         self._renewed = float(self._clock)
 
     def _due(self) -> int:
-        """How many tasks may be learnt before shared readings are renewed."""
-        return max(int(self._renewed * RENEW) + 1 - self._clock, 1)
+        """How many tasks may be learnt before shared readings are to be renewed."""
+        return int(self._renewed * RENEW) + 1 - self._clock
 
     # Learning --------------------------------------------------------------------------------
 
@@ -155,9 +155,9 @@ class Adaptive(Estimator):
         keys, named = self._keys(self._classes), len(self._classes)
         at = 0
         while at < len(batch):
-            end = min(at + min(self._due(), scale.room()), len(batch))
+            room = scale.make_room(self._clock, self._arrays())
+            end = min(at + min(max(self._due(), 1), room), len(batch))
             part = batch.part(at, end)
-            scale.renormalise(self._clock, self._arrays())
             found = np.empty((len(part) if votes is not None else 0, reading.sums.classes))
             reading.crowd.follow(
                 part.starts, part.workers, part.labels, part.truths, reading.kin,
@@ -174,16 +174,15 @@ class Adaptive(Estimator):
         """Tasks were learnt: sample them, and renew what is due."""
         self._sample.offer(part, self._task_keys(part, self._clock))
         self._clock += len(part)
-        if self._clock >= max(self._looked * GROWTH, LOOK):
-            self._look_at_sample()
-        if self._due() <= 1:
+        self._look_if_due()
+        if self._due() <= 0:
             self._renew()
 
-    def _look_at_sample(self) -> None:
-        """Ask the sample whether workers err together."""
-        batch, keys = self._sample.batch()
-        self._measure(batch, keys)
-        self._looked = float(self._clock)
+    def _look_if_due(self) -> None:
+        """Ask the sample now and then whether workers err together."""
+        if len(self._sample) and self._clock >= max(self._looked * GROWTH, LOOK):
+            self._measure(*self._sample.batch())
+            self._looked = float(self._clock)
 
     def _measure(self, batch: LabelBatch, keys: Keys) -> None:
         reading = self._reading
@@ -191,7 +190,7 @@ class Adaptive(Estimator):
         labels = np.append(labels, np.zeros(max(2 - labels.size, 0), np.uint64))
         excess = excess_correlation(batch, reading.sums.classes, keys, workers, labels)
         reading.rho = max(excess, 0.0)
-        reading.crowd.gate = gate_of(excess)
+        reading.crowd.gate = gate_of(excess, batch)
 
     def _task_keys(self, batch: LabelBatch, first: int) -> Keys:
         """A number per task that looks random: of its name, or of its place if it has none."""
@@ -201,13 +200,17 @@ class Adaptive(Estimator):
             return mix(places * NAMELESS ^ seed)
         return mix(name_keys(batch.tasks) ^ seed)
 
-    def _learn_labels(self, batch: LabelBatch, sign: int, place: int) -> None:
-        super()._learn_labels(batch, sign, place)
+    def open_task(self) -> int:
+        """A place in the order of tasks for one that will take labels."""
+        place = super().open_task()
+        if self._due() <= 0:
+            self._renew()
+        return place
 
     def _learn_closed(self, batch: LabelBatch, place: int) -> None:
         self._close(batch, self._scale.weight(place), own=True)
-        self._clock += 1
-        self._sample.offer(batch, self._task_keys(batch, self._clock))
+        self._sample.offer(batch, self._task_keys(batch, place))
+        self._look_if_due()
 
     def _close(self, batch: LabelBatch, weight: float, own: bool) -> None:
         """Soft counts of one task."""
@@ -298,8 +301,8 @@ class Adaptive(Estimator):
         mine.swept.merge(theirs.swept, names, classes)
         self._sample.merge(other._sample, names, classes)
         self._clock = max(self._clock, other._clock) if self.memory else self._clock + other._clock
-        if len(self._sample) and self._clock >= LOOK:
-            self._look_at_sample()
+        self._looked = 0.0
+        self._look_if_due()
         self._renew()
 
     def _pack(self) -> Packed:

@@ -178,15 +178,15 @@ class Estimator(ABC):
             self._clock -= len(batch)
             self._sums.add(batch, -scale.weight(self._clock), scale.growth)
             return
-        step = scale.room()
-        for at in range(0, len(batch), step):
-            part = batch.part(at, min(at + step, len(batch)))
-            scale.renormalise(self._clock, self._arrays())
-            self._sums.add(part, scale.weight(self._clock), scale.growth)
-            self._clock += len(part)
+        at = 0
+        while at < len(batch):
+            end = min(at + scale.make_room(self._clock, self._arrays()), len(batch))
+            self._sums.add(batch.part(at, end), scale.weight(self._clock), scale.growth)
+            self._clock += end - at
+            at = end
 
-    def _learn_labels(self, batch: LabelBatch, sign: int, place: int) -> None:
-        """One open task's labels came (or are taken back) that was opened at this place."""
+    def _learn_open(self, batch: LabelBatch, sign: int, place: int) -> None:
+        """Learn of an open task what can be taken back, or take it back."""
         self._sums.add(batch, sign * self._scale.weight(place))
 
     def _learn_closed(self, batch: LabelBatch, place: int) -> None:
@@ -548,10 +548,40 @@ class Estimator(ABC):
             }
         )
 
-    # One open task of a stream ----------------------------------------------------------------
+    # An open task of a stream ----------------------------------------------------------------
 
-    def vote_open(self, batch: LabelBatch, place: int) -> Vote:
+    def open_task(self) -> int:
+        """A place in the order of tasks for one that will take labels."""
+        self._scale.make_room(self._clock, self._arrays())
+        self._clock += 1
+        return self._clock - 1
+
+    def change_task(
+        self,
+        before: tuple[Answers, ClassLabel | None] | None,
+        after: tuple[Answers, ClassLabel | None],
+        place: int,
+    ) -> None:
+        """Put an open task's answers and truth in place of those it had, if it had any."""
+        rows = list(after[0].items())
+        batch = self._meet(rows, after[1])
+        if before is not None:
+            self._learn_open(self._coded(_given(before[0]), before[1]), -1, place)
+            self.intake_.count(one_task(list(before[0].items())), -1)
+        self._learn_open(batch, 1, place)
+        self.intake_.count(one_task(rows))
+
+    def close_task(
+        self, answers: Answers, gold: ClassLabel | None, task: TaskId, place: int
+    ) -> None:
+        """Learn the rest of an open task: no more labels will come."""
+        batch = self._coded(_given(answers), gold, tasks=(task,))
+        self._learn_closed(batch, place)
+        self._tell(batch, 1, in_order=True)
+
+    def vote_open(self, answers: Answers, task: TaskId, place: int) -> Vote:
         """Decide an open task by what was learnt of all others; changes nothing."""
+        batch = self._coded(_given(answers), tasks=(task,))
         scorer, scores = self._score_open(batch, place)
         votes = Votes(np.empty(1, np.int32), np.empty(1), np.empty(1), scorer.identified)
         keys = self._keys(self._classes)
@@ -771,6 +801,11 @@ def clean_answers(answers: Answers) -> list[tuple[LabellerId, ClassLabel | None]
             raise InputError("answers, worker", "str or int", repr(who))
         rows[name] = clean_label(label, f"answers[{who!r}]")
     return list(rows.items())
+
+
+def _given(answers: Answers) -> list[tuple[LabellerId, ClassLabel]]:
+    """Answers without the skips."""
+    return [(who, x) for who, x in answers.items() if x is not None]
 
 
 def one_task(rows: Sequence[tuple[LabellerId, ClassLabel | None]]) -> Intake:

@@ -42,9 +42,15 @@ def excess_correlation(
     return found - _correlation(drawn, _swept(drawn, who.size, classes), who.size)
 
 
-def gate_of(excess: float) -> float:
-    """How far the swept confusions are believed."""
-    return float(min(max(1.0 - excess / GATE, 0.0), 1.0))
+def gate_of(excess: float, batch: LabelBatch) -> float:
+    """How far the swept confusions are believed: 1 − excess/GATE, and less where that is noise.
+
+    Among independent workers a correlation from so many pairs of labels has the variance 1/pairs,
+    and so has the twin's.
+    """
+    pairs = float((batch.sizes * (batch.sizes - 1)).sum()) / 2
+    known = max(1.0 - 2.0 / max(pairs, 1.0) / GATE**2, 0.0)
+    return float(min(max(1.0 - excess / GATE, 0.0), 1.0)) * known
 
 
 def _swept(batch: LabelBatch, n: int, classes: int) -> Floats:

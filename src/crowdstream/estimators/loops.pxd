@@ -13,7 +13,7 @@ cdef class Teacher:
     cdef readonly double[::1] f
     cdef Py_ssize_t classes
     cdef public Py_ssize_t workers, met_workers, groups, main
-    cdef public double mean, spread, strength, surplus, met, unit, V
+    cdef public double mean, spread, strength, surplus, met, evidence, unit, V
 
     cdef Reading beyond_chance(self, Py_ssize_t i, bint own, Py_ssize_t x, Py_ssize_t m, double[::1] votes, double weight) noexcept nogil
     cdef double skill_from(self, Reading found) noexcept nogil

@@ -35,7 +35,7 @@ LEAST = cython.declare(cython.double, 0.002)  # variance of skills: nobody is qu
 MOST = cython.declare(cython.double, 200.0)  # answers that a confusion's prior is worth at most
 TIE = cython.declare(cython.double, 1e-9)  # scores this close, a vote, are a tie
 CAP_SKILL = 0.6
-VARIANT = cython.declare(cython.int, 0)
+VARIANT = cython.declare(cython.int, 1)
 def set_variant(v: cython.int):
     global VARIANT
     VARIANT = v
@@ -52,8 +52,9 @@ class Teacher:
 
     ``f``: shares of the classes among the labels. ``mean``: the crowd's mean skill ψ̄. ``spread``:
     the variance τ² of skills. ``strength``: the answers that a confusion's prior is worth.
-    ``surplus``: total agreement beyond chance; ``met``: of how many meetings. ``met_workers``: how
-    many workers of the main group have met anybody; ``groups``: how many groups share no task.
+    ``evidence``: by how many standard errors agreement differs from that of guessers. ``met``:
+    meetings of the main group of workers who share tasks, ``met_workers`` how many of them have
+    met anybody; ``groups``: how many groups share no task.
     ``unit``: what one task counts now, which forgetting makes grow.
     """
 
@@ -66,7 +67,7 @@ class Teacher:
         self.mean = (self.classes * ACCURACY - 1.0) / (self.classes - 1.0)
         self.spread = LEAST
         self.strength = MOST
-        self.surplus = self.met = 0.0
+        self.surplus = self.met = self.evidence = 0.0
         self.met_workers = self.groups = self.main = 0
         self.V = 1.0 - 1.0 / self.classes
 
@@ -230,10 +231,16 @@ class Teacher:
         errors: cython.double = 0
         answers: cython.double = 0
         noises: cython.double = 0
+        guessed: cython.double
+        beyond: cython.double = 0
+        guesses: cython.double = 0
         for i in range(self.workers):
             met = self.sums.rows[i, MET]
             if not met > 0.0:
                 continue
+            guessed = self.unit * met / (K - 1.0)  # of one who guesses, R² on average
+            beyond += scratch[i, 0] * scratch[i, 0] - guessed
+            guesses += guessed * guessed
             raw = scratch[i, 0] / (met * self.mean)
             noise = self.unit * (met / (K - 1.0) + self.sums.rows[i, MET2] * self.mean * self.mean)
             noise /= met * self.mean * met * self.mean
@@ -243,6 +250,12 @@ class Teacher:
             errors += 2.0 * weight * weight * (noise + 0.02) * (noise + 0.02)
             answers += scratch[i, 1]
             noises += scratch[i, 1] * scratch[i, 1] * noise
+        self.evidence = 0.0
+        if self.met > 0.0 and guesses > 0.0:
+            self.evidence = max(
+                self.surplus / sqrt(2.0 * self.unit * self.met / (K - 1.0)),
+                beyond / sqrt(2.0 * guesses),
+            )
         self.spread = LEAST
         if weights > 0.0:
             if VARIANT == 0:

@@ -35,7 +35,10 @@ KIN_WORTH = 20.0
 
 NOTHING: Floats = np.empty(0)
 
-TEACHER = ("unit", "mean", "spread", "strength", "surplus", "met", "V")
+CHANCE = 2.0
+"""Standard errors by which agreement must differ from that of a crowd that guesses."""
+
+TEACHER = ("unit", "mean", "spread", "strength", "surplus", "met", "evidence", "V")
 TEACHER_WHOLE = ("met_workers", "groups", "main")
 STUDENT = ("strength", "typical")
 
@@ -55,7 +58,7 @@ def why_not(teacher: loops.Teacher, named: int) -> str:
         return "fewer than three workers share tasks"
     if named < 2:
         return "only one class was ever seen"
-    if teacher.surplus <= 0.0:
+    if teacher.evidence < CHANCE:
         return "workers agree no more than by chance"
     return ""
 

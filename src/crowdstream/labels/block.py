@@ -184,7 +184,7 @@ def _row_columns(rows: object) -> Columns:
     starts: list[int] = []
     tasks: list[ClassLabel | None] = []
     for number, row in enumerate(rows, start=1):
-        task, *others = _row_values(row, number)
+        task, *others = row_values(row, number)
         if not tasks or task != tasks[-1]:
             starts.append(number - 1)
             tasks.append(task)
@@ -197,7 +197,7 @@ def _row_columns(rows: object) -> Columns:
     return Columns(Runs(np.array(starts, np.int64), tasks), worker, label)
 
 
-def _row_values(
+def row_values(
     row: object, number: int
 ) -> tuple[str | int | None, str | int | None, ClassLabel | None]:
     where = f"row {number}"
