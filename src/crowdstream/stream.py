@@ -19,7 +19,7 @@ import msgspec
 
 from crowdstream.decisions import Decision
 from crowdstream.errors import InputError, StateError, check_number
-from crowdstream.estimators import Adaptive, Estimator, Vote, load
+from crowdstream.estimators import Adaptive, Estimator, OpenTask, Vote, load
 from crowdstream.labels import (
     ClassLabel,
     LabellerId,
@@ -54,15 +54,30 @@ class Counts(msgspec.Struct):
     closed: int = 0
 
 
-class _Open(msgspec.Struct):
-    """A task that takes labels; ``place`` is where it stands in the order of tasks."""
+class _Open:
+    """A task that takes labels; ``coded`` is what the crowd knows of it, once it has any."""
 
+    __slots__ = ("answers", "coded", "confidence", "gold", "last", "opened")
+
+    def __init__(self, opened: int) -> None:
+        self.opened = opened
+        self.answers: dict[LabellerId, ClassLabel | None] = {}
+        self.coded: OpenTask | None = None
+        self.gold: ClassLabel | None = None
+        self.last = 0.0
+        self.confidence = 0.0
+
+
+class _SavedTask(msgspec.Struct):
+    """An open task as it is saved; ``place`` is −1 before its first label."""
+
+    task: str | int
     opened: int
+    place: int
     answers: dict[str | int, str | int | bool | None]
-    place: int = -1
-    gold: str | int | bool | None = None
-    last: float = 0.0
-    confidence: float = 0.0
+    gold: str | int | bool | None
+    last: float
+    confidence: float
 
 
 class _Saved(msgspec.Struct):
@@ -75,7 +90,7 @@ class _Saved(msgspec.Struct):
     idle: float | None
     remember: int
     budget: int | None
-    open: list[tuple[str | int, _Open]]
+    open: list[_SavedTask]
     closed: list[Decision]
     counts: Counts
     opened: int
@@ -219,24 +234,23 @@ class Stream:
             return self._closed[task]
         case = self._open.get(task)
         if case is None:
-            case = _Open(self._opened, {})
+            case = _Open(self._opened)
         before = case.answers.get(worker)
-        if label is not None and (type(before), before) == (type(label), label):
-            self.counts.repeated += 1
-            return self._decide(task, case)
-        if label is None and worker in case.answers:
-            self.counts.skipped += 1
-            return self._decide(task, case)
-        self._change(case, {**case.answers, worker: label}, case.gold)
-        self._touch(task, case, now)
         if label is None:
             self.counts.skipped += 1
+            if worker in case.answers:
+                return self._decide(task, case)
         elif before is None:
             self.counts.labels += 1
+        elif type(before) is type(label) and before == label:
+            self.counts.repeated += 1
+            return self._decide(task, case)
         else:
             self.counts.replaced += 1
-        decision = self._decide(task, case)
+        case.answers[worker] = label
+        decision = self._told(task, case, self.crowd.put_label(self._code(task, case), worker, label))
         case.confidence = decision.confidence
+        self._touch(task, case, now)
         if decision.settled and case.gold is None:
             return self._close(decision, "settled")
         if self.max_labels is not None and decision.votes >= self.max_labels:
@@ -252,8 +266,8 @@ class Stream:
         case = self._known(task)
         if worker not in case.answers:
             raise InputError(f"task {task!r}", "a worker who labelled it", repr(worker))
-        answers = {who: label for who, label in case.answers.items() if who != worker}
-        self._change(case, answers, case.gold)
+        if case.answers.pop(worker) is not None:
+            self.crowd.put_label(self._code(task, case), worker, None)
         self.counts.retracted += 1
         decision = self._decide(task, case)
         case.confidence = decision.confidence
@@ -279,8 +293,9 @@ class Stream:
             return self._closed[task]
         case = self._open.get(task)
         if case is None:
-            case = _Open(self._opened, {})
-        self._change(case, case.answers, truth)
+            case = _Open(self._opened)
+        case.gold = truth
+        self.crowd.put_truth(self._code(task, case), truth)
         if task not in self._open:
             self._touch(task, case, now)
         return self._decide(task, case)
@@ -396,7 +411,7 @@ class Stream:
         for task in tasks:
             name = _named(task, "task")
             if name not in self._open and name not in self._closed:
-                self._touch(name, _Open(self._opened, {}), now)
+                self._touch(name, _Open(self._opened), now)
 
     # Saving ----------------------------------------------------------------------------------
 
@@ -410,7 +425,13 @@ class Stream:
             idle=self.idle,
             remember=self.remember,
             budget=self.budget,
-            open=list(self._open.items()),
+            open=[
+                _SavedTask(
+                    task, case.opened, -1 if case.coded is None else case.coded.place, case.answers,
+                    case.gold, case.last, case.confidence,
+                )
+                for task, case in self._open.items()
+            ],
             closed=list(self._closed.values()),
             counts=self.counts,
             opened=self._opened,
@@ -434,7 +455,14 @@ class Stream:
             remember=saved.remember,
             budget=saved.budget,
         )
-        stream._open = dict(saved.open)
+        for task in saved.open:
+            case = stream._open[task.task] = _Open(task.opened)
+            case.answers, case.gold = task.answers, task.gold
+            case.last, case.confidence = task.last, task.confidence
+            if task.place >= 0:
+                case.coded = stream.crowd.resume_task(
+                    task.task, task.place, task.answers, task.gold
+                )
         stream._closed = {decision.task: decision for decision in saved.closed}
         stream.counts = saved.counts
         stream._opened = saved.opened
@@ -466,41 +494,37 @@ class Stream:
         except KeyError:
             raise InputError("task", "a task that was opened", repr(task)) from None
 
-    def _change(
-        self,
-        case: _Open,
-        answers: dict[LabellerId, ClassLabel | None],
-        gold: ClassLabel | None,
-    ) -> None:
-        """Put a task's labels in place of those it had."""
-        before = None if case.place < 0 else (case.answers, case.gold)
-        if case.place < 0 and answers:
-            case.place = self.crowd.open_task()
-        if case.place >= 0:
-            self.crowd.change_task(before, (answers, gold), case.place)
-        case.answers, case.gold = answers, gold
+    def _code(self, task: TaskId, case: _Open) -> OpenTask:
+        """What the crowd knows of a task that has got a label or a truth."""
+        if case.coded is None:
+            case.coded = self.crowd.open_task(task)
+        return case.coded
 
     def _decide(self, task: TaskId, case: _Open) -> Decision:
         """What the crowd says of an open task by what was learnt of all others."""
-        if case.place < 0:
+        if case.coded is None:
             vote = Vote(None, 0.0, 0.0, bool(self.crowd.identifiable_))
         else:
-            vote = self.crowd.vote_open(case.answers, task, case.place)
-        votes = sum(label is not None for label in case.answers.values())
-        label, confidence, margin = vote.label, vote.confidence, vote.margin
+            vote = self.crowd.vote_open(case.coded)
+        return self._told(task, case, vote)
+
+    def _told(self, task: TaskId, case: _Open, vote: Vote) -> Decision:
+        """A vote as a decision; what is known needs no vote."""
+        label, confidence, margin, identifiable = vote
+        votes = 0 if case.coded is None else case.coded.size
+        settled = False
         if case.gold is not None:
             label, confidence, margin = case.gold, 1.0, 1.0
-        enough = votes >= self.min_labels or case.gold is not None
-        settled = self.settle is not None and label is not None and confidence >= self.settle
-        return Decision(
-            task, label, confidence, margin, votes, settled and enough, vote.identifiable
-        )
+            settled = self.settle is not None
+        elif self.settle is not None and votes >= self.min_labels:
+            settled = label is not None and confidence >= self.settle
+        return Decision(task, label, confidence, margin, votes, settled, identifiable)
 
     def _close(self, decision: Decision, why: str) -> Decision:
         """Learn what is left to learn, keep the decision, give the labels' memory back."""
         case = self._open.pop(decision.task)
-        if case.place >= 0:
-            self.crowd.close_task(case.answers, case.gold, decision.task, case.place)
+        if case.coded is not None:
+            self.crowd.close_task(case.coded)
         decision = msgspec.structs.replace(decision, closed=why)
         self.counts.closed += 1
         self._closed[decision.task] = decision

@@ -12,11 +12,13 @@ from crowdstream.estimators.base import (
     Estimator,
     Families,
     Identifiability,
+    Vote,
     check_families,
     check_memory,
 )
-from crowdstream.estimators.independence import excess_correlation, gate_of, mix
+from crowdstream.estimators.independence import excess_correlation, gate_of, mix, pairs_in
 from crowdstream.estimators.observer import Packed
+from crowdstream.estimators.open_task import OpenTask
 from crowdstream.estimators.reading import Reading, Shared, vote_weights
 from crowdstream.estimators.reservoir import Reservoir
 from crowdstream.estimators.votes import (
@@ -26,23 +28,28 @@ from crowdstream.estimators.votes import (
     check_ties,
     choose,
     class_keys,
+    majority,
 )
 from crowdstream.estimators.worker_table import WorkerReading
+from crowdstream.labels import TaskId
 from crowdstream.labels.batch import Ints, LabelBatch
 from crowdstream.sums.agreement import AgreementSums
 
 Floats = NDArray[np.float64]
 Keys = NDArray[np.uint64]
 
-SAMPLE = 5000
-"""Tasks of a table on which it is measured whether workers err together."""
+SAMPLE = 100_000
+"""Labels of a table on which it is measured whether workers err together."""
 
 RENEW = 1.05
 """Growth in tasks after which shared readings are renewed: measured harmless."""
 
-LOOK, GROWTH = 100, 1.3
+LOOK, GROWTH = 100, 2.0
 """Tasks after which a stream first asks whether workers err together, and the growth after which
 it asks again."""
+
+FADE = 0.5
+"""What an earlier look counts beside the latest."""
 
 NO_SCORES: Floats = np.empty((0, 2))
 NAMELESS = np.uint64(0xD1B54A32D192ED03)
@@ -109,6 +116,7 @@ class Adaptive(Estimator):
             self._sample = Reservoir()
             self._renewed = 0.0
             self._looked = 0.0
+            self._pairs = 0.0
         return self._reading_
 
     def _make_room(self) -> None:
@@ -121,6 +129,11 @@ class Adaptive(Estimator):
     def _arrays(self) -> list[Floats]:
         reading = self._reading
         return [*super()._arrays(), *reading.taught.arrays(), *reading.swept.arrays()]
+
+    @property
+    def _discount(self) -> float:
+        """The correlation by which confidence is discounted."""
+        return 0.0 if self._reading.crowd.heads else self.excess_correlation_
 
     def _renew(self) -> None:
         """Read anew what all workers share."""
@@ -165,8 +178,7 @@ class Adaptive(Estimator):
             )  # fmt: skip
             if votes is not None:
                 room = Votes(*(array[at:end] for array in votes[:3]), True)
-                rho = 0.0 if reading.crowd.heads else reading.rho
-                choose(part, found, room, named, keys, self.ties, self.seed, rho)
+                choose(part, found, room, named, keys, self.ties, self.seed, self._discount)
             self._after(part)
             at = end
 
@@ -189,8 +201,10 @@ class Adaptive(Estimator):
         workers, labels = worker_keys(self.workers_), class_keys(self._classes, "coin")
         labels = np.append(labels, np.zeros(max(2 - labels.size, 0), np.uint64))
         excess = excess_correlation(batch, reading.sums.classes, keys, workers, labels)
-        reading.rho = max(excess, 0.0)
-        reading.crowd.gate = gate_of(excess, batch)
+        before, pairs = FADE * self._pairs, pairs_in(batch)
+        reading.rho = (before * reading.rho + pairs * excess) / max(before + pairs, 1.0)
+        self._pairs = before + pairs
+        reading.crowd.gate = gate_of(reading.rho, self._pairs)
 
     def _task_keys(self, batch: LabelBatch, first: int) -> Keys:
         """A number per task that looks random: of its name, or of its place if it has none."""
@@ -200,12 +214,12 @@ class Adaptive(Estimator):
             return mix(places * NAMELESS ^ seed)
         return mix(name_keys(batch.tasks) ^ seed)
 
-    def open_task(self) -> int:
-        """A place in the order of tasks for one that will take labels."""
-        place = super().open_task()
+    def open_task(self, name: TaskId) -> OpenTask:
+        """A task that will take labels; its place in the order of tasks is now."""
+        task = super().open_task(name)
         if self._due() <= 0:
             self._renew()
-        return place
+        return task
 
     def _learn_closed(self, batch: LabelBatch, place: int) -> None:
         self._close(batch, self._scale.weight(place), own=True)
@@ -227,7 +241,8 @@ class Adaptive(Estimator):
         reading, named = self._reading, len(self._classes)
         reading.fit(batch, named, sweep=False)
         keys = self._task_keys(batch, 0)
-        which = np.argsort(keys, kind="stable")[:SAMPLE]
+        which = np.argsort(keys, kind="stable")
+        which = which[: np.searchsorted(np.cumsum(batch.sizes[which]), SAMPLE) + 1]
         self._measure(batch.pick(which), keys[which])
         if reading.crowd.gate > 0.0:
             reading.sweep(batch)
@@ -240,13 +255,23 @@ class Adaptive(Estimator):
     def _scorer(self, sums: AgreementSums, classes: int) -> Scorer:
         return self._reading.scorer()
 
-    def _score_open(self, batch: LabelBatch, place: int) -> tuple[Scorer, Floats]:
+    def _score_open(self, task: OpenTask) -> tuple[Scorer, Floats]:
         reading = self._reading
         scores = np.empty((1, reading.sums.classes))
-        weight = self._scale.weight(place)
-        reading.crowd.ask(batch.workers, batch.labels, reading.kin, weight, True, scores)
+        weight = self._scale.weight(task.place)
+        reading.crowd.ask(task.workers, task.labels, task.size, reading.kin, weight, scores)
         identified = not reading.crowd.heads
-        return Scorer(lambda *_: None, identified, reading.rho if identified else 0.0), scores
+        return Scorer(majority, identified, self._discount), scores
+
+    def _add_label(self, task: OpenTask) -> Vote:
+        reading = self._reading
+        scores = np.empty((1, reading.sums.classes))
+        reading.crowd.observe(
+            task.workers, task.labels, task.size, task.truth, reading.kin,
+            self._scale.weight(task.place), scores,
+        )  # fmt: skip
+        identified = not reading.crowd.heads
+        return self._pick(task, scores, self._discount, identified)
 
     @property
     def identifiable_(self) -> Identifiability:
@@ -268,7 +293,7 @@ class Adaptive(Estimator):
     @property
     def excess_correlation_(self) -> float:
         """How much more workers err together, within a task, than independent ones would."""
-        return self._reading.rho
+        return max(self._reading.rho, 0.0)
 
     def _read(self) -> WorkerReading:
         sums, reading = self._sums, self._reading
@@ -312,7 +337,7 @@ class Adaptive(Estimator):
             found |= {f"{name}.{key}": array for key, array in part.pack().items()}
         found |= {f"sample.{key}": array for key, array in self._sample.pack().items()}
         found |= {f"shared.{key}": v for key, v in reading.save()._asdict().items()}
-        found["moments"] = np.array([self._renewed, self._looked])
+        found["moments"] = np.array([self._renewed, self._looked, self._pairs])
         return found
 
     def _unpack(self, arrays: Packed) -> None:
@@ -324,7 +349,7 @@ class Adaptive(Estimator):
         self._sample.unpack(_under(arrays, "sample"), n, k)
         reading.restore(Shared(**_under(arrays, "shared")))  # type: ignore[arg-type]
         reading.reason = reading.why_not(len(self._classes))
-        self._renewed, self._looked = arrays["moments"].tolist()
+        self._renewed, self._looked, self._pairs = arrays["moments"].tolist()
 
 
 def _under(arrays: Packed, name: str) -> Packed:

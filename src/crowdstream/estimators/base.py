@@ -17,8 +17,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from crowdstream.errors import InputError, MergeError, NotIdentifiable, StateError, check_number
+from crowdstream.estimators import loops
 from crowdstream.estimators.observer import Observer, Packed
-from crowdstream.estimators.votes import Keys, Scorer, Ties, Votes, choose, class_keys, decide
+from crowdstream.estimators.open_task import OpenTask
+from crowdstream.estimators.votes import Keys, Scorer, Ties, Votes, class_keys, decide, toss
 from crowdstream.estimators.worker_table import Costs, WorkerReading, value_series, worker_table
 from crowdstream.labels import (
     UNKNOWN,
@@ -214,9 +216,12 @@ class Estimator(ABC):
         """Learn a whole table, nothing having been learnt before."""
         self._learn(batch, 1)
 
-    def _score_open(self, batch: LabelBatch, place: int) -> tuple[Scorer, Floats]:
+    def _score_open(self, task: OpenTask) -> tuple[Scorer, Floats]:
         """Score an open task by the sums without its own labels."""
-        sums = self._sums.without(batch, self._scale.weight(place))
+        batch = task.batch()
+        sums = self._sums
+        if task.size:
+            sums = sums.without(batch, self._scale.weight(task.place))
         scorer = self._scorer(sums, len(self._classes))
         scores = np.empty((1, max(len(self._classes), 2)))
         scorer.score(batch, scores)
@@ -550,43 +555,92 @@ class Estimator(ABC):
 
     # An open task of a stream ----------------------------------------------------------------
 
-    def open_task(self) -> int:
-        """A place in the order of tasks for one that will take labels."""
+    def open_task(self, name: TaskId) -> OpenTask:
+        """A task that will take labels; its place in the order of tasks is now."""
         self._scale.make_room(self._clock, self._arrays())
         self._clock += 1
-        return self._clock - 1
+        self.intake_.tasks += 1
+        return OpenTask(name, self._clock - 1)
 
-    def change_task(
-        self,
-        before: tuple[Answers, ClassLabel | None] | None,
-        after: tuple[Answers, ClassLabel | None],
-        place: int,
-    ) -> None:
-        """Put an open task's answers and truth in place of those it had, if it had any."""
-        rows = list(after[0].items())
-        batch = self._meet(rows, after[1])
-        if before is not None:
-            self._learn_open(self._coded(_given(before[0]), before[1]), -1, place)
-            self.intake_.count(one_task(list(before[0].items())), -1)
-        self._learn_open(batch, 1, place)
-        self.intake_.count(one_task(rows))
+    def put_label(self, task: OpenTask, worker: LabellerId, label: ClassLabel | None) -> Vote:
+        """A worker's first, another, or (``None``) no label on an open task; decides it anew."""
+        i = self._workers.add(worker)
+        x = UNKNOWN if label is None else self._classes.add(label)
+        if i >= self._sums.workers or x >= self._sums.classes:
+            self._make_room()
+        at = task.find(i)
+        if at < 0 and x < 0:  # asked, and did not answer
+            self.intake_.rows += 1
+            self.intake_.null_label += 1
+            return self.vote_open(task)
+        if at < 0:
+            self.intake_.rows += 1
+            self.intake_.labels += 1
+            task.append(i, x)
+            return self._add_label(task)
+        self._learn_open(task.batch(), -1, task.place)
+        if x < 0:
+            self.intake_.rows -= 1
+            self.intake_.labels -= 1
+            task.remove(at)
+        else:
+            task.labels[at] = x
+        self._learn_open(task.batch(), 1, task.place)
+        return self.vote_open(task)
 
-    def close_task(
-        self, answers: Answers, gold: ClassLabel | None, task: TaskId, place: int
-    ) -> None:
+    def _add_label(self, task: OpenTask) -> Vote:
+        """The last label of an open task is new: learn it and decide the task anew."""
+        batch = task.batch()
+        if task.size > 1:
+            last = task.size - 1
+            starts = np.array([0, last], np.int64)
+            before = LabelBatch(starts, batch.workers, batch.labels, batch.truths)
+            self._learn_open(before, -1, task.place)
+        self._learn_open(batch, 1, task.place)
+        return self.vote_open(task)
+
+    def put_truth(self, task: OpenTask, truth: ClassLabel) -> None:
+        """The truth of an open task is known."""
+        code = self._classes.add(truth)
+        self._make_room()
+        if task.size:
+            self._learn_open(task.batch(), -1, task.place)
+        task.truth = code
+        if task.size:
+            self._learn_open(task.batch(), 1, task.place)
+
+    def resume_task(
+        self, name: TaskId, place: int, answers: Answers, truth: ClassLabel | None
+    ) -> OpenTask:
+        """An open task whose labels were learnt before the crowd was saved."""
+        task = OpenTask(name, place)
+        for who, label in answers.items():
+            if label is not None:
+                task.append(self._workers.code(who), self._classes.code(label))
+        task.truth = UNKNOWN if truth is None else self._classes.code(truth)
+        return task
+
+    def close_task(self, task: OpenTask) -> None:
         """Learn the rest of an open task: no more labels will come."""
-        batch = self._coded(_given(answers), gold, tasks=(task,))
-        self._learn_closed(batch, place)
+        batch = task.batch()
+        self._learn_closed(batch, task.place)
         self._tell(batch, 1, in_order=True)
 
-    def vote_open(self, answers: Answers, task: TaskId, place: int) -> Vote:
+    def vote_open(self, task: OpenTask) -> Vote:
         """Decide an open task by what was learnt of all others; changes nothing."""
-        batch = self._coded(_given(answers), tasks=(task,))
-        scorer, scores = self._score_open(batch, place)
-        votes = Votes(np.empty(1, np.int32), np.empty(1), np.empty(1), scorer.identified)
-        keys = self._keys(self._classes)
-        choose(batch, scores, votes, len(self._classes), keys, self.ties, self.seed, scorer.rho)
-        return self._vote(votes, self._classes)
+        scorer, scores = self._score_open(task)
+        return self._pick(task, scores, scorer.rho, scorer.identified)
+
+    def _pick(self, task: OpenTask, scores: Floats, rho: float, identified: bool) -> Vote:
+        """The decision that scores make of an open task."""
+        classes = self._classes
+        rules = task.size, len(classes), rho, self._keys(classes)
+        winner, confidence, margin, tied = loops.choose_one(scores, *rules, False, 0)
+        if tied > 1 and self.ties == "coin":
+            coin = int(toss(task.batch(), self.seed)[0])
+            winner = loops.choose_one(scores, *rules, True, coin)[0]
+        label = None if winner == UNKNOWN else classes[winner]
+        return Vote(label, confidence, margin, identified)
 
     # What is known of the workers ------------------------------------------------------------
 
@@ -801,11 +855,6 @@ def clean_answers(answers: Answers) -> list[tuple[LabellerId, ClassLabel | None]
             raise InputError("answers, worker", "str or int", repr(who))
         rows[name] = clean_label(label, f"answers[{who!r}]")
     return list(rows.items())
-
-
-def _given(answers: Answers) -> list[tuple[LabellerId, ClassLabel]]:
-    """Answers without the skips."""
-    return [(who, x) for who, x in answers.items() if x is not None]
 
 
 def one_task(rows: Sequence[tuple[LabellerId, ClassLabel | None]]) -> Intake:

@@ -8,6 +8,12 @@ cdef struct Reading:
     double met2
     double N
 
+cdef struct Pick:
+    Py_ssize_t winner
+    double confidence
+    double margin
+    Py_ssize_t tied
+
 cdef class Teacher:
     cdef Rows sums
     cdef readonly double[::1] f

@@ -19,6 +19,12 @@ else:
     Reading = cython.struct(
         R=cython.double, met=cython.double, met2=cython.double, N=cython.double
     )
+    Pick = cython.struct(
+        winner=cython.Py_ssize_t,
+        confidence=cython.double,
+        margin=cython.double,
+        tied=cython.Py_ssize_t,
+    )
 
 # A row of the agreement sums, as crowdstream.sums.loops lays it out.
 AGREE = cython.declare(cython.Py_ssize_t, 0)
@@ -627,17 +633,38 @@ class Crowd:
         self,
         workers: cython.int[::1],
         labels: cython.int[::1],
+        m: cython.Py_ssize_t,
         rho: cython.double[::1],
         weight: cython.double,
-        own: cython.bint,
         scores: cython.double[:, ::1],
     ):
-        """The scores of one task; ``own``: its labels are among the sums, and are left out."""
+        """The scores of an open task by its first m labels, which are left out of the sums."""
         with cython.nogil:
             if self.heads:
-                count(labels, 0, labels.shape[0], scores, 0)
+                count(labels, 0, m, scores, 0)
             else:
-                self.judge(workers, labels, 0, workers.shape[0], rho, own, weight)
+                self.judge(workers, labels, 0, m, rho, True, weight)
+                self.score(scores, 0)
+
+    def observe(
+        self,
+        workers: cython.int[::1],
+        labels: cython.int[::1],
+        m: cython.Py_ssize_t,
+        truth: cython.Py_ssize_t,
+        rho: cython.double[::1],
+        weight: cython.double,
+        scores: cython.double[:, ::1],
+    ):
+        """An open task has got its m-th label: the sums learn it, then it is scored as by `ask`."""
+        with cython.nogil:
+            if m > 1:
+                self.sums.add_task(workers, labels, 0, m - 1, truth, -weight)
+            self.sums.add_task(workers, labels, 0, m, truth, weight)
+            if self.heads:
+                count(labels, 0, m, scores, 0)
+            else:
+                self.judge(workers, labels, 0, m, rho, True, weight)
                 self.score(scores, 0)
 
     def fill_logs(self, out: cython.double[:, :, ::1], prior: cython.double[::1]):
@@ -883,6 +910,68 @@ def mix(value: cython.ulonglong) -> cython.ulonglong:
     return value ^ (value >> 31)
 
 
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def pick(
+    scores: cython.double[:, ::1],
+    t: cython.Py_ssize_t,
+    m: cython.double,
+    named: cython.Py_ssize_t,
+    rho: cython.double,
+    keys: cython.ulonglong[::1],
+    tossed: cython.bint,
+    coin: cython.ulonglong,
+) -> Pick:
+    """The winner of one task, its posterior, its lead, and how many classes are tied for it."""
+    a: cython.Py_ssize_t
+    best: cython.double = scores[t, 0]
+    second: cython.double = -1e300
+    mass: cython.double = 0
+    scale: cython.double = 1.0 / (1.0 + (m - 1.0) * rho)
+    close: cython.double
+    margin: cython.double = 0
+    tied: cython.Py_ssize_t = 0
+    winner: cython.Py_ssize_t = -1
+    key: cython.ulonglong
+    least: cython.ulonglong = 0
+    for a in range(1, named):
+        best = max(best, scores[t, a])
+    close = best - TIE * m
+    for a in range(scores.shape[1]):
+        mass += exp((scores[t, a] - best) * scale)
+        if a < named and scores[t, a] >= close:
+            tied += 1
+            key = keys[a]
+            if tossed:
+                key = mix(key ^ coin)
+            if winner < 0 or key < least:
+                winner = a
+                least = key
+        else:
+            second = max(second, scores[t, a])
+    if tied < 2:
+        margin = (1.0 - exp((second - best) * scale)) / mass
+    return Pick(winner, 1.0 / mass, margin, tied)
+
+
+def choose_one(
+    scores: cython.double[:, ::1],
+    m: cython.Py_ssize_t,
+    named: cython.Py_ssize_t,
+    rho: cython.double,
+    keys: cython.ulonglong[::1],
+    tossed: cython.bint,
+    coin: cython.ulonglong,
+):
+    """`choose` for one task: winner, confidence, margin, how many classes are tied."""
+    found: Pick
+    if m == 0 or named == 0:
+        return -1, 0.0, 0.0, 0
+    found = pick(scores, 0, m, named, rho, keys, tossed, coin)
+    return found.winner, found.confidence, found.margin, found.tied
+
+
 def choose(
     starts: cython.longlong[::1],
     scores: cython.double[:, ::1],
@@ -900,19 +989,10 @@ def choose(
     to the class with the least key mixed with its task's coin, or without coins with the least key.
     """
     t: cython.Py_ssize_t
-    a: cython.Py_ssize_t
     m: cython.double
-    K: cython.Py_ssize_t = scores.shape[1]
-    best: cython.double
-    second: cython.double
-    mass: cython.double
-    close: cython.double
-    scale: cython.double
-    tied: cython.Py_ssize_t
     ties: cython.Py_ssize_t = 0
-    winner: cython.Py_ssize_t
-    key: cython.ulonglong
-    least: cython.ulonglong
+    found: Pick
+    tossed: cython.bint = coins.shape[0] > 0
     with cython.nogil:
         for t in range(starts.shape[0] - 1):
             m = starts[t + 1] - starts[t]
@@ -920,32 +1000,10 @@ def choose(
             confidences[t] = margins[t] = 0.0
             if m == 0 or named == 0:
                 continue
-            best = scores[t, 0]
-            for a in range(1, named):
-                best = max(best, scores[t, a])
-            scale = 1.0 / (1.0 + (m - 1.0) * rho)
-            close = best - TIE * m
-            mass = 0.0
-            second = -1e300
-            tied = 0
-            winner = -1
-            least = 0
-            for a in range(K):
-                mass += exp((scores[t, a] - best) * scale)
-                if a < named and scores[t, a] >= close:
-                    tied += 1
-                    key = keys[a]
-                    if coins.shape[0]:
-                        key = mix(key ^ coins[t])
-                    if winner < 0 or key < least:
-                        winner = a
-                        least = key
-                else:
-                    second = max(second, scores[t, a])
-            winners[t] = cython.cast(cython.int, winner)
-            confidences[t] = 1.0 / mass
-            if tied > 1:
+            found = pick(scores, t, m, named, rho, keys, tossed, coins[t] if tossed else 0)
+            winners[t] = cython.cast(cython.int, found.winner)
+            confidences[t] = found.confidence
+            margins[t] = found.margin
+            if found.tied > 1:
                 ties += 1
-            else:
-                margins[t] = (1.0 - exp((second - best) * scale)) / mass
     return ties

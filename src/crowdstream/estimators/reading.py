@@ -240,7 +240,7 @@ class Reading:
         """The gated scores, or majority vote where the crowd cannot be identified."""
         if self.crowd.heads:
             return Scorer(majority, identified=False)
-        return Scorer(self._by_logs(), identified=True, rho=self.rho)
+        return Scorer(self._by_logs(), identified=True, rho=max(self.rho, 0.0))
 
     def _by_logs(self) -> Callable[[LabelBatch, Floats], None]:
         k = self.sums.classes
