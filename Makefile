@@ -17,10 +17,9 @@ RUN_LOOPS := $(wildcard tests/labels tests/sums tests/estimators tests/contract)
 demo: $(VENV)/.base
 	$(BIN)/python examples/demo.py
 
-build: $(VENV)/.dev
-	$(BIN)/python hatch_build.py
+build: $(VENV)/.built
 
-test: lint
+test: lint build
 	$(BIN)/python -m pytest -n auto
 	$(MAKE) test-bounds
 
@@ -53,11 +52,19 @@ clean:
 $(BIN)/python:
 	$(PYTHON) -m venv $(VENV)
 
-# To install is to compile what has changed.
+# To install is to compile what has changed; who has the tools at hand need not install again.
 $(VENV)/.base: pyproject.toml hatch_build.py $(LOOPS) | $(BIN)/python
 	$(BIN)/python -m pip install --quiet --editable .
 	touch $@
 
-$(VENV)/.dev $(VENV)/.bench: $(VENV)/.%: pyproject.toml hatch_build.py $(LOOPS) | $(BIN)/python
-	$(BIN)/python -m pip install --quiet --editable '.[$*]'
+$(VENV)/.bench: pyproject.toml hatch_build.py $(LOOPS) | $(BIN)/python
+	$(BIN)/python -m pip install --quiet --editable '.[bench]'
+	touch $@
+
+$(VENV)/.dev: pyproject.toml | $(BIN)/python
+	$(BIN)/python -m pip install --quiet --editable '.[dev]'
+	touch $@
+
+$(VENV)/.built: hatch_build.py $(LOOPS) $(VENV)/.dev
+	$(BIN)/python hatch_build.py
 	touch $@
