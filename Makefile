@@ -26,13 +26,14 @@ test: lint build
 # Indices are not checked in what is released. Here they are, in a build of its own.
 test-bounds: $(VENV)/.dev
 	CROWDSTREAM_BOUNDSCHECK=1 $(BIN)/python hatch_build.py build/bounds
-	PYTHONPATH=build/bounds $(BIN)/python -m pytest -q -n auto $(RUN_LOOPS)
+	CROWDSTREAM_BOUNDSCHECK=1 PYTHONPATH=$(CURDIR)/build/bounds \
+	$(BIN)/python -m pytest -q -n auto $(RUN_LOOPS)
 
 # Reads and writes outside of any array, by AddressSanitizer (gcc or clang on Linux).
 sanitise: $(VENV)/.dev
 	CROWDSTREAM_SANITISE=1 $(BIN)/python hatch_build.py build/sanitise
 	LD_PRELOAD=$$($${CC:-cc} -print-file-name=libasan.so) ASAN_OPTIONS=detect_leaks=0 \
-	PYTHONMALLOC=malloc PYTHONPATH=build/sanitise $(BIN)/python -m pytest -q $(RUN_LOOPS)
+	PYTHONMALLOC=malloc PYTHONPATH=$(CURDIR)/build/sanitise $(BIN)/python -m pytest -q $(RUN_LOOPS)
 
 lint: $(VENV)/.dev
 	$(BIN)/ruff check
