@@ -17,23 +17,23 @@ RUN_LOOPS := $(wildcard tests/labels tests/sums tests/estimators tests/contract)
 demo: $(VENV)/.base
 	$(BIN)/python examples/demo.py
 
-build: $(VENV)/.dev
-	$(BIN)/python hatch_build.py
+build: $(VENV)/.built
 
-test: lint
+test: lint build
 	$(BIN)/python -m pytest -n auto
 	$(MAKE) test-bounds
 
 # Indices are not checked in what is released. Here they are, in a build of its own.
 test-bounds: $(VENV)/.dev
 	CROWDSTREAM_BOUNDSCHECK=1 $(BIN)/python hatch_build.py build/bounds
-	PYTHONPATH=build/bounds $(BIN)/python -m pytest -q -n auto $(RUN_LOOPS)
+	CROWDSTREAM_BOUNDSCHECK=1 PYTHONPATH=$(CURDIR)/build/bounds \
+	$(BIN)/python -m pytest -q -n auto $(RUN_LOOPS)
 
 # Reads and writes outside of any array, by AddressSanitizer (gcc or clang on Linux).
 sanitise: $(VENV)/.dev
 	CROWDSTREAM_SANITISE=1 $(BIN)/python hatch_build.py build/sanitise
 	LD_PRELOAD=$$($${CC:-cc} -print-file-name=libasan.so) ASAN_OPTIONS=detect_leaks=0 \
-	PYTHONMALLOC=malloc PYTHONPATH=build/sanitise $(BIN)/python -m pytest -q $(RUN_LOOPS)
+	PYTHONMALLOC=malloc PYTHONPATH=$(CURDIR)/build/sanitise $(BIN)/python -m pytest -q $(RUN_LOOPS)
 
 lint: $(VENV)/.dev
 	$(BIN)/ruff check
@@ -54,11 +54,19 @@ clean:
 $(BIN)/python:
 	$(PYTHON) -m venv $(VENV)
 
-# To install is to compile what has changed.
+# To install is to compile what has changed; who has the tools at hand need not install again.
 $(VENV)/.base: pyproject.toml hatch_build.py $(LOOPS) | $(BIN)/python
 	$(BIN)/python -m pip install --quiet --editable .
 	touch $@
 
-$(VENV)/.dev $(VENV)/.bench: $(VENV)/.%: pyproject.toml hatch_build.py $(LOOPS) | $(BIN)/python
-	$(BIN)/python -m pip install --quiet --editable '.[$*]'
+$(VENV)/.bench: pyproject.toml hatch_build.py $(LOOPS) | $(BIN)/python
+	$(BIN)/python -m pip install --quiet --editable '.[bench]'
+	touch $@
+
+$(VENV)/.dev: pyproject.toml | $(BIN)/python
+	$(BIN)/python -m pip install --quiet --editable '.[dev]'
+	touch $@
+
+$(VENV)/.built: hatch_build.py $(LOOPS) $(VENV)/.dev
+	$(BIN)/python hatch_build.py
 	touch $@

@@ -151,4 +151,6 @@ class CustomBuildHook(BuildHookInterface[Any]):
 if __name__ == "__main__":
     here = Path(__file__).resolve().parent
     os.chdir(here)
+    if not has_compiler():
+        sys.exit("no working C compiler (or Python's headers are missing): nothing was compiled")
     build_into(here, here / (sys.argv[1] if len(sys.argv) > 1 else "src"))

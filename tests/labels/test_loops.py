@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import os
 from unittest import mock
 
 import numpy as np
@@ -32,6 +33,12 @@ def test_one_of_the_two_is_compiled() -> None:
     assert text_loops.COMPILED
     assert str(loops.__file__) != str(SLOW.__file__)
     assert not uncompiled(text_loops).COMPILED
+
+
+@pytest.mark.skipif("CROWDSTREAM_BOUNDSCHECK" not in os.environ, reason="needs a checked build")
+def test_a_checked_build_checks() -> None:
+    with pytest.raises(IndexError):
+        loops.recode(np.array([1], np.int32), np.array([0], np.int32))
 
 
 @given(ROWS, st.booleans())
