@@ -26,6 +26,7 @@ cdef class Teacher:
     cdef double odds(self, Py_ssize_t i, bint own, Py_ssize_t x, Py_ssize_t m, double[::1] votes, double weight) noexcept nogil
     cdef void find_groups(self, double[:, ::1] scratch) noexcept nogil
     cdef void find_mean(self) noexcept nogil
+    cdef void find_evidence(self, double[:, ::1] scratch) noexcept nogil
     cdef void find_spread(self, double[:, ::1] scratch) noexcept nogil
 
 cdef class Student:

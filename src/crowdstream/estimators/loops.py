@@ -38,13 +38,11 @@ ACCURACY = cython.declare(cython.double, 0.7)  # expected of a worker before any
 FLOOR = cython.declare(cython.double, 0.1)  # of the crowd's mean skill: zero would be absorbing
 CAP = cython.declare(cython.double, 0.6)  # skill beyond which a teacher's vote counts no more
 LEAST = cython.declare(cython.double, 0.002)  # variance of skills: nobody is quite like everybody
+SPREAD = cython.declare(cython.double, 0.05)  # variance of skills that real crowds have
+SPREAD_WORTH = cython.declare(cython.double, 20.0)  # workers that this is worth
 MOST = cython.declare(cython.double, 200.0)  # answers that a confusion's prior is worth at most
 TIE = cython.declare(cython.double, 1e-9)  # scores this close, a vote, are a tie
 CAP_SKILL = 0.6
-VARIANT = cython.declare(cython.int, 1)
-def set_variant(v: cython.int):
-    global VARIANT
-    VARIANT = v
 LARGE = cython.declare(cython.double, 1e100)  # products are scaled down beyond it
 GOLD = cython.declare(cython.double, 5.0)  # times that a task of known truth counts
 PHI = cython.declare(cython.ulonglong, 0x9E3779B97F4A7C15)
@@ -186,6 +184,7 @@ class Teacher:
                     self.surplus += found.R
                     self.met += found.met
             self.find_mean()
+            self.find_evidence(scratch)
             self.find_spread(scratch)
 
     @cython.cfunc
@@ -224,12 +223,37 @@ class Teacher:
     @cython.cfunc
     @cython.nogil
     @cython.exceptval(check=False)
+    def find_evidence(self, scratch: cython.double[:, ::1]) -> cython.void:
+        """How far agreement differs from that of guessers, of whom R² is met/(K − 1) on average.
+
+        As a whole or worker by worker, whichever says more: with as many adversaries as honest
+        workers agreement and disagreement cancel out.
+        """
+        i: cython.Py_ssize_t
+        guessed: cython.double
+        beyond: cython.double = 0
+        guesses: cython.double = 0
+        for i in range(self.workers):
+            guessed = self.unit * self.sums.rows[i, MET] / (self.classes - 1.0)
+            beyond += scratch[i, 0] * scratch[i, 0] - guessed
+            guesses += guessed * guessed
+        self.evidence = 0.0
+        if self.met > 0.0:
+            guessed = 2.0 * self.unit * self.met / (self.classes - 1.0)
+            self.evidence = max(self.surplus / sqrt(guessed), beyond / sqrt(2.0 * guesses))
+
+    @cython.cfunc
+    @cython.nogil
+    @cython.exceptval(check=False)
     def find_spread(self, scratch: cython.double[:, ::1]) -> cython.void:
-        """τ² by weighted moments, less one standard error of itself; the confusions' strength."""
+        """τ²: weighted moments of R/(met ψ̄) about ψ̄ beyond their noise, and what is expected.
+
+        The two count by their precisions: the moments' is that of their own error, the expected
+        value's that of so many workers whose skills were known. Also the confusions' strength.
+        """
         i: cython.Py_ssize_t
         K: cython.double = self.classes
-        met: cython.double
-        raw: cython.double
+        c: cython.double
         noise: cython.double
         weight: cython.double
         weights: cython.double = 0
@@ -237,43 +261,36 @@ class Teacher:
         errors: cython.double = 0
         answers: cython.double = 0
         noises: cython.double = 0
-        guessed: cython.double
-        beyond: cython.double = 0
-        guesses: cython.double = 0
+        found: cython.double
+        precision: cython.double = SPREAD_WORTH / (2.0 * SPREAD * SPREAD)
         for i in range(self.workers):
-            met = self.sums.rows[i, MET]
-            if not met > 0.0:
+            scratch[i, 2] = -1.0
+            c = self.sums.rows[i, MET] * self.mean
+            if not c > 0.0:
                 continue
-            guessed = self.unit * met / (K - 1.0)  # of one who guesses, R² on average
-            beyond += scratch[i, 0] * scratch[i, 0] - guessed
-            guesses += guessed * guessed
-            raw = scratch[i, 0] / (met * self.mean)
-            noise = self.unit * (met / (K - 1.0) + self.sums.rows[i, MET2] * self.mean * self.mean)
-            noise /= met * self.mean * met * self.mean
+            noise = self.sums.rows[i, MET] / (K - 1.0)
+            noise += self.sums.rows[i, MET2] * self.mean * self.mean
+            noise *= self.unit / (c * c)
+            scratch[i, 2] = noise
             weight = 1.0 / ((noise + 0.1) * (noise + 0.1))
             weights += weight
-            moments += weight * ((raw - self.mean) * (raw - self.mean) - noise)
-            errors += 2.0 * weight * weight * (noise + 0.02) * (noise + 0.02)
+            moments += weight * ((scratch[i, 0] / c - self.mean) ** 2 - noise)
             answers += scratch[i, 1]
             noises += scratch[i, 1] * scratch[i, 1] * noise
-        self.evidence = 0.0
-        if self.met > 0.0 and guesses > 0.0:
-            self.evidence = max(
-                self.surplus / sqrt(2.0 * self.unit * self.met / (K - 1.0)),
-                beyond / sqrt(2.0 * guesses),
-            )
-        self.spread = LEAST
-        if weights > 0.0:
-            if VARIANT == 0:
-                self.spread = min(max((moments - sqrt(errors)) / weights, LEAST), 1.0)
-            else:
-                weight = weights * weights / errors
-                noise = 4006.0
-                raw = (moments / weights * weight + 0.05 * noise) / (weight + noise)
-                if VARIANT == 2:
-                    raw -= 1.0 / sqrt(weight + noise)
-                self.spread = min(max(raw, LEAST), 1.0)
+        self.spread = SPREAD
         self.strength = MOST
+        if not weights > 0.0:
+            return
+        found = moments / weights
+        for i in range(self.workers):
+            noise = scratch[i, 2]
+            if noise >= 0.0:
+                weight = 1.0 / ((noise + 0.1) * (noise + 0.1))
+                noise += min(max(found, 0.0), 0.02)
+                errors += 2.0 * weight * weight * noise * noise
+        weight = weights * weights / errors
+        self.spread = (weight * found + precision * SPREAD) / (weight + precision)
+        self.spread = min(max(self.spread, LEAST), 1.0)
         if answers > 0.0:
             self.strength = noises / answers / self.unit / self.spread / 2.0
             self.strength = min(max(self.strength, H), MOST)
