@@ -33,7 +33,7 @@ from crowdstream.estimators.votes import (
 from crowdstream.estimators.worker_table import WorkerReading
 from crowdstream.labels import TaskId
 from crowdstream.labels.batch import Ints, LabelBatch
-from crowdstream.sums.agreement import AgreementSums
+from crowdstream.sums.agreement import AgreementSums, fill
 
 Floats = NDArray[np.float64]
 Keys = NDArray[np.uint64]
@@ -51,7 +51,6 @@ it asks again."""
 FADE = 0.5
 """What an earlier look counts beside the latest."""
 
-NO_SCORES: Floats = np.empty((0, 2))
 NAMELESS = np.uint64(0xD1B54A32D192ED03)
 """Keys of tasks without a name are multiples of it, mixed (an odd constant of splitmix's kind)."""
 
@@ -130,10 +129,12 @@ class Adaptive(Estimator):
         reading = self._reading
         return [*super()._arrays(), *reading.taught.arrays(), *reading.swept.arrays()]
 
-    @property
-    def _discount(self) -> float:
-        """The correlation by which confidence is discounted."""
-        return 0.0 if self._reading.crowd.heads else self.excess_correlation_
+    def _scored(self) -> Scorer:
+        """What becomes of scores that were made already."""
+        reading = self._reading
+        if reading.crowd.heads:
+            return Scorer(majority, identified=False)
+        return Scorer(majority, True, reading.discount, reading.calibrate)
 
     def _renew(self) -> None:
         """Read anew what all workers share."""
@@ -152,20 +153,21 @@ class Adaptive(Estimator):
             weight = -self._scale.weight(self._clock)
             self._close(batch, weight, own=False)
             self._renew()
+        elif batch.truths.size:  # decisions show what confidence is worth
+            self._follow(batch)
         else:
-            self._go_through(batch, NO_SCORES)
+            self._go_through(batch, None)
 
     def _follow(self, batch: LabelBatch) -> Votes:
         votes = Votes(
             np.empty(len(batch), np.int32), np.empty(len(batch)), np.empty(len(batch)), True
         )
-        self._go_through(batch, np.empty((0, 0)), votes)
+        self._go_through(batch, votes)
         return votes._replace(identified=not self._reading.crowd.heads)
 
-    def _go_through(self, batch: LabelBatch, scores: Floats, votes: Votes | None = None) -> None:
+    def _go_through(self, batch: LabelBatch, votes: Votes | None) -> None:
         """Learn tasks in order, deciding each before where decisions are asked for."""
         reading, scale = self._reading, self._scale
-        keys, named = self._keys(self._classes), len(self._classes)
         at = 0
         while at < len(batch):
             room = scale.make_room(self._clock, self._arrays())
@@ -177,10 +179,22 @@ class Adaptive(Estimator):
                 scale.weight(self._clock), scale.growth, found,
             )  # fmt: skip
             if votes is not None:
-                room = Votes(*(array[at:end] for array in votes[:3]), True)
-                choose(part, found, room, named, keys, self.ties, self.seed, self._discount)
+                self._judge(part, found, Votes(*(array[at:end] for array in votes[:3]), True))
             self._after(part)
             at = end
+
+    def _judge(self, part: LabelBatch, scores: Floats, votes: Votes) -> None:
+        """Decide by scores; where the truth is known, see whether it was right to be so sure."""
+        scorer, classes = self._scored(), self._classes
+        keys, rho = self._keys(classes), scorer.rho
+        choose(part, scores, votes, len(classes), keys, self.ties, self.seed, rho)
+        before = votes.confidences.copy()
+        if scorer.calibrate is not None:
+            votes.confidences[:] = scorer.calibrate(votes.confidences)
+        if part.truths.size and scorer.identified:
+            told = (part.truths >= 0) & (votes.winners >= 0)
+            right = votes.winners[told] == part.truths[told]
+            self._reading.calibration.add(before[told], right)
 
     def _after(self, part: LabelBatch) -> None:
         """Tasks were learnt: sample them, and renew what is due."""
@@ -222,6 +236,12 @@ class Adaptive(Estimator):
         return task
 
     def _learn_closed(self, batch: LabelBatch, place: int) -> None:
+        if batch.truths.size and batch.labels.size:
+            task = self.resume_task("", place, {}, None)
+            for i, x in zip(batch.workers.tolist(), batch.labels.tolist(), strict=True):
+                task.append(i, x)
+            votes = Votes(np.empty(1, np.int32), np.empty(1), np.empty(1), True)
+            self._judge(batch, self._score_open(task)[1], votes)
         self._close(batch, self._scale.weight(place), own=True)
         self._sample.offer(batch, self._task_keys(batch, place))
         self._look_if_due()
@@ -238,6 +258,8 @@ class Adaptive(Estimator):
         if self.memory is not None:
             super()._fit(batch)
             return
+        if batch.truths.size:
+            self._calibrate(batch)
         reading, named = self._reading, len(self._classes)
         reading.fit(batch, named, sweep=False)
         keys = self._task_keys(batch, 0)
@@ -250,6 +272,19 @@ class Adaptive(Estimator):
         self._clock = len(batch)
         self._renewed = self._looked = float(self._clock)
 
+    def _calibrate(self, batch: LabelBatch) -> None:
+        """See how sure the crowd would have been, without the truths, where they are known."""
+        blind = self.clone()
+        blind._workers, blind._classes = self._workers, self._classes
+        blind._make_room()
+        blind._fit(LabelBatch(batch.starts, batch.workers, batch.labels, tasks=batch.tasks))
+        told = batch.pick(np.flatnonzero(batch.truths >= 0))
+        votes = blind._decide(told, len(self._classes))
+        if votes.identified:
+            some = votes.winners >= 0
+            right = votes.winners[some] == told.truths[some]
+            self._reading.calibration.add(votes.confidences[some], right)
+
     # Reading ---------------------------------------------------------------------------------
 
     def _scorer(self, sums: AgreementSums, classes: int) -> Scorer:
@@ -260,8 +295,7 @@ class Adaptive(Estimator):
         scores = np.empty((1, reading.sums.classes))
         weight = self._scale.weight(task.place)
         reading.crowd.ask(task.workers, task.labels, task.size, reading.kin, weight, scores)
-        identified = not reading.crowd.heads
-        return Scorer(majority, identified, self._discount), scores
+        return self._scored(), scores
 
     def _add_label(self, task: OpenTask) -> Vote:
         reading = self._reading
@@ -270,8 +304,7 @@ class Adaptive(Estimator):
             task.workers, task.labels, task.size, task.truth, reading.kin,
             self._scale.weight(task.place), scores,
         )  # fmt: skip
-        identified = not reading.crowd.heads
-        return self._pick(task, scores, self._discount, identified)
+        return self._pick(task, self._scored(), scores)
 
     @property
     def identifiable_(self) -> Identifiability:
@@ -324,6 +357,7 @@ class Adaptive(Estimator):
         mine, theirs = self._reading, other._reading
         mine.taught.merge(theirs.taught, names, classes)
         mine.swept.merge(theirs.swept, names, classes)
+        mine.calibration.sums += theirs.calibration.sums
         self._sample.merge(other._sample, names, classes)
         self._clock = max(self._clock, other._clock) if self.memory else self._clock + other._clock
         self._looked = 0.0
@@ -337,6 +371,7 @@ class Adaptive(Estimator):
             found |= {f"{name}.{key}": array for key, array in part.pack().items()}
         found |= {f"sample.{key}": array for key, array in self._sample.pack().items()}
         found |= {f"shared.{key}": v for key, v in reading.save()._asdict().items()}
+        found["calibration"] = reading.calibration.sums
         found["moments"] = np.array([self._renewed, self._looked, self._pairs])
         return found
 
@@ -347,6 +382,7 @@ class Adaptive(Estimator):
         reading.taught.unpack(_under(arrays, "taught"), n, k)
         reading.swept.unpack(_under(arrays, "swept"), n, k)
         self._sample.unpack(_under(arrays, "sample"), n, k)
+        fill({"calibration": reading.calibration.sums}, arrays)
         reading.restore(Shared(**_under(arrays, "shared")))  # type: ignore[arg-type]
         reading.reason = reading.why_not(len(self._classes))
         self._renewed, self._looked, self._pairs = arrays["moments"].tolist()

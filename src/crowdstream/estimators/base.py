@@ -390,7 +390,13 @@ class Estimator(ABC):
         scorer.score(batch, scores)
         scale = 1.0 + max(len(given) - 1, 0) * scorer.rho
         odds = np.exp((scores[0, : len(classes)] - scores[0, : len(classes)].max()) / scale)
-        return dict(zip(classes, (odds / odds.sum()).tolist(), strict=True))
+        found = odds / odds.sum()
+        if scorer.calibrate is not None and len(classes) > 1:
+            best = int(found.argmax())
+            sure = max(float(scorer.calibrate(found[[best]])[0]), 1 / len(classes))
+            found *= (1 - sure) / max(1 - found[best], 1e-300)
+            found[best] = sure
+        return dict(zip(classes, found.tolist(), strict=True))
 
     def _classes_with(self, given: Sequence[tuple[LabellerId, ClassLabel]]) -> Vocabulary:
         """The classes known and those in the answers; the same object if there is none new."""
@@ -629,18 +635,20 @@ class Estimator(ABC):
     def vote_open(self, task: OpenTask) -> Vote:
         """Decide an open task by what was learnt of all others; changes nothing."""
         scorer, scores = self._score_open(task)
-        return self._pick(task, scores, scorer.rho, scorer.identified)
+        return self._pick(task, scorer, scores)
 
-    def _pick(self, task: OpenTask, scores: Floats, rho: float, identified: bool) -> Vote:
+    def _pick(self, task: OpenTask, scorer: Scorer, scores: Floats) -> Vote:
         """The decision that scores make of an open task."""
         classes = self._classes
-        rules = task.size, len(classes), rho, self._keys(classes)
+        rules = task.size, len(classes), scorer.rho, self._keys(classes)
         winner, confidence, margin, tied = loops.choose_one(scores, *rules, False, 0)
+        if scorer.calibrate is not None and winner != UNKNOWN:
+            confidence = float(scorer.calibrate(np.array([confidence]))[0])
         if tied > 1 and self.ties == "coin":
             coin = int(toss(task.batch(), self.seed)[0])
             winner = loops.choose_one(scores, *rules, True, coin)[0]
         label = None if winner == UNKNOWN else classes[winner]
-        return Vote(label, confidence, margin, identified)
+        return Vote(label, confidence, margin, scorer.identified)
 
     # What is known of the workers ------------------------------------------------------------
 
