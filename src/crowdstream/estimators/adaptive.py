@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import zlib
+from collections.abc import Iterable
 
 import msgspec
 import numpy as np
@@ -19,7 +20,7 @@ from crowdstream.estimators.base import (
 from crowdstream.estimators.independence import excess_correlation, gate_of, mix, pairs_in
 from crowdstream.estimators.observer import Packed
 from crowdstream.estimators.open_task import OpenTask
-from crowdstream.estimators.reading import Reading, Shared, vote_weights
+from crowdstream.estimators.reading import Reading, Shared, compact, vote_weights
 from crowdstream.estimators.reservoir import Reservoir
 from crowdstream.estimators.votes import (
     Scorer,
@@ -175,7 +176,7 @@ class Adaptive(Estimator):
             part = batch.part(at, end)
             found = np.empty((len(part) if votes is not None else 0, reading.sums.classes))
             reading.crowd.follow(
-                part.starts, part.workers, part.labels, part.truths, reading.kin,
+                part.starts, part.workers, part.labels, part.truths,
                 scale.weight(self._clock), scale.growth, found,
             )  # fmt: skip
             if votes is not None:
@@ -212,7 +213,9 @@ class Adaptive(Estimator):
 
     def _measure(self, batch: LabelBatch, keys: Keys) -> None:
         reading = self._reading
-        workers, labels = worker_keys(self.workers_), class_keys(self._classes, "coin")
+        names = self._workers
+        batch, who = compact(batch)
+        workers, labels = name_keys([names[i] for i in who]), class_keys(self._classes, "coin")
         labels = np.append(labels, np.zeros(max(2 - labels.size, 0), np.uint64))
         excess = excess_correlation(batch, reading.sums.classes, keys, workers, labels)
         before, pairs = FADE * self._pairs, pairs_in(batch)
@@ -249,9 +252,7 @@ class Adaptive(Estimator):
     def _close(self, batch: LabelBatch, weight: float, own: bool) -> None:
         """Soft counts of one task."""
         truth = int(batch.truths[0]) if batch.truths.size else -1
-        self._reading.crowd.close(
-            batch.workers, batch.labels, truth, self._reading.kin, weight, own
-        )
+        self._reading.crowd.close(batch.workers, batch.labels, truth, weight, own)
 
     def _fit(self, batch: LabelBatch) -> None:
         """Passes over the table; the order of its rows has no part in the result."""
@@ -294,14 +295,14 @@ class Adaptive(Estimator):
         reading = self._reading
         scores = np.empty((1, reading.sums.classes))
         weight = self._scale.weight(task.place)
-        reading.crowd.ask(task.workers, task.labels, task.size, reading.kin, weight, scores)
+        reading.crowd.ask(task.workers, task.labels, task.size, weight, scores)
         return self._scored(), scores
 
     def _add_label(self, task: OpenTask) -> Vote:
         reading = self._reading
         scores = np.empty((1, reading.sums.classes))
         reading.crowd.observe(
-            task.workers, task.labels, task.size, task.truth, reading.kin,
+            task.workers, task.labels, task.size, task.truth,
             self._scale.weight(task.place), scores,
         )  # fmt: skip
         return self._pick(task, self._scored(), scores)
@@ -397,12 +398,8 @@ def _under(arrays: Packed, name: str) -> Packed:
     }
 
 
-def name_keys(names: object) -> Keys:
+def name_keys(names: Iterable[str | int]) -> Keys:
     """A number per name."""
-    found = [zlib.crc32(msgspec.msgpack.encode(name)) for name in names]  # type: ignore[attr-defined]
+    found = [zlib.crc32(msgspec.msgpack.encode(name)) for name in names]
     return np.array(found, np.uint64) * NAMELESS
 
-
-def worker_keys(workers: list[str | int]) -> Keys:
-    """The same of workers."""
-    return name_keys(workers) if workers else np.empty(0, np.uint64)

@@ -11,7 +11,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from crowdstream.estimators.reading import Reading, compact
+from crowdstream.estimators.reading import Reading
 from crowdstream.labels.batch import LabelBatch
 from crowdstream.sums.agreement import AgreementSums
 
@@ -34,12 +34,12 @@ def excess_correlation(
     ``tasks``, ``workers`` and ``labels`` are keys of each task, worker and class, from which the
     twin is drawn: its labels depend on neither order nor place.
     """
-    batch, who = compact(batch)
     truthless = LabelBatch(batch.starts, batch.workers, batch.labels)
-    posterior = _swept(truthless, who.size, classes)
-    drawn = _twin(truthless, posterior, who.size, tasks, workers[who], labels)
-    found = _correlation(truthless, posterior, who.size)
-    return found - _correlation(drawn, _swept(drawn, who.size, classes), who.size)
+    n = workers.size
+    posterior = _swept(truthless, n, classes)
+    drawn = _twin(truthless, posterior, n, tasks, workers, labels)
+    found = _correlation(truthless, posterior, n)
+    return found - _correlation(drawn, _swept(drawn, n, classes), n)
 
 
 def pairs_in(batch: LabelBatch) -> float:

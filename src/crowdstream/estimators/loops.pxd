@@ -4,9 +4,14 @@ from crowdstream.sums.loops cimport Rows
 
 cdef struct Reading:
     double R
+    double V
     double met
     double met2
     double N
+
+cdef struct Errors:
+    double observed
+    double expected
 
 cdef struct Pick:
     Py_ssize_t winner
@@ -17,13 +22,16 @@ cdef struct Pick:
 cdef class Teacher:
     cdef Rows sums
     cdef readonly double[::1] f
+    cdef double[::1] votes
     cdef Py_ssize_t classes
     cdef public Py_ssize_t workers, met_workers, groups, main
     cdef public double mean, spread, strength, surplus, met, evidence, unit, V
 
-    cdef Reading beyond_chance(self, Py_ssize_t i, bint own, Py_ssize_t x, Py_ssize_t m, double[::1] votes, double weight) noexcept nogil
+    cdef Reading read(self, Py_ssize_t i) noexcept nogil
+    cdef Reading read_without(self, Py_ssize_t i, Py_ssize_t x, Py_ssize_t m, double weight) noexcept nogil
     cdef double skill_from(self, Reading found) noexcept nogil
-    cdef double odds(self, Py_ssize_t i, bint own, Py_ssize_t x, Py_ssize_t m, double[::1] votes, double weight) noexcept nogil
+    cdef bint is_inside(self, Py_ssize_t i) noexcept nogil
+    cdef double odds(self, Py_ssize_t i, bint own, Py_ssize_t x, Py_ssize_t m, double weight) noexcept nogil
     cdef void find_groups(self, double[:, ::1] scratch) noexcept nogil
     cdef void find_mean(self) noexcept nogil
     cdef void find_evidence(self, double[:, ::1] scratch) noexcept nogil
@@ -38,9 +46,8 @@ cdef class Student:
     cdef public Py_ssize_t workers
     cdef public double strength, typical
 
-    cdef double ratio(self, Py_ssize_t i) noexcept nogil
-    cdef double likelihood(self, Py_ssize_t i, Py_ssize_t x, Py_ssize_t a, double ratio) noexcept nogil
-    cdef void add(self, Py_ssize_t i, Py_ssize_t x, double[:, ::1] q, Py_ssize_t t) noexcept nogil
+    cdef Errors errors(self, Py_ssize_t i) noexcept nogil
+    cdef double likelihood(self, Py_ssize_t i, Py_ssize_t x, Py_ssize_t a, Errors found) noexcept nogil
 
 cdef class Crowd:
     cdef Rows sums
@@ -48,11 +55,16 @@ cdef class Crowd:
     cdef Student taught
     cdef Student swept
     cdef double[:, ::1] work
-    cdef double[::1] votes
+    cdef public double[::1] rho
     cdef Py_ssize_t classes
     cdef public double gate
     cdef public bint heads
 
-    cdef void judge(self, int[::1] workers, int[::1] labels, Py_ssize_t begin, Py_ssize_t end, double[::1] rho, bint own, double weight) noexcept nogil
+    cdef void judge(self, Py_ssize_t begin, Py_ssize_t end, bint own, double weight) noexcept nogil
+    cdef void judge_relative(self, Py_ssize_t begin, Py_ssize_t end, Py_ssize_t z, double odds) noexcept nogil
+    cdef double kin_power(self, Py_ssize_t begin, Py_ssize_t end, Py_ssize_t kind) noexcept nogil
+    cdef void rescale(self) noexcept nogil
     cdef void score(self, double[:, ::1] out, Py_ssize_t t) noexcept nogil
-    cdef void teach(self, int[::1] workers, int[::1] labels, Py_ssize_t begin, Py_ssize_t end, Py_ssize_t truth, double weight) noexcept nogil
+    cdef void teach(self, Py_ssize_t begin, Py_ssize_t end, Py_ssize_t truth, double weight) noexcept nogil
+    cdef void soften(self, Py_ssize_t row, Py_ssize_t truth, double weight) noexcept nogil
+    cdef void answer(self, Py_ssize_t m, double weight, double[:, ::1] scores) noexcept nogil

@@ -17,8 +17,13 @@ else:
     from crowdstream.sums.loops import Rows, find
 
     Reading = cython.struct(
-        R=cython.double, met=cython.double, met2=cython.double, N=cython.double
+        R=cython.double,
+        V=cython.double,
+        met=cython.double,
+        met2=cython.double,
+        N=cython.double,
     )
+    Errors = cython.struct(observed=cython.double, expected=cython.double)
     Pick = cython.struct(
         winner=cython.Py_ssize_t,
         confidence=cython.double,
@@ -50,6 +55,7 @@ MIX1 = cython.declare(cython.ulonglong, 0xBF58476D1CE4E5B9)
 MIX2 = cython.declare(cython.ulonglong, 0x94D049BB133111EB)
 
 
+@cython.final
 @cython.cclass
 class Teacher:
     """One skill per worker, from agreement beyond what the workers' habits explain.
@@ -59,12 +65,14 @@ class Teacher:
     ``evidence``: by how many standard errors agreement differs from that of guessers. ``met``:
     meetings of the main group of workers who share tasks, ``met_workers`` how many of them have
     met anybody; ``groups``: how many groups share no task.
-    ``unit``: what one task counts now, which forgetting makes grow.
+    ``unit``: what one task counts now, which forgetting makes grow. ``votes``: of the task that is
+    being judged.
     """
 
-    def __init__(self, sums: Rows, f):
+    def __init__(self, sums: Rows, f, votes):
         self.sums = sums
         self.f = f
+        self.votes = votes
         self.classes = f.shape[0]
         self.workers = 0
         self.unit = 1.0
@@ -78,52 +86,67 @@ class Teacher:
     @cython.cfunc
     @cython.nogil
     @cython.exceptval(check=False)
-    def beyond_chance(
-        self,
-        i: cython.Py_ssize_t,
-        own: cython.bint,
-        x: cython.Py_ssize_t,
-        m: cython.Py_ssize_t,
-        votes: cython.double[::1],
-        weight: cython.double,
-    ) -> Reading:
+    def read(self, i: cython.Py_ssize_t) -> Reading:
         """R_i = (agree − ⟨own, f⟩ − ⟨μ, others⟩ + met ⟨μ, f⟩)/V, μ = (said + H f)/(N + H).
 
-        Times (N + H)/(N + H − 1), since a label takes part in the habit it is compared with. With
-        ``own``, without the worker's label x on a task of m labels that counted ``weight``.
+        Times (N + H)/(N + H − 1), since a label takes part in the habit it is compared with. As a
+        fraction, so that whoever goes on divides once.
         """
         a: cython.Py_ssize_t
         K: cython.Py_ssize_t = self.classes
         h: cython.double = H * self.unit
-        agree: cython.double = self.sums.rows[i, AGREE]
         met: cython.double = self.sums.rows[i, MET]
-        met2: cython.double = self.sums.rows[i, MET2]
-        N: cython.double = 0
-        owned: cython.double = 0
-        habit: cython.double = 0
+        agree: cython.double = self.sums.rows[i, AGREE]
         said: cython.double
-        others: cython.double
-        less: cython.double = 0
-        if own:
-            less = weight * (m - 1)
-            agree -= weight * (votes[x] - 1)
-            met -= less
-            met2 -= less * (m - 2)
-            owned -= less * self.f[x]
+        N: cython.double = h
+        habit: cython.double = 0
         for a in range(K):
             said = self.sums.rows[i, HEAD + a]
-            owned += self.sums.rows[i, HEAD + K + a] * self.f[a]
-            others = self.sums.rows[i, HEAD + 2 * K + a]
-            if own:
-                others -= weight * votes[a]
-                if a == x:
-                    said -= weight
-                    others += weight
+            agree -= self.sums.rows[i, HEAD + K + a] * self.f[a]
+            N += said
+            habit += (said + h * self.f[a]) * (
+                met * self.f[a] - self.sums.rows[i, HEAD + 2 * K + a]
+            )
+        return Reading(agree * N + habit, self.V * (N - self.unit), met, self.sums.rows[i, MET2], N - h)
+
+    @cython.cfunc
+    @cython.nogil
+    @cython.exceptval(check=False)
+    def read_without(
+        self,
+        i: cython.Py_ssize_t,
+        x: cython.Py_ssize_t,
+        m: cython.Py_ssize_t,
+        weight: cython.double,
+    ) -> Reading:
+        """The same without the worker's label x on a task of m labels, of which there are `votes`."""
+        a: cython.Py_ssize_t
+        K: cython.Py_ssize_t = self.classes
+        h: cython.double = H * self.unit
+        less: cython.double = weight * (m - 1)
+        met: cython.double = self.sums.rows[i, MET] - less
+        agree: cython.double = self.sums.rows[i, AGREE] - weight * (self.votes[x] - 1)
+        said: cython.double
+        others: cython.double
+        N: cython.double = h
+        habit: cython.double = 0
+        agree += less * self.f[x]
+        for a in range(K):
+            said = self.sums.rows[i, HEAD + a]
+            others = self.sums.rows[i, HEAD + 2 * K + a] - weight * self.votes[a]
+            if a == x:
+                said -= weight
+                others += weight
+            agree -= self.sums.rows[i, HEAD + K + a] * self.f[a]
             N += said
             habit += (said + h * self.f[a]) * (met * self.f[a] - others)
-        N += h
-        R: cython.double = (agree - owned + habit / N) / self.V * N / (N - self.unit)
-        return Reading(R, met, met2, N - h)
+        return Reading(
+            agree * N + habit,
+            self.V * (N - self.unit),
+            met,
+            self.sums.rows[i, MET2] - less * (m - 2),
+            N - h,
+        )
 
     @cython.cfunc
     @cython.nogil
@@ -136,7 +159,18 @@ class Teacher:
         )
         if not found.met > 0.0:
             return self.mean
-        return (found.R * c * self.spread + self.mean * noise) / (self.spread * c * c + noise)
+        return (found.R * c * self.spread + self.mean * noise * found.V) / (
+            found.V * (self.spread * c * c + noise)
+        )
+
+    @cython.cfunc
+    @cython.nogil
+    @cython.exceptval(check=False)
+    def is_inside(self, i: cython.Py_ssize_t) -> cython.bint:
+        """Whether a worker belongs to the main group of those who share tasks."""
+        if i >= self.workers:
+            return False
+        return self.groups < 2 or find(self.sums.groups, i) == self.main
 
     @cython.cfunc
     @cython.nogil
@@ -147,13 +181,18 @@ class Teacher:
         own: cython.bint,
         x: cython.Py_ssize_t,
         m: cython.Py_ssize_t,
-        votes: cython.double[::1],
         weight: cython.double,
     ) -> cython.double:
-        """Of a vote: s (K − 1)/(1 − s) with s = 1/K + (1 − 1/K) ψ, ψ kept in [0, 0.6]."""
+        """Of a vote: s (K − 1)/(1 − s) with s = 1/K + (1 − 1/K) ψ, ψ kept in [0, 0.6].
+
+        ``own``: without the label x on a task of m labels that counted ``weight``.
+        """
         skill: cython.double = self.mean
-        if i < self.workers and (self.groups < 2 or find(self.sums.groups, i) == self.main):
-            skill = self.skill_from(self.beyond_chance(i, own, x, m, votes, weight))
+        if self.is_inside(i):
+            if own:
+                skill = self.skill_from(self.read_without(i, x, m, weight))
+            else:
+                skill = self.skill_from(self.read(i))
         skill = min(max(skill, 0.0), CAP)
         return (1.0 + (self.classes - 1.0) * skill) / (1.0 - skill)
 
@@ -177,11 +216,11 @@ class Teacher:
             self.find_groups(scratch)
             self.surplus = self.met = 0.0
             for i in range(workers):
-                found = self.beyond_chance(i, False, 0, 0, self.f, 0.0)
-                scratch[i, 0] = found.R
+                found = self.read(i)
+                scratch[i, 0] = found.R / found.V
                 scratch[i, 1] = found.N
-                if self.groups < 2 or find(self.sums.groups, i) == self.main:
-                    self.surplus += found.R
+                if self.is_inside(i):
+                    self.surplus += scratch[i, 0]
                     self.met += found.met
             self.find_mean()
             self.find_evidence(scratch)
@@ -301,10 +340,11 @@ class Teacher:
         with cython.nogil:
             for i in range(out.shape[0]):
                 out[i] = self.mean
-                if i < self.workers and (self.groups < 2 or find(self.sums.groups, i) == self.main):
-                    out[i] = self.skill_from(self.beyond_chance(i, False, 0, 0, self.f, 0.0))
+                if self.is_inside(i):
+                    out[i] = self.skill_from(self.read(i))
 
 
+@cython.final
 @cython.cclass
 class Student:
     """One confusion per worker, read from soft counts.
@@ -410,19 +450,17 @@ class Student:
     @cython.cfunc
     @cython.nogil
     @cython.exceptval(check=False)
-    def ratio(self, i: cython.Py_ssize_t) -> cython.double:
-        """Observed over expected errors of a worker, shrunk to 1."""
+    def errors(self, i: cython.Py_ssize_t) -> Errors:
+        """Observed and expected errors of a worker; their ratio is shrunk to 1."""
         a: cython.Py_ssize_t
         K: cython.Py_ssize_t = self.classes
-        known: cython.double = self.strength * self.typical
-        observed: cython.double = known
-        expected: cython.double = known
-        if i >= self.workers:
-            return 1.0
-        for a in range(K):
-            observed += self.counts[i, K, a] - self.counts[i, a, a]
-            expected += self.counts[i, K, a] * self.pooled[K, a]
-        return observed / expected
+        observed: cython.double = self.strength * self.typical
+        expected: cython.double = observed
+        if i < self.workers:
+            for a in range(K):
+                observed += self.counts[i, K, a] - self.counts[i, a, a]
+                expected += self.counts[i, K, a] * self.pooled[K, a]
+        return Errors(observed, expected)
 
     @cython.cfunc
     @cython.nogil
@@ -432,69 +470,59 @@ class Student:
         i: cython.Py_ssize_t,
         x: cython.Py_ssize_t,
         a: cython.Py_ssize_t,
-        ratio: cython.double,
+        found: Errors,
     ) -> cython.double:
-        """p_i(x | a): own counts and ``strength`` answers by the prior."""
+        """p_i(x | a): own counts and ``strength`` answers by the prior.
+
+        Of the prior the worker errs with odds ratio·wrong/(1 − wrong); all over a common
+        denominator, so that there is one division.
+        """
         wrong: cython.double = self.pooled[self.classes, a]
-        # The worker's error: odds ratio·wrong/(1 − wrong).
-        share: cython.double = 1.0 / (1.0 - wrong + ratio * wrong)
+        scale: cython.double = (1.0 - wrong) * found.expected + wrong * found.observed
         prior: cython.double
         if x == a:
-            prior = (1.0 - wrong) * share
+            prior = (1.0 - wrong) * found.expected
         else:
-            prior = ratio * self.pooled[x, a] * share
+            prior = self.pooled[x, a] * found.observed
         if i >= self.workers:
-            return prior
-        return (self.counts[i, x, a] + self.strength * prior) / (
-            self.counts[i, self.classes, a] + self.strength
+            return prior / scale
+        return (self.counts[i, x, a] * scale + self.strength * prior) / (
+            (self.counts[i, self.classes, a] + self.strength) * scale
         )
-
-    @cython.cfunc
-    @cython.nogil
-    @cython.exceptval(check=False)
-    def add(
-        self,
-        i: cython.Py_ssize_t,
-        x: cython.Py_ssize_t,
-        q: cython.double[:, ::1],
-        t: cython.Py_ssize_t,
-    ) -> cython.void:
-        a: cython.Py_ssize_t
-        for a in range(self.classes):
-            self.counts[i, x, a] += q[t, a]
-            self.counts[i, self.classes, a] += q[t, a]
 
     def fill_confusions(self, out: cython.double[:, :, ::1]):
         """p_i(x | a) of all workers; the last row, if there is one more, is a stranger's."""
         i: cython.Py_ssize_t
         x: cython.Py_ssize_t
         a: cython.Py_ssize_t
-        ratio: cython.double
+        found: Errors
         with cython.nogil:
             for i in range(out.shape[0]):
-                ratio = self.ratio(i)
+                found = self.errors(i)
                 for x in range(self.classes):
                     for a in range(self.classes):
-                        out[i, x, a] = self.likelihood(i, x, a, ratio)
+                        out[i, x, a] = self.likelihood(i, x, a, found)
 
 
+@cython.final
 @cython.cclass
 class Crowd:
     """Teacher and students together: decides tasks one after the other, and learns them.
 
     ``taught`` counts by the teacher's posteriors, ``swept`` by its own; ``gate`` is how far the
     swept confusions are believed (they are not read at 0). ``heads``: whether to fall back to
-    majority vote. ``work`` has three rows of K numbers, ``votes`` one.
+    majority vote. ``rho``: of each declared family the correlation of errors. ``work`` has three
+    rows of K numbers.
     """
 
-    def __init__(self, sums: Rows, teacher: Teacher, taught: Student, swept: Student, work, votes):
+    def __init__(self, sums: Rows, teacher: Teacher, taught: Student, swept: Student, work, rho):
         self.sums = sums
         self.teacher = teacher
         self.taught = taught
         self.swept = swept
         self.work = work
-        self.votes = votes
-        self.classes = votes.shape[0]
+        self.rho = rho
+        self.classes = work.shape[1]
         self.gate = 0.0
         self.heads = True
 
@@ -503,11 +531,8 @@ class Crowd:
     @cython.exceptval(check=False)
     def judge(
         self,
-        workers: cython.int[::1],
-        labels: cython.int[::1],
         begin: cython.Py_ssize_t,
         end: cython.Py_ssize_t,
-        rho: cython.double[::1],
         own: cython.bint,
         weight: cython.double,
     ) -> cython.void:
@@ -521,44 +546,91 @@ class Crowd:
         x: cython.Py_ssize_t
         K: cython.Py_ssize_t = self.classes
         odds: cython.double
-        one: cython.double
-        two: cython.double
-        power: cython.double
-        families: cython.bint = rho.shape[0] > 0
+        one: Errors
+        two: Errors
+        families: cython.bint = self.rho.shape[0] > 0
         for a in range(K):
             self.work[0, a] = 1.0
             self.work[1, a] = self.taught.prior[a]
             self.work[2, a] = self.swept.prior[a]
-            self.votes[a] = 0.0
+            self.teacher.votes[a] = 0.0
         if own:
             for z in range(begin, end):
-                self.votes[labels[z]] += 1.0
+                self.teacher.votes[self.sums.what[z]] += 1.0
         for z in range(begin, end):
-            i = workers[z]
-            x = labels[z]
-            odds = self.teacher.odds(i, own, x, end - begin, self.votes, weight)
-            one = self.taught.ratio(i)
-            two = self.swept.ratio(i) if self.gate > 0.0 else 1.0
-            if families and self.sums.family[i] >= 0:
-                power = kin_power(workers, begin, end, self.sums.family, self.sums.family[i], rho)
-                self.work[0, x] *= pow(odds, power)
-                for a in range(K):
-                    self.work[1, a] *= pow(self.taught.likelihood(i, x, a, one), power)
-                    if self.gate > 0.0:
-                        self.work[2, a] *= pow(self.swept.likelihood(i, x, a, two), power)
+            i = self.sums.who[z]
+            x = self.sums.what[z]
+            odds = self.teacher.odds(i, own, x, end - begin, weight)
+            if families and i < self.sums.family.shape[0] and self.sums.family[i] >= 0:
+                self.judge_relative(begin, end, z, odds)
             else:
                 self.work[0, x] *= odds
+                one = self.taught.errors(i)
                 for a in range(K):
                     self.work[1, a] *= self.taught.likelihood(i, x, a, one)
                 if self.gate > 0.0:
+                    two = self.swept.errors(i)
                     for a in range(K):
                         self.work[2, a] *= self.swept.likelihood(i, x, a, two)
-            if self.work[0, x] > LARGE:
-                for a in range(K):
-                    self.work[0, a] /= LARGE
-            rescale(self.work, 1, K)
-            if self.gate > 0.0:
-                rescale(self.work, 2, K)
+            if (z - begin) % 8 == 7:
+                self.rescale()
+
+    @cython.cfunc
+    @cython.nogil
+    @cython.exceptval(check=False)
+    def judge_relative(
+        self,
+        begin: cython.Py_ssize_t,
+        end: cython.Py_ssize_t,
+        z: cython.Py_ssize_t,
+        odds: cython.double,
+    ) -> cython.void:
+        """One label by a member of a family: as a power of what it would be."""
+        a: cython.Py_ssize_t
+        i: cython.Py_ssize_t = self.sums.who[z]
+        x: cython.Py_ssize_t = self.sums.what[z]
+        one: Errors = self.taught.errors(i)
+        two: Errors = self.swept.errors(i)
+        power: cython.double = self.kin_power(begin, end, self.sums.family[i])
+        self.work[0, x] *= pow(odds, power)
+        for a in range(self.classes):
+            self.work[1, a] *= pow(self.taught.likelihood(i, x, a, one), power)
+            self.work[2, a] *= pow(self.swept.likelihood(i, x, a, two), power)
+
+    @cython.cfunc
+    @cython.nogil
+    @cython.exceptval(check=False)
+    def kin_power(
+        self, begin: cython.Py_ssize_t, end: cython.Py_ssize_t, kind: cython.Py_ssize_t
+    ) -> cython.double:
+        """What a vote is worth beside its kin's: 1/(1 + (s − 1) ρ), s of the family on the task."""
+        z: cython.Py_ssize_t
+        i: cython.Py_ssize_t
+        kin: cython.double = -1.0
+        for z in range(begin, end):
+            i = self.sums.who[z]
+            if i < self.sums.family.shape[0] and self.sums.family[i] == kind:
+                kin += 1.0
+        return 1.0 / (1.0 + kin * self.rho[kind])
+
+    @cython.cfunc
+    @cython.nogil
+    @cython.exceptval(check=False)
+    def rescale(self) -> cython.void:
+        """Keep products of odds and of probabilities within what numbers can hold."""
+        a: cython.Py_ssize_t
+        row: cython.Py_ssize_t
+        most: cython.double
+        for row in range(3):
+            most = 0.0
+            for a in range(self.classes):
+                most = max(most, self.work[row, a])
+            if most > LARGE:
+                for a in range(self.classes):
+                    self.work[row, a] /= LARGE
+            elif most < 1.0 / LARGE:
+                for a in range(self.classes):
+                    self.work[row, a] *= LARGE
 
     @cython.cfunc
     @cython.nogil
@@ -577,8 +649,6 @@ class Crowd:
     @cython.exceptval(check=False)
     def teach(
         self,
-        workers: cython.int[::1],
-        labels: cython.int[::1],
         begin: cython.Py_ssize_t,
         end: cython.Py_ssize_t,
         truth: cython.Py_ssize_t,
@@ -587,21 +657,48 @@ class Crowd:
         """Soft counts of a task that was judged: q ∝ f·A for one student, its own for the other."""
         z: cython.Py_ssize_t
         a: cython.Py_ssize_t
+        i: cython.Py_ssize_t
+        x: cython.Py_ssize_t
         K: cython.Py_ssize_t = self.classes
+        q: cython.double
         for a in range(K):
             if self.gate > 0.0:
                 self.work[1, a] = self.work[2, a]
             else:
                 self.work[1, a] = sqrt(self.work[0, a] * self.work[1, a])
             self.work[0, a] *= self.teacher.f[a]
-        soften(self.work, 0, K, truth, weight)
-        soften(self.work, 1, K, truth, weight)
+        self.soften(0, truth, weight)
+        self.soften(1, truth, weight)
         for a in range(K):
             self.taught.mass[a] += self.work[0, a]
             self.swept.mass[a] += self.work[1, a]
         for z in range(begin, end):
-            self.taught.add(workers[z], labels[z], self.work, 0)
-            self.swept.add(workers[z], labels[z], self.work, 1)
+            i = self.sums.who[z]
+            x = self.sums.what[z]
+            for a in range(K):
+                q = self.work[0, a]
+                self.taught.counts[i, x, a] += q
+                self.taught.counts[i, K, a] += q
+                q = self.work[1, a]
+                self.swept.counts[i, x, a] += q
+                self.swept.counts[i, K, a] += q
+
+    @cython.cfunc
+    @cython.nogil
+    @cython.exceptval(check=False)
+    def soften(
+        self, row: cython.Py_ssize_t, truth: cython.Py_ssize_t, weight: cython.double
+    ) -> cython.void:
+        """Products → what a task counts for each class: posteriors in multiples of 2⁻²⁴."""
+        a: cython.Py_ssize_t
+        total: cython.double = 0
+        for a in range(self.classes):
+            total += self.work[row, a]
+        for a in range(self.classes):
+            if truth < 0:
+                self.work[row, a] = weight * floor(self.work[row, a] / total * UNIT + 0.5) / UNIT
+            else:
+                self.work[row, a] = GOLD * weight if a == truth else 0.0
 
     def follow(
         self,
@@ -609,7 +706,6 @@ class Crowd:
         workers: cython.int[::1],
         labels: cython.int[::1],
         truths: cython.int[::1],
-        rho: cython.double[::1],
         weight: cython.double,
         growth: cython.double,
         scores: cython.double[:, ::1],
@@ -617,51 +713,54 @@ class Crowd:
         """Decide each task from those before it, then learn it: sums and soft counts."""
         t: cython.Py_ssize_t
         truth: cython.Py_ssize_t
+        self.sums.who = workers
+        self.sums.what = labels
         with cython.nogil:
             for t in range(starts.shape[0] - 1):
                 truth = truths[t] if truths.shape[0] else -1
-                self.judge(workers, labels, starts[t], starts[t + 1], rho, False, 0.0)
+                self.judge(starts[t], starts[t + 1], False, 0.0)
                 if scores.shape[0]:
                     if self.heads:
                         count(labels, starts[t], starts[t + 1], scores, t)
                     else:
                         self.score(scores, t)
-                self.sums.add_task(workers, labels, starts[t], starts[t + 1], truth, weight)
+                self.sums.add_task(starts[t], starts[t + 1], truth, weight)
                 if starts[t + 1] > starts[t]:
-                    self.teach(workers, labels, starts[t], starts[t + 1], truth, weight)
+                    self.teach(starts[t], starts[t + 1], truth, weight)
                 weight *= growth
+        self.sums.who = self.sums.what = self.sums.nobody
 
     def close(
         self,
         workers: cython.int[::1],
         labels: cython.int[::1],
         truth: cython.Py_ssize_t,
-        rho: cython.double[::1],
         weight: cython.double,
         own: cython.bint,
     ):
         """Soft counts of one task; ``own``: its labels are among the sums already."""
+        self.sums.who = workers
+        self.sums.what = labels
         with cython.nogil:
             if workers.shape[0]:
-                self.judge(workers, labels, 0, workers.shape[0], rho, own, weight)
-                self.teach(workers, labels, 0, workers.shape[0], truth, weight)
+                self.judge(0, workers.shape[0], own, weight)
+                self.teach(0, workers.shape[0], truth, weight)
+        self.sums.who = self.sums.what = self.sums.nobody
 
     def ask(
         self,
         workers: cython.int[::1],
         labels: cython.int[::1],
         m: cython.Py_ssize_t,
-        rho: cython.double[::1],
         weight: cython.double,
         scores: cython.double[:, ::1],
     ):
         """The scores of an open task by its first m labels, which are left out of the sums."""
+        self.sums.who = workers
+        self.sums.what = labels
         with cython.nogil:
-            if self.heads:
-                count(labels, 0, m, scores, 0)
-            else:
-                self.judge(workers, labels, 0, m, rho, True, weight)
-                self.score(scores, 0)
+            self.answer(m, weight, scores)
+        self.sums.who = self.sums.what = self.sums.nobody
 
     def observe(
         self,
@@ -669,20 +768,49 @@ class Crowd:
         labels: cython.int[::1],
         m: cython.Py_ssize_t,
         truth: cython.Py_ssize_t,
-        rho: cython.double[::1],
         weight: cython.double,
         scores: cython.double[:, ::1],
     ):
         """An open task has got its m-th label: the sums learn it, then it is scored as by `ask`."""
+        self.sums.who = workers
+        self.sums.what = labels
         with cython.nogil:
             if m > 1:
-                self.sums.add_task(workers, labels, 0, m - 1, truth, -weight)
-            self.sums.add_task(workers, labels, 0, m, truth, weight)
-            if self.heads:
-                count(labels, 0, m, scores, 0)
-            else:
-                self.judge(workers, labels, 0, m, rho, True, weight)
-                self.score(scores, 0)
+                self.sums.add_task(0, m - 1, truth, -weight)
+            self.sums.add_task(0, m, truth, weight)
+            self.answer(m, weight, scores)
+        self.sums.who = self.sums.what = self.sums.nobody
+
+    @cython.cfunc
+    @cython.nogil
+    @cython.exceptval(check=False)
+    def answer(
+        self, m: cython.Py_ssize_t, weight: cython.double, scores: cython.double[:, ::1]
+    ) -> cython.void:
+        if self.heads:
+            count(self.sums.what, 0, m, scores, 0)
+        else:
+            self.judge(0, m, True, weight)
+            self.score(scores, 0)
+
+    def fill_powers(
+        self, starts: cython.longlong[::1], workers: cython.int[::1], out: cython.double[::1]
+    ):
+        """What each label is worth beside its kin's on the same task."""
+        t: cython.Py_ssize_t
+        z: cython.Py_ssize_t
+        y: cython.Py_ssize_t
+        kind: cython.Py_ssize_t
+        known: cython.Py_ssize_t = self.sums.family.shape[0]
+        kin: cython.double
+        for t in range(starts.shape[0] - 1):
+            for z in range(starts[t], starts[t + 1]):
+                kind = self.sums.family[workers[z]] if workers[z] < known else -1
+                kin = -1.0
+                for y in range(starts[t], starts[t + 1]):
+                    if workers[y] < known and self.sums.family[workers[y]] == kind:
+                        kin += 1.0
+                out[z] = 1.0 / (1.0 + kin * self.rho[kind]) if kind >= 0 else 1.0
 
     def fill_logs(self, out: cython.double[:, :, ::1], prior: cython.double[::1]):
         """What label x of worker i adds to the score of class a; the last row is a stranger's."""
@@ -692,17 +820,17 @@ class Crowd:
         K: cython.Py_ssize_t = self.classes
         g: cython.double = self.gate
         vote: cython.double
-        one: cython.double
-        two: cython.double
+        one: Errors
+        two: Errors
         with cython.nogil:
             for a in range(K):
                 prior[a] = (1.0 - g) / 2.0 * log(self.taught.prior[a])
                 if g > 0.0:
                     prior[a] += g * log(self.swept.prior[a])
             for i in range(out.shape[0]):
-                vote = log(self.teacher.odds(i, False, 0, 0, self.votes, 0.0))
-                one = self.taught.ratio(i)
-                two = self.swept.ratio(i) if g > 0.0 else 1.0
+                vote = log(self.teacher.odds(i, False, 0, 0, 0.0))
+                one = self.taught.errors(i)
+                two = self.swept.errors(i)
                 for x in range(K):
                     for a in range(K):
                         out[i, x, a] = log(self.taught.likelihood(i, x, a, one))
@@ -711,65 +839,6 @@ class Crowd:
                         out[i, x, a] *= (1.0 - g) / 2.0
                         if g > 0.0:
                             out[i, x, a] += g * log(self.swept.likelihood(i, x, a, two))
-
-
-@cython.cfunc
-@cython.nogil
-@cython.exceptval(check=False)
-def rescale(
-    products: cython.double[:, ::1], t: cython.Py_ssize_t, K: cython.Py_ssize_t
-) -> cython.void:
-    """Keep products of probabilities from vanishing."""
-    a: cython.Py_ssize_t
-    most: cython.double = 0
-    for a in range(K):
-        most = max(most, products[t, a])
-    if most < 1.0 / LARGE:
-        for a in range(K):
-            products[t, a] *= LARGE
-
-
-@cython.cfunc
-@cython.nogil
-@cython.exceptval(check=False)
-def soften(
-    q: cython.double[:, ::1],
-    t: cython.Py_ssize_t,
-    K: cython.Py_ssize_t,
-    truth: cython.Py_ssize_t,
-    weight: cython.double,
-) -> cython.void:
-    """Products → what a task counts for each class: posteriors in multiples of 2⁻²⁴, times weight."""
-    a: cython.Py_ssize_t
-    total: cython.double = 0
-    if truth >= 0:
-        for a in range(K):
-            q[t, a] = GOLD * weight if a == truth else 0.0
-        return
-    for a in range(K):
-        total += q[t, a]
-    for a in range(K):
-        q[t, a] = weight * floor(q[t, a] / total * UNIT + 0.5) / UNIT
-
-
-@cython.cfunc
-@cython.nogil
-@cython.exceptval(check=False)
-def kin_power(
-    workers: cython.int[::1],
-    begin: cython.Py_ssize_t,
-    end: cython.Py_ssize_t,
-    family: cython.int[::1],
-    kind: cython.Py_ssize_t,
-    rho: cython.double[::1],
-) -> cython.double:
-    """What a vote is worth beside its kin's: 1/(1 + (s − 1) ρ) with s of the family on the task."""
-    z: cython.Py_ssize_t
-    kin: cython.double = -1.0
-    for z in range(begin, end):
-        if workers[z] < family.shape[0] and family[workers[z]] == kind:
-            kin += 1.0
-    return 1.0 / (1.0 + kin * rho[kind])
 
 
 @cython.cfunc
@@ -791,25 +860,6 @@ def count(
         out[t, labels[z]] += 1.0
     for a in range(out.shape[1]):
         out[t, a] = log(out[t, a])
-
-
-def fill_powers(
-    starts: cython.longlong[::1],
-    workers: cython.int[::1],
-    sums: Rows,
-    rho: cython.double[::1],
-    out: cython.double[::1],
-):
-    """What each label is worth beside its kin's on the same task."""
-    t: cython.Py_ssize_t
-    z: cython.Py_ssize_t
-    for t in range(starts.shape[0] - 1):
-        for z in range(starts[t], starts[t + 1]):
-            out[z] = 1.0
-            if workers[z] < sums.family.shape[0] and sums.family[workers[z]] >= 0:
-                out[z] = kin_power(
-                    workers, starts[t], starts[t + 1], sums.family, sums.family[workers[z]], rho
-                )
 
 
 # Tables of tasks -----------------------------------------------------------------------------
@@ -890,25 +940,35 @@ def add_soft_counts(
     t: cython.Py_ssize_t
     z: cython.Py_ssize_t
     a: cython.Py_ssize_t
+    i: cython.Py_ssize_t
+    x: cython.Py_ssize_t
     K: cython.Py_ssize_t = mass.shape[0]
     best: cython.double
+    total: cython.double
     truth: cython.Py_ssize_t
     with cython.nogil:
         for t in range(starts.shape[0] - 1):
             if starts[t + 1] == starts[t]:
                 continue
+            truth = truths[t] if truths.shape[0] else -1
             best = scores[t, 0]
             for a in range(1, K):
                 best = max(best, scores[t, a])
+            total = 0.0
             for a in range(K):
                 scores[t, a] = exp(scores[t, a] - best)
-            truth = truths[t] if truths.shape[0] else -1
-            soften(scores, t, K, truth, 1.0)
+                total += scores[t, a]
             for a in range(K):
+                if truth < 0:
+                    scores[t, a] = floor(scores[t, a] / total * UNIT + 0.5) / UNIT
+                else:
+                    scores[t, a] = GOLD if a == truth else 0.0
                 mass[a] += scores[t, a]
             for z in range(starts[t], starts[t + 1]):
+                i = workers[z]
+                x = labels[z]
                 for a in range(K):
-                    counts[workers[z], labels[z], a] += scores[t, a]
+                    counts[i, x, a] += scores[t, a]
 
 
 @cython.cfunc

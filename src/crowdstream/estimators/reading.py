@@ -51,7 +51,8 @@ STUDENT = ("strength", "typical")
 
 def read_teacher(sums: AgreementSums, unit: float) -> loops.Teacher:
     """A teacher that has read the sums."""
-    teacher = loops.Teacher(sums.loops, np.full(sums.classes, 1.0 / sums.classes))
+    shares = np.full(sums.classes, 1.0 / sums.classes)
+    teacher = loops.Teacher(sums.loops, shares, np.zeros(sums.classes))
     teacher.renew(sums.workers, unit, np.empty((max(sums.workers, 1), 3)))
     return teacher
 
@@ -131,7 +132,7 @@ class Reading:
         self._f = np.full(classes, 1.0 / classes)
         self._prior = np.full(classes, 1.0 / classes), np.full(classes, 1.0 / classes)
         self._pooled = np.empty((classes + 1, classes)), np.empty((classes + 1, classes))
-        self._teacher = loops.Teacher(self.sums.loops, self._f)
+        self._teacher = loops.Teacher(self.sums.loops, self._f, np.zeros(classes))
         one, two = (
             loops.Student(counts.counts, counts.mass, pooled, prior)
             for counts, pooled, prior in zip(
@@ -140,7 +141,7 @@ class Reading:
         )
         self._students = one, two
         self.crowd = loops.Crowd(
-            self.sums.loops, self._teacher, one, two, np.empty((3, classes)), np.zeros(classes)
+            self.sums.loops, self._teacher, one, two, np.empty((3, classes)), self.kin
         )
         self.crowd.gate, self.crowd.heads = gate, heads
         if before is not None and known == classes:
@@ -179,7 +180,7 @@ class Reading:
             pooled[:] = found[2 + k :].reshape(k + 1, k)
         self.crowd.gate, self.rho = float(shared.state[0]), float(shared.state[2])
         self.crowd.heads = bool(shared.state[1])
-        self.kin = shared.state[3:]
+        self._set_kin(shared.state[3:])
 
     # Reading ---------------------------------------------------------------------------------
 
@@ -199,7 +200,7 @@ class Reading:
         self._teacher.renew(n, unit, np.empty((max(n, 1), 3)))
         self.reason = why_not(self._teacher, named)
         self.crowd.heads = bool(self.reason) and not self.sums.told.any()
-        self.kin = self._kin()
+        self._set_kin(self._kin())
 
     def renew_students(self, unit: float) -> None:
         """Read the confusions anew."""
@@ -208,6 +209,9 @@ class Reading:
         one.renew(self.sums.workers, strength, unit, self._f)
         two.workers = self.sums.workers
         two.renew(self.sums.workers, two.spread_strength(strength, unit), unit, self._f)
+
+    def _set_kin(self, kin: Floats) -> None:
+        self.kin = self.crowd.rho = np.ascontiguousarray(kin)
 
     def _kin(self) -> Floats:
         """Correlation of errors within each declared family, beyond what its skills explain."""
@@ -280,9 +284,7 @@ class Reading:
         if not self.kin.size:
             return NOTHING
         found = np.ones(batch.workers.size)
-        loops.fill_powers(
-            batch.starts, batch.workers, self.sums.loops, self.kin, found
-        )
+        self.crowd.fill_powers(batch.starts, batch.workers, found)
         return found
 
     # Passes ----------------------------------------------------------------------------------

@@ -6,7 +6,7 @@ not depend on the order in which named tasks come, and two samples merge into on
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,10 +20,12 @@ TASKS = 2000
 """Tasks in a sample."""
 
 SLACK = 500
-"""Tasks beyond those that are kept until the sample is sorted again."""
+"""Tasks that wait before they are sorted into the sample."""
 
 ALL = np.uint64(2**64 - 1)
 """No key is above it."""
+
+NOBODY: Codes = np.empty(0, np.int32)
 
 LABELS = 64
 """Labels kept of one task, so that a task with a million does not outgrow the memory."""
@@ -34,49 +36,53 @@ class Reservoir:
 
     def __init__(self, size: int = TASKS) -> None:
         self.size = size
-        self._tasks: dict[int, tuple[Codes, Codes]] = {}
+        self._keys: Keys = np.empty(0, np.uint64)
+        self._batch = LabelBatch(np.zeros(1, np.int64), NOBODY, NOBODY)
+        self._more: list[tuple[Keys, LabelBatch]] = []
+        self._waiting = 0
         self._bound = ALL
 
     def __len__(self) -> int:
-        return len(self._tasks)
+        return min(self._keys.size + self._waiting, self.size)
 
     def offer(self, batch: LabelBatch, keys: Keys) -> None:
         """Keep those tasks of a batch that belong into the sample."""
-        which = np.flatnonzero(keys < self._bound)
+        which = np.flatnonzero((keys < self._bound) & (batch.sizes > 0))
         if which.size > self.size:
             which = which[np.argpartition(keys[which], self.size)[: self.size]]
-        for t in which.tolist():
-            begin = int(batch.starts[t])
-            end = min(int(batch.starts[t + 1]), begin + LABELS)
-            if end > begin:
-                labels = batch.workers[begin:end].copy(), batch.labels[begin:end].copy()
-                self._tasks[int(keys[t])] = labels
-        self._trim()
+        if which.size:
+            self._more.append((keys[which], _cut(batch.pick(which))))
+            self._waiting += which.size
+        if self._waiting >= SLACK:
+            self._settle()
 
-    def _trim(self, slack: int = SLACK) -> None:
-        if len(self) >= self.size + slack:
-            kept = sorted(self._tasks)[: self.size]
-            self._tasks = {key: self._tasks[key] for key in kept}
-            self._bound = np.uint64(kept[-1])
+    def _settle(self) -> None:
+        """Sort those that wait into the sample."""
+        if not self._more:
+            return
+        parts = [(self._keys, self._batch), *self._more]
+        keys = np.concatenate([part for part, _ in parts])
+        order = np.argsort(keys, kind="stable")[: self.size]
+        self._keys, self._batch = keys[order], _join([part for _, part in parts]).pick(order)
+        self._more, self._waiting = [], 0
+        if order.size == self.size:
+            self._bound = self._keys[-1]
 
     def batch(self) -> tuple[LabelBatch, Keys]:
         """The sample, in order of its keys."""
-        keys = sorted(self._tasks)[: self.size]
-        found = [self._tasks[key] for key in keys]
-        sizes = [0, *(workers.size for workers, _ in found)]
-        nothing = [np.empty(0, np.int32)]
-        return LabelBatch(
-            np.cumsum(sizes, dtype=np.int64),
-            np.concatenate([workers for workers, _ in found] or nothing),
-            np.concatenate([labels for _, labels in found] or nothing),
-        ), np.array(keys, np.uint64)
+        if not self._more:
+            return self._batch, self._keys
+        twin = Reservoir(self.size)  # a question: nothing is sorted in
+        twin._keys, twin._batch, twin._more = self._keys, self._batch, self._more
+        twin._settle()
+        return twin._batch, twin._keys
 
     def merge(self, other: Reservoir, names: Ints, classes: Ints) -> None:
         """Take in another sample; its worker i is ``names[i]`` here, its class a ``classes[a]``."""
-        for key, (workers, labels) in other._tasks.items():
-            coded = names[workers].astype(np.int32), classes[labels].astype(np.int32)
-            self._tasks[key] = coded
-        self._trim()
+        batch, keys = other.batch()
+        workers, labels = names[batch.workers], classes[batch.labels]
+        coded = LabelBatch(batch.starts, workers.astype(np.int32), labels.astype(np.int32))
+        self.offer(coded, keys)
 
     def pack(self) -> dict[str, NDArray[np.generic]]:
         """The sample as arrays."""
@@ -96,7 +102,28 @@ class Reservoir:
         fits = starts.size == keys.size + 1 and who.shape == labels.shape
         if not fits or (who >= workers).any() or (labels >= classes).any():
             raise StateError("a saved state whose sample does not fit")
-        for t, key in enumerate(keys.tolist()):
-            here = slice(int(starts[t]), int(starts[t + 1]))
-            self._tasks[key] = who[here], labels[here]
-        self._trim()
+        self._keys = keys.astype(np.uint64)
+        self._batch = LabelBatch(starts, who, labels)  # type: ignore[arg-type]
+        if keys.size == self.size:
+            self._bound = self._keys[-1]
+
+
+def _cut(batch: LabelBatch) -> LabelBatch:
+    """The first labels of every task, and no more."""
+    sizes = batch.sizes
+    if not (sizes > LABELS).any():
+        return LabelBatch(batch.starts, batch.workers, batch.labels)
+    place = np.arange(batch.workers.size) - np.repeat(batch.starts[:-1], sizes)
+    kept = place < LABELS
+    starts = np.concatenate([[0], np.cumsum(np.minimum(sizes, LABELS))]).astype(np.int64)
+    return LabelBatch(starts, batch.workers[kept], batch.labels[kept])
+
+
+def _join(batches: Sequence[LabelBatch]) -> LabelBatch:
+    """The tasks of several batches, one after another."""
+    sizes = np.concatenate([batch.sizes for batch in batches])
+    return LabelBatch(
+        np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64),
+        np.concatenate([batch.workers for batch in batches]),
+        np.concatenate([batch.labels for batch in batches]),
+    )

@@ -10,7 +10,10 @@ cdef class Rows:
     cdef double[:, ::1] kin
     cdef double[::1] votes
     cdef double[::1] total
+    cdef int[::1] who
+    cdef int[::1] what
+    cdef int[::1] nobody
     cdef Py_ssize_t classes
 
-    cdef void add_task(self, int[::1] workers, int[::1] labels, Py_ssize_t begin, Py_ssize_t end, Py_ssize_t truth, double weight) noexcept nogil
-    cdef void add_relative(self, int[::1] workers, int[::1] labels, Py_ssize_t begin, Py_ssize_t end, Py_ssize_t z, double weight) noexcept nogil
+    cdef void add_task(self, Py_ssize_t begin, Py_ssize_t end, Py_ssize_t truth, double weight) noexcept nogil
+    cdef void add_relative(self, Py_ssize_t begin, Py_ssize_t end, Py_ssize_t z, double weight) noexcept nogil

@@ -65,11 +65,14 @@ def flatten(groups: cython.int[::1]):
         groups[i] = cython.cast(cython.int, find(groups, i))
 
 
+@cython.final
 @cython.cclass
 class Rows:
     """The sums of a crowd in arrays: one row per worker, with room to spare.
 
-    A row is agree, met, met2, told, right, then said, own and others, K numbers each.
+    A row is agree, met, met2, told, right, then said, own and others, K numbers each. ``who`` and
+    ``what`` are the workers and labels gone through at the moment: handing them to a function for
+    every task would take longer than the task.
     """
 
     def __init__(self, rows, shares, groups, family, kin, total, votes):
@@ -81,6 +84,7 @@ class Rows:
         self.total = total
         self.votes = votes
         self.classes = shares.shape[0]
+        self.nobody = self.who = self.what = groups[:0]
 
     def add(
         self,
@@ -94,33 +98,34 @@ class Rows:
         """Add the tasks; the first counts ``weight``, each later one ``growth`` times the last."""
         t: cython.Py_ssize_t
         truth: cython.Py_ssize_t
+        self.who = workers
+        self.what = labels
         with cython.nogil:
             for t in range(starts.shape[0] - 1):
                 truth = truths[t] if truths.shape[0] else -1
-                self.add_task(workers, labels, starts[t], starts[t + 1], truth, weight)
+                self.add_task(starts[t], starts[t + 1], truth, weight)
                 weight *= growth
+        self.who = self.what = self.nobody
 
     @cython.cfunc
     @cython.nogil
     @cython.exceptval(check=False)
     def add_task(
         self,
-        workers: cython.int[::1],
-        labels: cython.int[::1],
         begin: cython.Py_ssize_t,
         end: cython.Py_ssize_t,
         truth: cython.Py_ssize_t,
         weight: cython.double,
     ) -> cython.void:
+        """Add one task: the labels from ``begin`` to ``end``."""
         z: cython.Py_ssize_t
         y: cython.Py_ssize_t
-        a: cython.Py_ssize_t
         i: cython.Py_ssize_t
         x: cython.Py_ssize_t
         K: cython.Py_ssize_t = self.classes
-        first: cython.Py_ssize_t
-        others: cython.double
-        same: cython.double
+        first: cython.int
+        met: cython.double
+        met2: cython.double
         share: cython.double
         families: cython.bint = self.kin.shape[0] > 0
         m: cython.Py_ssize_t = end - begin
@@ -129,12 +134,14 @@ class Rows:
             return
         self.total[1] += weight
         share = weight * floor(UNIT / m + 0.5) / UNIT
+        met = weight * (m - 1)
+        met2 = met * (m - 2)
         for z in range(begin, end):
-            self.votes[labels[z]] += weight
-        first = find(self.groups, workers[begin])
+            self.votes[self.what[z]] += weight
+        first = self.groups[self.who[begin]]
         for z in range(begin, end):
-            i = workers[z]
-            x = labels[z]
+            i = self.who[z]
+            x = self.what[z]
             self.shares[x] += share
             self.rows[i, HEAD + x] += weight
             if truth >= 0:
@@ -143,34 +150,29 @@ class Rows:
                     self.rows[i, RIGHT] += weight
             if self.groups[i] != first:
                 join(self.groups, i, first)
-                first = find(self.groups, first)
+                first = cython.cast(cython.int, find(self.groups, first))
             if families and self.family[i] >= 0:
-                self.add_relative(workers, labels, begin, end, z, weight)
+                self.add_relative(begin, end, z, weight)
                 continue
-            others = m - 1
-            same = self.votes[x] - weight
-            self.rows[i, AGREE] += same
-            self.rows[i, MET] += weight * others
-            self.rows[i, MET2] += weight * others * (others - 1)
-            self.rows[i, HEAD + K + x] += weight * others
-            a = HEAD + 2 * K
+            self.rows[i, AGREE] += self.votes[x] - weight
+            self.rows[i, MET] += met
+            self.rows[i, MET2] += met2
+            self.rows[i, HEAD + K + x] += met
             if m < K:
                 for y in range(begin, end):
-                    self.rows[i, a + labels[y]] += weight
+                    self.rows[i, HEAD + 2 * K + self.what[y]] += weight
             else:
                 for y in range(K):
-                    self.rows[i, a + y] += self.votes[y]
-            self.rows[i, a + x] -= weight
+                    self.rows[i, HEAD + 2 * K + y] += self.votes[y]
+            self.rows[i, HEAD + 2 * K + x] -= weight
         for z in range(begin, end):
-            self.votes[labels[z]] = 0
+            self.votes[self.what[z]] = 0
 
     @cython.cfunc
     @cython.nogil
     @cython.exceptval(check=False)
     def add_relative(
         self,
-        workers: cython.int[::1],
-        labels: cython.int[::1],
         begin: cython.Py_ssize_t,
         end: cython.Py_ssize_t,
         z: cython.Py_ssize_t,
@@ -178,8 +180,8 @@ class Rows:
     ) -> cython.void:
         """A member of a family: compared with strangers only; with its kin in sums of their own."""
         y: cython.Py_ssize_t
-        i: cython.Py_ssize_t = workers[z]
-        x: cython.Py_ssize_t = labels[z]
+        i: cython.Py_ssize_t = self.who[z]
+        x: cython.Py_ssize_t = self.what[z]
         K: cython.Py_ssize_t = self.classes
         kind: cython.Py_ssize_t = self.family[i]
         others: cython.double = 0
@@ -187,15 +189,15 @@ class Rows:
         for y in range(begin, end):
             if y == z:
                 continue
-            if self.family[workers[y]] == kind:
+            if self.family[self.who[y]] == kind:
                 self.kin[kind, 0] += weight
-                if labels[y] == x:
+                if self.what[y] == x:
                     self.kin[kind, 1] += weight
                 continue
             others += 1
-            if labels[y] == x:
+            if self.what[y] == x:
                 same += 1
-            self.rows[i, HEAD + 2 * K + labels[y]] += weight
+            self.rows[i, HEAD + 2 * K + self.what[y]] += weight
         self.rows[i, AGREE] += weight * same
         self.rows[i, MET] += weight * others
         self.rows[i, MET2] += weight * others * (others - 1)
