@@ -38,6 +38,9 @@ SAVED_AS = "stream"
 REMEMBER = 100_000
 """Closed tasks whose decision is remembered, so that a late label is known to be late."""
 
+CLOSED = (None, "settled", "full")
+"""Why a task takes no more labels, by the number that a crowd gives it."""
+
 MIN_LABELS = 2
 """Labels before a task may be settled: one worker alone settles nothing."""
 
@@ -204,8 +207,8 @@ class Stream:
     ) -> list[Decision]:
         """Take labels in turn: rows of task, worker, label. The decisions of the tasks touched.
 
-        As `observe` on each, if all came at the same time; a bad row is refused before any is
-        taken.
+        As `observe` on each, new tasks before those that are open, if all came at the same time. A
+        bad row is refused before any is taken.
 
         >>> stream = Stream()
         >>> rows = [("t1", "ann", "spam"), ("t2", "ann", "ham"), ("t1", "bob", "spam")]
@@ -216,14 +219,70 @@ class Stream:
         checked = []
         for number, row in enumerate(rows, start=1):
             task, worker, label = row_values(row, number)
-            for what, name in (("task", task), ("worker", worker)):
-                if name is None:
-                    raise InputError(f"row {number}, column {what!r}", "str or int", "nothing")
+            if task is None or worker is None:
+                what = "task" if task is None else "worker"
+                raise InputError(f"row {number}, column {what!r}", "str or int", "nothing")
             checked.append((task, worker, label))
-        found: dict[TaskId, Decision] = {}
+        new: dict[TaskId, dict[LabellerId, ClassLabel]] = {}
+        later = []
         for task, worker, label in checked:
-            found[task] = self._take(task, worker, label, now)  # type: ignore[index, arg-type]
-        return list(found.values())
+            labels = new.get(task)
+            if labels is None and task not in self._open and task not in self._closed:
+                labels = new[task] = {}
+            if labels is None or label is None or worker in labels:
+                later.append((task, worker, label))
+            else:
+                labels[worker] = label
+        found = self._open_many(new, later, now)
+        for task, worker, label in later:
+            found[task] = self._take(task, worker, label, now)
+        return [found[task] for task in dict.fromkeys(task for task, _, _ in checked)]
+
+    def _open_many(
+        self,
+        new: dict[TaskId, dict[LabellerId, ClassLabel]],
+        later: list[tuple[TaskId, LabellerId, ClassLabel | None]],
+        now: float,
+    ) -> dict[TaskId, Decision]:
+        """Open new tasks with their first labels; those that are left are late for closed ones."""
+        if not new:
+            return {}
+        opened = self.crowd.open_named(new, self.settle, self.min_labels, self.max_labels)
+        if opened is None:
+            rows = [(task, who, x) for task, labels in new.items() for who, x in labels.items()]
+            later[:0] = rows
+            return {}
+        votes, identified, why, place, batch = opened
+        classes, starts = self.crowd.classes_, batch.starts.tolist()
+        closes, sure = why.tolist(), votes.confidences.tolist()
+        margins, winners = votes.margins.tolist(), votes.winners.tolist()
+        found: dict[TaskId, Decision] = {}
+        for t, (task, labels) in enumerate(new.items()):
+            size = starts[t + 1] - starts[t]
+            closed = CLOSED[closes[t]]
+            label = None if winners[t] < 0 else classes[winners[t]]
+            decision = Decision(
+                task, label, sure[t], margins[t], size, closes[t] == 1, bool(identified[t]), closed
+            )
+            if closed is None or (closes[t] == 2 and self._is_sure(decision)):
+                decision = msgspec.structs.replace(decision, settled=self._is_sure(decision))
+            found[task] = decision
+            self.counts.labels += size
+            self._opened += 1
+            if closed is None:
+                case = self._open[task] = _Open(self._opened - 1)
+                case.answers = labels  # type: ignore[assignment]
+                case.coded = self.crowd.resume_coded(task, place + t, batch, t)
+                case.confidence, case.last = decision.confidence, now
+            else:
+                self.counts.late += len(labels) - size
+                self._keep(decision)
+        self._now = now
+        return found
+
+    def _is_sure(self, decision: Decision) -> bool:
+        enough = decision.votes >= self.min_labels and decision.label is not None
+        return self.settle is not None and enough and decision.confidence >= self.settle
 
     def _take(
         self, task: TaskId, worker: LabellerId, label: ClassLabel | None, now: float
@@ -526,11 +585,15 @@ class Stream:
         if case.coded is not None:
             self.crowd.close_task(case.coded)
         decision = msgspec.structs.replace(decision, closed=why)
+        self._keep(decision)
+        return decision
+
+    def _keep(self, decision: Decision) -> None:
+        """Remember the decision on a closed task, as many as are remembered."""
         self.counts.closed += 1
         self._closed[decision.task] = decision
         while len(self._closed) > self.remember:
             del self._closed[next(iter(self._closed))]
-        return decision
 
 
 def _named(value: object, what: str) -> str | int:

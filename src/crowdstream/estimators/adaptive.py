@@ -13,6 +13,7 @@ from crowdstream.estimators.base import (
     Estimator,
     Families,
     Identifiability,
+    Opened,
     Vote,
     check_families,
     check_memory,
@@ -31,7 +32,7 @@ from crowdstream.estimators.votes import (
     class_keys,
     majority,
 )
-from crowdstream.estimators.worker_table import WorkerReading
+from crowdstream.estimators.worker_table import WorkerReading, value_series
 from crowdstream.labels import TaskId
 from crowdstream.labels.batch import Ints, LabelBatch
 from crowdstream.sums.agreement import AgreementSums, fill
@@ -42,7 +43,7 @@ Keys = NDArray[np.uint64]
 SAMPLE = 100_000
 """Labels of a table on which it is measured whether workers err together."""
 
-RENEW = 1.05
+RENEW = 1.1
 """Growth in tasks after which shared readings are renewed: measured harmless."""
 
 LOOK, GROWTH = 100, 2.0
@@ -52,8 +53,8 @@ it asks again."""
 FADE = 0.5
 """What an earlier look counts beside the latest."""
 
-NAMELESS = np.uint64(0xD1B54A32D192ED03)
-"""Keys of tasks without a name are multiples of it, mixed (an odd constant of splitmix's kind)."""
+ODD = np.uint64(0xD1B54A32D192ED03)
+"""Places become keys as multiples of it, mixed: an odd number without a pattern."""
 
 
 class Adaptive(Estimator):
@@ -91,6 +92,12 @@ class Adaptive(Estimator):
 
     order_free = False
     _reading_: Reading | None = None
+    _renewed = 0.0
+    """Tasks learnt when the shared readings were renewed."""
+    _looked = 0.0
+    """Tasks learnt when it was last asked whether workers err together."""
+    _pairs = 0.0
+    """Pairs of labels that this was measured on."""
 
     def __init__(
         self,
@@ -114,9 +121,6 @@ class Adaptive(Estimator):
         if self._reading_ is None:
             self._reading_ = Reading(self._sums)
             self._sample = Reservoir()
-            self._renewed = 0.0
-            self._looked = 0.0
-            self._pairs = 0.0
         return self._reading_
 
     def _make_room(self) -> None:
@@ -142,9 +146,19 @@ class Adaptive(Estimator):
         self._reading.renew(self._unit, len(self._classes))
         self._renewed = float(self._clock)
 
-    def _due(self) -> int:
-        """How many tasks may be learnt before shared readings are to be renewed."""
-        return int(self._renewed * RENEW) + 1 - self._clock
+    def _room(self, tasks: int) -> int:
+        """How many of so many tasks may be learnt before something is due."""
+        ahead = min(int(self._renewed * RENEW) + 1, self._next_look) - self._clock
+        return min(tasks, max(ahead, 1), self._scale.make_room(self._clock, self._arrays()))
+
+    def _renew_if_due(self) -> None:
+        if self._clock > self._renewed * RENEW:
+            self._renew()
+
+    @property
+    def _next_look(self) -> int:
+        """The tasks at which it is asked next whether workers err together."""
+        return int(max(self._looked * GROWTH, LOOK))
 
     # Learning --------------------------------------------------------------------------------
 
@@ -171,8 +185,7 @@ class Adaptive(Estimator):
         reading, scale = self._reading, self._scale
         at = 0
         while at < len(batch):
-            room = scale.make_room(self._clock, self._arrays())
-            end = min(at + min(max(self._due(), 1), room), len(batch))
+            end = at + self._room(len(batch) - at)
             part = batch.part(at, end)
             found = np.empty((len(part) if votes is not None else 0, reading.sums.classes))
             reading.crowd.follow(
@@ -199,15 +212,14 @@ class Adaptive(Estimator):
 
     def _after(self, part: LabelBatch) -> None:
         """Tasks were learnt: sample them, and renew what is due."""
-        self._sample.offer(part, self._task_keys(part, self._clock))
+        self._sample.offer(part, self._place_keys(self._clock, len(part)))
         self._clock += len(part)
         self._look_if_due()
-        if self._due() <= 0:
-            self._renew()
+        self._renew_if_due()
 
     def _look_if_due(self) -> None:
         """Ask the sample now and then whether workers err together."""
-        if len(self._sample) and self._clock >= max(self._looked * GROWTH, LOOK):
+        if len(self._sample) and self._clock >= self._next_look:
             self._measure(*self._sample.batch())
             self._looked = float(self._clock)
 
@@ -223,20 +235,58 @@ class Adaptive(Estimator):
         self._pairs = before + pairs
         reading.crowd.gate = gate_of(reading.rho, self._pairs)
 
-    def _task_keys(self, batch: LabelBatch, first: int) -> Keys:
-        """A number per task that looks random: of its name, or of its place if it has none."""
-        seed = np.uint64(self.seed)
-        if not len(batch.tasks):
-            places = np.arange(first + 1, first + 1 + len(batch), dtype=np.uint64)
-            return mix(places * NAMELESS ^ seed)
-        return mix(name_keys(batch.tasks) ^ seed)
+    def _place_keys(self, first: int, tasks: int) -> Keys:
+        """A number per task that looks random, of its place in the order of tasks."""
+        places = np.arange(first + 1, first + 1 + tasks, dtype=np.uint64)
+        return mix(places * ODD ^ np.uint64(self.seed))
+
+    def _name_keys(self, batch: LabelBatch) -> Keys:
+        """The same of the task's name, whatever the order."""
+        names = value_series("task", batch.tasks)
+        return mix(names.hash().to_numpy() ^ np.uint64(self.seed))
 
     def open_task(self, name: TaskId) -> OpenTask:
         """A task that will take labels; its place in the order of tasks is now."""
-        task = super().open_task(name)
-        if self._due() <= 0:
-            self._renew()
-        return task
+        self._renew_if_due()
+        return super().open_task(name)
+
+    def open_many(
+        self, batch: LabelBatch, settle: float | None, min_labels: int, max_labels: int | None
+    ) -> Opened | None:
+        """New tasks take their labels in turn, each until it is settled or full."""
+        place, size = self._clock, len(batch)
+        used, why = np.empty(size, np.int64), np.empty(size, np.int32)
+        identified = np.empty(size, np.bool_)
+        votes = Votes(np.empty(size, np.int32), np.empty(size), np.empty(size), True)
+        reading, scale, keys = self._reading, self._scale, self._keys(self._classes)
+        at = 0
+        while at < size:
+            end = at + self._room(size - at)
+            part = batch.part(at, end)
+            goal = 2.0 if settle is None else reading.calibration.before(settle)
+            most = np.inf if max_labels is None else max_labels
+            identified[at:end] = not reading.crowd.heads
+            rules = np.array([goal, min_labels, most, reading.discount])
+            scores = np.empty((len(part), reading.sums.classes))
+            reading.crowd.observe_tasks(
+                part.starts, part.workers, part.labels, scale.weight(self._clock), scale.growth,
+                rules, keys, used[at:end], why[at:end], scores,
+            )  # fmt: skip
+            taken = part.first(used[at:end])
+            self._judge(taken, scores, Votes(*(array[at:end] for array in votes[:3]), True))
+            closed = np.flatnonzero(why[at:end])
+            keys_here = self._place_keys(self._clock, len(part))
+            self._sample.offer(taken.pick(closed), keys_here[closed])
+            self._clock += len(part)
+            self._look_if_due()
+            self._renew_if_due()
+            at = end
+        taken = batch.first(used)
+        self.intake_.tasks += size
+        self.intake_.rows += taken.labels.size
+        self.intake_.labels += taken.labels.size
+        self._tell(taken.pick(np.flatnonzero(why)), 1, in_order=True)
+        return Opened(votes, identified, why, place, taken)
 
     def _learn_closed(self, batch: LabelBatch, place: int) -> None:
         if batch.truths.size and batch.labels.size:
@@ -246,7 +296,7 @@ class Adaptive(Estimator):
             votes = Votes(np.empty(1, np.int32), np.empty(1), np.empty(1), True)
             self._judge(batch, self._score_open(task)[1], votes)
         self._close(batch, self._scale.weight(place), own=True)
-        self._sample.offer(batch, self._task_keys(batch, place))
+        self._sample.offer(batch, self._place_keys(place, 1))
         self._look_if_due()
 
     def _close(self, batch: LabelBatch, weight: float, own: bool) -> None:
@@ -263,7 +313,7 @@ class Adaptive(Estimator):
             self._calibrate(batch)
         reading, named = self._reading, len(self._classes)
         reading.fit(batch, named, sweep=False)
-        keys = self._task_keys(batch, 0)
+        keys = self._name_keys(batch)
         which = np.argsort(keys, kind="stable")
         which = which[: np.searchsorted(np.cumsum(batch.sizes[which]), SAMPLE) + 1]
         self._measure(batch.pick(which), keys[which])
@@ -295,7 +345,15 @@ class Adaptive(Estimator):
         reading = self._reading
         scores = np.empty((1, reading.sums.classes))
         weight = self._scale.weight(task.place)
-        reading.crowd.ask(task.workers, task.labels, task.size, weight, scores)
+        reading.crowd.ask(task.workers, task.labels, task.size, True, weight, scores)
+        return self._scored(), scores
+
+    def _score_one(self, batch: LabelBatch, classes: int) -> tuple[Scorer, Floats]:
+        if classes > self._sums.classes:
+            return super()._score_one(batch, classes)
+        scores = np.empty((1, self._sums.classes))
+        size = batch.labels.size
+        self._reading.crowd.ask(batch.workers, batch.labels, size, False, 0.0, scores)
         return self._scored(), scores
 
     def _add_label(self, task: OpenTask) -> Vote:
@@ -305,7 +363,7 @@ class Adaptive(Estimator):
             task.workers, task.labels, task.size, task.truth,
             self._scale.weight(task.place), scores,
         )  # fmt: skip
-        return self._pick(task, self._scored(), scores)
+        return self._pick(task, self._classes, self._scored(), scores)
 
     @property
     def identifiable_(self) -> Identifiability:
@@ -401,5 +459,5 @@ def _under(arrays: Packed, name: str) -> Packed:
 def name_keys(names: Iterable[str | int]) -> Keys:
     """A number per name."""
     found = [zlib.crc32(msgspec.msgpack.encode(name)) for name in names]
-    return np.array(found, np.uint64) * NAMELESS
+    return np.array(found, np.uint64) * ODD
 

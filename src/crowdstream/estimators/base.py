@@ -84,6 +84,21 @@ class Vote(NamedTuple):
     identifiable: bool
 
 
+class Opened(NamedTuple):
+    """What became of new tasks: decisions, labels taken, and why a task closed.
+
+    ``identified``: whose votes were weighed. ``why`` is 0 where a task is open, 1 where it was
+    settled, 2 where it was full. ``place`` is that of the first task in the order of tasks,
+    ``batch`` the labels that were taken.
+    """
+
+    votes: Votes
+    identified: NDArray[np.bool_]
+    why: NDArray[np.int32]
+    place: int
+    batch: LabelBatch
+
+
 class _Saved(msgspec.Struct):
     """What a saved estimator consists of; an array is its type, its shape and its bytes."""
 
@@ -370,13 +385,15 @@ class Estimator(ABC):
         given = [(who, x) for who, x in clean_answers(answers) if x is not None]
         classes = self._classes_with(given)
         batch = self._coded(given, None, classes, () if task is None else (task,))
-        return self._vote(self._decide(batch, len(classes), self._keys(classes)), classes)
+        scorer, scores = self._score_one(batch, len(classes))
+        return self._pick(batch, classes, scorer, scores)
 
-    def _vote(self, votes: Votes, classes: Vocabulary) -> Vote:
-        """The only decision of a batch, by its names."""
-        winner = int(votes.winners[0])
-        label = None if winner == UNKNOWN else classes[winner]
-        return Vote(label, float(votes.confidences[0]), float(votes.margins[0]), votes.identified)
+    def _score_one(self, batch: LabelBatch, classes: int) -> tuple[Scorer, Floats]:
+        """The scores of one task, whose labels are of so many classes."""
+        scorer = self._scorer_for(classes)
+        scores = np.empty((1, max(classes, 2)))
+        scorer.score(batch, scores)
+        return scorer, scores
 
     def predict_proba_one(self, answers: Answers) -> dict[ClassLabel, float]:
         """The posterior over the classes seen so far and those in the answers."""
@@ -385,9 +402,7 @@ class Estimator(ABC):
         if not len(classes):
             return {}
         batch = self._coded(given, None, classes)
-        scorer = self._scorer_for(len(classes))
-        scores = np.empty((1, max(len(classes), 2)))
-        scorer.score(batch, scores)
+        scorer, scores = self._score_one(batch, len(classes))
         scale = 1.0 + max(len(given) - 1, 0) * scorer.rho
         odds = np.exp((scores[0, : len(classes)] - scores[0, : len(classes)].max()) / scale)
         found = odds / odds.sum()
@@ -605,6 +620,44 @@ class Estimator(ABC):
         self._learn_open(batch, 1, task.place)
         return self.vote_open(task)
 
+    def open_many(
+        self, batch: LabelBatch, settle: float | None, min_labels: int, max_labels: int | None
+    ) -> Opened | None:
+        """New tasks take their labels in turn, each until it is settled or full.
+
+        ``None`` where an estimator takes labels only one by one.
+        """
+        return None
+
+    def open_named(
+        self,
+        tasks: Mapping[TaskId, Mapping[LabellerId, ClassLabel]],
+        settle: float | None,
+        min_labels: int,
+        max_labels: int | None,
+    ) -> Opened | None:
+        """`open_many` by names."""
+        if type(self).open_many is Estimator.open_many:
+            return None
+        workers = [self._workers.add(who) for labels in tasks.values() for who in labels]
+        labels = [self._classes.add(x) for labels in tasks.values() for x in labels.values()]
+        self._make_room()
+        batch = LabelBatch(
+            np.cumsum([0, *(len(labels) for labels in tasks.values())], dtype=np.int64),
+            np.array(workers, np.int32),
+            np.array(labels, np.int32),
+            tasks=list(tasks),
+        )
+        return self.open_many(batch, settle, min_labels, max_labels)
+
+    def resume_coded(self, name: TaskId, place: int, batch: LabelBatch, t: int) -> OpenTask:
+        """Task t of a batch as one that goes on taking labels."""
+        task = OpenTask(name, place)
+        here = slice(int(batch.starts[t]), int(batch.starts[t + 1]))
+        task.workers, task.labels = batch.workers[here].copy(), batch.labels[here].copy()
+        task.size = task.workers.size
+        return task
+
     def put_truth(self, task: OpenTask, truth: ClassLabel) -> None:
         """The truth of an open task is known."""
         code = self._classes.add(truth)
@@ -634,18 +687,20 @@ class Estimator(ABC):
 
     def vote_open(self, task: OpenTask) -> Vote:
         """Decide an open task by what was learnt of all others; changes nothing."""
-        scorer, scores = self._score_open(task)
-        return self._pick(task, scorer, scores)
+        return self._pick(task, self._classes, *self._score_open(task))
 
-    def _pick(self, task: OpenTask, scorer: Scorer, scores: Floats) -> Vote:
-        """The decision that scores make of an open task."""
-        classes = self._classes
-        rules = task.size, len(classes), scorer.rho, self._keys(classes)
+    def _pick(
+        self, task: OpenTask | LabelBatch, classes: Vocabulary, scorer: Scorer, scores: Floats
+    ) -> Vote:
+        """The decision that scores make of one task."""
+        size = task.size if isinstance(task, OpenTask) else task.labels.size
+        rules = size, len(classes), scorer.rho, self._keys(classes)
         winner, confidence, margin, tied = loops.choose_one(scores, *rules, False, 0)
         if scorer.calibrate is not None and winner != UNKNOWN:
             confidence = float(scorer.calibrate(np.array([confidence]))[0])
         if tied > 1 and self.ties == "coin":
-            coin = int(toss(task.batch(), self.seed)[0])
+            batch = task.batch() if isinstance(task, OpenTask) else task
+            coin = int(toss(batch, self.seed)[0])
             winner = loops.choose_one(scores, *rules, True, coin)[0]
         label = None if winner == UNKNOWN else classes[winner]
         return Vote(label, confidence, margin, scorer.identified)

@@ -5,6 +5,8 @@ Knows nothing of crowds: it is given confidences and whether the decisions were 
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -74,6 +76,17 @@ class Calibration:
             return confidences
         a, b = self.line()
         return np.asarray(1 / (1 + np.exp(-(a + b * _logit(confidences)))))
+
+
+    def before(self, confidence: float) -> float:
+        """The confidence that `apply` would make this one of; 2, which none is, if none."""
+        if not self.tasks:
+            return confidence
+        a, b = self.line()
+        if confidence >= 1.0 or b <= 0.0:
+            return 2.0
+        wanted = (float(_logit(np.array(confidence))) - a) / b
+        return 2.0 if wanted > float(_logit(np.array(1.0))) else 1 / (1 + math.exp(-wanted))
 
 
 def _logit(p: Floats) -> Floats:

@@ -67,4 +67,4 @@ cdef class Crowd:
     cdef void score(self, double[:, ::1] out, Py_ssize_t t) noexcept nogil
     cdef void teach(self, Py_ssize_t begin, Py_ssize_t end, Py_ssize_t truth, double weight) noexcept nogil
     cdef void soften(self, Py_ssize_t row, Py_ssize_t truth, double weight) noexcept nogil
-    cdef void answer(self, Py_ssize_t m, double weight, double[:, ::1] scores) noexcept nogil
+    cdef void answer(self, Py_ssize_t m, bint own, double weight, double[:, ::1] scores) noexcept nogil

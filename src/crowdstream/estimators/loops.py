@@ -752,14 +752,16 @@ class Crowd:
         workers: cython.int[::1],
         labels: cython.int[::1],
         m: cython.Py_ssize_t,
+        own: cython.bint,
         weight: cython.double,
         scores: cython.double[:, ::1],
     ):
-        """The scores of an open task by its first m labels, which are left out of the sums."""
+        """The scores of one task by its first m labels; with ``own``, these are left out of the
+        sums."""
         self.sums.who = workers
         self.sums.what = labels
         with cython.nogil:
-            self.answer(m, weight, scores)
+            self.answer(m, own, weight, scores)
         self.sums.who = self.sums.what = self.sums.nobody
 
     def observe(
@@ -778,19 +780,83 @@ class Crowd:
             if m > 1:
                 self.sums.add_task(0, m - 1, truth, -weight)
             self.sums.add_task(0, m, truth, weight)
-            self.answer(m, weight, scores)
+            self.answer(m, True, weight, scores)
+        self.sums.who = self.sums.what = self.sums.nobody
+
+    def observe_tasks(
+        self,
+        starts: cython.longlong[::1],
+        workers: cython.int[::1],
+        labels: cython.int[::1],
+        weight: cython.double,
+        growth: cython.double,
+        rules: cython.double[::1],
+        keys: cython.ulonglong[::1],
+        used: cython.longlong[::1],
+        why: cython.int[::1],
+        scores: cython.double[:, ::1],
+    ):
+        """New tasks take their labels one by one, each closing as soon as it is settled or full.
+
+        ``rules``: the confidence at which a task is settled (2: none), the least labels for that,
+        the most labels a task takes, the correlation by which confidence is discounted. ``used``
+        becomes the number of labels taken, ``why`` 0 (open), 1 (settled) or 2 (full).
+        """
+        t: cython.Py_ssize_t
+        m: cython.Py_ssize_t
+        most: cython.Py_ssize_t
+        found: Pick
+        stops: cython.bint = rules[0] <= 1.0
+        self.sums.who = workers
+        self.sums.what = labels
+        with cython.nogil:
+            for t in range(starts.shape[0] - 1):
+                most = starts[t + 1] - starts[t]
+                why[t] = 0
+                if most >= rules[2]:
+                    most = cython.cast(cython.Py_ssize_t, rules[2])
+                    why[t] = 2
+                m = 1 if stops else most
+                while True:
+                    if m > 1 and stops:
+                        self.sums.add_task(starts[t], starts[t] + m - 1, -1, -weight)
+                    self.sums.add_task(starts[t], starts[t] + m, -1, weight)
+                    self.judge(starts[t], starts[t] + m, True, weight)
+                    if self.heads:
+                        count(labels, starts[t], starts[t] + m, scores, t)
+                    else:
+                        self.score(scores, t)
+                    if stops and m >= rules[1]:
+                        found = pick(
+                            scores, t, m, scores.shape[1], 0.0 if self.heads else rules[3], keys,
+                            False, 0,
+                        )  # fmt: skip
+                        if found.confidence >= rules[0]:
+                            why[t] = 1
+                            break
+                    if m == most:
+                        break
+                    m += 1
+                used[t] = m
+                if why[t] > 0:
+                    self.teach(starts[t], starts[t] + m, -1, weight)
+                weight *= growth
         self.sums.who = self.sums.what = self.sums.nobody
 
     @cython.cfunc
     @cython.nogil
     @cython.exceptval(check=False)
     def answer(
-        self, m: cython.Py_ssize_t, weight: cython.double, scores: cython.double[:, ::1]
+        self,
+        m: cython.Py_ssize_t,
+        own: cython.bint,
+        weight: cython.double,
+        scores: cython.double[:, ::1],
     ) -> cython.void:
         if self.heads:
             count(self.sums.what, 0, m, scores, 0)
         else:
-            self.judge(0, m, True, weight)
+            self.judge(0, m, own, weight)
             self.score(scores, 0)
 
     def fill_powers(

@@ -52,6 +52,16 @@ class LabelBatch:
             self.tasks[first:last],
         )
 
+    def first(self, sizes: Ints) -> LabelBatch:
+        """The first labels of every task, so many of each, copied."""
+        before = np.repeat(self.starts[:-1], self.sizes)
+        place = np.arange(self.starts[0], self.starts[-1]) - before
+        kept = self.starts[0] + np.flatnonzero(place < np.repeat(sizes, self.sizes))
+        starts = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
+        return LabelBatch(
+            starts, self.workers[kept], self.labels[kept], self.truths, self.tasks
+        )
+
     def pick(self, which: Ints) -> LabelBatch:
         """Some of the tasks, in this order, with copies of their labels alone."""
         sizes = self.sizes[which]
