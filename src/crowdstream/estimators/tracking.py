@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 Floats = NDArray[np.float64]
 
-HORIZONS = (8, 32, 128, 512, 2048)
+HORIZONS = (8, 16, 64, 256, 1024)
 """Own answers after which what a worker did counts 1/e; beside them one that never forgets."""
 
 KEEP: Floats = np.array([1.0 - 1.0 / horizon for horizon in HORIZONS] + [1.0])
@@ -32,9 +32,6 @@ KEEP: Floats = np.array([1.0 - 1.0 / horizon for horizon in HORIZONS] + [1.0])
 
 RENEW = 1.05
 """Growth in tasks after which it is asked anew whether the crowd can be identified."""
-
-MIRRORED = 3.0
-"""Standard errors below 0 of the crowd's mean skill at which what was learnt is upside down."""
 
 NO_SCORES: Floats = np.empty((0, 2))
 
@@ -53,7 +50,7 @@ class HorizonSums:
         self.crowd: Floats = np.zeros((4, horizons))
         self.crowd[2] = 1.0 / horizons
         self.crowd[3] = 1.0
-        self.total: Floats = np.zeros(4)
+        self.total: Floats = np.zeros(6)
         self._classes = 2
         self.loops = self._bind(0)
 
@@ -94,11 +91,6 @@ class HorizonSums:
             self.crowd[2] = belief
         self.crowd[:2] += other.crowd[:2]
         self.total += other.total
-
-    def mirror(self) -> None:
-        """Take every skill for its opposite."""
-        self._rows[:, : KEEP.size] *= -1.0
-        self.total[0] *= -1.0
 
     def pack(self) -> Packed:
         """The arrays, without spare room."""
@@ -188,13 +180,10 @@ class Tracking(Estimator):
         return (left + 1) // 2
 
     def _renew(self) -> None:
-        """Ask whether the crowd can be identified, and whether it is seen upside down."""
-        horizons = self._horizons
-        named = horizons.loops.named
+        """Ask anew whether the crowd can be identified."""
+        named = self._horizons.loops.named
         self._reason = why_not(read_teacher(narrowed(self._sums, named), 1.0), named)
         self._majority = bool(self._reason) and not self._sums.told.any()
-        if horizons.total[0] < -MIRRORED * np.sqrt(horizons.total[2]):
-            horizons.mirror()  # nothing but the majority can tell a crowd from its mirror image
         self._renewed = self._clock + self._closed
 
     # Learning --------------------------------------------------------------------------------

@@ -13,15 +13,17 @@ docs/how-it-works.md.
 import cython
 
 if cython.compiled:
-    from cython.cimports.libc.math import exp, log, pow
+    from cython.cimports.libc.math import exp, log, pow, sqrt
 else:
-    from math import exp, log, pow  # noqa: A004
+    from math import exp, log, pow, sqrt  # noqa: A004
 
 # Shared by all workers, in `total`.
 SKILL = cython.declare(cython.Py_ssize_t, 0)  # Σ h
 EXPOSURE = cython.declare(cython.Py_ssize_t, 1)  # Σ e
 NOISE = cython.declare(cython.Py_ssize_t, 2)  # Σ (h − ψ̄ e)²
 TASKS = cython.declare(cython.Py_ssize_t, 3)  # with labels
+GOLD = cython.declare(cython.Py_ssize_t, 4)  # Σ h on tasks of known truth
+GOLD2 = cython.declare(cython.Py_ssize_t, 5)  # Σ h² on them
 
 # Of each horizon, in `crowd`.
 SPREAD = cython.declare(cython.Py_ssize_t, 0)  # Σ (h − ψ̄ e)(B_j − ψ̄ C_j)
@@ -41,6 +43,7 @@ SWITCH = cython.declare(cython.double, 0.02)  # chance, an answer, that another 
 CROWD_SWITCH = cython.declare(cython.double, 0.001)  # the same for the whole crowd, a task
 CROWD_RATE = cython.declare(cython.double, 0.3)  # labels of one task are not independent evidence
 MEMORY = cython.declare(cython.double, 0.999)  # what a task leaves of the crowd's sums
+MIRRORED = cython.declare(cython.double, 3.0)  # standard errors of Σ h below 0: upside down
 RARE = cython.declare(cython.double, 1e-3)  # no label is taken for less likely, times K
 LARGE = cython.declare(cython.double, 1e100)  # products are scaled down beyond it
 NEVER = cython.declare(cython.double, -1e300)  # score of a class that nobody has named yet
@@ -234,6 +237,8 @@ class Bank:
                         self.subtract(workers[z], work[0, z - starts[t]], work[1, z - starts[t]])
                 if starts[t + 1] > starts[t]:
                     self.total[TASKS] = max(self.total[TASKS] - 1.0, 0.0)
+                    for z in range(GOLD):
+                        self.total[z] /= MEMORY
 
     @cython.cfunc
     @cython.nogil
@@ -373,10 +378,37 @@ class Bank:
                 noise += off * off
                 self.add(workers[begin + z], work[0, z], work[1, z], off)
             self.compare_horizons()
-        self.total[SKILL] += skill
-        self.total[EXPOSURE] += exposure
-        self.total[NOISE] += noise
-        self.total[TASKS] += 1.0
+        self.total[SKILL] = MEMORY * self.total[SKILL] + skill
+        self.total[EXPOSURE] = MEMORY * self.total[EXPOSURE] + exposure
+        self.total[NOISE] = MEMORY * self.total[NOISE] + noise
+        self.total[TASKS] = MEMORY * self.total[TASKS] + 1.0
+        if truth >= 0:
+            self.total[GOLD] *= MEMORY
+            self.total[GOLD2] *= MEMORY
+            for z in range(end - begin):
+                self.total[GOLD] += work[0, z]
+                self.total[GOLD2] += work[0, z] * work[0, z]
+        self.mirror_if_wrong()
+
+    @cython.cfunc
+    @cython.nogil
+    @cython.exceptval(check=False)
+    def mirror_if_wrong(self) -> cython.void:
+        """θ → −θ for everybody where most workers contradict what was learnt.
+
+        Two classes taken for one another fit the labels as well; only that most workers are better
+        than chance tells a crowd from its mirror image, unless known truths say that they are not.
+        """
+        i: cython.Py_ssize_t
+        j: cython.Py_ssize_t
+        if self.total[SKILL] >= -MIRRORED * sqrt(self.total[NOISE]):
+            return
+        if self.total[GOLD] < -MIRRORED * sqrt(self.total[GOLD2]):
+            return
+        self.total[SKILL] = -self.total[SKILL]
+        for i in range(self.rows.shape[0]):
+            for j in range(self.horizons):
+                self.rows[i, j] = -self.rows[i, j]
 
     @cython.cfunc
     @cython.nogil
