@@ -13,9 +13,13 @@ docs/how-it-works.md.
 import cython
 
 if cython.compiled:
-    from cython.cimports.libc.math import exp, log, pow, sqrt
+    from cython.cimports.libc.math import exp, log, sqrt
 else:
-    from math import exp, log, pow, sqrt  # noqa: A004
+    from math import exp, log, sqrt
+
+    from crowdstream.compiled import warn_not_compiled
+
+    warn_not_compiled()
 
 # Shared by all workers, in `total`.
 SKILL = cython.declare(cython.Py_ssize_t, 0)  # Σ h
@@ -41,7 +45,6 @@ TOP = cython.declare(cython.double, 0.98)  # nobody is taken to be better
 BOTTOM = cython.declare(cython.double, -0.9)  # over K − 1: nor worse
 SWITCH = cython.declare(cython.double, 0.02)  # chance, an answer, that another horizon is best now
 CROWD_SWITCH = cython.declare(cython.double, 0.001)  # the same for the whole crowd, a task
-CROWD_RATE = cython.declare(cython.double, 0.3)  # labels of one task are not independent evidence
 MEMORY = cython.declare(cython.double, 0.999)  # what a task leaves of the crowd's sums
 MIRRORED = cython.declare(cython.double, 3.0)  # standard errors of Σ h below 0: upside down
 RARE = cython.declare(cython.double, 1e-3)  # no label is taken for less likely, times K
@@ -113,6 +116,7 @@ class Bank:
     @cython.nogil
     @cython.exceptval(check=False)
     def set_classes(self, classes: cython.Py_ssize_t) -> cython.void:
+        """Labels are of so many classes: read what all workers share."""
         self.classes = max(classes, 2)
         self.find_mean()
         self.find_priors()
@@ -193,7 +197,7 @@ class Bank:
         """Score each task by those before it (or count its votes), then learn it.
 
         ``scores`` has a row per task, or none; ``work`` two rows with room for the labels of any
-        task. Classes that no task has named yet score `NEVER`.
+        task. Classes that no task has named yet, by their numbers, score `NEVER`.
         """
         t: cython.Py_ssize_t
         truth: cython.Py_ssize_t
@@ -461,7 +465,7 @@ class Bank:
     @cython.nogil
     @cython.exceptval(check=False)
     def compare_horizons(self) -> cython.void:
-        """The same for the whole crowd, after a task: belief ∝ belief · Π (1 + θ_ij h)^rate."""
+        """The same for the whole crowd, after a task: belief ∝ belief · Π (1 + θ_ij h)."""
         j: cython.Py_ssize_t
         J: cython.Py_ssize_t = self.horizons
         most: cython.double = 0
@@ -469,7 +473,7 @@ class Bank:
         for j in range(J):
             most = max(most, self.crowd[TOLD, j])
         for j in range(J):
-            self.crowd[BELIEF, j] *= pow(self.crowd[TOLD, j] / most, CROWD_RATE)
+            self.crowd[BELIEF, j] *= self.crowd[TOLD, j] / most
             self.crowd[TOLD, j] = 1.0
             self.crowd[SPREAD, j] *= MEMORY
             self.crowd[PAIRS, j] *= MEMORY
