@@ -6,6 +6,7 @@ from crowdstream.estimators.base import Estimator, Identifiability, Vote, load
 from crowdstream.estimators.centred_agreement import CentredAgreement
 from crowdstream.estimators.majority_vote import MajorityVote
 from crowdstream.estimators.open_task import OpenTask
+from crowdstream.estimators.tracking import Tracking
 
 __all__ = [
     "Adaptive",
@@ -15,6 +16,7 @@ __all__ = [
     "Identifiability",
     "MajorityVote",
     "OpenTask",
+    "Tracking",
     "Vote",
     "load",
 ]
