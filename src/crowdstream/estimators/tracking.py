@@ -11,11 +11,12 @@ from numpy.typing import NDArray
 from crowdstream.errors import NotIdentifiable
 from crowdstream.estimators.base import SETTLE, Estimator, Identifiability, Truths
 from crowdstream.estimators.observer import Packed
+from crowdstream.estimators.open_task import OpenTask
 from crowdstream.estimators.reading import read_teacher, why_not
 from crowdstream.estimators.tracking_loops import Bank
 from crowdstream.estimators.votes import Scorer, Ties, Votes, check_ties, choose, majority
 from crowdstream.estimators.worker_table import WorkerReading
-from crowdstream.labels import Table
+from crowdstream.labels import Table, TaskId
 from crowdstream.labels.batch import Ints, LabelBatch
 from crowdstream.sums.agreement import AgreementSums, fill
 
@@ -247,12 +248,12 @@ class Tracking(Estimator):
 
     # An open task of a stream ----------------------------------------------------------------
 
-    def open_task(self) -> int:
-        """A place in the order of tasks for one that will take labels."""
-        place = super().open_task()
+    def open_task(self, name: TaskId) -> OpenTask:
+        """A task that will take labels; its place in the order of tasks is now."""
+        task = super().open_task(name)
         if self._due() <= 0:
             self._renew()
-        return place
+        return task
 
     def _learn_open(self, batch: LabelBatch, sign: int, place: int) -> None:
         super()._learn_open(batch, sign, place)
@@ -267,10 +268,10 @@ class Tracking(Estimator):
         if self._due() <= 0:
             self._renew()
 
-    def _score_open(self, batch: LabelBatch, place: int) -> tuple[Scorer, Floats]:
+    def _score_open(self, task: OpenTask) -> tuple[Scorer, Floats]:
         scorer = self._scorer(self._sums, len(self._classes))  # which its own labels are not in
         scores = np.empty((1, max(len(self._classes), 2)))
-        scorer.score(batch, scores)
+        scorer.score(task.batch(), scores)
         return scorer, scores
 
     # Reading ---------------------------------------------------------------------------------
