@@ -5,10 +5,11 @@ task's other labels (see `loops`), ``B = Σh`` has mean ``θ C`` and variance ``
 the limits of θ are the roots of a parabola, from the first answer on.
 
 Smaller crowds: there a posterior leans on few skills, each of which leans on the worker in
-question. So all skills are fitted together. Every task adds its score and the score's square to
-the likelihood (`loops.IntervalSums`); the inverse of the sum is the skills' covariance, which
-counts that the others' skills are not known either. A likelihood does not depend on the rule by
-which somebody stopped asking.
+question. So all skills are fitted together by maximum likelihood; the inverse of its information
+``J = Σ s sᵀ``, s the score of a task, is their covariance, which counts that the others' skills
+are not known either. The latest 2,000 tasks are kept as they came; of earlier ones the score and
+its square at the skills found then (`loops.IntervalSums`). A likelihood does not depend on the
+rule by which somebody stopped asking.
 
 Holds for workers who err independently. Errors that the crowd makes together are invisible to
 it; known truths bound them. Knows nothing of what decides a task.
@@ -16,6 +17,7 @@ it; known truths bound them. Knows nothing of what decides a task.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from statistics import NormalDist
 from typing import ClassVar, NamedTuple, Self
 
@@ -23,9 +25,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from crowdstream.estimators.base import Estimator
+from crowdstream.estimators.observer import Packed
 from crowdstream.estimators.worker_table import wilson
 from crowdstream.labels.batch import Ints, LabelBatch
 from crowdstream.monitoring import loops
+from crowdstream.monitoring.recent_tasks import RecentTasks
 from crowdstream.monitoring.worker_sums import FadingSums, judge_by, memory_of, mirrored
 
 Floats = NDArray[np.float64]
@@ -33,20 +37,27 @@ Floats = NDArray[np.float64]
 B, C, V, F, D, GOLD = range(6)
 """Columns of a worker's row; formulas in `loops`."""
 
-WEIGHT, WEIGHT2, TOLD, WRONG = range(4)
-"""Places in the totals: Σg and Σg² over tasks, tasks of known truth, those decided wrongly."""
+WEIGHT, WEIGHT2, TOLD, WRONG, STOPS = range(5)
+"""Places in the totals: Σg and Σg² over tasks, tasks of known truth, those decided wrongly, and
+whether tasks were judged in order."""
 
 SMALL = 32
 """Workers up to whom all skills are fitted together. In crowds of 50 and more the error in one
 skill moves the others' too little to be seen (coverage 0.935 to 0.97 without the joint fit)."""
 
-SAMPLE, ROUNDS, STILL = 4000, 12, 1e-3
-"""Tasks of a table on which skills are fitted before the whole is added up, rounds of that at
-most, and a step that ends it: well below the standard error at so many tasks, 0.016."""
+KEPT = 2000
+"""Tasks of a small crowd that are kept as they came: the fit is exact up to there. Of tables with
+more tasks the fit sees a sample of so many, then all are added up at the skills found: wrong by the
+square of its error, (1/√2000)²."""
+
+ROUNDS, STILL = 20, 1e-4
+"""Rounds of the fit at most, and a step that ends it: a hundredth of a standard error."""
 
 ENOUGH = 20
-"""Tasks from which on a table is worth that, and tasks of known truth from which on those bound
-how often the crowd is wrong together."""
+"""Tasks of known truth from which on they bound how often the crowd is wrong together."""
+
+H = 8.0
+"""Answers at the mean by which a stream's own skills are shrunk, as all priors of estimators."""
 
 PRIOR = 2.0
 """Pseudo-answers of no opinion in the joint fit: one shared task is no certainty."""
@@ -77,8 +88,12 @@ class Intervals(FadingSums):
     shared: ClassVar[dict[str, tuple[int, ...]]] = {
         "pull": (SMALL,),
         "info": (SMALL, SMALL),
-        "total": (4,),
+        "total": (5,),
     }
+
+    def __init__(self) -> None:
+        self._recent = RecentTasks()
+        super().__init__()
 
     def _bind(self) -> None:
         names = ("rows", "pull", "info", "total")
@@ -92,49 +107,81 @@ class Intervals(FadingSums):
             return
         self._remember(memory_of(crowd))
         self._make_room(crowd.n_workers_)
+        if in_order:
+            self.arrays["total"][STOPS] = 1.0
         judge = self._judge_for(batch, crowd, sign)
-        small = crowd.n_workers_ <= SMALL
-        if small and sign > 0 and len(batch) >= max(ENOUGH, 0.05 * self.tasks):
-            self._fit_table(batch, crowd)
-            judge = self._judge_for(batch, crowd, -1)
         for part, weight in self._weighted(batch, sign):
             args = part.starts, part.workers, part.labels, part.truths
-            self._sums.add(judge, *args, weight, self._scale.growth, in_order, small)
+            self._sums.add(judge, *args, weight, self._scale.growth, in_order)
+        if crowd.n_workers_ > SMALL:
+            self._recent.clear()
+        elif sign > 0:
+            self._recent.append(batch)
+            if len(self._recent) > KEPT:
+                self._add_up(crowd)
+        elif not self._recent.remove(batch):
+            self._add_slopes(batch, crowd, crowd.skills(), -self._scale.weight(self._clock))
 
     def _read_skills(self, crowd: Estimator) -> Floats:
-        """Of a small crowd its own fit, else the estimator's skills."""
+        """The estimator's; where tasks stop when they are settled, those of these sums.
+
+        Stopping tilts agreement, and skills read from it; what is judged in order it cannot.
+        """
         found = super()._read_skills(crowd)
-        n, known = crowd.n_workers_, self.skills.size - 1
-        if n <= SMALL and self.tasks >= ENOUGH:
-            found[:known] = self.skills[:known]
-            found[:n] = self._solve(crowd, found[:n]).skill
+        if self.arrays["total"][STOPS]:
+            rows, unit = self.arrays["rows"][: crowd.n_workers_], H * self._unit
+            b, c = rows[:, B], rows[:, C]
+            found[-1] = (b.sum() + unit * found[-1]) / (c.sum() + unit)
+            found[:-1] = (b + unit * found[-1]) / (c + unit)
         return found
 
-    def _fit_table(self, batch: LabelBatch, crowd: Estimator) -> None:
-        """Find skills on a sample of a table, each round judging by those found before."""
-        n, classes = crowd.n_workers_, max(len(crowd.classes_), 2)
-        first = max(len(batch) - int(5 * (memory_of(crowd) or len(batch))), 0)
-        which = np.linspace(first, len(batch) - 1, min(len(batch) - first, SAMPLE)).astype(np.int64)
-        part = LabelBatch(batch.starts, batch.workers, batch.labels, batch.truths).pick(which)
-        worth = (len(batch) - first) / len(part)
-        before = self.arrays
-        try:
-            for _ in range(ROUNDS):
-                self.arrays = {name: array.copy() for name, array in before.items()}
-                self._bind()
-                judge = judge_by(self.skills, crowd, classes, int(part.sizes.max(initial=1)))
-                args = part.starts, part.workers, part.labels, part.truths
-                weight = worth * self._scale.weight(self._clock)
-                self._sums.add(judge, *args, weight, 1.0, False, True)
-                found = np.append(self._solve(crowd, self.skills[:n]).skill, self.skills[-1])
-                moved = float(np.abs(found - self.skills).max(initial=0.0))
-                self.skills = found
-                if moved < STILL:
-                    break
-        finally:
-            self.arrays = before
-            self._bind()
-        self._judge = None
+    # The joint fit of small crowds -----------------------------------------------------------
+
+    def _add_up(self, crowd: Estimator) -> None:
+        """Of the tasks kept, keep scores and squares at the skills that fit all tasks best."""
+        whole = self._recent.batch()
+        first = self._scale.weight(self._clock - len(whole))
+        self._add_slopes(whole, crowd, self._fit(crowd).skill, first)
+        self._recent.clear()
+
+    def _add_slopes(
+        self, batch: LabelBatch, crowd: Estimator, skills: Floats, weight: float
+    ) -> None:
+        judge = judge_by(
+            np.append(skills, 0.0), crowd, _classes(crowd), int(batch.sizes.max(initial=1))
+        )
+        args = batch.starts, batch.workers, batch.labels, batch.truths
+        self._sums.add_slopes(judge, *args, weight, self._scale.growth)
+
+    def _fit(self, crowd: Estimator) -> Fit:
+        """The likeliest skills, and their variances: rounds of `_solve`; changes nothing."""
+        part, weight, growth = self._sampled()
+        trial = Intervals()
+        trial._scale, trial._clock = self._scale, self._clock
+        found = Fit(crowd.skills(), np.full(crowd.n_workers_, np.inf))
+        for _ in range(ROUNDS):
+            trial.arrays = {name: array.copy() for name, array in self.arrays.items()}
+            trial._bind()
+            largest = int(part.sizes.max(initial=1))
+            judge = judge_by(np.append(found.skill, 0.0), crowd, _classes(crowd), largest)
+            args = part.starts, part.workers, part.labels, part.truths
+            trial._sums.add_slopes(judge, *args, weight, growth)
+            before, found = found.skill, trial._solve(crowd, found.skill)
+            if np.abs(found.skill - before).max(initial=0.0) < STILL:
+                break
+        return found
+
+    def _sampled(self) -> tuple[LabelBatch, float, float]:
+        """The tasks kept, or a sample of them, with the first's weight and how it grows."""
+        whole = self._recent.batch()
+        size = len(whole)
+        if size <= KEPT:
+            return whole, self._scale.weight(self._clock - size), self._scale.growth
+        first = max(size - int(5 * (self._memory or size)), 0)
+        which = np.linspace(first, size - 1, min(size - first, KEPT)).astype(np.int64)
+        step = (size - first) / which.size
+        weight = step * self._scale.weight(self._clock - size + first)
+        return whole.pick(which), weight, float(self._scale.growth**step)
 
     def _fade(self, factor: float) -> None:
         """Variances are sums of squared weights."""
@@ -150,7 +197,7 @@ class Intervals(FadingSums):
 
     def columns(self, crowd: Estimator, level: float) -> dict[str, NDArray[np.generic] | list[str]]:
         """``error_low``, ``error_high`` and ``evidence``, what backs them."""
-        n, classes = crowd.n_workers_, max(len(crowd.classes_), 2)
+        n, classes = crowd.n_workers_, _classes(crowd)
         self._make_room(n)
         z = NormalDist().inv_cdf((1.0 + level) / 2.0)
         low, high = self._skill_limits(crowd, z)
@@ -170,10 +217,7 @@ class Intervals(FadingSums):
         if n > SMALL or not n or not self.tasks:
             b, c, v, f, d = rows[:, :GOLD].T
             return score_limits(b, c, v, f, d, z)
-        skills = np.full(n, self.skills[-1])
-        known = min(n, self.skills.size - 1)
-        skills[:known] = self.skills[:known]
-        skill, variance = self._solve(crowd, skills)
+        skill, variance = self._fit(crowd)
         # As many answers as have this variance, in the shape that this worker's answers have.
         v = np.maximum(rows[:, V], TINY)
         shape, tilt = np.where(rows[:, V] > 0, rows[:, D] / v, 1.0), rows[:, F] / v
@@ -190,7 +234,7 @@ class Intervals(FadingSums):
         Off the diagonal J is noisy where tasks are few: it is shrunk by as much as its squares
         exceed their noise (Schäfer and Strimmer, 2005).
         """
-        n, classes = skills.size, max(len(crowd.classes_), 2)
+        n = skills.size
         info, pull = mirrored(self.arrays["info"][:n, :n]), self.arrays["pull"][:n]
         total, unit = self.arrays["total"], self._unit
         answers = crowd._sums.answers / crowd._unit
@@ -206,7 +250,7 @@ class Intervals(FadingSums):
         found = skills + inverse @ (pull - info @ skills)
         ratio = total[WEIGHT2] / max(total[WEIGHT], TINY)
         variance = ratio * np.diag(inverse) * (1.0 + SMALL_SAMPLE / np.maximum(answers, 1.0))
-        return Fit(np.clip(found, -MOST_SKILL / (classes - 1.0), MOST_SKILL), variance)
+        return Fit(np.clip(found, -MOST_SKILL / (_classes(crowd) - 1.0), MOST_SKILL), variance)
 
     def _left_by_gold(self, classes: int) -> float:
         """What is left of a skill if the crowd errs together as often as known truths allow."""
@@ -214,20 +258,38 @@ class Intervals(FadingSums):
         upper = float(wilson(np.array([wrong]), np.array([told]))[1][0])
         return max(1.0 - classes * upper / (classes - 1.0), 0.0)
 
-    # Merging --------------------------------------------------------------------------------
+    # Merging and saving ----------------------------------------------------------------------
 
     def merge(self, other: Self, names: Ints, classes: Ints) -> None:
         """Add another's sums; each part judged its labels by what it knew."""
         self._add_counts(other, names)
         self._add_clock(other)
         few = names[: other.workers]
+        stops = max(self.arrays["total"][STOPS], other.arrays["total"][STOPS])
         self.arrays["rows"][few] += other.arrays["rows"][: few.size]
         self.arrays["total"] += other.arrays["total"]
-        if self.workers <= SMALL:
-            self.arrays["pull"][few] += other.arrays["pull"][: few.size]
-            moved = np.zeros((SMALL, SMALL))
-            moved[np.ix_(few, few)] = mirrored(other.arrays["info"][: few.size, : few.size])
-            self.arrays["info"] += np.triu(moved)
+        self.arrays["total"][STOPS] = stops
+        if self.workers > SMALL:
+            self._recent.clear()
+            return
+        self._recent.take_in(other._recent, names, classes)
+        self.arrays["pull"][few] += other.arrays["pull"][: few.size]
+        moved = np.zeros((SMALL, SMALL))
+        moved[np.ix_(few, few)] = mirrored(other.arrays["info"][: few.size, : few.size])
+        self.arrays["info"] += np.triu(moved)
+
+    def pack(self) -> Packed:
+        """All sums, and the tasks that are kept as they came."""
+        return super().pack() | self._recent.pack()
+
+    def unpack(self, arrays: Mapping[str, NDArray[np.generic]]) -> None:
+        """Take over what `pack` gave."""
+        super().unpack(arrays)
+        self._recent.unpack(arrays, self.workers)
+
+
+def _classes(crowd: Estimator) -> int:
+    return max(len(crowd.classes_), 2)
 
 
 def score_limits(

@@ -292,11 +292,10 @@ class IntervalSums:
         weight: cython.double,
         growth: cython.double,
         in_order: cython.bint,
-        small: cython.bint,
     ):
-        """Add tasks (``weight`` above 0) or take them away; each counts ``growth`` times the last.
+        """Add tasks to the rows (``weight`` above 0) or take them away.
 
-        ``small``: whether the crowd is, so that ``pull`` and ``info`` have room.
+        Each counts ``growth`` times the last.
         """
         t: cython.Py_ssize_t
         truth: cython.Py_ssize_t
@@ -307,19 +306,42 @@ class IntervalSums:
                 begin = starts[t]
                 end = starts[t + 1]
                 truth = truths[t] if truths.shape[0] else -1
-                if end > begin:
-                    if truth >= 0:
-                        self.add_told(judge, workers, labels, begin, end, truth, weight)
+                if truth >= 0 and end > begin:
+                    self.add_told(judge, workers, labels, begin, end, truth, weight)
+                if end > begin + (0 if truth >= 0 else 1):
                     judge.judge(workers, labels, begin, end, truth, in_order)
-                    if truth >= 0 or end > begin + 1:
-                        self.add_rows(judge, workers, begin, end, truth, weight)
-                        if small:
-                            # A likelihood does not depend on who stopped asking, or why.
-                            if in_order and truth < 0:
-                                judge.by_others(workers, labels, begin, end)
-                            self.add_slopes(judge, workers, begin, end, weight)
+                    self.add_rows(judge, workers, begin, end, truth, weight)
                 self.total[WEIGHT] += weight
                 self.total[WEIGHT2] += weight * weight if weight > 0.0 else -weight * weight
+                weight *= growth
+
+    def add_slopes(
+        self,
+        judge: Judge,
+        starts: cython.longlong[::1],
+        workers: cython.int[::1],
+        labels: cython.int[::1],
+        truths: cython.int[::1],
+        weight: cython.double,
+        growth: cython.double,
+    ):
+        """Add tasks to the likelihood's slopes, or take them away.
+
+        A likelihood does not depend on who stopped asking or why: every label is judged by all
+        others.
+        """
+        t: cython.Py_ssize_t
+        truth: cython.Py_ssize_t
+        begin: cython.Py_ssize_t
+        end: cython.Py_ssize_t
+        with cython.nogil:
+            for t in range(starts.shape[0] - 1):
+                begin = starts[t]
+                end = starts[t + 1]
+                truth = truths[t] if truths.shape[0] else -1
+                if end > begin + (0 if truth >= 0 else 1):
+                    judge.judge(workers, labels, begin, end, truth, False)
+                    self.add_slope(judge, workers, begin, end, weight)
                 weight *= growth
 
     @cython.cfunc
@@ -378,7 +400,7 @@ class IntervalSums:
     @cython.cfunc
     @cython.nogil
     @cython.exceptval(check=False)
-    def add_slopes(
+    def add_slope(
         self,
         judge: Judge,
         workers: cython.int[::1],

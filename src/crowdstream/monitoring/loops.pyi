@@ -25,7 +25,16 @@ class IntervalSums:
         weight: float,
         growth: float,
         in_order: bool,
-        small: bool,
+    ) -> None: ...
+    def add_slopes(
+        self,
+        judge: Judge,
+        starts: Ints,
+        workers: Codes,
+        labels: Codes,
+        truths: Codes,
+        weight: float,
+        growth: float,
     ) -> None: ...
 
 class DriftSums:
