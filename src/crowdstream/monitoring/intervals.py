@@ -200,7 +200,8 @@ class Intervals(FadingSums):
         n, classes = crowd.n_workers_, _classes(crowd)
         self._make_room(n)
         z = NormalDist().inv_cdf((1.0 + level) / 2.0)
-        low, high = self._skill_limits(crowd, z)
+        least = -1.0 / (classes - 1.0)
+        low, high = (np.clip(limit, least, 1.0) for limit in self._skill_limits(crowd, z))
         told = self.arrays["total"][TOLD]
         backed = (self.arrays["rows"][:n, GOLD] > 0) | (told >= ENOUGH)
         low = np.where((told >= ENOUGH) & (low > 0), low * self._left_by_gold(classes), low)

@@ -40,11 +40,10 @@ class RecentTasks:
         truth = int(batch.truths[0]) if batch.truths.size else -1
         for t in range(len(whole) - 1, -1, -1):
             begin, end = int(whole.starts[t]), int(whole.starts[t + 1])
-            if end - begin == last - first and int(whole.truths[t]) == truth:
-                if _rows(whole, begin, end) == wanted:
-                    left = np.delete(np.arange(len(whole)), t)
-                    self._parts, self._size = [whole.pick(left)], len(left)
-                    return True
+            if int(whole.truths[t]) == truth and _rows(whole, begin, end) == wanted:
+                left = np.delete(np.arange(len(whole)), t)
+                self._parts, self._size = [whole.pick(left)], len(left)
+                return True
         return False
 
     def batch(self) -> LabelBatch:
