@@ -8,14 +8,32 @@ ifneq ($(wildcard ../shared/datasets/.),)
 export CROWDSTREAM_DATA ?= $(abspath ../shared/datasets)
 endif
 
-.PHONY: demo test lint bench clean
+# What is compiled ahead (hatch_build.py finds it by the same line), and the tests that run it.
+LOOPS := $(shell grep -rl --include='*loops.py' '^\# cython: language_level=3' src)
+RUN_LOOPS := $(wildcard tests/labels tests/sums tests/estimators tests/contract)
+
+.PHONY: demo build test test-bounds sanitise lint bench clean
 
 demo: $(VENV)/.base
 	$(BIN)/python examples/demo.py
 
-test: lint
-	find src -name '*.nb[ic]' -delete  # compiled loops do not notice changes in one another
-	$(BIN)/python -m pytest
+build: $(VENV)/.built
+
+test: lint build
+	$(BIN)/python -m pytest -n auto
+	$(MAKE) test-bounds
+
+# Indices are not checked in what is released. Here they are, in a build of its own.
+test-bounds: $(VENV)/.dev
+	CROWDSTREAM_BOUNDSCHECK=1 $(BIN)/python hatch_build.py build/bounds
+	CROWDSTREAM_BOUNDSCHECK=1 PYTHONPATH=$(CURDIR)/build/bounds \
+	$(BIN)/python -m pytest -q -n auto $(RUN_LOOPS)
+
+# Reads and writes outside of any array, by AddressSanitizer (gcc or clang on Linux).
+sanitise: $(VENV)/.dev
+	CROWDSTREAM_SANITISE=1 $(BIN)/python hatch_build.py build/sanitise
+	LD_PRELOAD=$$($${CC:-cc} -print-file-name=libasan.so) ASAN_OPTIONS=detect_leaks=0 \
+	PYTHONMALLOC=malloc PYTHONPATH=$(CURDIR)/build/sanitise $(BIN)/python -m pytest -q $(RUN_LOOPS)
 
 lint: $(VENV)/.dev
 	$(BIN)/ruff check
@@ -27,17 +45,28 @@ bench: $(VENV)/.bench
 	$(BIN)/python benchmarks/core.py
 	$(BIN)/python benchmarks/cli.py
 	$(BIN)/python benchmarks/inference.py
+	$(BIN)/python benchmarks/estimators.py
 
 clean:
-	rm -rf $(VENV)
+	rm -rf $(VENV) build
+	find src -name '*.so' -delete
 
 $(BIN)/python:
 	$(PYTHON) -m venv $(VENV)
 
-$(VENV)/.base: pyproject.toml | $(BIN)/python
+# To install is to compile what has changed; who has the tools at hand need not install again.
+$(VENV)/.base: pyproject.toml hatch_build.py $(LOOPS) | $(BIN)/python
 	$(BIN)/python -m pip install --quiet --editable .
 	touch $@
 
-$(VENV)/.dev $(VENV)/.bench: $(VENV)/.%: pyproject.toml | $(BIN)/python
-	$(BIN)/python -m pip install --quiet --editable '.[$*]'
+$(VENV)/.bench: pyproject.toml hatch_build.py $(LOOPS) | $(BIN)/python
+	$(BIN)/python -m pip install --quiet --editable '.[bench]'
+	touch $@
+
+$(VENV)/.dev: pyproject.toml | $(BIN)/python
+	$(BIN)/python -m pip install --quiet --editable '.[dev]'
+	touch $@
+
+$(VENV)/.built: hatch_build.py $(LOOPS) $(VENV)/.dev
+	$(BIN)/python hatch_build.py
 	touch $@

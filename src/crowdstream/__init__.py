@@ -7,8 +7,7 @@ import importlib
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from crowdstream.decisions import Decision, decide, information, labels_needed
-    from crowdstream.engine import Stream
+    from crowdstream.decisions import Decision, decide
     from crowdstream.errors import (
         CrowdstreamError,
         InputError,
@@ -23,23 +22,14 @@ if TYPE_CHECKING:
         Estimator,
         Identifiability,
         MajorityVote,
-        StreamingDawidSkene,
         Vote,
         load,
-    )
-    from crowdstream.estimators.insight import (
-        DriftAlarm,
-        IdentifiabilityReport,
-        alarms,
-        effective_votes,
-        families,
-        identifiability,
-        pairs,
-        trends,
     )
     from crowdstream.labels import Answers, ClassLabel, Intake, Label, LabellerId, TaskId
     from crowdstream.science import baselines, calibration, datasets, theory
     from crowdstream.science.simulate import simulate
+    from crowdstream.stopping import information, labels_needed
+    from crowdstream.stream import Stream
 
 __version__ = "0.1.0"
 __all__ = [
@@ -50,10 +40,8 @@ __all__ = [
     "ClassLabel",
     "CrowdstreamError",
     "Decision",
-    "DriftAlarm",
     "Estimator",
     "Identifiability",
-    "IdentifiabilityReport",
     "InputError",
     "Intake",
     "Label",
@@ -63,29 +51,21 @@ __all__ = [
     "NotIdentifiable",
     "StateError",
     "Stream",
-    "StreamingDawidSkene",
     "TaskId",
     "Vote",
-    "alarms",
     "baselines",
     "calibration",
     "datasets",
     "decide",
-    "effective_votes",
-    "families",
-    "identifiability",
     "information",
     "labels_needed",
     "load",
-    "pairs",
     "simulate",
     "theory",
-    "trends",
 ]
 
 _ROOMS = {
-    "decisions": ("Decision", "decide", "information", "labels_needed"),
-    "engine": ("Stream",),
+    "decisions": ("Decision", "decide"),
     "errors": ("CrowdstreamError", "InputError", "MergeError", "NotIdentifiable", "StateError"),
     "estimators": (
         "Adaptive",
@@ -94,23 +74,14 @@ _ROOMS = {
         "Estimator",
         "Identifiability",
         "MajorityVote",
-        "StreamingDawidSkene",
-        "Vote",
+            "Vote",
         "load",
-    ),
-    "estimators.insight": (
-        "DriftAlarm",
-        "IdentifiabilityReport",
-        "alarms",
-        "effective_votes",
-        "families",
-        "identifiability",
-        "pairs",
-        "trends",
     ),
     "labels": ("Answers", "ClassLabel", "Intake", "Label", "LabellerId", "TaskId"),
     "science": ("baselines", "calibration", "datasets", "theory"),
     "science.simulate": ("simulate",),
+    "stopping": ("information", "labels_needed"),
+    "stream": ("Stream",),
 }
 _HOME = {name: room for room, names in _ROOMS.items() for name in names}
 

@@ -25,6 +25,7 @@ from crowdstream.science.baselines import (
     Raykar,
     RecursiveEM,
     SpectralMetaLearner,
+    StreamingDawidSkene,
     TriangularEstimation,
     WelinderPerona,
     expected_error,
@@ -59,6 +60,7 @@ ONE_PASS: dict[str, Callable[[], OnePass]] = {
     "Welinder-Perona": WelinderPerona,
     "Welinder-Perona, enough": lambda: WelinderPerona(enough=0.99),
     "recursive EM": RecursiveEM,
+    "streaming Dawid-Skene": StreamingDawidSkene,
     "one-pass vote": OnePassAgreementVote,
 }
 
@@ -224,6 +226,8 @@ def test_bad_settings_are_refused() -> None:
         (WelinderPerona, "right", 1),
         (WelinderPerona, "enough", 2),
         (RecursiveEM, "power", 0.5),
+        (StreamingDawidSkene, "accuracy", 0),
+        (StreamingDawidSkene, "before", 0),
         (OnePassAgreementVote, "before", 0),
         (SpectralMetaLearner, "seed", -1),
         (HuiWalter, "seed", -1),
@@ -257,6 +261,7 @@ def test_every_method_finishes_on_every_real_crowd(name: str) -> None:
         TriangularEstimation(),
         WelinderPerona(),
         RecursiveEM(),
+        StreamingDawidSkene(),
         OnePassAgreementVote(),
     ):
         sound(crowd.stream_predict(labels), labels)
@@ -276,6 +281,7 @@ def test_on_the_papers_sets_with_many_good_labellers_all_are_near_the_majority(n
         ("spectral", SpectralMetaLearner().fit_predict(data.labels)),
         ("Welinder-Perona", WelinderPerona().fit_predict(data.labels)),
         ("recursive EM", RecursiveEM().fit_predict(data.labels)),
+        ("streaming Dawid-Skene", StreamingDawidSkene().fit_predict(data.labels)),
         ("one-pass vote", OnePassAgreementVote().fit_predict(data.labels)),
     ):
         # Measured: none worse; a change of rounding may turn three tasks of temp's 462.
@@ -590,6 +596,43 @@ def test_steps_that_fall_more_slowly_follow_a_labeller_who_changes() -> None:
     assert rates[0] == pytest.approx(0.7, abs=0.06)  # the mean of both halves
     # Steps of 4000^−0.6 = 0.007 average some 290 answers: four standard errors are 0.12.
     assert rates[1] == pytest.approx(0.5, abs=0.12)
+
+
+# StreamingDawidSkene -----------------------------------------------------------------------
+
+
+def test_streaming_dawid_skene_finds_the_matrices_and_the_prior() -> None:
+    block, tables = two_coin(6000, 9, seed=11, balance=0.3)
+    crowd = StreamingDawidSkene()
+    found = wrong(crowd.stream_predict(block.labels()), block)
+    order, people = np.argsort(crowd.classes_), np.argsort(crowd.workers_)
+    # As for RecursiveEM, and for the same reasons.
+    assert np.abs(crowd.confusions_[people][:, order][:, :, order] - tables).max() < 0.08
+    assert crowd.class_prior_[order][1] == pytest.approx(0.3, abs=0.04)
+    em = wrong(DawidSkene().fit_predict(block.labels()), block)
+    assert found < em + 0.005
+
+
+def test_the_first_task_of_streaming_dawid_skene_by_hand() -> None:
+    crowd = StreamingDawidSkene(accuracy=0.8, before=4.0)
+    found = crowd.stream_predict([("t", "ann", "x"), ("t", "bob", "x"), ("t", "cy", "y")])
+    odds = 4.0  # of ann against cy, and bob's (0.8/0.2)
+    assert found["confidence"].item() == pytest.approx(odds / (1 + odds))
+    # Each is then one soft answer on a prior of fifteen: OWN of START.
+    assert crowd._counts[2].tolist() == pytest.approx(np.array([[0, 0.8], [0, 0.2]]))
+    assert crowd._counts.sum() == pytest.approx(3)
+    assert np.allclose(crowd.confusions_.sum(axis=2), 1)
+
+
+def test_a_newcomer_of_streaming_dawid_skene_is_taken_to_be_like_the_crowd() -> None:
+    deaf = np.array([[0.95, 0.05], [0.5, 0.5]])  # all miss half of one class
+    block = next(simulate(10, 3000, confusions=np.array([deaf] * 10), seed=5))
+    crowd = StreamingDawidSkene()
+    crowd.fit_predict([*block.labels().iter_rows(), ("one more", "newcomer", "1")])
+    order = np.argsort(crowd.classes_)
+    new = crowd.confusions_[crowd.workers_.index("newcomer")][np.ix_(order, order)]
+    # 3,000 tasks of which the posterior is unsure here and there; an eighth of an answer own.
+    assert np.abs(new - deaf).max() < 0.1
 
 
 # OnePassAgreementVote ----------------------------------------------------------------------

@@ -5,6 +5,7 @@ from crowdstream.estimators.agreement_based import AgreementBased
 from crowdstream.estimators.base import Estimator, Identifiability, Vote, load
 from crowdstream.estimators.centred_agreement import CentredAgreement
 from crowdstream.estimators.majority_vote import MajorityVote
+from crowdstream.estimators.open_task import OpenTask
 
 __all__ = [
     "Adaptive",
@@ -13,6 +14,7 @@ __all__ = [
     "Estimator",
     "Identifiability",
     "MajorityVote",
+    "OpenTask",
     "Vote",
     "load",
 ]

@@ -12,11 +12,13 @@ from crowdstream.estimators.base import (
     Estimator,
     Families,
     Identifiability,
+    Vote,
     check_families,
     check_memory,
 )
-from crowdstream.estimators.independence import excess_correlation, gate_of, mix
+from crowdstream.estimators.independence import excess_correlation, gate_of, mix, pairs_in
 from crowdstream.estimators.observer import Packed
+from crowdstream.estimators.open_task import OpenTask
 from crowdstream.estimators.reading import Reading, Shared, vote_weights
 from crowdstream.estimators.reservoir import Reservoir
 from crowdstream.estimators.votes import (
@@ -26,25 +28,29 @@ from crowdstream.estimators.votes import (
     check_ties,
     choose,
     class_keys,
+    majority,
 )
 from crowdstream.estimators.worker_table import WorkerReading
+from crowdstream.labels import TaskId
 from crowdstream.labels.batch import Ints, LabelBatch
-from crowdstream.sums.agreement import AgreementSums
+from crowdstream.sums.agreement import AgreementSums, fill
 
 Floats = NDArray[np.float64]
 Keys = NDArray[np.uint64]
 
-SAMPLE = 5000
-"""Tasks of a table on which it is measured whether workers err together."""
+SAMPLE = 100_000
+"""Labels of a table on which it is measured whether workers err together."""
 
 RENEW = 1.05
 """Growth in tasks after which shared readings are renewed: measured harmless."""
 
-LOOK, GROWTH = 100, 1.3
+LOOK, GROWTH = 100, 2.0
 """Tasks after which a stream first asks whether workers err together, and the growth after which
 it asks again."""
 
-NO_SCORES: Floats = np.empty((0, 2))
+FADE = 0.5
+"""What an earlier look counts beside the latest."""
+
 NAMELESS = np.uint64(0xD1B54A32D192ED03)
 """Keys of tasks without a name are multiples of it, mixed (an odd constant of splitmix's kind)."""
 
@@ -109,6 +115,7 @@ class Adaptive(Estimator):
             self._sample = Reservoir()
             self._renewed = 0.0
             self._looked = 0.0
+            self._pairs = 0.0
         return self._reading_
 
     def _make_room(self) -> None:
@@ -122,14 +129,21 @@ class Adaptive(Estimator):
         reading = self._reading
         return [*super()._arrays(), *reading.taught.arrays(), *reading.swept.arrays()]
 
+    def _scored(self) -> Scorer:
+        """What becomes of scores that were made already."""
+        reading = self._reading
+        if reading.crowd.heads:
+            return Scorer(majority, identified=False)
+        return Scorer(majority, True, reading.discount, reading.calibrate)
+
     def _renew(self) -> None:
         """Read anew what all workers share."""
         self._reading.renew(self._unit, len(self._classes))
         self._renewed = float(self._clock)
 
     def _due(self) -> int:
-        """How many tasks may be learnt before shared readings are renewed."""
-        return max(int(self._renewed * RENEW) + 1 - self._clock, 1)
+        """How many tasks may be learnt before shared readings are to be renewed."""
+        return int(self._renewed * RENEW) + 1 - self._clock
 
     # Learning --------------------------------------------------------------------------------
 
@@ -139,59 +153,72 @@ class Adaptive(Estimator):
             weight = -self._scale.weight(self._clock)
             self._close(batch, weight, own=False)
             self._renew()
+        elif batch.truths.size:  # decisions show what confidence is worth
+            self._follow(batch)
         else:
-            self._go_through(batch, NO_SCORES)
+            self._go_through(batch, None)
 
     def _follow(self, batch: LabelBatch) -> Votes:
         votes = Votes(
             np.empty(len(batch), np.int32), np.empty(len(batch)), np.empty(len(batch)), True
         )
-        self._go_through(batch, np.empty((0, 0)), votes)
+        self._go_through(batch, votes)
         return votes._replace(identified=not self._reading.crowd.heads)
 
-    def _go_through(self, batch: LabelBatch, scores: Floats, votes: Votes | None = None) -> None:
+    def _go_through(self, batch: LabelBatch, votes: Votes | None) -> None:
         """Learn tasks in order, deciding each before where decisions are asked for."""
         reading, scale = self._reading, self._scale
-        keys, named = self._keys(self._classes), len(self._classes)
         at = 0
         while at < len(batch):
-            end = min(at + min(self._due(), scale.room()), len(batch))
+            room = scale.make_room(self._clock, self._arrays())
+            end = min(at + min(max(self._due(), 1), room), len(batch))
             part = batch.part(at, end)
-            scale.renormalise(self._clock, self._arrays())
             found = np.empty((len(part) if votes is not None else 0, reading.sums.classes))
             reading.crowd.follow(
                 part.starts, part.workers, part.labels, part.truths, reading.kin,
                 scale.weight(self._clock), scale.growth, found,
             )  # fmt: skip
             if votes is not None:
-                room = Votes(*(array[at:end] for array in votes[:3]), True)
-                rho = 0.0 if reading.crowd.heads else reading.rho
-                choose(part, found, room, named, keys, self.ties, self.seed, rho)
+                self._judge(part, found, Votes(*(array[at:end] for array in votes[:3]), True))
             self._after(part)
             at = end
+
+    def _judge(self, part: LabelBatch, scores: Floats, votes: Votes) -> None:
+        """Decide by scores; where the truth is known, see whether it was right to be so sure."""
+        scorer, classes = self._scored(), self._classes
+        keys, rho = self._keys(classes), scorer.rho
+        choose(part, scores, votes, len(classes), keys, self.ties, self.seed, rho)
+        before = votes.confidences.copy()
+        if scorer.calibrate is not None:
+            votes.confidences[:] = scorer.calibrate(votes.confidences)
+        if part.truths.size and scorer.identified:
+            told = (part.truths >= 0) & (votes.winners >= 0)
+            right = votes.winners[told] == part.truths[told]
+            self._reading.calibration.add(before[told], right)
 
     def _after(self, part: LabelBatch) -> None:
         """Tasks were learnt: sample them, and renew what is due."""
         self._sample.offer(part, self._task_keys(part, self._clock))
         self._clock += len(part)
-        if self._clock >= max(self._looked * GROWTH, LOOK):
-            self._look_at_sample()
-        if self._due() <= 1:
+        self._look_if_due()
+        if self._due() <= 0:
             self._renew()
 
-    def _look_at_sample(self) -> None:
-        """Ask the sample whether workers err together."""
-        batch, keys = self._sample.batch()
-        self._measure(batch, keys)
-        self._looked = float(self._clock)
+    def _look_if_due(self) -> None:
+        """Ask the sample now and then whether workers err together."""
+        if len(self._sample) and self._clock >= max(self._looked * GROWTH, LOOK):
+            self._measure(*self._sample.batch())
+            self._looked = float(self._clock)
 
     def _measure(self, batch: LabelBatch, keys: Keys) -> None:
         reading = self._reading
         workers, labels = worker_keys(self.workers_), class_keys(self._classes, "coin")
         labels = np.append(labels, np.zeros(max(2 - labels.size, 0), np.uint64))
         excess = excess_correlation(batch, reading.sums.classes, keys, workers, labels)
-        reading.rho = max(excess, 0.0)
-        reading.crowd.gate = gate_of(excess)
+        before, pairs = FADE * self._pairs, pairs_in(batch)
+        reading.rho = (before * reading.rho + pairs * excess) / max(before + pairs, 1.0)
+        self._pairs = before + pairs
+        reading.crowd.gate = gate_of(reading.rho, self._pairs)
 
     def _task_keys(self, batch: LabelBatch, first: int) -> Keys:
         """A number per task that looks random: of its name, or of its place if it has none."""
@@ -201,13 +228,23 @@ class Adaptive(Estimator):
             return mix(places * NAMELESS ^ seed)
         return mix(name_keys(batch.tasks) ^ seed)
 
-    def _learn_labels(self, batch: LabelBatch, sign: int, place: int) -> None:
-        super()._learn_labels(batch, sign, place)
+    def open_task(self, name: TaskId) -> OpenTask:
+        """A task that will take labels; its place in the order of tasks is now."""
+        task = super().open_task(name)
+        if self._due() <= 0:
+            self._renew()
+        return task
 
     def _learn_closed(self, batch: LabelBatch, place: int) -> None:
+        if batch.truths.size and batch.labels.size:
+            task = self.resume_task("", place, {}, None)
+            for i, x in zip(batch.workers.tolist(), batch.labels.tolist(), strict=True):
+                task.append(i, x)
+            votes = Votes(np.empty(1, np.int32), np.empty(1), np.empty(1), True)
+            self._judge(batch, self._score_open(task)[1], votes)
         self._close(batch, self._scale.weight(place), own=True)
-        self._clock += 1
-        self._sample.offer(batch, self._task_keys(batch, self._clock))
+        self._sample.offer(batch, self._task_keys(batch, place))
+        self._look_if_due()
 
     def _close(self, batch: LabelBatch, weight: float, own: bool) -> None:
         """Soft counts of one task."""
@@ -221,10 +258,13 @@ class Adaptive(Estimator):
         if self.memory is not None:
             super()._fit(batch)
             return
+        if batch.truths.size:
+            self._calibrate(batch)
         reading, named = self._reading, len(self._classes)
         reading.fit(batch, named, sweep=False)
         keys = self._task_keys(batch, 0)
-        which = np.argsort(keys, kind="stable")[:SAMPLE]
+        which = np.argsort(keys, kind="stable")
+        which = which[: np.searchsorted(np.cumsum(batch.sizes[which]), SAMPLE) + 1]
         self._measure(batch.pick(which), keys[which])
         if reading.crowd.gate > 0.0:
             reading.sweep(batch)
@@ -232,18 +272,39 @@ class Adaptive(Estimator):
         self._clock = len(batch)
         self._renewed = self._looked = float(self._clock)
 
+    def _calibrate(self, batch: LabelBatch) -> None:
+        """See how sure the crowd would have been, without the truths, where they are known."""
+        blind = self.clone()
+        blind._workers, blind._classes = self._workers, self._classes
+        blind._make_room()
+        blind._fit(LabelBatch(batch.starts, batch.workers, batch.labels, tasks=batch.tasks))
+        told = batch.pick(np.flatnonzero(batch.truths >= 0))
+        votes = blind._decide(told, len(self._classes))
+        if votes.identified:
+            some = votes.winners >= 0
+            right = votes.winners[some] == told.truths[some]
+            self._reading.calibration.add(votes.confidences[some], right)
+
     # Reading ---------------------------------------------------------------------------------
 
     def _scorer(self, sums: AgreementSums, classes: int) -> Scorer:
         return self._reading.scorer()
 
-    def _score_open(self, batch: LabelBatch, place: int) -> tuple[Scorer, Floats]:
+    def _score_open(self, task: OpenTask) -> tuple[Scorer, Floats]:
         reading = self._reading
         scores = np.empty((1, reading.sums.classes))
-        weight = self._scale.weight(place)
-        reading.crowd.ask(batch.workers, batch.labels, reading.kin, weight, True, scores)
-        identified = not reading.crowd.heads
-        return Scorer(lambda *_: None, identified, reading.rho if identified else 0.0), scores
+        weight = self._scale.weight(task.place)
+        reading.crowd.ask(task.workers, task.labels, task.size, reading.kin, weight, scores)
+        return self._scored(), scores
+
+    def _add_label(self, task: OpenTask) -> Vote:
+        reading = self._reading
+        scores = np.empty((1, reading.sums.classes))
+        reading.crowd.observe(
+            task.workers, task.labels, task.size, task.truth, reading.kin,
+            self._scale.weight(task.place), scores,
+        )  # fmt: skip
+        return self._pick(task, self._scored(), scores)
 
     @property
     def identifiable_(self) -> Identifiability:
@@ -265,7 +326,7 @@ class Adaptive(Estimator):
     @property
     def excess_correlation_(self) -> float:
         """How much more workers err together, within a task, than independent ones would."""
-        return self._reading.rho
+        return max(self._reading.rho, 0.0)
 
     def _read(self) -> WorkerReading:
         sums, reading = self._sums, self._reading
@@ -296,10 +357,11 @@ class Adaptive(Estimator):
         mine, theirs = self._reading, other._reading
         mine.taught.merge(theirs.taught, names, classes)
         mine.swept.merge(theirs.swept, names, classes)
+        mine.calibration.sums += theirs.calibration.sums
         self._sample.merge(other._sample, names, classes)
         self._clock = max(self._clock, other._clock) if self.memory else self._clock + other._clock
-        if len(self._sample) and self._clock >= LOOK:
-            self._look_at_sample()
+        self._looked = 0.0
+        self._look_if_due()
         self._renew()
 
     def _pack(self) -> Packed:
@@ -309,7 +371,8 @@ class Adaptive(Estimator):
             found |= {f"{name}.{key}": array for key, array in part.pack().items()}
         found |= {f"sample.{key}": array for key, array in self._sample.pack().items()}
         found |= {f"shared.{key}": v for key, v in reading.save()._asdict().items()}
-        found["moments"] = np.array([self._renewed, self._looked])
+        found["calibration"] = reading.calibration.sums
+        found["moments"] = np.array([self._renewed, self._looked, self._pairs])
         return found
 
     def _unpack(self, arrays: Packed) -> None:
@@ -319,9 +382,10 @@ class Adaptive(Estimator):
         reading.taught.unpack(_under(arrays, "taught"), n, k)
         reading.swept.unpack(_under(arrays, "swept"), n, k)
         self._sample.unpack(_under(arrays, "sample"), n, k)
+        fill({"calibration": reading.calibration.sums}, arrays)
         reading.restore(Shared(**_under(arrays, "shared")))  # type: ignore[arg-type]
         reading.reason = reading.why_not(len(self._classes))
-        self._renewed, self._looked = arrays["moments"].tolist()
+        self._renewed, self._looked, self._pairs = arrays["moments"].tolist()
 
 
 def _under(arrays: Packed, name: str) -> Packed:

@@ -17,8 +17,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from crowdstream.errors import InputError, MergeError, NotIdentifiable, StateError, check_number
+from crowdstream.estimators import loops
 from crowdstream.estimators.observer import Observer, Packed
-from crowdstream.estimators.votes import Keys, Scorer, Ties, Votes, choose, class_keys, decide
+from crowdstream.estimators.open_task import OpenTask
+from crowdstream.estimators.votes import Keys, Scorer, Ties, Votes, class_keys, decide, toss
 from crowdstream.estimators.worker_table import Costs, WorkerReading, value_series, worker_table
 from crowdstream.labels import (
     UNKNOWN,
@@ -179,15 +181,15 @@ class Estimator(ABC):
             self._clock -= len(batch)
             self._sums.add(batch, -scale.weight(self._clock), scale.growth)
             return
-        step = scale.room()
-        for at in range(0, len(batch), step):
-            part = batch.part(at, min(at + step, len(batch)))
-            scale.renormalise(self._clock, self._arrays())
-            self._sums.add(part, scale.weight(self._clock), scale.growth)
-            self._clock += len(part)
+        at = 0
+        while at < len(batch):
+            end = min(at + scale.make_room(self._clock, self._arrays()), len(batch))
+            self._sums.add(batch.part(at, end), scale.weight(self._clock), scale.growth)
+            self._clock += end - at
+            at = end
 
-    def _learn_labels(self, batch: LabelBatch, sign: int, place: int) -> None:
-        """One open task's labels came (or are taken back) that was opened at this place."""
+    def _learn_open(self, batch: LabelBatch, sign: int, place: int) -> None:
+        """Learn of an open task what can be taken back, or take it back."""
         self._sums.add(batch, sign * self._scale.weight(place))
 
     def _learn_closed(self, batch: LabelBatch, place: int) -> None:
@@ -215,9 +217,12 @@ class Estimator(ABC):
         """Learn a whole table, nothing having been learnt before."""
         self._learn(batch, 1)
 
-    def _score_open(self, batch: LabelBatch, place: int) -> tuple[Scorer, Floats]:
+    def _score_open(self, task: OpenTask) -> tuple[Scorer, Floats]:
         """Score an open task by the sums without its own labels."""
-        sums = self._sums.without(batch, self._scale.weight(place))
+        batch = task.batch()
+        sums = self._sums
+        if task.size:
+            sums = sums.without(batch, self._scale.weight(task.place))
         scorer = self._scorer(sums, len(self._classes))
         scores = np.empty((1, max(len(self._classes), 2)))
         scorer.score(batch, scores)
@@ -386,7 +391,13 @@ class Estimator(ABC):
         scorer.score(batch, scores)
         scale = 1.0 + max(len(given) - 1, 0) * scorer.rho
         odds = np.exp((scores[0, : len(classes)] - scores[0, : len(classes)].max()) / scale)
-        return dict(zip(classes, (odds / odds.sum()).tolist(), strict=True))
+        found = odds / odds.sum()
+        if scorer.calibrate is not None and len(classes) > 1:
+            best = int(found.argmax())
+            sure = max(float(scorer.calibrate(found[[best]])[0]), 1 / len(classes))
+            found *= (1 - sure) / max(1 - found[best], 1e-300)
+            found[best] = sure
+        return dict(zip(classes, found.tolist(), strict=True))
 
     def _classes_with(self, given: Sequence[tuple[LabellerId, ClassLabel]]) -> Vocabulary:
         """The classes known and those in the answers; the same object if there is none new."""
@@ -549,15 +560,96 @@ class Estimator(ABC):
             }
         )
 
-    # One open task of a stream ----------------------------------------------------------------
+    # An open task of a stream ----------------------------------------------------------------
 
-    def vote_open(self, batch: LabelBatch, place: int) -> Vote:
+    def open_task(self, name: TaskId) -> OpenTask:
+        """A task that will take labels; its place in the order of tasks is now."""
+        self._scale.make_room(self._clock, self._arrays())
+        self._clock += 1
+        self.intake_.tasks += 1
+        return OpenTask(name, self._clock - 1)
+
+    def put_label(self, task: OpenTask, worker: LabellerId, label: ClassLabel | None) -> Vote:
+        """A worker's first, another, or (``None``) no label on an open task; decides it anew."""
+        i = self._workers.add(worker)
+        x = UNKNOWN if label is None else self._classes.add(label)
+        if i >= self._sums.workers or x >= self._sums.classes:
+            self._make_room()
+        at = task.find(i)
+        if at < 0 and x < 0:  # asked, and did not answer
+            self.intake_.rows += 1
+            self.intake_.null_label += 1
+            return self.vote_open(task)
+        if at < 0:
+            self.intake_.rows += 1
+            self.intake_.labels += 1
+            task.append(i, x)
+            return self._add_label(task)
+        self._learn_open(task.batch(), -1, task.place)
+        if x < 0:
+            self.intake_.rows -= 1
+            self.intake_.labels -= 1
+            task.remove(at)
+        else:
+            task.labels[at] = x
+        self._learn_open(task.batch(), 1, task.place)
+        return self.vote_open(task)
+
+    def _add_label(self, task: OpenTask) -> Vote:
+        """The last label of an open task is new: learn it and decide the task anew."""
+        batch = task.batch()
+        if task.size > 1:
+            last = task.size - 1
+            starts = np.array([0, last], np.int64)
+            before = LabelBatch(starts, batch.workers, batch.labels, batch.truths)
+            self._learn_open(before, -1, task.place)
+        self._learn_open(batch, 1, task.place)
+        return self.vote_open(task)
+
+    def put_truth(self, task: OpenTask, truth: ClassLabel) -> None:
+        """The truth of an open task is known."""
+        code = self._classes.add(truth)
+        self._make_room()
+        if task.size:
+            self._learn_open(task.batch(), -1, task.place)
+        task.truth = code
+        if task.size:
+            self._learn_open(task.batch(), 1, task.place)
+
+    def resume_task(
+        self, name: TaskId, place: int, answers: Answers, truth: ClassLabel | None
+    ) -> OpenTask:
+        """An open task whose labels were learnt before the crowd was saved."""
+        task = OpenTask(name, place)
+        for who, label in answers.items():
+            if label is not None:
+                task.append(self._workers.code(who), self._classes.code(label))
+        task.truth = UNKNOWN if truth is None else self._classes.code(truth)
+        return task
+
+    def close_task(self, task: OpenTask) -> None:
+        """Learn the rest of an open task: no more labels will come."""
+        batch = task.batch()
+        self._learn_closed(batch, task.place)
+        self._tell(batch, 1, in_order=True)
+
+    def vote_open(self, task: OpenTask) -> Vote:
         """Decide an open task by what was learnt of all others; changes nothing."""
-        scorer, scores = self._score_open(batch, place)
-        votes = Votes(np.empty(1, np.int32), np.empty(1), np.empty(1), scorer.identified)
-        keys = self._keys(self._classes)
-        choose(batch, scores, votes, len(self._classes), keys, self.ties, self.seed, scorer.rho)
-        return self._vote(votes, self._classes)
+        scorer, scores = self._score_open(task)
+        return self._pick(task, scorer, scores)
+
+    def _pick(self, task: OpenTask, scorer: Scorer, scores: Floats) -> Vote:
+        """The decision that scores make of an open task."""
+        classes = self._classes
+        rules = task.size, len(classes), scorer.rho, self._keys(classes)
+        winner, confidence, margin, tied = loops.choose_one(scores, *rules, False, 0)
+        if scorer.calibrate is not None and winner != UNKNOWN:
+            confidence = float(scorer.calibrate(np.array([confidence]))[0])
+        if tied > 1 and self.ties == "coin":
+            coin = int(toss(task.batch(), self.seed)[0])
+            winner = loops.choose_one(scores, *rules, True, coin)[0]
+        label = None if winner == UNKNOWN else classes[winner]
+        return Vote(label, confidence, margin, scorer.identified)
 
     # What is known of the workers ------------------------------------------------------------
 

@@ -8,18 +8,25 @@ cdef struct Reading:
     double met2
     double N
 
+cdef struct Pick:
+    Py_ssize_t winner
+    double confidence
+    double margin
+    Py_ssize_t tied
+
 cdef class Teacher:
     cdef Rows sums
     cdef readonly double[::1] f
     cdef Py_ssize_t classes
     cdef public Py_ssize_t workers, met_workers, groups, main
-    cdef public double mean, spread, strength, surplus, met, unit, V
+    cdef public double mean, spread, strength, surplus, met, evidence, unit, V
 
     cdef Reading beyond_chance(self, Py_ssize_t i, bint own, Py_ssize_t x, Py_ssize_t m, double[::1] votes, double weight) noexcept nogil
     cdef double skill_from(self, Reading found) noexcept nogil
     cdef double odds(self, Py_ssize_t i, bint own, Py_ssize_t x, Py_ssize_t m, double[::1] votes, double weight) noexcept nogil
     cdef void find_groups(self, double[:, ::1] scratch) noexcept nogil
     cdef void find_mean(self) noexcept nogil
+    cdef void find_evidence(self, double[:, ::1] scratch) noexcept nogil
     cdef void find_spread(self, double[:, ::1] scratch) noexcept nogil
 
 cdef class Student:

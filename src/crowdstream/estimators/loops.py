@@ -19,6 +19,12 @@ else:
     Reading = cython.struct(
         R=cython.double, met=cython.double, met2=cython.double, N=cython.double
     )
+    Pick = cython.struct(
+        winner=cython.Py_ssize_t,
+        confidence=cython.double,
+        margin=cython.double,
+        tied=cython.Py_ssize_t,
+    )
 
 # A row of the agreement sums, as crowdstream.sums.loops lays it out.
 AGREE = cython.declare(cython.Py_ssize_t, 0)
@@ -32,6 +38,8 @@ ACCURACY = cython.declare(cython.double, 0.7)  # expected of a worker before any
 FLOOR = cython.declare(cython.double, 0.1)  # of the crowd's mean skill: zero would be absorbing
 CAP = cython.declare(cython.double, 0.6)  # skill beyond which a teacher's vote counts no more
 LEAST = cython.declare(cython.double, 0.002)  # variance of skills: nobody is quite like everybody
+SPREAD = cython.declare(cython.double, 0.05)  # variance of skills that real crowds have
+SPREAD_WORTH = cython.declare(cython.double, 20.0)  # workers that this is worth
 MOST = cython.declare(cython.double, 200.0)  # answers that a confusion's prior is worth at most
 TIE = cython.declare(cython.double, 1e-9)  # scores this close, a vote, are a tie
 CAP_SKILL = 0.6
@@ -48,8 +56,9 @@ class Teacher:
 
     ``f``: shares of the classes among the labels. ``mean``: the crowd's mean skill ψ̄. ``spread``:
     the variance τ² of skills. ``strength``: the answers that a confusion's prior is worth.
-    ``surplus``: total agreement beyond chance; ``met``: of how many meetings. ``met_workers``: how
-    many workers of the main group have met anybody; ``groups``: how many groups share no task.
+    ``evidence``: by how many standard errors agreement differs from that of guessers. ``met``:
+    meetings of the main group of workers who share tasks, ``met_workers`` how many of them have
+    met anybody; ``groups``: how many groups share no task.
     ``unit``: what one task counts now, which forgetting makes grow.
     """
 
@@ -62,7 +71,7 @@ class Teacher:
         self.mean = (self.classes * ACCURACY - 1.0) / (self.classes - 1.0)
         self.spread = LEAST
         self.strength = MOST
-        self.surplus = self.met = 0.0
+        self.surplus = self.met = self.evidence = 0.0
         self.met_workers = self.groups = self.main = 0
         self.V = 1.0 - 1.0 / self.classes
 
@@ -175,6 +184,7 @@ class Teacher:
                     self.surplus += found.R
                     self.met += found.met
             self.find_mean()
+            self.find_evidence(scratch)
             self.find_spread(scratch)
 
     @cython.cfunc
@@ -213,12 +223,37 @@ class Teacher:
     @cython.cfunc
     @cython.nogil
     @cython.exceptval(check=False)
+    def find_evidence(self, scratch: cython.double[:, ::1]) -> cython.void:
+        """How far agreement differs from that of guessers, of whom R² is met/(K − 1) on average.
+
+        As a whole or worker by worker, whichever says more: with as many adversaries as honest
+        workers agreement and disagreement cancel out.
+        """
+        i: cython.Py_ssize_t
+        guessed: cython.double
+        beyond: cython.double = 0
+        guesses: cython.double = 0
+        for i in range(self.workers):
+            guessed = self.unit * self.sums.rows[i, MET] / (self.classes - 1.0)
+            beyond += scratch[i, 0] * scratch[i, 0] - guessed
+            guesses += guessed * guessed
+        self.evidence = 0.0
+        if self.met > 0.0:
+            guessed = 2.0 * self.unit * self.met / (self.classes - 1.0)
+            self.evidence = max(self.surplus / sqrt(guessed), beyond / sqrt(2.0 * guesses))
+
+    @cython.cfunc
+    @cython.nogil
+    @cython.exceptval(check=False)
     def find_spread(self, scratch: cython.double[:, ::1]) -> cython.void:
-        """τ² by weighted moments, less one standard error of itself; the confusions' strength."""
+        """τ²: weighted moments of R/(met ψ̄) about ψ̄ beyond their noise, and what is expected.
+
+        The two count by their precisions: the moments' is that of their own error, the expected
+        value's that of so many workers whose skills were known. Also the confusions' strength.
+        """
         i: cython.Py_ssize_t
         K: cython.double = self.classes
-        met: cython.double
-        raw: cython.double
+        c: cython.double
         noise: cython.double
         weight: cython.double
         weights: cython.double = 0
@@ -226,23 +261,36 @@ class Teacher:
         errors: cython.double = 0
         answers: cython.double = 0
         noises: cython.double = 0
+        found: cython.double
+        precision: cython.double = SPREAD_WORTH / (2.0 * SPREAD * SPREAD)
         for i in range(self.workers):
-            met = self.sums.rows[i, MET]
-            if not met > 0.0:
+            scratch[i, 2] = -1.0
+            c = self.sums.rows[i, MET] * self.mean
+            if not c > 0.0:
                 continue
-            raw = scratch[i, 0] / (met * self.mean)
-            noise = self.unit * (met / (K - 1.0) + self.sums.rows[i, MET2] * self.mean * self.mean)
-            noise /= met * self.mean * met * self.mean
+            noise = self.sums.rows[i, MET] / (K - 1.0)
+            noise += self.sums.rows[i, MET2] * self.mean * self.mean
+            noise *= self.unit / (c * c)
+            scratch[i, 2] = noise
             weight = 1.0 / ((noise + 0.1) * (noise + 0.1))
             weights += weight
-            moments += weight * ((raw - self.mean) * (raw - self.mean) - noise)
-            errors += 2.0 * weight * weight * (noise + 0.02) * (noise + 0.02)
+            moments += weight * ((scratch[i, 0] / c - self.mean) ** 2 - noise)
             answers += scratch[i, 1]
             noises += scratch[i, 1] * scratch[i, 1] * noise
-        self.spread = LEAST
-        if weights > 0.0:
-            self.spread = min(max((moments - sqrt(errors)) / weights, LEAST), 1.0)
+        self.spread = SPREAD
         self.strength = MOST
+        if not weights > 0.0:
+            return
+        found = moments / weights
+        for i in range(self.workers):
+            noise = scratch[i, 2]
+            if noise >= 0.0:
+                weight = 1.0 / ((noise + 0.1) * (noise + 0.1))
+                noise += min(max(found, 0.0), 0.02)
+                errors += 2.0 * weight * weight * noise * noise
+        weight = weights * weights / errors
+        self.spread = (weight * found + precision * SPREAD) / (weight + precision)
+        self.spread = min(max(self.spread, LEAST), 1.0)
         if answers > 0.0:
             self.strength = noises / answers / self.unit / self.spread / 2.0
             self.strength = min(max(self.strength, H), MOST)
@@ -602,17 +650,38 @@ class Crowd:
         self,
         workers: cython.int[::1],
         labels: cython.int[::1],
+        m: cython.Py_ssize_t,
         rho: cython.double[::1],
         weight: cython.double,
-        own: cython.bint,
         scores: cython.double[:, ::1],
     ):
-        """The scores of one task; ``own``: its labels are among the sums, and are left out."""
+        """The scores of an open task by its first m labels, which are left out of the sums."""
         with cython.nogil:
             if self.heads:
-                count(labels, 0, labels.shape[0], scores, 0)
+                count(labels, 0, m, scores, 0)
             else:
-                self.judge(workers, labels, 0, workers.shape[0], rho, own, weight)
+                self.judge(workers, labels, 0, m, rho, True, weight)
+                self.score(scores, 0)
+
+    def observe(
+        self,
+        workers: cython.int[::1],
+        labels: cython.int[::1],
+        m: cython.Py_ssize_t,
+        truth: cython.Py_ssize_t,
+        rho: cython.double[::1],
+        weight: cython.double,
+        scores: cython.double[:, ::1],
+    ):
+        """An open task has got its m-th label: the sums learn it, then it is scored as by `ask`."""
+        with cython.nogil:
+            if m > 1:
+                self.sums.add_task(workers, labels, 0, m - 1, truth, -weight)
+            self.sums.add_task(workers, labels, 0, m, truth, weight)
+            if self.heads:
+                count(labels, 0, m, scores, 0)
+            else:
+                self.judge(workers, labels, 0, m, rho, True, weight)
                 self.score(scores, 0)
 
     def fill_logs(self, out: cython.double[:, :, ::1], prior: cython.double[::1]):
@@ -858,6 +927,68 @@ def mix(value: cython.ulonglong) -> cython.ulonglong:
     return value ^ (value >> 31)
 
 
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def pick(
+    scores: cython.double[:, ::1],
+    t: cython.Py_ssize_t,
+    m: cython.double,
+    named: cython.Py_ssize_t,
+    rho: cython.double,
+    keys: cython.ulonglong[::1],
+    tossed: cython.bint,
+    coin: cython.ulonglong,
+) -> Pick:
+    """The winner of one task, its posterior, its lead, and how many classes are tied for it."""
+    a: cython.Py_ssize_t
+    best: cython.double = scores[t, 0]
+    second: cython.double = -1e300
+    mass: cython.double = 0
+    scale: cython.double = 1.0 / (1.0 + (m - 1.0) * rho)
+    close: cython.double
+    margin: cython.double = 0
+    tied: cython.Py_ssize_t = 0
+    winner: cython.Py_ssize_t = -1
+    key: cython.ulonglong
+    least: cython.ulonglong = 0
+    for a in range(1, named):
+        best = max(best, scores[t, a])
+    close = best - TIE * m
+    for a in range(scores.shape[1]):
+        mass += exp((scores[t, a] - best) * scale)
+        if a < named and scores[t, a] >= close:
+            tied += 1
+            key = keys[a]
+            if tossed:
+                key = mix(key ^ coin)
+            if winner < 0 or key < least:
+                winner = a
+                least = key
+        else:
+            second = max(second, scores[t, a])
+    if tied < 2:
+        margin = (1.0 - exp((second - best) * scale)) / mass
+    return Pick(winner, 1.0 / mass, margin, tied)
+
+
+def choose_one(
+    scores: cython.double[:, ::1],
+    m: cython.Py_ssize_t,
+    named: cython.Py_ssize_t,
+    rho: cython.double,
+    keys: cython.ulonglong[::1],
+    tossed: cython.bint,
+    coin: cython.ulonglong,
+):
+    """`choose` for one task: winner, confidence, margin, how many classes are tied."""
+    found: Pick
+    if m == 0 or named == 0:
+        return -1, 0.0, 0.0, 0
+    found = pick(scores, 0, m, named, rho, keys, tossed, coin)
+    return found.winner, found.confidence, found.margin, found.tied
+
+
 def choose(
     starts: cython.longlong[::1],
     scores: cython.double[:, ::1],
@@ -875,19 +1006,10 @@ def choose(
     to the class with the least key mixed with its task's coin, or without coins with the least key.
     """
     t: cython.Py_ssize_t
-    a: cython.Py_ssize_t
     m: cython.double
-    K: cython.Py_ssize_t = scores.shape[1]
-    best: cython.double
-    second: cython.double
-    mass: cython.double
-    close: cython.double
-    scale: cython.double
-    tied: cython.Py_ssize_t
     ties: cython.Py_ssize_t = 0
-    winner: cython.Py_ssize_t
-    key: cython.ulonglong
-    least: cython.ulonglong
+    found: Pick
+    tossed: cython.bint = coins.shape[0] > 0
     with cython.nogil:
         for t in range(starts.shape[0] - 1):
             m = starts[t + 1] - starts[t]
@@ -895,32 +1017,10 @@ def choose(
             confidences[t] = margins[t] = 0.0
             if m == 0 or named == 0:
                 continue
-            best = scores[t, 0]
-            for a in range(1, named):
-                best = max(best, scores[t, a])
-            scale = 1.0 / (1.0 + (m - 1.0) * rho)
-            close = best - TIE * m
-            mass = 0.0
-            second = -1e300
-            tied = 0
-            winner = -1
-            least = 0
-            for a in range(K):
-                mass += exp((scores[t, a] - best) * scale)
-                if a < named and scores[t, a] >= close:
-                    tied += 1
-                    key = keys[a]
-                    if coins.shape[0]:
-                        key = mix(key ^ coins[t])
-                    if winner < 0 or key < least:
-                        winner = a
-                        least = key
-                else:
-                    second = max(second, scores[t, a])
-            winners[t] = cython.cast(cython.int, winner)
-            confidences[t] = 1.0 / mass
-            if tied > 1:
+            found = pick(scores, t, m, named, rho, keys, tossed, coins[t] if tossed else 0)
+            winners[t] = cython.cast(cython.int, found.winner)
+            confidences[t] = found.confidence
+            margins[t] = found.margin
+            if found.tied > 1:
                 ties += 1
-            else:
-                margins[t] = (1.0 - exp((second - best) * scale)) / mass
     return ties

@@ -19,6 +19,12 @@ Keys = NDArray[np.uint64]
 TASKS = 2000
 """Tasks in a sample."""
 
+SLACK = 500
+"""Tasks beyond those that are kept until the sample is sorted again."""
+
+ALL = np.uint64(2**64 - 1)
+"""No key is above it."""
+
 LABELS = 64
 """Labels kept of one task, so that a task with a million does not outgrow the memory."""
 
@@ -29,15 +35,14 @@ class Reservoir:
     def __init__(self, size: int = TASKS) -> None:
         self.size = size
         self._tasks: dict[int, tuple[Codes, Codes]] = {}
-        self._largest = -1
+        self._bound = ALL
 
     def __len__(self) -> int:
         return len(self._tasks)
 
     def offer(self, batch: LabelBatch, keys: Keys) -> None:
         """Keep those tasks of a batch that belong into the sample."""
-        candidates = np.flatnonzero(keys <= self._bound()) if len(self) >= self.size else None
-        which = np.arange(len(batch)) if candidates is None else candidates
+        which = np.flatnonzero(keys < self._bound)
         if which.size > self.size:
             which = which[np.argpartition(keys[which], self.size)[: self.size]]
         for t in which.tolist():
@@ -48,18 +53,15 @@ class Reservoir:
                 self._tasks[int(keys[t])] = labels
         self._trim()
 
-    def _bound(self) -> np.uint64:
-        return np.uint64(self._largest)
-
-    def _trim(self) -> None:
-        if len(self) >= self.size:
+    def _trim(self, slack: int = SLACK) -> None:
+        if len(self) >= self.size + slack:
             kept = sorted(self._tasks)[: self.size]
             self._tasks = {key: self._tasks[key] for key in kept}
-            self._largest = kept[-1]
+            self._bound = np.uint64(kept[-1])
 
     def batch(self) -> tuple[LabelBatch, Keys]:
         """The sample, in order of its keys."""
-        keys = sorted(self._tasks)
+        keys = sorted(self._tasks)[: self.size]
         found = [self._tasks[key] for key in keys]
         sizes = [0, *(workers.size for workers, _ in found)]
         nothing = [np.empty(0, np.int32)]

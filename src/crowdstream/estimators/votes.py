@@ -52,12 +52,13 @@ class Scorer(NamedTuple):
     """A way to score tasks, made ready once.
 
     ``score`` fills a row per task; ``rho`` is the correlation of errors within a task by which
-    confidence is discounted.
+    confidence is discounted; ``calibrate`` is how known truths bear confidences out.
     """
 
     score: Callable[[LabelBatch, Floats], None]
     identified: bool
     rho: float = 0.0
+    calibrate: Callable[[Floats], Floats] | None = None
 
 
 def majority(batch: LabelBatch, scores: Floats) -> None:
@@ -90,6 +91,8 @@ def decide(
             choose(here, scores[: end - at], room, named, keys, ties, seed, scorer.rho)
 
     side_by_side(work, len(parts))
+    if scorer.calibrate is not None:
+        votes.confidences[:] = scorer.calibrate(votes.confidences)
     return votes
 
 

@@ -8,6 +8,7 @@ from crowdstream.labels.block import (
     Table,
     code_block,
     first_appearances,
+    row_values,
 )
 from crowdstream.labels.label import (
     Answers,
@@ -38,5 +39,6 @@ __all__ = [
     "clean_label",
     "code_block",
     "first_appearances",
+    "row_values",
     "shorten",
 ]

@@ -104,15 +104,15 @@ def code_block(data: Table, workers: Vocabulary, classes: Vocabulary) -> Block:
     >>> block.starts.tolist(), block.workers.tolist(), block.labels.tolist()
     ([0, 2, 3], [0, 1, 0], [0, 0, 1])
     """
-    from crowdstream.labels import kernels
+    from crowdstream.labels import grouping, loops
 
     columns = code_columns(data)
     worker, label = columns.worker, columns.label
     order, bounds, lost = NO_ORDER, np.append(columns.task.starts, columns.height), 0
     codes, tasks = _order_of(columns.task)
     if codes.size > len(tasks):  # they do not stand together, or some rows have none
-        order, bounds, lost = kernels.sort_rows(np.repeat(codes, np.diff(bounds)), len(tasks))
-    found = kernels.arrange(
+        order, bounds, lost = grouping.sort_rows(np.repeat(codes, np.diff(bounds)), len(tasks))
+    found = grouping.arrange(
         order, bounds, worker.codes, label.codes, len(worker.values), len(label.values)
     )
     counts = found.counts
@@ -121,10 +121,10 @@ def code_block(data: Table, workers: Vocabulary, classes: Vocabulary) -> Block:
         labels=int(found.labels.size),
         tasks=len(tasks),
         null_task=lost,
-        null_worker=int(counts[kernels.NULL_WORKER]),
-        null_label=int(counts[kernels.NULL_LABEL]),
-        repeated=int(counts[kernels.REPEATED]),
-        replaced=int(counts[kernels.REPLACED]),
+        null_worker=int(counts[loops.NULL_WORKER]),
+        null_label=int(counts[loops.NULL_LABEL]),
+        repeated=int(counts[loops.REPEATED]),
+        replaced=int(counts[loops.REPLACED]),
     )
     sizes = len(workers), len(classes)
     try:
@@ -184,7 +184,7 @@ def _row_columns(rows: object) -> Columns:
     starts: list[int] = []
     tasks: list[ClassLabel | None] = []
     for number, row in enumerate(rows, start=1):
-        task, *others = _row_values(row, number)
+        task, *others = row_values(row, number)
         if not tasks or task != tasks[-1]:
             starts.append(number - 1)
             tasks.append(task)
@@ -197,7 +197,7 @@ def _row_columns(rows: object) -> Columns:
     return Columns(Runs(np.array(starts, np.int64), tasks), worker, label)
 
 
-def _row_values(
+def row_values(
     row: object, number: int
 ) -> tuple[str | int | None, str | int | None, ClassLabel | None]:
     where = f"row {number}"

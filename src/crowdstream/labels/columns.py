@@ -111,7 +111,7 @@ def _values_of(column: Column) -> pl.Series:
 
 def _joined(columns: Sequence[Column], codes: Codes) -> Column:
     """One after another in ``codes``, where they may lie already, further behind."""
-    from crowdstream.labels.kernels import recode
+    from crowdstream.labels.loops import recode
 
     known = Vocabulary()
     end = 0

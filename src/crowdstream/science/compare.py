@@ -125,7 +125,6 @@ METHODS = (
     Method("agreement", OURS, "crowdstream.estimators", "AgreementBased"),
     Method("centred", OURS, "crowdstream.estimators.centred_agreement", "CentredAgreement"),
     Method("adaptive", OURS, "crowdstream.estimators.soft", "Adaptive"),
-    Method("streaming-ds", OURS, "crowdstream.estimators.soft", "StreamingDawidSkene"),
     _baseline("dawid-skene", "DawidSkene"),
     _baseline("one-coin-em", "OneCoinEM"),
     _baseline("spectral-em", "SpectralEM"),
@@ -140,6 +139,7 @@ METHODS = (
     _baseline("triangular", "TriangularEstimation"),
     _baseline("welinder-perona", "WelinderPerona"),
     _baseline("recursive-em", "RecursiveEM"),
+    _baseline("streaming-ds", "StreamingDawidSkene"),
     _baseline("sbic", "SBIC"),
     _baseline("one-pass-vote", "OnePassAgreementVote"),
     _crowdkit("MajorityVote", heads=True),
@@ -631,7 +631,7 @@ def sizes(data: Dataset) -> dict[str, int]:
 def versions() -> dict[str, str]:
     """Of what took part, and of the machine."""
     found = {"python": platform.python_version()}
-    for name in ("crowdstream", "numpy", "numba", "polars", "scipy", "crowd-kit"):
+    for name in ("crowdstream", "numpy", "polars", "scipy", "crowd-kit"):
         with contextlib.suppress(importlib.metadata.PackageNotFoundError):
             found[name] = importlib.metadata.version(name)
     return found | {"machine": f"{platform.system()} {platform.machine()}, {os.cpu_count()} cores"}

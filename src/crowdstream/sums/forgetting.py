@@ -40,9 +40,13 @@ class Forgetting:
         """What the task at this place in the stream counts."""
         return math.exp(self.fade * (task - self.origin)) if self.fade else 1.0
 
-    def room(self) -> int:
-        """How many tasks can be learnt from now on before `renormalise` is due."""
-        return int(MOST / self.fade) if self.fade else 2**62
+    def make_room(self, task: int, sums: Iterable[NDArray[np.float64]]) -> int:
+        """How many tasks can be learnt from this place on; the sums are brought back if need be."""
+        if not self.fade:
+            return 2**62
+        if self.fade * (task - self.origin) >= MOST:
+            self.renormalise(task, sums)
+        return int(MOST / self.fade) - (task - self.origin) + 1
 
     def renormalise(self, task: int, sums: Iterable[NDArray[np.float64]]) -> None:
         """Bring the sums to units in which the task at this place counts 1."""

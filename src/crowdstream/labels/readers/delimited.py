@@ -80,9 +80,9 @@ def _last_row_end(data: bytes, separator: str) -> int:
         return data.rfind(b"\n") + 1
     import numpy as np
 
-    from crowdstream.labels.kernels import last_row_end
+    from crowdstream.labels.loops import last_row_end
 
-    return int(last_row_end(np.frombuffer(data, np.uint8), ord(separator)))
+    return last_row_end(np.frombuffer(data, np.uint8), ord(separator))
 
 
 def _head(path: str) -> bytes:

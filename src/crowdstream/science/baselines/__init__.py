@@ -20,6 +20,7 @@ from crowdstream.science.baselines.recursive_em import RecursiveEM
 from crowdstream.science.baselines.sbic import SBIC
 from crowdstream.science.baselines.spectral_em import SpectralEM
 from crowdstream.science.baselines.spectral_meta_learner import SpectralMetaLearner
+from crowdstream.science.baselines.streaming_dawid_skene import StreamingDawidSkene
 from crowdstream.science.baselines.triangular import TriangularEstimation
 from crowdstream.science.baselines.welinder_perona import WelinderPerona
 from crowdstream.science.scoring import expected_error
@@ -43,6 +44,7 @@ __all__ = [
     "RecursiveEM",
     "SpectralEM",
     "SpectralMetaLearner",
+    "StreamingDawidSkene",
     "TriangularEstimation",
     "WelinderPerona",
     "expected_error",

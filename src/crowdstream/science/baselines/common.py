@@ -10,7 +10,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from crowdstream.errors import check_number
-from crowdstream.estimators.people import value_series
+from crowdstream.estimators.worker_table import value_series
 from crowdstream.estimators.votes import TIE
 from crowdstream.labels import Table, TaskId, Vocabulary, code_block
 

@@ -10,7 +10,7 @@ import polars as pl
 
 from crowdstream.errors import InputError
 from crowdstream.estimators.base import SETTLE
-from crowdstream.estimators.settings import check_ties
+from crowdstream.estimators.votes import check_ties
 from crowdstream.labels import ClassLabel, LabellerId, Table
 from crowdstream.science.baselines.common import CERTAIN, Coded, Floats, Ints, code, decide
 from crowdstream.science.baselines.one_against_rest import one_against_rest

@@ -9,7 +9,7 @@ import numpy as np
 import polars as pl
 
 from crowdstream.estimators.base import SETTLE
-from crowdstream.estimators.settings import check_ties
+from crowdstream.estimators.votes import check_ties
 from crowdstream.labels import ClassLabel, LabellerId, Table
 from crowdstream.science.baselines.binary import decided_by
 from crowdstream.science.baselines.common import (

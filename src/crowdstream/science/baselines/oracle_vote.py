@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from crowdstream.errors import InputError
 from crowdstream.estimators.base import SETTLE
-from crowdstream.estimators.settings import check_ties
+from crowdstream.estimators.votes import check_ties
 from crowdstream.labels import LabellerId, Table
 from crowdstream.science.baselines.common import code, decide, weights_of
 

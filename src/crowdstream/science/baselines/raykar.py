@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from crowdstream.errors import InputError, check_number
 from crowdstream.estimators.base import SETTLE
-from crowdstream.estimators.settings import check_ties
+from crowdstream.estimators.votes import check_ties
 from crowdstream.labels import ClassLabel, LabellerId, Table
 from crowdstream.science.baselines.common import (
     FEWEST_CLASSES,

@@ -7,7 +7,7 @@ from typing import Literal
 import numpy as np
 
 from crowdstream.errors import InputError, check_number
-from crowdstream.estimators.settings import check_ties
+from crowdstream.estimators.votes import check_ties
 from crowdstream.science.baselines.common import Coded, Floats, Ints, weights_of
 from crowdstream.science.baselines.one_pass import OnePass, posterior_of
 

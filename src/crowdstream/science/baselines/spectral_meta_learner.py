@@ -7,7 +7,7 @@ import polars as pl
 
 from crowdstream.errors import check_number
 from crowdstream.estimators.base import SETTLE
-from crowdstream.estimators.settings import check_ties
+from crowdstream.estimators.votes import check_ties
 from crowdstream.labels import ClassLabel, LabellerId, Table
 from crowdstream.science.baselines.binary import centred
 from crowdstream.science.baselines.common import Coded, Floats, code, decide

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from crowdstream.errors import check_number
-from crowdstream.estimators.settings import check_ties
+from crowdstream.estimators.votes import check_ties
 from crowdstream.labels import LabellerId
 from crowdstream.science.baselines.common import Coded, Floats, Ints, weights_of
 from crowdstream.science.baselines.one_pass import OnePass, posterior_of

@@ -1,10 +1,9 @@
 """The stream: labels in one at a time, decisions out at once. Knows nothing of files or servers.
 
-A label is learnt as it comes, so that a crowd in which every task is still open already teaches.
-The decision on a task is made from all other tasks: its own answers are taken back, it is decided,
-and they are learnt again with the new one. So a task's answers never vouch for themselves, and
-when tasks come one after the other the decisions are those of `Estimator.stream_many`, but for
-what cannot be taken back: that a class or a labeller has been met.
+A label is learnt as it comes, so that a crowd in which every task is still open already teaches. A
+task is decided by what was learnt of all others: its own labels are left out, so they never vouch
+for themselves. What cannot be taken back once learnt (soft counts, what monitors see) is learnt
+when the task closes.
 """
 
 from __future__ import annotations
@@ -18,16 +17,29 @@ from typing import Self
 
 import msgspec
 
-from crowdstream.decisions import Decision, decide, information, labels_needed
+from crowdstream.decisions import Decision
 from crowdstream.errors import InputError, StateError, check_number
-from crowdstream.estimators import Adaptive, Estimator, load
-from crowdstream.labels import ClassLabel, LabellerId, TaskId, clean_id, clean_label, shorten
+from crowdstream.estimators import Adaptive, Estimator, OpenTask, Vote, load
+from crowdstream.labels import (
+    ClassLabel,
+    LabellerId,
+    Row,
+    TaskId,
+    clean_id,
+    clean_label,
+    row_values,
+    shorten,
+)
 from crowdstream.saving import seal, unseal
+from crowdstream.stopping import information, labels_needed
 
 SAVED_AS = "stream"
 
 REMEMBER = 100_000
 """Closed tasks whose decision is remembered, so that a late label is known to be late."""
+
+MIN_LABELS = 2
+"""Labels before a task may be settled: one worker alone settles nothing."""
 
 
 class Counts(msgspec.Struct):
@@ -42,17 +54,30 @@ class Counts(msgspec.Struct):
     closed: int = 0
 
 
-class _Open(msgspec.Struct):
-    """A task that takes labels."""
+class _Open:
+    """A task that takes labels; ``coded`` is what the crowd knows of it, once it has any."""
 
+    __slots__ = ("answers", "coded", "confidence", "gold", "last", "opened")
+
+    def __init__(self, opened: int) -> None:
+        self.opened = opened
+        self.answers: dict[LabellerId, ClassLabel | None] = {}
+        self.coded: OpenTask | None = None
+        self.gold: ClassLabel | None = None
+        self.last = 0.0
+        self.confidence = 0.0
+
+
+class _SavedTask(msgspec.Struct):
+    """An open task as it is saved; ``place`` is −1 before its first label."""
+
+    task: str | int
     opened: int
+    place: int
     answers: dict[str | int, str | int | bool | None]
-    place: int | None = None
-    gold: str | int | bool | None = None
-    last: float = 0.0
-    receipt: bytes = b""
-    confidence: float = 0.0
-    difficulty: float | None = None
+    gold: str | int | bool | None
+    last: float
+    confidence: float
 
 
 class _Saved(msgspec.Struct):
@@ -60,11 +85,12 @@ class _Saved(msgspec.Struct):
 
     crowd: bytes
     settle: float | None
+    min_labels: int
     max_labels: int | None
     idle: float | None
     remember: int
     budget: int | None
-    open: list[tuple[str | int, _Open]]
+    open: list[_SavedTask]
     closed: list[Decision]
     counts: Counts
     opened: int
@@ -80,6 +106,8 @@ class Stream:
         The estimator that learns from the labels; `Adaptive` if none is given.
     settle
         Close a task once its decision is at least this sure.
+    min_labels
+        Labels before a task may be settled.
     max_labels
         Close a task once it has this many labels.
     idle
@@ -89,9 +117,6 @@ class Stream:
         nothing; a label for one forgotten opens it anew.
     budget
         How many labels `next_task` asks for at most.
-
-    However the stream decides when to stop asking, intervals and alarms hold: a label is judged by
-    those before it, so that stopping cannot flatter anybody.
 
     Examples
     --------
@@ -113,6 +138,7 @@ class Stream:
         crowd: Estimator | None = None,
         *,
         settle: float | None = None,
+        min_labels: int = MIN_LABELS,
         max_labels: int | None = None,
         idle: float | None = None,
         remember: int = REMEMBER,
@@ -122,6 +148,7 @@ class Stream:
             raise InputError("crowd", "an estimator, made", shorten(crowd))
         if settle is not None:
             check_number("settle", settle, 0.5, 1.0)
+        check_number("min_labels", min_labels, 1, 2**31, whole=True)
         if max_labels is not None:
             check_number("max_labels", max_labels, 1, 2**31, whole=True)
         if idle is not None:
@@ -131,12 +158,11 @@ class Stream:
             check_number("budget", budget, 0, 2**53, whole=True)
         self.crowd = Adaptive() if crowd is None else crowd
         self.settle = None if settle is None else float(settle)
+        self.min_labels = int(min_labels)
         self.max_labels = None if max_labels is None else int(max_labels)
         self.idle = None if idle is None else float(idle)
         self.remember = int(remember)
         self.budget = None if budget is None else int(budget)
-        if settle is not None or budget is not None:
-            self.crowd.expect_stopping()
         self.counts = Counts()
         self._open: dict[TaskId, _Open] = {}  # the longest idle first
         self._closed: dict[TaskId, Decision] = {}  # the longest closed first
@@ -159,34 +185,72 @@ class Stream:
     ) -> Decision:
         """Take one label and decide its task.
 
-        The same label again changes nothing; another one by the same worker replaces the first;
-        ``None`` is a skip. ``at`` is when it was given, now if not said.
+        The same label again changes nothing; another one by the same worker replaces the first.
+
+        Parameters
+        ----------
+        task, worker
+            Their names.
+        label
+            What the worker said; ``None`` is a skip.
+        at
+            When: seconds or a datetime, now if not said.
         """
         task, worker = _named(task, "task"), _named(worker, "worker")
-        label = clean_label(label, "label")
+        return self._take(task, worker, clean_label(label, "label"), self._time(at))
+
+    def observe_many(
+        self, rows: Iterable[Row], at: float | datetime.datetime | None = None
+    ) -> list[Decision]:
+        """Take labels in turn: rows of task, worker, label. The decisions of the tasks touched.
+
+        As `observe` on each, if all came at the same time; a bad row is refused before any is
+        taken.
+
+        >>> stream = Stream()
+        >>> rows = [("t1", "ann", "spam"), ("t2", "ann", "ham"), ("t1", "bob", "spam")]
+        >>> [(decision.task, decision.votes) for decision in stream.observe_many(rows)]
+        [('t1', 2), ('t2', 1)]
+        """
         now = self._time(at)
+        checked = []
+        for number, row in enumerate(rows, start=1):
+            task, worker, label = row_values(row, number)
+            for what, name in (("task", task), ("worker", worker)):
+                if name is None:
+                    raise InputError(f"row {number}, column {what!r}", "str or int", "nothing")
+            checked.append((task, worker, label))
+        found: dict[TaskId, Decision] = {}
+        for task, worker, label in checked:
+            found[task] = self._take(task, worker, label, now)  # type: ignore[index, arg-type]
+        return list(found.values())
+
+    def _take(
+        self, task: TaskId, worker: LabellerId, label: ClassLabel | None, now: float
+    ) -> Decision:
+        """One label whose names are clean."""
         if task in self._closed:
             self.counts.late += 1
             return self._closed[task]
-        case = self._open.get(task) or _Open(self._opened, {})
+        case = self._open.get(task)
+        if case is None:
+            case = _Open(self._opened)
         before = case.answers.get(worker)
-        answers = case.answers
-        event = "labels"
         if label is None:
-            event = "skipped"
-            if worker not in answers:
-                answers = {**answers, worker: None}
+            self.counts.skipped += 1
+            if worker in case.answers:
+                return self._decide(task, case)
         elif before is None:
-            answers = {**answers, worker: label}
-        elif (type(before), before) == (type(label), label):
-            event = "repeated"
+            self.counts.labels += 1
+        elif type(before) is type(label) and before == label:
+            self.counts.repeated += 1
+            return self._decide(task, case)
         else:
-            event = "replaced"
-            answers = {**answers, worker: label}
-        moved = (worker,) if answers is not case.answers else ()
-        decision = self._redecide(task, case, answers, case.gold, moved)
+            self.counts.replaced += 1
+        case.answers[worker] = label
+        decision = self._told(task, case, self.crowd.put_label(self._code(task, case), worker, label))
+        case.confidence = decision.confidence
         self._touch(task, case, now)
-        setattr(self.counts, event, getattr(self.counts, event) + 1)
         if decision.settled and case.gold is None:
             return self._close(decision, "settled")
         if self.max_labels is not None and decision.votes >= self.max_labels:
@@ -202,9 +266,11 @@ class Stream:
         case = self._known(task)
         if worker not in case.answers:
             raise InputError(f"task {task!r}", "a worker who labelled it", repr(worker))
-        answers = {who: label for who, label in case.answers.items() if who != worker}
-        decision = self._redecide(task, case, answers, case.gold, (worker,))
+        if case.answers.pop(worker) is not None:
+            self.crowd.put_label(self._code(task, case), worker, None)
         self.counts.retracted += 1
+        decision = self._decide(task, case)
+        case.confidence = decision.confidence
         return decision
 
     def gold(
@@ -213,7 +279,7 @@ class Stream:
         label: ClassLabel,
         at: float | datetime.datetime | None = None,
     ) -> Decision:
-        """Tell the truth of a task: its labellers are judged by it from now on.
+        """Tell the truth of a task: its workers are judged by it once it closes.
 
         A task whose truth is known stays open for labels; after it has closed it is too late.
         """
@@ -225,19 +291,21 @@ class Stream:
         if task in self._closed:
             self.counts.late += 1
             return self._closed[task]
-        case = self._open.get(task) or _Open(self._opened, {})
-        decision = self._redecide(task, case, case.answers, truth, tuple(case.answers))
+        case = self._open.get(task)
+        if case is None:
+            case = _Open(self._opened)
+        case.gold = truth
+        self.crowd.put_truth(self._code(task, case), truth)
         if task not in self._open:
             self._touch(task, case, now)
-        return decision
+        return self._decide(task, case)
 
     def close(self, task: TaskId) -> Decision:
         """Close a task by hand and decide it for good."""
         task = _named(task, "task")
         if task in self._closed:
             return self._closed[task]
-        self._known(task)
-        return self._close(self.decision(task), "closed")
+        return self._close(self._decide(task, self._known(task)), "closed")
 
     def expire(self, at: float | datetime.datetime | None = None) -> list[Decision]:
         """Close the tasks that have had no label for ``idle`` seconds."""
@@ -247,29 +315,28 @@ class Stream:
             task, case = next(iter(self._open.items()))
             if case.last + self.idle > now:
                 break
-            decisions.append(self._close(self.decision(task), "idle"))
+            decisions.append(self._close(self._decide(task, case), "idle"))
         return decisions
 
     def end(self) -> list[Decision]:
         """Close all open tasks, in the order they were opened: no more labels will come."""
         tasks = sorted(self._open, key=lambda task: self._open[task].opened)
-        return [self._close(self.decision(task), "end") for task in tasks]
+        return [self._close(self._decide(task, self._open[task]), "end") for task in tasks]
 
-    # Questions -------------------------------------------------------------------------------
+    # Questions: none of them changes anything ------------------------------------------------
 
     def decision(self, task: TaskId) -> Decision:
         """What would be said of a task now, or was when it closed."""
         task = _named(task, "task")
         if task in self._closed:
             return self._closed[task]
-        case = self._known(task)
-        return self._redecide(task, case, case.answers, case.gold, ())
+        return self._decide(task, self._known(task))
 
     def more_labels_needed(self, task: TaskId, *, settle: float | None = None) -> float:
         """How many labels a task is expected to need until it is settled; 0 if it is.
 
-        By labellers as good as the crowd's average on a task as hard as this one; no more than
-        ``max_labels`` leaves. ``settle``: another confidence than the stream's own.
+        By workers as good as the crowd's average; no more than ``max_labels`` leaves. ``settle``:
+        another confidence than the stream's own.
 
         >>> stream = Stream(settle=0.95)
         >>> _ = stream.observe("t1", "ann", "spam")
@@ -281,29 +348,25 @@ class Stream:
             raise InputError("settle", "a confidence, here or in the stream", "none")
         check_number("settle", goal, 0.5, 1.0)
         decision = self.decision(task)
-        if decision.closed or decision.confidence >= goal:
+        if decision.closed:
             return 0.0
+        short = float(max(self.min_labels - decision.votes, 0))
+        if decision.confidence >= goal:
+            return short
         classes = max(len(self.crowd.classes_), 2)
         sure = max(decision.confidence, 1.0 / classes)
-        needed = labels_needed(sure, goal, 1.0 - self._hard(decision.difficulty), classes)
+        needed = labels_needed(sure, goal, self._accuracy(None), classes)
+        needed = max(needed, short)
         if self.max_labels is not None:
             needed = min(needed, float(max(self.max_labels - decision.votes, 0)))
         return needed
 
-    def offer(self, tasks: Iterable[TaskId], at: float | datetime.datetime | None = None) -> None:
-        """Open tasks before they have a label, so that `next_task` can choose them."""
-        now = self._time(at)
-        for task in tasks:
-            name = _named(task, "task")
-            if name not in self._open and name not in self._closed:
-                self._touch(name, _Open(self._opened, {}), now)
-
     def next_task(self, worker: LabellerId) -> TaskId | None:
         """The open task on which this worker's label would tell most; ``None`` if none is left.
 
-        That is the expected information about the task's class, from how sure the decision is, how
-        hard the task and how good the worker. With a ``budget``, ``None`` once it is spent. Looks
-        at every open task.
+        That is the expected information about the task's class, from how sure the decision was
+        when it last had a label and how good the worker is. With a ``budget``, ``None`` once it is
+        spent. Looks at every open task.
 
         >>> stream = Stream(budget=100)
         >>> stream.offer(["t1", "t2"])
@@ -313,42 +376,42 @@ class Stream:
         't2'
         """
         worker = _named(worker, "worker")
-        self.crowd.expect_stopping()
         if self.budget_left == 0:
             return None
         classes = max(len(self.crowd.classes_), 2)
-        average = self.crowd.skill_of(None)
-        scale = self.crowd.skill_of(worker) / average if average > 0 else 1.0
-        usual = self._hard(None)
+        accuracy = self._accuracy(worker)
         best, most = None, -1.0
         for task, case in self._open.items():
             if worker in case.answers or case.gold is not None:
                 continue
-            # A task that looks easy is not asked for more: the labels so far may be few.
-            hard = max(self._hard(case.difficulty), usual)
-            told = 1.0 / classes + (1.0 - 1.0 / classes - hard) * scale
-            sure = max(case.confidence, 1.0 / classes)
-            gain = information(sure, min(max(told, 0.001), 0.999), classes)
+            gain = information(max(case.confidence, 1.0 / classes), accuracy, classes)
             if gain > most:
                 best, most = task, gain
         return best
+
+    def _accuracy(self, worker: LabellerId | None) -> float:
+        """How often a worker is right, or an average one."""
+        chance = 1.0 / max(len(self.crowd.classes_), 2)
+        skill = self.crowd.skill_of(worker)
+        return min(max(chance + (1.0 - chance) * skill, 0.001), 0.999)
 
     @property
     def budget_left(self) -> int | None:
         """Labels that `next_task` may still ask for; ``None`` without a budget."""
         return None if self.budget is None else max(self.budget - self.counts.labels, 0)
 
-    def _hard(self, difficulty: float | None) -> float:
-        """The chance that an average labeller errs on a task."""
-        if difficulty is not None:
-            return difficulty
-        worst = 1.0 - 1.0 / max(len(self.crowd.classes_), 2)
-        return (1.0 - self.crowd.skill_of(None)) * worst
-
     @property
     def open_tasks(self) -> list[TaskId]:
         """The tasks that take labels, the longest idle first."""
         return list(self._open)
+
+    def offer(self, tasks: Iterable[TaskId], at: float | datetime.datetime | None = None) -> None:
+        """Open tasks before they have a label, so that `next_task` can choose them."""
+        now = self._time(at)
+        for task in tasks:
+            name = _named(task, "task")
+            if name not in self._open and name not in self._closed:
+                self._touch(name, _Open(self._opened), now)
 
     # Saving ----------------------------------------------------------------------------------
 
@@ -357,11 +420,18 @@ class Stream:
         saved = _Saved(
             crowd=self.crowd.to_bytes(),
             settle=self.settle,
+            min_labels=self.min_labels,
             max_labels=self.max_labels,
             idle=self.idle,
             remember=self.remember,
             budget=self.budget,
-            open=list(self._open.items()),
+            open=[
+                _SavedTask(
+                    task, case.opened, -1 if case.coded is None else case.coded.place, case.answers,
+                    case.gold, case.last, case.confidence,
+                )
+                for task, case in self._open.items()
+            ],
             closed=list(self._closed.values()),
             counts=self.counts,
             opened=self._opened,
@@ -379,12 +449,20 @@ class Stream:
         stream = cls(
             load(saved.crowd),
             settle=saved.settle,
+            min_labels=saved.min_labels,
             max_labels=saved.max_labels,
             idle=saved.idle,
             remember=saved.remember,
             budget=saved.budget,
         )
-        stream._open = dict(saved.open)
+        for task in saved.open:
+            case = stream._open[task.task] = _Open(task.opened)
+            case.answers, case.gold = task.answers, task.gold
+            case.last, case.confidence = task.last, task.confidence
+            if task.place >= 0:
+                case.coded = stream.crowd.resume_task(
+                    task.task, task.place, task.answers, task.gold
+                )
         stream._closed = {decision.task: decision for decision in saved.closed}
         stream.counts = saved.counts
         stream._opened = saved.opened
@@ -416,49 +494,38 @@ class Stream:
         except KeyError:
             raise InputError("task", "a task that was opened", repr(task)) from None
 
-    def _redecide(
-        self,
-        task: TaskId,
-        case: _Open,
-        answers: dict[LabellerId, ClassLabel | None],
-        gold: ClassLabel | None,
-        moved: tuple[LabellerId, ...],
-    ) -> Decision:
-        """Take the task's answers back, decide it with the new ones, learn those.
+    def _code(self, task: TaskId, case: _Open) -> OpenTask:
+        """What the crowd knows of a task that has got a label or a truth."""
+        if case.coded is None:
+            case.coded = self.crowd.open_task(task)
+        return case.coded
 
-        ``moved``: whose answers have changed; the watch is told of no others.
-        """
-        crowd, place = self.crowd, case.place
-        if place is not None:
-            old = [who for who in moved if who in case.answers]
-            crowd.unlearn_one(
-                case.answers, gold=case.gold, place=place, receipt=case.receipt, fresh=old
-            )
-        try:
-            here = crowd.clock_ if place is None else place
-            decision = decide(crowd, task, answers, settle=self.settle, place=here)
-            new = [who for who in moved if who in answers]
-            crowd.learn_one(answers, gold=gold, place=place, fresh=new)
-        except BaseException:
-            if place is not None:
-                crowd.learn_one(case.answers, gold=case.gold, place=place, fresh=old)
-                case.receipt = crowd.receipt_
-            raise
-        if answers:
-            case.place = here
-            case.receipt = crowd.receipt_
-        case.answers, case.gold = answers, gold
-        case.confidence, case.difficulty = decision.confidence, decision.difficulty
-        if gold is not None:
-            decision = msgspec.structs.replace(
-                decision, label=gold, confidence=1.0, margin=1.0, settled=self.settle is not None
-            )
-        return decision
+    def _decide(self, task: TaskId, case: _Open) -> Decision:
+        """What the crowd says of an open task by what was learnt of all others."""
+        if case.coded is None:
+            vote = Vote(None, 0.0, 0.0, bool(self.crowd.identifiable_))
+        else:
+            vote = self.crowd.vote_open(case.coded)
+        return self._told(task, case, vote)
+
+    def _told(self, task: TaskId, case: _Open, vote: Vote) -> Decision:
+        """A vote as a decision; what is known needs no vote."""
+        label, confidence, margin, identifiable = vote
+        votes = 0 if case.coded is None else case.coded.size
+        settled = False
+        if case.gold is not None:
+            label, confidence, margin = case.gold, 1.0, 1.0
+            settled = self.settle is not None
+        elif self.settle is not None and votes >= self.min_labels:
+            settled = label is not None and confidence >= self.settle
+        return Decision(task, label, confidence, margin, votes, settled, identifiable)
 
     def _close(self, decision: Decision, why: str) -> Decision:
-        """Keep the decision, give the labels' memory back."""
+        """Learn what is left to learn, keep the decision, give the labels' memory back."""
+        case = self._open.pop(decision.task)
+        if case.coded is not None:
+            self.crowd.close_task(case.coded)
         decision = msgspec.structs.replace(decision, closed=why)
-        del self._open[decision.task]
         self.counts.closed += 1
         self._closed[decision.task] = decision
         while len(self._closed) > self.remember:

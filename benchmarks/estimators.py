@@ -1,0 +1,732 @@
+"""How often the estimators are wrong: every claim about accuracy as a table, computed on the spot.
+
+    CROWDSTREAM_DATA=folder python benchmarks/estimators.py [--quick] [TABLE …]
+
+Errors are shares of wrong decisions, with ties in expectation. *Final*: all tasks decided with what
+all labels taught (``fit_predict``). *Online*: each task decided from those before it
+(``stream_many``). Only the public interface is used. Real sets are read from the folder that
+CROWDSTREAM_DATA names. ``--quick``: fewer and smaller runs, for the tests; its figures say nothing.
+"""
+
+from __future__ import annotations
+
+import argparse
+import itertools
+import time
+import warnings
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Literal
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+from rich.console import Console
+from rich.table import Table
+
+import crowdstream as cs
+from crowdstream.science.calibration import calibration_error
+from crowdstream.science.compare import error_rate, ready, shuffled
+from crowdstream.science.datasets import Dataset
+from crowdstream.science.scoring import expected_error
+
+Floats = NDArray[np.float64]
+Make = Callable[[], cs.Estimator]
+Verb = Literal["fit_predict", "stream_many"]
+
+VERBS: tuple[Verb, Verb] = ("fit_predict", "stream_many")
+"""Final and online."""
+
+POINT = 0.01
+"""Over this much more error than majority vote, a set counts as lost."""
+
+SHUFFLES = (1, 2, 3)
+"""Seeds of the orders in which a stream is decided, besides the file's own."""
+
+SURE, WORTH = 2.5, 0.001
+"""A cold start is flagged if it is worse by so many standard errors and by a tenth of a point. Of
+80 differences that are all nil, half of one is flagged by chance."""
+
+LEFT = 50
+"""Tasks with a known truth that must be left to score on once some of them are gold."""
+
+WIDTH = 180
+"""Columns of text that the widest table takes."""
+
+TIED = 1e-9
+"""Log-odds this close are a tie."""
+
+ESTIMATORS: dict[str, Make] = {
+    "agreement": cs.AgreementBased,
+    "centred": cs.CentredAgreement,
+    "adaptive": cs.Adaptive,
+}
+
+
+# Crowds ----------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Crowd:
+    """Labels, their truth, and what whoever knows everybody's confusions would say."""
+
+    labels: pl.DataFrame
+    gold: pl.DataFrame
+    known: pl.DataFrame
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """How to make a crowd: ``draw`` gives n confusions (n × K × K), a row a truth."""
+
+    name: str
+    draw: Callable[[np.random.Generator, int], Floats]
+    n: int
+    tasks: int
+    per_task: int | None = None
+    prior: tuple[float, ...] = (0.5, 0.5)
+    cited: str = ""
+
+    def make(self, seed: int) -> Crowd:
+        """One crowd; the same seed gives the same."""
+        confusions = self.draw(np.random.default_rng((seed, self.n)), self.n)
+        [made] = cs.simulate(
+            self.n,
+            self.tasks,
+            confusions=confusions,
+            classes=len(self.prior),
+            balance=self.prior,
+            per_task=self.per_task,
+            seed=seed,
+            block=self.tasks,
+        )
+        scores = np.tile(np.log(self.prior), (self.tasks, 1))
+        said = np.log(np.maximum(confusions, 1e-12))[made.workers, :, made.said]
+        for k in range(len(self.prior)):
+            scores[:, k] += np.bincount(made.tasks, said[:, k], self.tasks)
+        best = np.sort(scores, axis=1)
+        lead = best[:, -1] - best[:, -2]
+        task = np.arange(self.tasks)
+        return Crowd(
+            pl.DataFrame({"task": made.tasks, "worker": made.workers, "label": made.said}),
+            pl.DataFrame({"task": task, "label": made.truth}),
+            pl.DataFrame(
+                {
+                    "task": task,
+                    "label": scores.argmax(axis=1),
+                    "margin": np.where(lead < TIED, 0.0, lead),
+                }
+            ),
+        )
+
+
+def even(errors: Floats, classes: int = 2) -> Floats:
+    """Confusions of labellers who err alike on all classes and towards all others."""
+    wrong = np.broadcast_to(
+        (errors / (classes - 1))[:, None, None], (errors.size, classes, classes)
+    )
+    eye = np.eye(classes)
+    return np.asarray(wrong * (1 - eye) + (1 - errors)[:, None, None] * eye)
+
+
+def of_skill(skill: Floats, classes: int) -> Floats:
+    """Who knows with probability ψ and otherwise guesses; below 0, who avoids the truth."""
+    return even((1 - skill) * (1 - 1 / classes), classes)
+
+
+def by_class(rng: np.random.Generator, n: int) -> Floats:
+    """Two classes: errors of 2 to 15 % on one, of 20 to 50 % on the other."""
+    first, second = rng.uniform(0.02, 0.15, n), rng.uniform(0.2, 0.5, n)
+    rows = np.stack([1 - first, first, second, 1 - second], axis=1)
+    return rows.reshape(n, 2, 2)
+
+
+def uniform(low: float, high: float) -> Callable[[np.random.Generator, int], Floats]:
+    """Two classes, error rates between these, alike on both."""
+    return lambda rng, n: even(rng.uniform(low, high, n))
+
+
+def hammers(q: float) -> Callable[[np.random.Generator, int], Floats]:
+    """The paper's: half err with 2q − ½, half guess."""
+    return lambda rng, n: even(np.where(np.arange(n) < n / 2, 2 * q - 0.5, 0.5))
+
+
+def adversaries(rng: np.random.Generator, n: int) -> Floats:
+    """Error rates of 5 to 30 %; 40 % of the crowd say the opposite."""
+    errors = rng.uniform(0.05, 0.3, n)
+    hostile = rng.permutation(n)[: round(0.4 * n)]
+    errors[hostile] = 1 - errors[hostile]
+    return even(errors)
+
+
+def uneven(rng: np.random.Generator, n: int) -> Floats:
+    """Three classes, each right 30 to 90 % of the time, and wrong one way more than the other."""
+    right = rng.uniform(0.3, 0.9, (n, 3))
+    first = rng.random((n, 3)) * (1 - right)
+    found = np.empty((n, 3, 3))
+    for k in range(3):
+        found[:, k, k] = right[:, k]
+        found[:, k, (k + 1) % 3] = first[:, k]
+        found[:, k, (k + 2) % 3] = 1 - right[:, k] - first[:, k]
+    return found
+
+
+# Measuring -------------------------------------------------------------------------------------
+
+
+def decide(make: Make, labels: pl.DataFrame, verb: Verb, **how: pl.DataFrame) -> pl.DataFrame:
+    """A new estimator's decisions; that a small crowd tells too little is no news here."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", cs.NotIdentifiable)
+        decisions: pl.DataFrame = getattr(make(), verb)(labels, **how)
+    return decisions
+
+
+def majority_error(crowd: Crowd) -> float:
+    """Of majority vote, ties of any number of classes in expectation."""
+    heads = decide(cs.MajorityVote, crowd.labels, "fit_predict")
+    return expected_error(heads, crowd.gold, heads=crowd.labels)
+
+
+def mean_of(values: Sequence[float]) -> tuple[float, float]:
+    """Mean and its standard error; 0 of one value only."""
+    if len(values) < 2:
+        return float(np.mean(values)), 0.0
+    return float(np.mean(values)), float(np.std(values, ddof=1) / np.sqrt(len(values)))
+
+
+def told(values: Sequence[float], signed: bool = False) -> str:
+    """Mean ± standard error, which one value alone does not have."""
+    mean, error = mean_of(values)
+    found = f"{mean:{'+' if signed else ''}.4f}"
+    return f"{found} ± {error:.4f}" if len(values) > 1 else found
+
+
+def grid(title: str, *columns: str, caption: str = "") -> Table:
+    """A table whose first column is words and whose others are numbers."""
+    table = Table(title=title, caption=caption or None, title_justify="left")
+    table.caption_justify = "left"
+    for place, column in enumerate(columns):
+        table.add_column(column, justify="right" if place else "left", no_wrap=not place)
+    return table
+
+
+def sets(quick: bool) -> Iterator[Dataset]:
+    """The real sets at hand, one label a worker and task."""
+    for name in cs.datasets.available():
+        if not quick or name in ("bird", "temp"):
+            yield ready(cs.datasets.load(name))
+
+
+def orders(data: Dataset, quick: bool) -> Iterator[pl.DataFrame]:
+    """The labels as the file has them, and with their tasks shuffled."""
+    yield data.labels
+    for seed in SHUFFLES[: 1 if quick else None]:
+        yield shuffled(data.labels, seed)
+
+
+# Tables ----------------------------------------------------------------------------------------
+
+
+def real(quick: bool) -> Table:
+    """Errors on real sets: final, and online as the mean over the file's order and shuffles."""
+    kinds = [f"{name} {when}" for name in ESTIMATORS for when in ("final", "online")]
+    table = grid(str(real.__doc__), "set", "majority", *kinds)
+    rows = []
+    for data in sets(quick):
+        heads = decide(cs.MajorityVote, data.labels, "fit_predict")
+        row = [error_rate(heads, data, heads=True)]
+        for make in ESTIMATORS.values():
+            row.append(error_rate(decide(make, data.labels, "fit_predict"), data))
+            streams = [decide(make, x, "stream_many") for x in orders(data, quick)]
+            row.append(float(np.mean([error_rate(said, data) for said in streams])))
+        table.add_row(data.name, *(f"{x:.4f}" for x in row))
+        rows.append(row)
+    if rows:
+        found = np.array(rows)
+        lost = (found > found[:, :1] + POINT).sum(axis=0)
+        table.add_section()
+        table.add_row(f"mean of {len(rows)}", *(f"{x:.4f}" for x in found.mean(axis=0)))
+        table.add_row("over a point worse", *(str(x) for x in lost))
+    return table
+
+
+REGRETS = (
+    Recipe("errors by class: U(0.02, 0.15) and U(0.2, 0.5)", by_class, 10, 40_000),
+    Recipe(
+        "classes 80:20, even errors U(0.1, 0.4)", uniform(0.1, 0.4), 10, 40_000, None, (0.8, 0.2)
+    ),
+    Recipe("the paper's hammers and spammers, q = 0.31", hammers(0.31), 10, 40_000),
+)
+"""Ten workers who all answer every task."""
+
+
+def regret(quick: bool) -> Table:
+    """Wrong decisions beyond those of the vote that knows confusions and class prior."""
+    seeds, tasks = (2, 2_000) if quick else (8, 40_000)
+    marks = (tasks // 4, tasks // 2, tasks)
+    table = grid(
+        f"{regret.__doc__} n = 10, {seeds} seeds: mean (worst).",
+        "crowd",
+        "final",
+        *(f"online, {mark:,}" for mark in marks),
+        "the vote's own errors",
+    )
+    for recipe in REGRETS:
+        found, best = [], []
+        for seed in range(seeds):
+            crowd = replace(recipe, tasks=tasks).make(seed)
+            final = decide(cs.Adaptive, crowd.labels, "fit_predict")
+            online = decide(cs.Adaptive, crowd.labels, "stream_many")
+            row = [_more_wrong(final, crowd, tasks)]
+            found.append(row + [_more_wrong(online, crowd, mark) for mark in marks])
+            best.append(tasks * expected_error(crowd.known, crowd.gold))
+        means, worst = np.mean(found, axis=0), np.max(found, axis=0)
+        cells = (f"{a:.1f} ({b:.1f})" for a, b in zip(means, worst, strict=True))
+        table.add_row(recipe.name, *cells, f"{np.mean(best):.0f}")
+    return table
+
+
+def _more_wrong(decisions: pl.DataFrame, crowd: Crowd, tasks: int) -> float:
+    """Errors among the first tasks beyond those of who knows the confusions."""
+    first = pl.col("task") < tasks
+    wrong = expected_error(decisions.filter(first), crowd.gold, classes=2)
+    return tasks * (wrong - expected_error(crowd.known.filter(first), crowd.gold, classes=2))
+
+
+SIMULATED = (
+    Recipe(
+        "hammers and spammers, q = 0.31, n = 10",
+        hammers(0.31),
+        10,
+        2_000,
+        cited="0.095 / 0.016 / 0.016",
+    ),
+    Recipe("errors by class, n = 10", by_class, 10, 10_000, cited="0.090 / 0.016 / 0.017"),
+    Recipe(
+        "errors by class, n = 60, five a task",
+        by_class,
+        60,
+        3_000,
+        5,
+        cited="0.117 / 0.056 / 0.055",
+    ),
+    Recipe(
+        "80:20, errors U(0.1, 0.4), n = 10",
+        uniform(0.1, 0.4),
+        10,
+        10_000,
+        None,
+        (0.8, 0.2),
+        "0.049 / 0.025 / 0.025",
+    ),
+    Recipe(
+        "95:5, errors U(0.05, 0.35), n = 60, five a task",
+        uniform(0.05, 0.35),
+        60,
+        3_000,
+        5,
+        (0.95, 0.05),
+        "0.055 / 0.018 / 0.017",
+    ),
+    Recipe(
+        "40 % adversaries, n = 60, five a task",
+        adversaries,
+        60,
+        3_000,
+        5,
+        cited="0.365 / 0.039 / 0.037",
+    ),
+    Recipe(
+        "uneven confusions, K = 3, n = 10, five a task",
+        uneven,
+        10,
+        10_000,
+        5,
+        (1 / 3,) * 3,
+        "0.235 / 0.127 / 0.124",
+    ),
+    Recipe(
+        "equals, p = 0.3, n = 10, five a task",
+        uniform(0.3, 0.3),
+        10,
+        300,
+        5,
+        cited="0.16–0.17 / = / =",
+    ),
+    Recipe(
+        "equals, p = 0.3, n = 60, five a task",
+        uniform(0.3, 0.3),
+        60,
+        1_000,
+        5,
+        cited="0.16–0.17 / = / =",
+    ),
+    Recipe(
+        "equals, p = 0.3, n = 500, five a task",
+        uniform(0.3, 0.3),
+        500,
+        3_000,
+        5,
+        cited="0.16–0.17 / = / =",
+    ),
+    Recipe(
+        "80:20, errors U(0.1, 0.4), n = 200, three a task",
+        uniform(0.1, 0.4),
+        200,
+        2_000,
+        3,
+        (0.8, 0.2),
+        "0.149 / 0.127 / 0.100",
+    ),
+    Recipe(
+        "sparse, q = 0.3, n = 10,000, 10 answers each",
+        hammers(0.3),
+        10_000,
+        20_000,
+        5,
+        cited="0.157 / 0.106 / 0.072",
+    ),
+    Recipe(
+        "sparse, q = 0.3, n = 100,000, 5 answers each",
+        hammers(0.3),
+        100_000,
+        100_000,
+        5,
+        cited="0.163 / 0.139 / 0.076",
+    ),
+)
+"""``cited``: majority / estimator / confusions known, as a prototype of the recipe measured
+over five seeds, on crowds of the same description. Its draws are not these, so what to compare is
+how far the estimator is from knowing."""
+
+
+def simulated(quick: bool) -> Table:
+    """Final errors on simulated crowds whose workers err independently."""
+    seeds = 2 if quick else 5
+    table = grid(
+        f"{simulated.__doc__} {seeds} seeds: mean ± standard error.",
+        "crowd",
+        "majority",
+        "centred",
+        "adaptive",
+        "adaptive online",
+        "confusions known",
+        "expected",
+        caption="expected: majority / adaptive / known, cited from a prototype of the recipe, not "
+        "computed here; its crowds were of the same description but other draws",
+    )
+    for recipe in SIMULATED:
+        if quick and recipe.n > 1_000:
+            continue
+        asked = replace(recipe, tasks=recipe.tasks // 10) if quick else recipe
+        found = []
+        for seed in range(seeds):
+            crowd = asked.make(seed)
+            row = [majority_error(crowd)]
+            for make, verb in _JUDGED:
+                row.append(expected_error(decide(make, crowd.labels, verb), crowd.gold))
+            found.append([*row, expected_error(crowd.known, crowd.gold)])
+        cells = [told(column) for column in np.transpose(found).tolist()]
+        table.add_row(f"{recipe.name}, {asked.tasks:,} tasks", *cells, recipe.cited)
+    return table
+
+
+_JUDGED: tuple[tuple[Make, Verb], ...] = (
+    (cs.CentredAgreement, "fit_predict"),
+    (cs.Adaptive, "fit_predict"),
+    (cs.Adaptive, "stream_many"),
+)
+
+
+def _equals(classes: int) -> Callable[[np.random.Generator, int], Floats]:
+    return lambda rng, n: of_skill(np.full(n, 0.4), classes)
+
+
+def _hammers(classes: int) -> Callable[[np.random.Generator, int], Floats]:
+    return lambda rng, n: of_skill(np.where(np.arange(n) < n / 2, 0.8, 0.0), classes)
+
+
+def _spread(classes: int) -> Callable[[np.random.Generator, int], Floats]:
+    return lambda rng, n: of_skill(rng.uniform(0.1, 0.9, n), classes)
+
+
+def _hostile(classes: int) -> Callable[[np.random.Generator, int], Floats]:
+    def draw(rng: np.random.Generator, n: int) -> Floats:
+        skill = rng.uniform(0.4, 0.9, n)
+        skill[rng.permutation(n)[: round(0.4 * n)]] = -0.5 / (classes - 1)
+        return of_skill(skill, classes)
+
+    return draw
+
+
+def _parrots(classes: int) -> Callable[[np.random.Generator, int], Floats]:
+    def draw(rng: np.random.Generator, n: int) -> Floats:
+        found = of_skill(np.full(n, 0.6), classes)
+        found[: round(0.3 * n)] = np.eye(classes)[0]
+        return found
+
+    return draw
+
+
+def _deaf(classes: int) -> Callable[[np.random.Generator, int], Floats]:
+    return lambda rng, n: np.tile([[0.95, 0.05], [0.55, 0.45]], (n, 1, 1))
+
+
+PRIORS = {2: (0.8, 0.2), 3: (0.7, 0.2, 0.1), 5: (0.6, 0.2, 0.1, 0.05, 0.05)}
+"""Of classes that are not alike, by how many there are."""
+
+KINDS: dict[str, tuple[Callable[[int], Callable[[np.random.Generator, int], Floats]], bool]] = {
+    "equals": (_equals, False),
+    "hammers and spammers": (_hammers, False),
+    "40 % adversaries": (_hostile, False),
+    "skills U(0.1, 0.9)": (_spread, False),
+    "the same, classes uneven": (_spread, True),
+    "30 % always say the same": (_parrots, False),
+    "all miss half of one class": (_deaf, False),
+}
+"""Who the workers are, and whether the classes follow `PRIORS`."""
+
+COLD: dict[str, tuple[tuple[int, int, int, int | None], ...]] = {
+    "equals": (
+        (5, 2, 20, None), (5, 2, 200, None), (10, 3, 50, 5), (10, 2, 1_000, 5), (60, 2, 100, 5),
+        (60, 5, 300, 5), (500, 2, 300, 5), (500, 3, 2_000, 5), (10_000, 2, 5_000, 5),
+        (100_000, 2, 20_000, 5),
+    ),
+    "hammers and spammers": (
+        (5, 2, 50, None), (10, 2, 20, None), (10, 3, 200, 5), (20, 2, 100, 5), (60, 5, 300, 5),
+        (100, 2, 1_000, 3), (1_000, 2, 1_000, 5), (10_000, 2, 4_000, 5), (100_000, 2, 20_000, 5),
+    ),
+    "40 % adversaries": (
+        (5, 2, 100, None), (10, 2, 50, None), (10, 2, 500, 5), (60, 2, 300, 5), (60, 3, 300, 5),
+        (200, 2, 2_000, 5), (10_000, 2, 10_000, 5),
+    ),
+    "skills U(0.1, 0.9)": ((5, 2, 20, None), (10, 5, 50, 5)),
+    "the same, classes uneven": (
+        (5, 2, 50, None), (10, 2, 200, 5), (10, 3, 300, 5), (60, 2, 300, 5), (60, 5, 500, 5),
+        (200, 2, 2_000, 3), (10_000, 2, 10_000, 5), (100_000, 2, 20_000, 5),
+    ),
+    "30 % always say the same": ((10, 2, 100, 5), (20, 2, 2_000, 5)),
+    "all miss half of one class": ((20, 2, 200, 5), (20, 2, 2_000, 5)),
+}  # fmt: skip
+"""Workers, classes, tasks, and labels a task (None: all answer)."""
+
+COLD_LABELS, COLD_SEEDS = 400_000, (8, 200)
+"""Seeds of a cold start: as many as give so many labels, between these."""
+
+
+def cold_starts() -> Iterator[Recipe]:
+    """Crowds about whom little is known."""
+    for kind, sizes in COLD.items():
+        draw, tilted = KINDS[kind]
+        for n, classes, tasks, per_task in sizes:
+            prior = PRIORS[classes] if tilted else (1 / classes,) * classes
+            name = f"{kind}, n = {n:,}, K = {classes}, {tasks:,} tasks"
+            yield Recipe(name, draw(classes), n, tasks, per_task, prior)
+
+
+def cold(quick: bool) -> Table:
+    """Adaptive minus majority on crowds of whom little is known."""
+    table = grid(
+        f"{cold.__doc__[:-1]}, in error: mean ± paired standard error."  # type: ignore[index]
+        f" Flagged: worse by {SURE} of them and {WORTH}.",
+        "crowd",
+        "seeds",
+        "majority",
+        "final",
+        "online",
+        "",
+    )
+    flagged = 0
+    for recipe in cold_starts():
+        labels = recipe.tasks * (recipe.per_task or recipe.n)
+        if quick and labels > 600:
+            continue
+        seeds = 3 if quick else int(np.clip(COLD_LABELS // labels, *COLD_SEEDS))
+        heads: list[float] = []
+        final: list[float] = []
+        online: list[float] = []
+        for seed in range(seeds):
+            crowd = recipe.make(seed)
+            heads.append(majority_error(crowd))
+            for verb, differences in zip(VERBS, (final, online), strict=True):
+                said = decide(cs.Adaptive, crowd.labels, verb)
+                wrong = expected_error(said, crowd.gold, classes=len(recipe.prior))
+                differences.append(wrong - heads[-1])
+        worse = [name for name, d in (("final", final), ("online", online)) if _worse(d)]
+        flagged += len(worse)
+        table.add_row(
+            recipe.name,
+            str(seeds),
+            f"{np.mean(heads):.4f}",
+            told(final, signed=True),
+            told(online, signed=True),
+            " ".join(("WORSE", *worse)) if worse else "",
+        )
+    table.caption = f"{flagged} of {2 * table.row_count} differences are significantly worse"
+    return table
+
+
+def _worse(differences: Sequence[float]) -> bool:
+    mean, error = mean_of(differences)
+    return mean > max(SURE * error, WORTH)
+
+
+CENTRED = (
+    Recipe("80:20, n = 10, all answer", uniform(0.1, 0.4), 10, 5_000, None, (0.8, 0.2)),
+    Recipe("80:20, n = 60, five a task", uniform(0.1, 0.4), 60, 3_000, 5, (0.8, 0.2)),
+    Recipe("95:5, n = 10, all answer", uniform(0.1, 0.4), 10, 5_000, None, (0.95, 0.05)),
+    Recipe("95:5, n = 60, five a task", uniform(0.1, 0.4), 60, 3_000, 5, (0.95, 0.05)),
+)
+"""One class is rarer; errors are even, U(0.1, 0.4)."""
+
+
+def centred(quick: bool) -> Table:
+    """CentredAgreement against majority where one class is common, final errors."""
+    seeds = 2 if quick else 10
+    columns = "crowd", "majority", "centred", "centred − majority", "confusions known"
+    table = grid(f"{centred.__doc__} Errors U(0.1, 0.4), {seeds} seeds.", *columns)
+    for recipe in CENTRED:
+        asked = replace(recipe, tasks=500) if quick else recipe
+        found = []
+        for seed in range(seeds):
+            crowd = asked.make(seed)
+            heads = majority_error(crowd)
+            said = decide(cs.CentredAgreement, crowd.labels, "fit_predict")
+            wrong = expected_error(said, crowd.gold, classes=2)
+            found.append((heads, wrong, wrong - heads, expected_error(crowd.known, crowd.gold)))
+        heads_, wrongs, differences, best = np.transpose(found).tolist()
+        cells = told(heads_), told(wrongs), told(differences, signed=True), told(best)
+        table.add_row(asked.name, *cells)
+    return table
+
+
+def gold(quick: bool) -> Table:
+    """What some gold tasks change on the others, final decisions of Adaptive on real sets."""
+    draws = 1 if quick else 5
+    table = grid(
+        f"{gold.__doc__} Means over sets; of the change its paired standard error.",
+        "gold tasks",
+        "sets",
+        "error without",
+        "error with",
+        "change",
+        "calibration error without",
+        "with",
+        "sets over a point worse than majority",
+        caption=f"the mean of {draws} choices of gold a set; sets with at least {LEFT} others",
+    )
+    for size in (20, 50, 100):
+        found = []
+        for data in sets(quick):
+            if data.gold.height >= size + LEFT:
+                drawn = [_with_gold(data, size, seed) for seed in range(draws)]
+                found.append(np.mean(drawn, axis=0))
+        if not found:
+            continue
+        heads, without, given, doubt, doubt_given = np.transpose(found)
+        table.add_row(
+            str(size),
+            str(len(found)),
+            f"{without.mean():.4f}",
+            f"{given.mean():.4f}",
+            told((given - without).tolist(), signed=True),
+            f"{doubt.mean():.3f}",
+            f"{doubt_given.mean():.3f}",
+            str(int((given > heads + POINT).sum())),
+        )
+    return table
+
+
+def _with_gold(data: Dataset, size: int, seed: int) -> list[float]:
+    """Errors on the other tasks: majority, without gold, with; calibration errors of these two."""
+    chosen = np.random.default_rng((seed, size)).permutation(data.gold.height)
+    given, rest = data.gold[chosen[:size]], replace(data, gold=data.gold[chosen[size:]])
+    heads = decide(cs.MajorityVote, data.labels, "fit_predict")
+    before = decide(cs.Adaptive, data.labels, "fit_predict")
+    after = decide(cs.Adaptive, data.labels, "fit_predict", gold=given)
+    return [
+        error_rate(heads, rest, heads=True),
+        *(error_rate(said, rest) for said in (before, after)),
+        *(calibration_error(said, rest.gold) for said in (before, after)),
+    ]
+
+
+PARTS = 4
+"""Into which a table is cut, as if as many machines had learnt it."""
+
+
+def merge(quick: bool) -> Table:
+    """Share of decisions that differ when parts learnt apart are merged, against one pass."""
+    table = grid(
+        f"{merge.__doc__} {PARTS} parts of the file's tasks in turn.",
+        "set",
+        *ESTIMATORS,
+        "adaptive's error, one pass",
+        "merged",
+    )
+    rows = []
+    for data in sets(quick):
+        parts = cut(data.labels, PARTS)
+        once = {name: _learnt(make, [data.labels], data) for name, make in ESTIMATORS.items()}
+        merged = {name: _learnt(make, parts, data) for name, make in ESTIMATORS.items()}
+        row = [_differing(once[name], merged[name]) for name in ESTIMATORS]
+        row += [error_rate(found["adaptive"], data) for found in (once, merged)]
+        table.add_row(data.name, *(f"{x:.4f}" for x in row))
+        rows.append(row)
+    if rows:
+        table.add_section()
+        table.add_row(f"mean of {len(rows)}", *(f"{x:.4f}" for x in np.mean(rows, axis=0)))
+    return table
+
+
+def cut(labels: pl.DataFrame, parts: int) -> list[pl.DataFrame]:
+    """The labels of the first quarter of the tasks, of the next, and so on."""
+    tasks = labels["task"].unique(maintain_order=True)
+    edges = np.linspace(0, len(tasks), parts + 1).astype(int)
+    runs = (tasks[a:b].implode() for a, b in itertools.pairwise(edges))
+    return [labels.filter(pl.col("task").is_in(run)) for run in runs]
+
+
+def _learnt(make: Make, parts: Sequence[pl.DataFrame], data: Dataset) -> pl.DataFrame:
+    """Each part learnt by an estimator of its own, all merged, then every task decided."""
+    learners = [make() for _ in parts]
+    for one, part in zip(learners, parts, strict=True):
+        one.learn_many(part)
+    whole = learners[0]  # one part alone is not merged with anything
+    for other in learners[1:]:
+        whole += other
+    return whole.predict_many(data.labels)
+
+
+def _differing(one: pl.DataFrame, other: pl.DataFrame) -> float:
+    return float((one["label"].to_numpy() != other["label"].to_numpy()).mean())
+
+
+TABLES: dict[str, Callable[[bool], Table]] = {
+    each.__name__: each for each in (real, regret, simulated, cold, centred, gold, merge)
+}
+NEED_DATA = {"real", "gold", "merge"}
+
+
+def main(argv: Sequence[str] | None = None) -> None:
+    """Measure and print the tables asked for."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("tables", nargs="*", metavar="TABLE", help=", ".join(TABLES))
+    parser.add_argument("--quick", action="store_true", help="fewer and smaller runs")
+    given = parser.parse_args(argv)
+    unknown = set(given.tables) - set(TABLES)
+    if unknown:
+        parser.error(f"no table {', '.join(sorted(unknown))}; there are {', '.join(TABLES)}")
+    console = Console(width=WIDTH)
+    for name in given.tables or TABLES:
+        if name in NEED_DATA and not cs.datasets.available():
+            console.print(f"{name}: no data sets at hand; set CROWDSTREAM_DATA")
+            continue
+        started = time.perf_counter()
+        console.print(TABLES[name](given.quick))
+        console.print(f"({name}: {time.perf_counter() - started:.0f} s)\n")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,35 @@
+"""Whether the loops were compiled when the package was built. Knows nothing of what they do."""
+
+from __future__ import annotations
+
+import warnings
+from importlib.machinery import EXTENSION_SUFFIXES
+from pathlib import Path
+
+REMEDY = (
+    "crowdstream's loops are not compiled, so they run many times slower: "
+    "install a wheel of it, or a C compiler and then crowdstream again "
+    "(pip install --force-reinstall --no-cache-dir)."
+)
+_told = False
+
+
+class NotCompiled(UserWarning):
+    """The loops run as plain Python: right, but slow."""
+
+
+def is_compiled() -> bool:
+    """Whether every file of loops has a compiled module beside it, which Python then prefers."""
+    files = Path(__file__).parent.rglob("*loops.py")
+    return all(
+        any(file.with_name(file.stem + suffix).exists() for suffix in EXTENSION_SUFFIXES)
+        for file in files
+    )
+
+
+def warn_not_compiled() -> None:
+    """Say once a process how to make it quick; a file of loops calls this if it runs as Python."""
+    global _told
+    if not _told:
+        _told = True
+        warnings.warn(REMEDY, NotCompiled, stacklevel=2)

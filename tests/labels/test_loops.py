@@ -1,0 +1,141 @@
+"""The loops give the same whether they are compiled or run as Python, or polars does their work."""
+
+from __future__ import annotations
+
+import io
+import os
+from unittest import mock
+
+import numpy as np
+import polars as pl
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from crowdstream.labels import Vocabulary, code_block, grouping, loops, text_loops, words
+from crowdstream.labels.readers import delimited, plain
+from crowdstream.labels.readers.columns import Names
+from crowdstream.labels.readers.trouble import Trouble
+from tests.uncompiled import uncompiled
+
+SLOW = uncompiled(loops)
+CODE = st.integers(-1, 4)
+ROWS = st.lists(st.tuples(CODE, CODE, CODE), max_size=40)
+TEXT = st.one_of(st.sampled_from(["", "a", "x" * 12, "x" * 13, "x" * 17, "x" * 33]), st.text())
+CELL = st.text(st.characters(exclude_characters='",\r\n', codec="utf-8"), min_size=1, max_size=20)
+
+
+def lists(found: tuple[object, ...]) -> list[object]:
+    return [np.asarray(part).tolist() for part in found]
+
+
+def test_one_of_the_two_is_compiled() -> None:
+    assert text_loops.COMPILED
+    assert str(loops.__file__) != str(SLOW.__file__)
+    assert not uncompiled(text_loops).COMPILED
+
+
+@pytest.mark.skipif("CROWDSTREAM_BOUNDSCHECK" not in os.environ, reason="needs a checked build")
+def test_a_checked_build_checks() -> None:
+    with pytest.raises(IndexError):
+        loops.recode(np.array([1], np.int32), np.array([0], np.int32))
+
+
+@given(ROWS, st.booleans())
+def test_rows_are_grouped_the_same(rows: list[tuple[int, int, int]], together: bool) -> None:
+    rows = sorted(rows) if together else rows
+    tasks, workers, labels = np.array(rows, np.int32).reshape(-1, 3).T.copy()
+
+    def group() -> list[object]:
+        order, bounds, lost = grouping.sort_rows(tasks, 5)
+        ordered = grouping.arrange(order, bounds, workers, labels, 5, 5)
+        found = [lost, *lists((order, bounds)), *lists(ordered)]
+        if together:
+            whole = np.append(np.flatnonzero(np.diff(tasks, prepend=-9)), tasks.size)
+            as_they_stand = np.empty(0, np.int64)
+            found += lists(grouping.arrange(as_they_stand, whole, workers, labels, 5, 5))
+        return found
+
+    quick = group()
+    with mock.patch.object(grouping, "loops", SLOW):
+        assert group() == quick
+
+
+@given(st.lists(CODE), st.permutations(range(5)))
+def test_codes_are_replaced_the_same(codes: list[int], new: list[int]) -> None:
+    quick, slow = np.array(codes, np.int32), np.array(codes, np.int32)
+    loops.recode(quick, np.array(new, np.int32))
+    SLOW.recode(slow, np.array(new, np.int32))
+    assert quick.tolist() == slow.tolist() == [new[code] if code >= 0 else -1 for code in codes]
+
+
+@given(st.text('a,"\n'))
+def test_the_last_row_ends_at_the_same_place(text: str) -> None:
+    data = np.frombuffer(text.encode(), np.uint8)
+    assert loops.last_row_end(data, ord(",")) == SLOW.last_row_end(data, ord(","))
+
+
+@pytest.mark.parametrize("part", ["tasks", "workers", "labels"])
+def test_a_code_that_points_outside_is_refused(part: str) -> None:
+    codes = {name: np.zeros(1, np.int32) for name in ("tasks", "workers", "labels")}
+    codes[part][0] = 1
+
+    def group() -> None:
+        order, bounds, _ = grouping.sort_rows(codes["tasks"], 1)
+        grouping.arrange(order, bounds, codes["workers"], codes["labels"], 1, 1)
+
+    with pytest.raises(ValueError, match=f"{part}: expected codes below 1, found 1"):
+        group()
+
+
+def test_columns_of_different_lengths_are_refused() -> None:
+    none, bounds = np.empty(0, np.int64), np.array([0, 2])
+    with pytest.raises(ValueError, match="2 rows of 2 workers and 1 labels"):
+        grouping.arrange(none, bounds, np.zeros(2, np.int32), np.zeros(1, np.int32), 1, 1)
+
+
+@given(st.lists(st.lists(st.one_of(st.none(), TEXT), max_size=20), max_size=4))
+def test_polars_codes_text_the_same(pieces: list[list[str | None]]) -> None:
+    column = pl.concat([pl.Series("x", piece, pl.String) for piece in [[], *pieces]], rechunk=False)
+    quick = words.code_text(column)
+    with mock.patch.object(words, "QUICK", False):
+        slow = words.code_text(column)
+    assert lists(slow) == lists(quick)
+    assert [part.dtype for part in slow] == [part.dtype for part in quick]
+
+
+@given(st.lists(st.lists(TEXT, max_size=20), max_size=4))
+def test_polars_finds_the_same_runs(pieces: list[list[str]]) -> None:
+    doubled = [[text for text in piece for _ in range(2)] for piece in pieces]
+    column = pl.concat([pl.Series("x", part, pl.String) for part in [[], *doubled]], rechunk=False)
+    quick = words.find_runs(column)
+    with mock.patch.object(words, "QUICK", False):
+        slow = words.find_runs(column)
+    assert slow.tolist() == quick.tolist()
+    assert slow.dtype == quick.dtype
+
+
+@settings(deadline=None)  # polars starts its threads in the first example
+@given(st.lists(st.tuples(CELL, CELL, st.one_of(st.just(""), CELL)), max_size=20))
+def test_a_file_is_read_the_same(rows: list[tuple[str, str, str]]) -> None:
+    file = io.StringIO()
+    file.write("task,worker,label\n")
+    file.writelines(",".join(row) + "\n" for row in rows)
+
+    def read() -> list[object]:
+        data = file.getvalue().encode()
+        with Trouble() as trouble:
+            table = delimited.read(data, "labels.csv", ",", Names(), trouble)
+        workers, classes = Vocabulary(), Vocabulary()
+        block = code_block(table, workers, classes)
+        arrays = lists((block.starts, block.workers, block.labels, block.known))
+        return [list(block.tasks), *arrays, block.intake, list(workers), list(classes)]
+
+    quick = read()
+    with (
+        mock.patch.object(grouping, "loops", SLOW),
+        mock.patch.object(words, "QUICK", False),
+        mock.patch.object(plain, "QUICK", False),
+    ):
+        assert plain.read_plain(b"t,w,x\n", ",", (0, 1, 2), 3, 0) is None
+        assert read() == quick
