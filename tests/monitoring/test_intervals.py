@@ -222,3 +222,10 @@ def test_memory_stays_bounded_on_a_long_stream() -> None:
     for at in range(0, 36_000, 1200):
         crowd.learn_many(labels[at : at + 1200])
         assert len(observer._recent) <= 2000
+
+
+def test_a_short_memory_over_many_tasks_neither_overflows_nor_vanishes() -> None:
+    for n in (5, 40):
+        crowd = Adaptive(memory=3)
+        crowd.learn_many(crowd_of(n, 3000, p=0.2, per_task=5, seed=8).labels())
+        check_limits(crowd.workers())

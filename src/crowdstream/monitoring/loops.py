@@ -1,5 +1,5 @@
 # cython: language_level=3
-# ruff: noqa: N806 (K classes, as on paper)
+
 """Compiled loops of this room: labels judged by the other labels of their task. Arrays only.
 
 A label y of a worker with skill θ is judged by the posterior π of its task's *other* labels:

@@ -27,6 +27,10 @@ RENEW = 1.05
 """Growth in tasks after which the workers' skills are read anew: estimators renew their shared
 readings as often, which was measured to be harmless."""
 
+MOST = 200.0
+"""The logarithm of a weight at which sums are brought back to units of the present: variances are
+sums of its square, and their products must stay below 1e308."""
+
 NO_FAMILY: Codes = np.empty(0, np.int32)
 
 
@@ -160,16 +164,18 @@ class FadingSums(WorkerSums):
 
     def _weighted(self, batch: LabelBatch, sign: int) -> Iterator[tuple[LabelBatch, float]]:
         """The tasks in parts, with what the first of each part counts."""
-        step = self._scale.room()
-        for at in range(0, len(batch), step):
-            part = batch.part(at, min(at + step, len(batch)))
-            if sign > 0:
-                self._renormalise(self._clock)
-                yield part, self._scale.weight(self._clock)
-                self._clock += len(part)
-            else:
-                self._clock -= len(part)
-                yield part, -self._scale.weight(self._clock)
+        at, fade = 0, self._scale.fade
+        while at < len(batch):
+            end = len(batch)
+            if fade and sign > 0:
+                if fade * (self._clock - self._scale.origin) >= MOST:
+                    self._renormalise(self._clock)
+                end = min(end, at + int(MOST / fade) + 1 - (self._clock - self._scale.origin))
+            part = batch.part(at, end)
+            self._clock -= len(part) if sign < 0 else 0
+            yield part, sign * self._scale.weight(self._clock)
+            self._clock += len(part) if sign > 0 else 0
+            at = end
         self.tasks += sign * len(batch)
 
     def _add_clock(self, other: Self) -> None:
