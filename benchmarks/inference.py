@@ -20,6 +20,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 import crowdstream as cs
+from crowdstream.monitoring import alarms, families, monitor
 from crowdstream.science.scoring import expected_error
 from crowdstream.science.simulate import Simulated, jump, simulate, sine
 
@@ -56,11 +57,11 @@ def block(n: int, tasks: int, seed: int, **how: object) -> Simulated:
     return made
 
 
-def limits(crowd: cs.Estimator, made: Simulated) -> tuple[Floats, Floats, NDArray[np.int64]]:
-    """Of the labellers who answered: the limits of their error rates, and who they are."""
-    people = crowd.labellers()
-    who = people["worker"].str.slice(1).cast(pl.Int64).to_numpy()
-    return people["error_low"].to_numpy(), people["error_high"].to_numpy(), who
+def limits(crowd: cs.Estimator) -> tuple[Floats, Floats, NDArray[np.int64]]:
+    """Of the workers who answered: the limits of their error rates, and who they are."""
+    table = crowd.workers()
+    who = table["worker"].str.slice(1).cast(pl.Int64).to_numpy()
+    return table["error_low"].to_numpy(), table["error_high"].to_numpy(), who
 
 
 def wilson_width(wrong: Floats, of: Floats, z: float = 1.96) -> Floats:
@@ -92,7 +93,7 @@ def intervals(quick: bool) -> Iterator[Line]:
             made = block(n, tasks, seed, p=p, classes=classes, per_task=per)
             crowd = cs.Adaptive()
             crowd.learn_many(made.labels())
-            low, high, who = limits(crowd, made)
+            low, high, who = limits(crowd)
             inside += list((low <= p[who]) & (p[who] <= high))
             answers = np.bincount(made.workers, minlength=n)[who].astype(float)
             missed = (made.said != made.truth[made.tasks]).astype(float)
@@ -128,29 +129,35 @@ def stopping_intervals(quick: bool) -> Iterator[Line]:
                     said = 1 - truth if rng.random() < p[i] else truth
                     if stream.observe(t, f"w{i}", said).closed:
                         break
-            people = stream.crowd.labellers()
-            true = p[people["worker"].str.slice(1).cast(pl.Int64).to_numpy()]
-            inside += list(
-                (people["error_low"].to_numpy() <= true) & (true <= people["error_high"].to_numpy())
-            )
+            low, high, who = limits(stream.crowd)
+            inside += list((low <= p[who]) & (p[who] <= high))
         yield covers(f"stopping at 0.95, n={n}", inside)
-    for name, forgetting, drift in (
-        ("forgetting 0.01", 0.01, None),
-        ("forgetting auto", "auto", None),
-        ("forgetting auto, drifting (ω = 0.001)", "auto", sine(0.001)),
-        ("forgetting auto, drifting (ω = 0.01)", "auto", sine(0.01)),
+    for name, make, drift in (
+        ("memory of 100 tasks", lambda: cs.Adaptive(memory=100), None),
+        ("tracking", tracking, None),
+        ("tracking, drifting (ω = 0.001)", tracking, sine(0.001)),
+        ("tracking, drifting (ω = 0.01)", tracking, sine(0.01)),
     ):
+        if make() is None:
+            continue
         inside = []
         for seed in range(5 if quick else 40):
             rng = np.random.default_rng(seed)
             p = np.full(10, 0.25) if drift else rng.uniform(0.05, 0.45, 10)
             made = block(10, 2000, seed, p=p, drift=drift)
-            crowd = cs.Adaptive(forgetting=forgetting)  # type: ignore[arg-type]
+            crowd = make()
+            assert crowd is not None
             crowd.learn_many(made.labels())
-            low, high, who = limits(crowd, made)
+            low, high, who = limits(crowd)
             now = made.error_rates[-1] if drift else made.error_rates
             inside += list((low <= now[who]) & (now[who] <= high))
         yield covers(name, inside)
+
+
+def tracking() -> cs.Estimator | None:
+    """The estimator that finds out by itself how fast the past fades, where there is one."""
+    kind = getattr(cs.estimators, "Tracking", None)
+    return None if kind is None else kind()
 
 
 def covers(name: str, inside: list[bool], least: float = 0.93) -> Line:
@@ -181,11 +188,12 @@ def real_intervals(quick: bool) -> Iterator[Line]:
             for told, found in ((given, inside), (None, plain)):
                 crowd = cs.Adaptive()
                 crowd.learn_many(table, gold=told)
-                people = crowd.labellers().join(scored, on="worker")
+                found_of = crowd.workers().join(scored, on="worker")
                 # The error rate on some tasks is itself measured on n of them.
-                slack = 1.96 * (people["error"] * (1 - people["error"]) / people["n"]).sqrt()
-                low, high = people["error_low"] - slack, people["error_high"] + slack
-                found += ((low <= people["error"]) & (people["error"] <= high)).to_list()
+                error = found_of["error"]
+                slack = 1.96 * (error * (1 - error) / found_of["n"]).sqrt()
+                low, high = found_of["error_low"] - slack, found_of["error_high"] + slack
+                found += ((low <= error) & (error <= high)).to_list()
     if inside:
         yield Line(
             "real sets, 50 tasks' gold given",
@@ -213,12 +221,12 @@ def available(quick: bool) -> list[str]:
 
 
 def forgetting(quick: bool) -> Iterator[Line]:
-    """``forgetting="auto"`` against every fixed β, errors of decisions made at once."""
-    betas = (
-        (0.0, 0.003, 0.01, 0.03, 0.1)
-        if quick
-        else (0.0, 0.001, 0.002, 0.003, 0.005, 0.01, 0.02, 0.03, 0.05, 0.1, 0.2)
-    )
+    """`Tracking` against every fixed memory, errors of decisions made at once."""
+    if tracking() is None:
+        return
+    memories: tuple[float | None, ...] = (None, 1000, 300, 100, 30, 10)
+    if not quick:
+        memories = (None, 1000, 500, 300, 200, 100, 50, 30, 20, 10, 5)
     settings: list[tuple[str, bool, int, dict[str, object]]] = [
         ("stationary, n=10", False, 10, {"tasks": 5000}),
         ("stationary, n=100, five a task", False, 100, {"tasks": 10_000, "per_task": 5}),
@@ -232,23 +240,26 @@ def forgetting(quick: bool) -> Iterator[Line]:
         ),
     ]
     for name, drifts, n, how in settings:
-        errors: dict[float | str, list[float]] = {beta: [] for beta in (*betas, "auto")}
+        errors: dict[float | None, list[float]] = {memory: [] for memory in memories}
+        tracked = []
         for seed in range(2 if quick else 5):
             p = np.random.default_rng(seed).uniform(0.1, 0.45, n)
             made = block(n, seed=seed, p=np.full(n, 0.25) if drifts else p, **how)  # type: ignore[arg-type]
             table, truth = made.labels(), made.truths()
-            for beta in errors:
-                crowd = cs.Adaptive(forgetting=beta)  # type: ignore[arg-type]
-                errors[beta].append(expected_error(crowd.stream_many(table), truth))
-        auto = statistics.mean(errors.pop("auto"))
-        best = min(errors, key=lambda beta: statistics.mean(errors[beta]))
+            for memory in errors:
+                crowd = cs.Adaptive(memory=memory)
+                errors[memory].append(expected_error(crowd.stream_many(table), truth))
+            follower = tracking()
+            assert follower is not None
+            tracked.append(expected_error(follower.stream_many(table), truth))
+        ours = statistics.mean(tracked)
+        best = min(errors, key=lambda memory: statistics.mean(errors[memory]))
         least = statistics.mean(errors[best])
-        asked = "below every β" if drifts else "within 10 %"
         yield Line(
             name,
-            f"auto {auto:.4f}, best β = {best}: {least:.4f}",
-            asked,
-            auto < least if drifts else auto <= 1.1 * least,
+            f"tracking {ours:.4f}, best memory {best}: {least:.4f}",
+            "below every memory" if drifts else "within 10 %",
+            ours < least if drifts else ours <= 1.1 * least,
         )
 
 
@@ -259,21 +270,21 @@ def alarm(quick: bool) -> Iterator[Line]:
         for seed in range(5 if quick else 60):
             p = np.random.default_rng(seed).uniform(0.1, 0.3, n)
             made = block(n, tasks, seed, p=p, per_task=per)
-            crowd = cs.Adaptive()
+            crowd = monitor(cs.Adaptive())
             crowd.learn_many(made.labels())
-            false += len(cs.alarms(crowd))
+            false += len(alarms(crowd))
             answers += made.said.size
         for seed in range(8 if quick else 60):
             p = np.random.default_rng(seed).uniform(0.1, 0.3, n)
             p[0], to, half = 0.1, np.full(n, np.nan), tasks // 2
             to[0] = 0.4
             made = block(n, tasks, seed, p=p, per_task=per, drift=jump(half, to))
-            crowd = cs.Adaptive()
+            crowd = monitor(cs.Adaptive())
             crowd.learn_many(made.labels())
             who = f"w{0:0{len(str(n - 1))}}"
-            rung = [a.task for a in cs.alarms(crowd) if a.worker == who and a.task > half]
+            at = [a.tasks_seen for a in alarms(crowd) if a.worker == who and a.tasks_seen > half]
             own = made.tasks[(made.workers == 0) & (made.tasks >= half)]
-            delays.append(float((own < rung[0]).sum()) if rung else float("inf"))
+            delays.append(float((own < at[0]).sum()) if at else float("inf"))
         rate, delay = 1e4 * false / answers, statistics.median(delays)
         yield Line(
             f"alarm, n={n}, {per or 'all'} labels a task",
@@ -426,9 +437,9 @@ def honest(quick: bool) -> Iterator[Line]:
         kind = ("unequal", "spammers", "adversaries")[seed % 3]
         p = rates(kind, n, 2, np.random.default_rng(seed))
         made = block(n, 2000, seed, p=p, per_task=5 if seed % 2 and n > 5 else None)
-        crowd = cs.Adaptive()
+        crowd = monitor(cs.Adaptive())
         crowd.learn_many(made.labels())
-        found += len(cs.families(crowd)) > 0
+        found += len(families(crowd)) > 0
     yield Line(f"{runs} honest crowds", f"{found} with a family", "none", found == 0)
 
 
@@ -436,8 +447,8 @@ def honest(quick: bool) -> Iterator[Line]:
 
 
 def cost(quick: bool) -> Iterator[Line]:
-    """Time a label with everything on, against the estimator alone, in processor time."""
-    for n, classes in ((1000, 2), (1000, 4), (100_000, 2)):
+    """Time per label with intervals, and with all monitors, against the estimator alone."""
+    for n, classes in ((10, 2), (1000, 2), (1000, 4), (100_000, 2)):
         made = block(
             n,
             20_000 if quick else 200_000,
@@ -447,26 +458,20 @@ def cost(quick: bool) -> Iterator[Line]:
             classes=classes,
         )
         table = made.labels()
-        spent = {}
-        for name, how in (
-            ("alone", {"watch": False}),
-            ("watched", {"watch": True}),
-            ("auto", {"forgetting": "auto"}),
-        ):
-            times = []
-            for _ in range(2 if quick else 5):
-                crowd = cs.Adaptive(**how)
+        spent: dict[str, list[float]] = {"alone": [], "intervals": [], "all": []}
+        for _ in range(2 if quick else 5):
+            for name, times in spent.items():
+                crowd = monitor(cs.Adaptive()) if name == "all" else cs.Adaptive()
+                crowd.observers = [] if name == "alone" else crowd.observers
                 before = time.process_time()
                 crowd.learn_many(table)
                 times.append(time.process_time() - before)
-            spent[name] = min(times) / made.said.size * 1e9
-        ratio, auto = spent["watched"] / spent["alone"], spent["auto"] / spent["alone"]
+        alone, some, everything = (1e9 * min(x) / made.said.size for x in spent.values())
         yield Line(
             f"cost, n={n}, K={classes}",
-            f"{spent['alone']:.0f} → {spent['watched']:.0f} ns a label (× {ratio:.2f}; "
-            f"with horizons × {auto:.2f})",
+            f"{alone:.0f} → {some:.0f} → {everything:.0f} ns a label (× {everything / alone:.2f})",
             "× 2.5",
-            quick or ratio <= 2.5,
+            quick or everything <= 2.5 * alone,
         )
 
 

@@ -41,6 +41,7 @@ from crowdstream.labels.batch import NO_TRUTHS, Codes, Ints, LabelBatch
 from crowdstream.saving import seal, unseal
 from crowdstream.sums.agreement import AgreementSums
 from crowdstream.sums.forgetting import Forgetting
+from crowdstream.sums.parallel import parts_of, side_by_side
 
 if TYPE_CHECKING:
     import polars as pl
@@ -739,8 +740,13 @@ class Estimator(ABC):
         self.observers += [observer for observer in observers if type(observer) not in have]
 
     def _tell(self, batch: LabelBatch, sign: int, in_order: bool = False) -> None:
-        for observer in self.observers:
-            observer.see(batch, self, sign, in_order)
+        """Let every observer see it; of large batches each in a thread of its own."""
+        observers = self.observers
+        if len(parts_of(len(batch))) == 1:
+            for observer in observers:
+                observer.see(batch, self, sign, in_order)
+        elif observers:
+            side_by_side(lambda k: observers[k].see(batch, self, sign, in_order), len(observers))
 
     # Merging, saving, copying ----------------------------------------------------------------
 

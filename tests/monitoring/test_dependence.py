@@ -8,13 +8,13 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from crowdstream.estimators.dependence import Dependence, Floats, Ints, dependence, families
+from crowdstream.monitoring.dependence import Dependence, Floats, Ints, dependence, families
 
 Crowd = Callable[[np.random.Generator], Ints]
 
 
 def answers(rng: np.random.Generator, truth: Ints, errors: Floats, k: int) -> Ints:
-    """Tasks × labellers: the truth, or with the labeller's error rate another class."""
+    """Tasks × workers: the truth, or with the worker's error rate another class."""
     wrong = rng.random((truth.size, errors.shape[-1])) < errors
     found: Ints = (truth[:, None] + wrong * rng.integers(1, k, wrong.shape)) % k
     return found
@@ -27,7 +27,7 @@ def crowd(rng: np.random.Generator, tasks: int, errors: Floats, k: int = 2) -> I
 def copying(
     rng: np.random.Generator, tasks: int, k: int = 2, group: int = 9, error: float = 0.35
 ) -> Ints:
-    """Twenty labellers; the first ``group`` are a leader and followers who copy 9 times in 10."""
+    """Twenty workers; the first ``group`` are a leader and followers who copy 9 times in 10."""
     errors = rng.uniform(0.2, 0.4, 20)
     errors[:group] = error
     labels = crowd(rng, tasks, errors, k)
@@ -188,7 +188,7 @@ def test_faded_counts_are_as_good_as_whole_ones() -> None:
     assert list(family) == group_of(9)
 
 
-def test_the_order_of_labellers_and_classes_does_not_matter() -> None:
+def test_the_order_of_workers_and_classes_does_not_matter() -> None:
     met, agreed, said = counts(copying(np.random.default_rng(0), 1000, 3))
     order = np.random.default_rng(1).permutation(20)
     moved = dependence(met[order][:, order], agreed[order][:, order], said[order][:, ::-1])
@@ -233,7 +233,7 @@ def test_a_family_is_all_that_near_duplicates_connect() -> None:
     assert list(family) == [0, 1, 1, 0, 0, 0]
 
 
-def test_256_labellers_take_a_blink() -> None:
+def test_256_workers_take_a_blink() -> None:
     rng = np.random.default_rng(0)
     arguments = counts(crowd(rng, 500, rng.uniform(0.2, 0.4, 256)))
     took = []

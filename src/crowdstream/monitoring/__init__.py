@@ -1,0 +1,64 @@
+"""How sure, who changed, who copies, how hard: observers that read and keep sums of their own.
+
+They are attached to an estimator as `Observer`s and change none of its decisions. `Intervals` goes
+along with every estimator made after this package is imported; `monitor` attaches the others.
+"""
+
+from __future__ import annotations
+
+from typing import TypeVar
+
+from crowdstream.errors import InputError
+from crowdstream.estimators.base import Estimator
+from crowdstream.estimators.observer import Observer
+from crowdstream.monitoring.difficulty import difficulty
+from crowdstream.monitoring.drift import Drift, DriftAlarm, alarms
+from crowdstream.monitoring.families import effective_votes, families
+from crowdstream.monitoring.independence import Group, IdentifiabilityReport, identifiability
+from crowdstream.monitoring.intervals import Intervals
+from crowdstream.monitoring.pairs import Pairs, pairs
+from crowdstream.monitoring.trends import Trends, trends
+
+__all__ = [
+    "Drift",
+    "DriftAlarm",
+    "Group",
+    "IdentifiabilityReport",
+    "Intervals",
+    "Pairs",
+    "Trends",
+    "alarms",
+    "difficulty",
+    "effective_votes",
+    "families",
+    "identifiability",
+    "monitor",
+    "pairs",
+    "trends",
+]
+
+Crowd = TypeVar("Crowd", bound=Estimator)
+
+MONITORS: tuple[type[Observer], ...] = (Intervals, Drift, Trends, Pairs)
+"""All there are."""
+
+if Intervals not in Observer.standard:
+    Observer.standard.append(Intervals)
+
+
+def monitor(crowd: Crowd) -> Crowd:
+    """Attach all monitors to an estimator that has learnt nothing yet, and return it.
+
+    Then `alarms`, `trends`, `pairs`, `families` and `effective_votes` have an answer. What was
+    learnt before would be missing from what they see, so that is refused.
+
+    >>> from crowdstream.estimators import Adaptive
+    >>> crowd = monitor(Adaptive())
+    >>> [type(observer).__name__ for observer in crowd.observers]
+    ['Intervals', 'Drift', 'Trends', 'Pairs']
+    """
+    if crowd.tasks_ or crowd.n_workers_:
+        found = f"{crowd.tasks_:,} tasks learnt"
+        raise InputError("monitor", "an estimator that has learnt nothing yet", found)
+    crowd.attach(*(kind() for kind in MONITORS))
+    return crowd

@@ -1,0 +1,197 @@
+"""`Pairs`: how often each two workers agree, and how far beyond what the truth explains.
+
+The 256 most active workers are compared; what their agreements say is worked out in `dependence`.
+Reported only: no decision depends on it. Knows nothing of declared families.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, ClassVar, NamedTuple, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from crowdstream.errors import StateError, check_number
+from crowdstream.estimators.base import Estimator
+from crowdstream.estimators.observer import Packed
+from crowdstream.estimators.worker_table import value_series
+from crowdstream.labels.batch import Codes, Ints, LabelBatch
+from crowdstream.monitoring import loops
+from crowdstream.monitoring.dependence import LEAST_RHO, LEAST_Z, Dependence, dependence
+from crowdstream.monitoring.worker_sums import FadingSums, memory_of, mirrored, observer_of
+
+if TYPE_CHECKING:
+    import polars as pl
+
+Floats = NDArray[np.float64]
+
+SLOTS = 256
+"""Workers who are compared: a table of 256² pairs takes half a megabyte."""
+
+MANY = 64
+"""Labels of one task that are compared pair by pair at most."""
+
+FIRST = 2
+"""Labels that are compared where it hangs on them whether there are more."""
+
+WORTH = 2.0
+"""A worker takes the slot of one who has answered this many times less."""
+
+TABLES = ("met", "same")
+
+ANSWERS, SLOT = range(2)
+"""Columns of a worker's row: answers, and 1 + its slot among those compared (0 for none)."""
+
+
+class Compared(NamedTuple):
+    """Who is compared, the tasks that pairs share, on how many they agree, what that says."""
+
+    who: Ints
+    met: Floats
+    same: Floats
+    found: Dependence
+
+
+class Pairs(FadingSums):
+    """Tasks shared and agreements of every two of the most active workers."""
+
+    per_worker: ClassVar[dict[str, tuple[int, ...]]] = {"rows": (2,)}
+
+    def __init__(self) -> None:
+        self._slots: Codes = np.empty(0, np.int32)
+        self._some: Ints = np.empty(MANY, np.int64)
+        super().__init__()
+        for name in TABLES:
+            self.arrays[name] = np.zeros((SLOTS, SLOTS))
+
+    def _bind(self) -> None:
+        self._slots = self.arrays["rows"][:, SLOT].astype(np.int32) - 1
+
+    def _fade(self, factor: float) -> None:
+        for name in TABLES:
+            self.arrays[name] *= factor
+
+    def see(self, batch: LabelBatch, crowd: Estimator, sign: int, in_order: bool) -> None:
+        """Count shared tasks and agreements, or take them back."""
+        self._remember(memory_of(crowd))
+        self._make_room(crowd.n_workers_)
+        who, times = batch.workers[batch.starts[0] : batch.starts[-1]], None
+        if len(batch) > 1:
+            who, times = np.unique(who, return_counts=True)
+        self.arrays["rows"][who, ANSWERS] += sign * (1 if times is None else times)
+        if sign > 0:
+            self._choose(len(batch))
+        most = FIRST if in_order else MANY
+        for part, weight in self._weighted(batch, sign):
+            loops.add_pairs(
+                part.starts, part.workers, part.labels, self._slots, self.arrays["met"],
+                self.arrays["same"], self._some, weight, self._scale.growth, most,
+            )  # fmt: skip
+
+    def _choose(self, more: int) -> None:
+        """Who is compared: the first workers, then those who have answered far more."""
+        free = int((self.arrays["rows"][: min(self.workers, SLOTS), SLOT] == 0).sum())
+        if self.workers <= SLOTS and free:
+            first = np.arange(self.workers)
+            self._give(first, first)
+        elif self.workers > SLOTS and self._due(more, self._memory):
+            self._replace()
+            self.renewed = float(self.tasks + more)
+
+    def _give(self, workers: Ints, slots: Ints) -> None:
+        self.arrays["rows"][workers, SLOT] = slots + 1
+        self._slots[workers] = slots
+
+    def _replace(self) -> None:
+        """Let the most active take the slots of those who have answered half as much."""
+        answers, slots = self.arrays["rows"][: self.workers, ANSWERS], self._slots[: self.workers]
+        holders = np.full(SLOTS, -1)
+        inside = np.flatnonzero(slots >= 0)
+        holders[slots[inside]] = inside
+        load = np.where(holders >= 0, answers[holders], 0.0)
+        outside = np.flatnonzero(slots < 0)
+        outside = outside[np.argsort(-answers[outside], kind="stable")[:SLOTS]]
+        weakest = np.argsort(load, kind="stable")[: outside.size]
+        taken = answers[outside] >= np.maximum(WORTH * load[weakest], 1.0)
+        left = holders[weakest[taken]]
+        self._give(left[left >= 0], np.full((left >= 0).sum(), -1))
+        self._give(outside[taken], weakest[taken])
+        for name in TABLES:
+            self.arrays[name][weakest[taken]] = 0.0
+            self.arrays[name][:, weakest[taken]] = 0.0
+
+    def compared(self, crowd: Estimator) -> Compared:
+        """Those compared, and what their agreements say."""
+        who = np.flatnonzero(self._slots[: self.workers] >= 0)
+        here = np.ix_(self._slots[who], self._slots[who])
+        met, same = (mirrored(self.arrays[name])[here] / self._unit for name in TABLES)
+        return Compared(who, met, same, dependence(met, same, crowd._sums.said[who] / crowd._unit))
+
+    # Merging and saving ----------------------------------------------------------------------
+
+    def merge(self, other: Self, names: Ints, classes: Ints) -> None:
+        """Add another's pairs, as far as there is room for its workers."""
+        self._add_counts(other, names)
+        self._add_clock(other)
+        few = names[: other.workers]
+        self.arrays["rows"][few, ANSWERS] += other.arrays["rows"][: few.size, ANSWERS]
+        self._choose(0)
+        there, here = other._slots[: few.size], self._slots[few]
+        both = (there >= 0) & (here >= 0)
+        for name in TABLES:
+            moved = np.zeros((SLOTS, SLOTS))
+            found = mirrored(other.arrays[name])[np.ix_(there[both], there[both])]
+            moved[np.ix_(here[both], here[both])] = found
+            self.arrays[name] += np.triu(moved, 1)
+
+    def pack(self) -> Packed:
+        """All sums, without empty slots."""
+        used = min(self.workers, SLOTS)
+        return super().pack() | {name: self.arrays[name][:used, :used] for name in TABLES}
+
+    def unpack(self, arrays: Mapping[str, NDArray[np.generic]]) -> None:
+        """Take over what `pack` gave."""
+        super().unpack(arrays)
+        used = min(self.workers, SLOTS)
+        for name in TABLES:
+            found = arrays.get(name)
+            if found is None or found.shape != (used, used):
+                raise StateError(f"a saved Pairs whose sums do not fit: {name}")
+            self.arrays[name] = np.zeros((SLOTS, SLOTS))
+            self.arrays[name][:used, :used] = found
+
+
+def pairs(crowd: Estimator, *, least: int = 20) -> pl.DataFrame:
+    """Workers pair by pair, the most dependent first: how far they agree beyond the truth.
+
+    ``tasks`` shared (at least ``least``), ``agreement``, ``rho``: the correlation of their errors,
+    ``z``: its standard errors above 0, ``duplicate``: whether they are near-duplicates. The 256
+    most active workers are compared; nobody is discounted for it.
+
+    >>> from crowdstream.estimators import Adaptive
+    >>> from crowdstream.monitoring import monitor
+    >>> from crowdstream.science.simulate import simulate
+    >>> crowd = monitor(Adaptive())
+    >>> copying = {1: (0, 0.95)}  # the second copies the first
+    >>> crowd.learn_many(next(simulate(8, 500, p=0.3, copying=copying)).labels())
+    >>> pairs(crowd).select("one", "other", "duplicate").row(0)
+    ('w0', 'w1', True)
+    """
+    import polars as pl
+
+    check_number("least", least, 1, 10**12, whole=True)
+    who, met, same, found = observer_of(crowd, Pairs).compared(crowd)
+    one, other = np.nonzero(np.triu(met >= least, 1))
+    names, rho, z = crowd.workers_, found.rho[one, other], found.z[one, other]
+    return pl.DataFrame(
+        {
+            "one": value_series("one", [names[who[i]] for i in one]),
+            "other": value_series("other", [names[who[i]] for i in other]),
+            "tasks": met[one, other],
+            "agreement": same[one, other] / met[one, other],
+            "rho": rho,
+            "z": z,
+            "duplicate": (rho > LEAST_RHO) & (z > LEAST_Z),
+        }
+    ).sort("rho", "z", descending=True)
