@@ -134,6 +134,5 @@ def decide(coded: Coded, scores: Floats, seed: int, settle: float) -> pl.DataFra
             "margin": np.where(decided & (tied.sum(axis=1) == 1), lead, 0.0),
             "votes": coded.votes,
             "settled": decided & (confidence >= settle),
-            "difficulty": pl.Series([None] * len(coded.tasks), dtype=pl.Float64),
         }
     )
