@@ -58,7 +58,7 @@ def block(n: int, tasks: int, seed: int, **how: object) -> Simulated:
 
 def limits(crowd: cs.Estimator, made: Simulated) -> tuple[Floats, Floats, NDArray[np.int64]]:
     """Of the labellers who answered: the limits of their error rates, and who they are."""
-    people = crowd.labellers()
+    people = crowd.workers()
     who = people["worker"].str.slice(1).cast(pl.Int64).to_numpy()
     return people["error_low"].to_numpy(), people["error_high"].to_numpy(), who
 
@@ -128,7 +128,7 @@ def stopping_intervals(quick: bool) -> Iterator[Line]:
                     said = 1 - truth if rng.random() < p[i] else truth
                     if stream.observe(t, f"w{i}", said).closed:
                         break
-            people = stream.crowd.labellers()
+            people = stream.crowd.workers()
             true = p[people["worker"].str.slice(1).cast(pl.Int64).to_numpy()]
             inside += list(
                 (people["error_low"].to_numpy() <= true) & (true <= people["error_high"].to_numpy())
@@ -181,7 +181,7 @@ def real_intervals(quick: bool) -> Iterator[Line]:
             for told, found in ((given, inside), (None, plain)):
                 crowd = cs.Adaptive()
                 crowd.learn_many(table, gold=told)
-                people = crowd.labellers().join(scored, on="worker")
+                people = crowd.workers().join(scored, on="worker")
                 # The error rate on some tasks is itself measured on n of them.
                 slack = 1.96 * (people["error"] * (1 - people["error"]) / people["n"]).sqrt()
                 low, high = people["error_low"] - slack, people["error_high"] + slack

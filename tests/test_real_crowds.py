@@ -46,7 +46,7 @@ def test_every_set_is_decided_in_full_and_without_a_gap(name: str) -> None:
     if name == "README.md":
         pytest.skip("not a data set")
     labels, gold = load(name)
-    crowd = cs.AgreementBased(watch=True)
+    crowd = cs.AgreementBased()
     for decisions in (crowd.stream_many(labels), crowd.predict_many(labels)):
         assert decisions.height == labels["task"].n_unique()
         assert decisions.null_count().sum_horizontal().item() == 0

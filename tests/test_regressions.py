@@ -37,7 +37,7 @@ def test_text_that_cannot_be_written_is_refused() -> None:
 
 
 def test_an_open_task_survives_being_almost_forgotten() -> None:
-    stream = cs.Stream(cs.AgreementBased(forgetting=0.1))
+    stream = cs.Stream(cs.AgreementBased(memory=10))
     stream.observe("old", "ann", "x", at=0)
     for t in range(400):
         stream.observe(t, "bob", "x", at=0)
@@ -45,7 +45,7 @@ def test_an_open_task_survives_being_almost_forgotten() -> None:
     stream.retract("new", "ann")
     assert stream.observe("old", "cy", "y", at=0).votes == 2
     assert len(stream.end()) == 402
-    assert (stream.crowd.labellers()["answers"] >= 0).all()
+    assert (stream.crowd.workers()["answers"] >= 0).all()
 
 
 def test_gold_weighs_two_labellers_whom_agreement_cannot() -> None:
@@ -53,7 +53,7 @@ def test_gold_weighs_two_labellers_whom_agreement_cannot() -> None:
     for i in range(200):
         crowd.learn_one({"good": i % 2, "bad": 1 - i % 2}, gold=i % 2)
     assert crowd.predict_one({"good": 1, "bad": 0, "new": 0}) == 1
-    rates = dict(crowd.labellers().select("worker", "error_rate").rows())
+    rates = dict(crowd.workers().select("worker", "error_rate").rows())
     assert rates["good"] < 0.1
     assert rates["bad"] > 0.9
     assert crowd.identifiable_ == (True, "only by the truths that were given")
@@ -61,7 +61,7 @@ def test_gold_weighs_two_labellers_whom_agreement_cannot() -> None:
 
 def test_merging_leaves_open_tasks_their_places() -> None:
     def taught(seed: int) -> cs.AgreementBased:
-        crowd = cs.AgreementBased(forgetting=0.1)
+        crowd = cs.AgreementBased(memory=10)
         crowd.learn_many(Crowd(np.full(5, 0.6), tasks=50, seed=seed).table())
         return crowd
 
@@ -75,7 +75,7 @@ def test_merging_leaves_open_tasks_their_places() -> None:
     wanted.learn_one(dict.fromkeys(range(5), 1))
     wanted += taught(1)
     # The task's place stays behind, empty; its answers are gone.
-    assert np.allclose(stream.crowd.labellers()["answers"], wanted.labellers()["answers"] - 1)
+    assert np.allclose(stream.crowd.workers()["answers"], wanted.workers()["answers"] - 1)
 
 
 def test_the_largest_group_is_found_anew_when_the_first_shrinks() -> None:
@@ -117,7 +117,7 @@ def test_forgetting_streams_decide_as_stream_many(beta: float) -> None:
 
 def test_numpy_arguments_can_be_saved() -> None:
     crowd = cs.AgreementBased(forgetting=np.float64(0.1), seed=np.int64(3))  # type: ignore[arg-type]
-    assert cs.load(crowd.to_bytes()).params() == crowd.params()
+    assert cs.load(crowd.to_bytes()).get_params() == crowd.get_params()
     stream = cs.Stream(max_labels=np.int64(3), remember=np.int64(5))  # type: ignore[arg-type]
     assert cs.Stream.restore(stream.snapshot()).remember == 5
 
@@ -126,7 +126,7 @@ def test_large_integers_of_both_signs_are_told_apart_as_text() -> None:
     crowd = cs.MajorityVote()
     table = crowd.fit_predict([(-1, 2**63, 1), (2**64 - 1, -5, 1)])
     assert table["task"].to_list() == ["-1", str(2**64 - 1)]
-    assert crowd.labellers()["worker"].to_list() == [str(2**63), "-5"]
+    assert crowd.workers()["worker"].to_list() == [str(2**63), "-5"]
     positive = crowd.fit_predict([(2**63, 1, 1)])
     assert positive["task"].to_list() == [2**63]
 
@@ -185,7 +185,7 @@ def test_misuse_is_refused_and_changes_nothing(call: object) -> None:
 
 
 def test_faded_tasks_cannot_be_taken_back_one_after_the_other() -> None:
-    crowd = cs.AgreementBased(forgetting=0.1)
+    crowd = cs.AgreementBased(memory=10)
     tasks = list(Crowd(np.full(3, 0.6), tasks=3000).answers())
     for told in tasks:
         crowd.learn_one(told)
@@ -195,7 +195,7 @@ def test_faded_tasks_cannot_be_taken_back_one_after_the_other() -> None:
             crowd.unlearn_one(told)
         except InputError:
             refused += 1
-        assert (crowd.labellers()["answers"] < 20).all(), "about 1/β answers at the most"
+        assert (crowd.workers()["answers"] < 20).all(), "about 1/β answers at the most"
     assert refused
 
 

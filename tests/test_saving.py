@@ -39,7 +39,7 @@ def test_only_like_is_merged_with_like() -> None:
     with pytest.raises(MergeError, match=r"AgreementBased \+= MajorityVote"):
         crowd += cs.MajorityVote()  # type: ignore[arg-type]
     with pytest.raises(MergeError, match=r"forgetting=0\.0 and 0\.1"):
-        crowd += cs.AgreementBased(forgetting=0.1)
+        crowd += cs.AgreementBased(memory=10)
 
 
 def test_merging_crowds_that_know_other_people_and_classes() -> None:
@@ -50,4 +50,4 @@ def test_merging_crowds_that_know_other_people_and_classes() -> None:
         crowd.learn_one({"dee": "x", "bob": "x", "ann": "y"})
     one += other
     assert one.classes_ == [1, 0, "x", "y"]
-    assert one.labellers().equals(whole.labellers())
+    assert one.workers().equals(whole.workers())

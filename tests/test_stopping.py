@@ -44,7 +44,7 @@ def test_intervals_hold_in_a_stream_that_stops_when_it_is_sure() -> None:
         rates = np.random.default_rng(100 + seed).uniform(0.1, 0.4, 10)
         stream = cs.Stream(settle=0.95, max_labels=10)
         run(stream, rates.tolist(), 200, seed)
-        table = stream.crowd.labellers()
+        table = stream.crowd.workers()
         true = rates[table["worker"].str.slice(1).cast(pl.Int64).to_numpy()]
         low, high = table["error_low"].to_numpy(), table["error_high"].to_numpy()
         inside += ((low <= true) & (true <= high)).tolist()
@@ -72,7 +72,7 @@ def test_an_answer_counts_once_however_often_it_moves() -> None:
             stream.observe(task, worker, label)
             standing[task, worker] = label
     assert min(stream.counts.repeated, stream.counts.replaced, stream.counts.retracted) > 20
-    table = stream.crowd.labellers()
+    table = stream.crowd.workers()
     answers = dict(table.select("worker", "answers").iter_rows())
     assert answers == Counter(worker for _, worker in standing)
     watch = stream.crowd._watcher
@@ -94,7 +94,7 @@ def test_what_is_undone_leaves_the_intervals_nearly_as_they_were(how: str) -> No
     run(stream, [0.2] * 6, 100, 2)
     for worker in ("w0", "w1", "w2"):
         stream.observe("t", worker, 1)
-    before = stream.crowd.labellers()
+    before = stream.crowd.workers()
     if how == "repeat":
         for _ in range(5):
             stream.observe("t", "w2", 1)
@@ -104,7 +104,7 @@ def test_what_is_undone_leaves_the_intervals_nearly_as_they_were(how: str) -> No
     else:
         stream.observe("t", "w3", 1)
         stream.retract("t", "w3")
-    after = stream.crowd.labellers()
+    after = stream.crowd.workers()
     assert after["answers"].equals(before["answers"])
     # What is taken back is judged by today's skills: far less than a label, 1/100 of what is known.
     for column in ("error_rate", "error_low", "error_high"):
@@ -370,5 +370,5 @@ def test_a_snapshot_keeps_the_budget_and_what_was_asked() -> None:
         assert again.next_task(worker) == stream.next_task(worker)
     for task in ("a", "b", "c"):
         assert again.more_labels_needed(task) == stream.more_labels_needed(task)
-    assert again.crowd.labellers().equals(stream.crowd.labellers())
+    assert again.crowd.workers().equals(stream.crowd.workers())
     assert cs.Stream.restore(cs.Stream().snapshot()).budget is None

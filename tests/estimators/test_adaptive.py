@@ -90,7 +90,7 @@ def test_sorted_arrival_does_not_flip_the_labels(order: str) -> None:
 def test_who_always_says_the_same_has_no_weight() -> None:
     people = cs.Adaptive()
     people.learn_many(crowd_of(20, 1000, confusions=CONSTANT, per_task=5).labels())
-    weights = people.labellers().sort("worker")["weight"].to_numpy()
+    weights = people.workers().sort("worker")["weight"].to_numpy()
     # A vote of the accurate weighs log 4 at the cap; noise of some 250 answers is about 0.2.
     assert weights[14:].max() < 0.3 < weights[:14].min()
 
@@ -100,7 +100,7 @@ def test_error_rates_are_those_of_the_crowd(kind: type[cs.Adaptive]) -> None:
     rates = np.linspace(0.05, 0.45, 10)
     crowd = kind()
     crowd.learn_many(crowd_of(10, 5000, p=rates).labels())
-    found = crowd.labellers().sort("worker")["error_rate"].to_numpy()
+    found = crowd.workers().sort("worker")["error_rate"].to_numpy()
     # 5,000 answers have a standard error of 0.007; the teacher's cap biases the posteriors it
     # teaches with towards doubt, which shows as up to three points.
     assert found == pytest.approx(rates, abs=0.04)
@@ -196,7 +196,7 @@ def test_gold_in_a_table_is_gold_task_by_task(kind: type[cs.Adaptive]) -> None:
     for (task,), part in block.labels().group_by("task", maintain_order=True):
         answers = dict(part.select("worker", "label").iter_rows())
         one.learn_one(answers, gold=gold.get(str(task)))
-    assert many.labellers().equals(one.labellers())
+    assert many.workers().equals(one.workers())
 
 
 def test_forgetting_follows_labellers_who_change() -> None:
@@ -212,9 +212,9 @@ def test_forgetting_follows_labellers_who_change() -> None:
 
 def test_long_forgetting_stays_finite_and_true() -> None:
     block = crowd_of(5, 3000, p=np.array([0.1, 0.1, 0.1, 0.5, 0.5]), drift=jump(1500, 0.2))
-    crowd = cs.Adaptive(forgetting=0.2)  # the weight of a task grows by 10^290 on the way
+    crowd = cs.Adaptive(memory=5)  # the weight of a task grows by 10^290 on the way
     assert crowd.stream_many(block.labels())["confidence"].is_finite().all()
-    assert np.isfinite(crowd.labellers()["error_rate"].to_numpy()).all()
+    assert np.isfinite(crowd.workers()["error_rate"].to_numpy()).all()
 
 
 def test_merged_halves_decide_nearly_as_one_pass() -> None:
@@ -251,12 +251,12 @@ def test_a_stream_takes_back_any_open_task_by_its_receipt() -> None:
     assert stream.counts.closed == 60
     once = cs.Adaptive()
     once.learn_many(rows)
-    answers = stream.crowd.labellers().sort("worker")["answers"].to_list()
-    assert answers == once.labellers().sort("worker")["answers"].to_list()
+    answers = stream.crowd.workers().sort("worker")["answers"].to_list()
+    assert answers == once.workers().sort("worker")["answers"].to_list()
     # The labels came in another order, so the sums differ as with any order of the tasks.
     gap = (
-        stream.crowd.labellers().sort("worker")["error_rate"]
-        - once.labellers().sort("worker")["error_rate"]
+        stream.crowd.workers().sort("worker")["error_rate"]
+        - once.workers().sort("worker")["error_rate"]
     )
     assert gap.abs().max() < 0.05  # type: ignore[operator]
 
@@ -267,14 +267,14 @@ def test_only_what_was_learnt_last_is_taken_back_without_a_receipt() -> None:
     crowd.learn_one(first)
     receipt = crowd.receipt_
     crowd.learn_one({"ann": "b", "bob": "a"})
-    before = crowd.labellers()
+    before = crowd.workers()
     crowd.learn_one(first)
     crowd.unlearn_one(first)
-    assert crowd.labellers().select("answers").equals(before.select("answers"))
+    assert crowd.workers().select("answers").equals(before.select("answers"))
     with pytest.raises(InputError, match="receipt"):
         crowd.unlearn_one(first)
     crowd.unlearn_one(first, receipt=receipt)
-    assert crowd.labellers()["answers"].to_list() == [1, 1, 0]
+    assert crowd.workers()["answers"].to_list() == [1, 1, 0]
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -285,7 +285,7 @@ def test_classes_to_come_are_not_known_before(kind: type[cs.Adaptive]) -> None:
     for told in tasks * 3:
         one.learn_one(told)
     many.learn_many(rows)
-    assert one.labellers().equals(many.labellers())
+    assert one.workers().equals(many.workers())
 
 
 def test_doubt_never_makes_a_tie_of_a_clear_decision() -> None:

@@ -59,7 +59,7 @@ def test_with_a_known_answer_rate_it_is_the_papers_estimate(alpha: float, beta: 
         assert (wanted is not None) == bool(crowd.identifiable_)
         if wanted is None:
             assert "no error rates explain" in crowd.identifiable_.reason
-            assert crowd.labellers()["error_rate"].null_count() == n
+            assert crowd.workers()["error_rate"].null_count() == n
         else:
             solved += 1
             # √δ near 0 halves the digits of a bisection in double precision.
@@ -135,14 +135,14 @@ def test_a_labeller_with_most_of_the_signal_is_weighed_where_the_paper_gives_up(
 
 def test_forgetting_follows_labellers_who_change() -> None:
     before, after = np.r_[np.full(5, 0.9), np.zeros(5)], np.r_[np.zeros(5), np.full(5, 0.9)]
-    found = cs.AgreementBased(forgetting=0.01)
+    found = cs.AgreementBased(memory=100)
     found.learn_many(Crowd(before, tasks=3000).table())
     assert error_rates(found)[:5].max() < 0.2
     found.learn_many(Crowd(after, tasks=1000, seed=1).table())
     assert error_rates(found)[5:].max() < 0.2
     assert error_rates(found)[:5].min() > 0.3
     # Σ (1 − β)^s = 1/β = 100 tasks, each answered.
-    assert found.labellers()["answers"].to_numpy() == pytest.approx(np.full(10, 100.0), rel=1e-3)
+    assert found.workers()["answers"].to_numpy() == pytest.approx(np.full(10, 100.0), rel=1e-3)
 
 
 def test_forgetting_is_a_weighted_sum_of_the_tasks() -> None:
@@ -154,14 +154,14 @@ def test_forgetting_is_a_weighted_sum_of_the_tasks() -> None:
         agreed = agreed * (1 - beta) + (labels[:, None] == labels).sum(axis=1) - 1
         met = met * (1 - beta) + 5
     # 500 tasks at β = 0.1 span (1 − β)^500 = 1e-23.
-    assert found.labellers()["agreement"].to_numpy() == pytest.approx(agreed / met, rel=1e-9)
+    assert found.workers()["agreement"].to_numpy() == pytest.approx(agreed / met, rel=1e-9)
 
 
 def test_long_streams_with_strong_forgetting_stay_finite() -> None:
     # exp(−λ t) leaves the range of doubles every 6,700 tasks at β = 0.1: the sums are brought back
     # to present units before. After 200,000 tasks nothing differs from the last 2,000 alone.
     table = Crowd(np.linspace(0.2, 0.9, 6), tasks=2000, seed=6).table()
-    long, short = cs.AgreementBased(forgetting=0.1), cs.AgreementBased(forgetting=0.1)
+    long, short = cs.AgreementBased(memory=10), cs.AgreementBased(memory=10)
     for _ in range(100):
         decided = long.stream_many(table)
         assert decided["confidence"].is_finite().all()
@@ -171,11 +171,11 @@ def test_long_streams_with_strong_forgetting_stay_finite() -> None:
 
 
 def test_a_labeller_who_left_long_ago_is_as_good_as_new() -> None:
-    found = cs.AgreementBased(forgetting=0.1)
+    found = cs.AgreementBased(memory=10)
     found.learn_one({"gone": "x", "w0": "x"})
     rows = Crowd(np.full(5, 0.8), tasks=20_000).table()
     found.learn_many(rows)
-    table = found.labellers().filter(pl.col("worker") == "gone")
+    table = found.workers().filter(pl.col("worker") == "gone")
     assert table["answers"].item() == 0.0
     told: dict[str | int, int] = {"gone": 1, 0: 0, 1: 0}
     assert found.predict_one(told) == 0
@@ -184,11 +184,11 @@ def test_a_labeller_who_left_long_ago_is_as_good_as_new() -> None:
 def test_few_answers_are_shrunk_to_the_crowds_mean() -> None:
     found = cs.AgreementBased()
     found.learn_many(Crowd(np.linspace(0.3, 0.9, 10), tasks=2000).table())
-    mean = found.labellers()["error_rate"].mean()
+    mean = found.workers()["error_rate"].mean()
     for t in range(3):
         told: dict[str | int, int] = {0: 0, 1: 0, "new": 0 if t else 1}
         found.learn_one(told)
-    new = found.labellers().filter(pl.col("worker") == "new")
+    new = found.workers().filter(pl.col("worker") == "new")
     assert new["error_rate"].item() == pytest.approx(mean, abs=0.08)
     assert new["flags"].item() == "too few answers"
 
@@ -197,7 +197,7 @@ def test_labellers_who_do_not_differ_weigh_the_same() -> None:
     # Equal reliabilities: weights that differ could only lose against majority.
     found = cs.AgreementBased()
     found.learn_many(Crowd(np.full(200, 0.4), tasks=5000, per_task=3).table())
-    weights = found.labellers()["weight"].to_numpy()
+    weights = found.workers()["weight"].to_numpy()
     assert weights.std() < 0.1 * weights.mean()
 
 
@@ -210,7 +210,7 @@ def test_error_rates_are_clipped() -> None:
         assert error_rates(found).max() == pytest.approx(1 - max(clip, 0.05), abs=0.03)
     bare = cs.AgreementBased(clip=0, shrinkage=0)
     bare.learn_many(crowd.table())
-    assert np.isfinite(bare.labellers()["weight"].to_numpy()).all()
+    assert np.isfinite(bare.workers()["weight"].to_numpy()).all()
 
 
 def test_gold_sharpens_what_agreement_tells() -> None:
@@ -222,7 +222,7 @@ def test_gold_sharpens_what_agreement_tells() -> None:
         answers["sharp"] = truth
         crowd.learn_one(answers, gold=truth if t % 10 == 0 else None)
         without.learn_one(answers)
-    rates = [dict(x.labellers().select("worker", "error_rate").rows()) for x in (crowd, without)]
+    rates = [dict(x.workers().select("worker", "error_rate").rows()) for x in (crowd, without)]
     assert rates[0]["sharp"] <= rates[1]["sharp"] + 0.02
     assert abs(rates[0]["a"] - 0.3) < 0.12
 
@@ -234,8 +234,8 @@ def test_two_labellers_are_not_identifiable() -> None:
     crowd = cs.AgreementBased()
     crowd.learn_many(Crowd(np.array([0.9, 0.5]), tasks=200).table())
     assert crowd.identifiable_ == (False, "fewer than three labellers share tasks")
-    assert crowd.labellers()["error_rate"].null_count() == 2
-    assert crowd.labellers()["weight"].to_list() == [1.0, 1.0]
+    assert crowd.workers()["error_rate"].null_count() == 2
+    assert crowd.workers()["weight"].to_list() == [1.0, 1.0]
 
 
 def test_labellers_who_never_meet_are_not_identifiable() -> None:
@@ -257,7 +257,7 @@ def test_groups_that_share_no_task_are_not_one_crowd() -> None:
     crowd = cs.AgreementBased()
     crowd.learn_many(pl.concat([table, other]))
     assert "groups that share no task" in crowd.identifiable_.reason
-    assert crowd.labellers()["error_rate"].null_count() == 10
+    assert crowd.workers()["error_rate"].null_count() == 10
     crowd.learn_one({0: 1, 10: 1})
     assert crowd.identifiable_, "one common task links them"
 
@@ -268,7 +268,7 @@ def test_a_few_strangers_do_not_stop_the_crowd_and_get_its_mean() -> None:
     for _ in range(20):
         crowd.learn_one({"far": 1, "away": 1})
     assert crowd.identifiable_
-    strangers = crowd.labellers().filter(pl.col("worker").is_in(["far", "away"]))
+    strangers = crowd.workers().filter(pl.col("worker").is_in(["far", "away"]))
     assert strangers["error_rate"].null_count() == 2
     assert strangers["flags"].to_list() == ["shares no task with the main group"] * 2
     assert strangers["weight"].n_unique() == 1
@@ -289,7 +289,7 @@ def test_a_judge_who_always_says_the_same_does_not_take_over() -> None:
     rows = crowd.table().rows() + [(t, "yes-man", 1) for t in range(2000)]
     found = cs.AgreementBased()
     decided = found.fit_predict(rows)
-    table = found.labellers()
+    table = found.workers()
     assert table.filter(pl.col("worker") == "yes-man")["error_rate"].item() > 0.4
     assert crowd.errors(decided).mean() < 0.1
 
@@ -371,5 +371,5 @@ def test_parts_learnt_side_by_side_add_up_to_one_pass(
         crowd.learn_many(labels[:100])
         crowd.learn_many(labels[100:])
     assert (one.clock_, one.tasks_, one.intake_) == (many.clock_, many.tasks_, many.intake_)
-    assert one.labellers().equals(many.labellers())
+    assert one.workers().equals(many.workers())
     assert one.predict_many(labels).equals(many.predict_many(labels))

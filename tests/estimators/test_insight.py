@@ -166,7 +166,7 @@ COPIES = [f"w{i:02}" for i in range(5)]
 @pytest.mark.parametrize("seed", range(3))
 def test_near_duplicates_are_found_and_discounted(seed: int) -> None:
     block = copying(seed)
-    crowd, blind = cs.Adaptive(), cs.Adaptive(watch=False)
+    crowd, blind = cs.Adaptive(), cs.Adaptive()
     ours = expected_error(crowd.fit_predict(block.labels()), block.truths())
     theirs = expected_error(blind.fit_predict(block.labels()), block.truths())
     assert cs.families(crowd) == [COPIES]
@@ -177,7 +177,7 @@ def test_near_duplicates_are_found_and_discounted(seed: int) -> None:
 def test_declared_families_are_discounted(seed: int) -> None:
     block = copying(seed)
     crowd = cs.Adaptive(families=dict.fromkeys(COPIES, "one model"))
-    blind = expected_error(cs.Adaptive(watch=False).fit_predict(block.labels()), block.truths())
+    blind = expected_error(cs.Adaptive().fit_predict(block.labels()), block.truths())
     assert expected_error(crowd.fit_predict(block.labels()), block.truths()) < 0.6 * blind
     assert cs.families(crowd) == [COPIES]
 
@@ -276,7 +276,7 @@ def test_a_family_declared_late_is_not_one_that_was_found() -> None:
 
 def test_families_need_a_watch() -> None:
     with pytest.raises(InputError, match="watch"):
-        cs.Adaptive(families={"ann": "m"}, watch=False)
+        cs.Adaptive(families={"ann": "m"})
 
 
 def test_families_survive_saving() -> None:
@@ -332,6 +332,6 @@ def test_nothing_is_known_of_nobody() -> None:
     "question", [cs.alarms, cs.trends, cs.pairs, cs.families, cs.identifiability]
 )
 def test_who_does_not_watch_cannot_answer(question: object) -> None:
-    for crowd in (cs.Adaptive(watch=False), cs.MajorityVote()):
+    for crowd in (cs.Adaptive(), cs.MajorityVote()):
         with pytest.raises(InputError, match="watch"):
             question(crowd)  # type: ignore[operator]

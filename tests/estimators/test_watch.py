@@ -47,7 +47,7 @@ def taught(block: Simulated, **how: object) -> cs.Adaptive:
 
 
 def people(crowd: cs.Estimator) -> pl.DataFrame:
-    return crowd.labellers().sort("worker")
+    return crowd.workers().sort("worker")
 
 
 def width(table: pl.DataFrame) -> Floats:
@@ -67,7 +67,7 @@ def check_limits(table: pl.DataFrame) -> None:
 
 def watched_alike(one: cs.Estimator, other: cs.Estimator) -> None:
     """To the bit."""
-    assert one.labellers().equals(other.labellers())
+    assert one.workers().equals(other.workers())
     assert cs.alarms(one) == cs.alarms(other)
     assert cs.trends(one).equals(cs.trends(other))
     assert cs.pairs(one, least=1).equals(cs.pairs(other, least=1))
@@ -91,13 +91,13 @@ def test_there_is_an_interval_from_the_first_answer_on(
     block = crowd_of(5, 60, seed=1, **asked)
     for said in block.matrix().tolist():
         crowd.learn_one({f"w{i}": y for i, y in enumerate(said)})
-        check_limits(crowd.labellers())
+        check_limits(crowd.workers())
 
 
 def test_one_answer_leaves_everything_open() -> None:
     crowd = cs.Adaptive()
     crowd.learn_one({"ann": "spam"})
-    row = crowd.labellers().row(0, named=True)
+    row = crowd.workers().row(0, named=True)
     assert (row["error_rate"], row["error_low"], row["error_high"]) == (None, 0.0, 1.0)
     assert row["flags"] == "too few answers"
 
@@ -115,7 +115,7 @@ def test_what_cannot_be_known_has_no_rate_and_the_widest_interval(tasks: list[An
     crowd = cs.Adaptive()
     for answers in tasks * 20:
         crowd.learn_one(answers)
-    table = crowd.labellers()
+    table = crowd.workers()
     assert not crowd.identifiable_
     assert table["error_rate"].null_count() == table.height
     assert table["quality"].null_count() == table.height
@@ -124,7 +124,7 @@ def test_what_cannot_be_known_has_no_rate_and_the_widest_interval(tasks: list[An
 
 
 def test_no_labeller_no_rows() -> None:
-    assert cs.Adaptive().labellers().height == 0
+    assert cs.Adaptive().workers().height == 0
 
 
 @pytest.mark.parametrize("classes", [2, 5])
@@ -140,7 +140,7 @@ def test_intervals_narrow_as_answers_come(classes: int) -> None:
 
 def test_a_higher_level_makes_wider_intervals_around_the_same_rates() -> None:
     crowd = taught(crowd_of(8, 300, p=0.25, seed=3))
-    tables = [crowd.labellers(level=level) for level in (0.5, 0.8, 0.95, 0.999)]
+    tables = [crowd.workers(level=level) for level in (0.5, 0.8, 0.95, 0.999)]
     for narrow, wide in itertools.pairwise(tables):
         assert (width(narrow) < width(wide)).all()
         assert narrow["error_rate"].equals(wide["error_rate"])
@@ -149,7 +149,7 @@ def test_a_higher_level_makes_wider_intervals_around_the_same_rates() -> None:
 @pytest.mark.parametrize("level", [0.0, 0.49, 1.0, 1.5, -0.1, float("nan"), "0.95", None])
 def test_a_level_that_is_none_is_refused(level: float) -> None:
     with pytest.raises(InputError, match="level"):
-        cs.Adaptive().labellers(level=level)
+        cs.Adaptive().workers(level=level)
 
 
 @pytest.mark.parametrize(
@@ -188,7 +188,7 @@ def test_limits_without_an_answer_are_infinite_and_roots_otherwise() -> None:
 
 def test_forgetting_remembers_less_and_is_less_sure() -> None:
     block = crowd_of(8, 2000, p=0.25, seed=5)
-    kept, faded = people(taught(block)), people(taught(block, forgetting=0.01))
+    kept, faded = people(taught(block)), people(taught(block, memory=100))
     # A hundred answers count instead of 2,000: a factor √20 = 4.5, and twice is well below.
     assert (width(faded) > 2 * width(kept)).all()
 
@@ -214,7 +214,7 @@ def test_costs_change_the_quality() -> None:
     block = crowd_of(6, 1500, confusions=np.array([*mixes, *[0.8 * eye + 0.2 / 3] * 4]), classes=3)
     crowd = taught(block)
     plain = people(crowd)["quality"].to_list()
-    dear = crowd.labellers(costs={"0": {"1": 10}, "1": {"0": 10}}).sort("worker")["quality"]
+    dear = crowd.workers(costs={"0": {"1": 10}, "1": {"0": 10}}).sort("worker")["quality"]
     assert plain[0] == pytest.approx(plain[1], abs=0.05)
     assert dear[0] < plain[0] - 0.2
     assert dear[1] > plain[1] + 0.1
@@ -242,14 +242,14 @@ def test_costs_change_the_quality() -> None:
 def test_costs_that_make_no_sense_are_refused(costs: object) -> None:
     crowd = taught(crowd_of(3, 20, p=0.2))
     with pytest.raises(InputError, match="costs"):
-        crowd.labellers(costs=costs)  # type: ignore[arg-type]
+        crowd.workers(costs=costs)  # type: ignore[arg-type]
 
 
 def test_flags_say_what_is_significant() -> None:
     confusions = np.array([GOOD] * 6 + [GUESSER, PARROT, LIAR])
     crowd = taught(crowd_of(9, 800, confusions=confusions, seed=2))
     crowd.learn_one({"w0": "0", "w1": "0", "newcomer": "0"})
-    flags = dict(crowd.labellers().select("worker", "flags").iter_rows())
+    flags = dict(crowd.workers().select("worker", "flags").iter_rows())
     assert {flags[f"w{i}"] for i in range(6)} == {"better than chance"}
     assert flags["w6"] == "at chance"
     assert flags["w7"] == "at chance; always says 0"
@@ -259,7 +259,7 @@ def test_flags_say_what_is_significant() -> None:
 
 def test_nobody_is_flagged_as_a_parrot_where_one_class_is_nearly_all_there_is() -> None:
     crowd = taught(crowd_of(8, 500, p=0.02, balance=[0.97, 0.03]))
-    assert not crowd.labellers()["flags"].str.contains("always").any()
+    assert not crowd.workers()["flags"].str.contains("always").any()
 
 
 @pytest.mark.parametrize("rate", [0.1, 0.5, 0.9])
@@ -292,10 +292,10 @@ def test_gold_backs_the_intervals() -> None:
     rows, truth, _ = joint_errors()
     crowd = cs.Adaptive()
     crowd.learn_many(rows)
-    assert set(crowd.labellers()["backed_by"]) == {"agreement"}
+    assert set(crowd.workers()["evidence"]) == {"agreement"}
     told = cs.Adaptive()
     told.learn_many(rows, gold={t: truth[t] for t in range(80)})
-    assert set(told.labellers()["backed_by"]) == {"gold"}
+    assert set(told.workers()["evidence"]) == {"gold"}
 
 
 def test_gold_that_the_crowd_gets_wrong_raises_the_upper_limit() -> None:
@@ -313,7 +313,7 @@ def test_gold_that_the_crowd_gets_wrong_raises_the_upper_limit() -> None:
 def test_gold_of_one_labeller_backs_that_labeller() -> None:
     crowd = taught(crowd_of(5, 100, p=0.2))
     crowd.learn_one({"w0": "0"}, gold="0")
-    assert people(crowd)["backed_by"].to_list() == ["gold", *["agreement"] * 4]
+    assert people(crowd)["evidence"].to_list() == ["gold", *["agreement"] * 4]
 
 
 # Saving, merging, taking back ----------------------------------------------------------------
@@ -348,7 +348,7 @@ def test_merged_halves_are_nearly_as_sure_as_one_pass(how: dict[str, object]) ->
     left.learn_many(labels[:4800])
     right.learn_many(labels[4800:])
     left += right
-    check_limits(left.labellers())
+    check_limits(left.workers())
     whole, merged = people(one), people(left)
     gap = (whole["error_rate"] - merged["error_rate"]).abs().max()
     if "forgetting" in how:
@@ -369,7 +369,7 @@ def test_merging_strangers_adds_them() -> None:
         left.learn_one({"ann": k % 2, "bob": k % 2, "cy": k % 3 % 2})
         right.learn_one({"di": k % 2, "ed": k % 2, "flo": k % 3 % 2, "ann": k % 2})
     left += right
-    table = left.labellers()
+    table = left.workers()
     assert dict(table.select("worker", "answers").iter_rows())["ann"] == 80
     assert table.height == 6
     check_limits(table)
@@ -404,12 +404,12 @@ def test_a_watch_whose_arrays_do_not_fit_is_refused() -> None:
 @pytest.mark.parametrize("tasks", [3, 40, 333])
 def test_the_last_task_is_taken_back_exactly(how: dict[str, object], tasks: int) -> None:
     crowd = taught(crowd_of(6, tasks, p=0.2, seed=9), **how)
-    before, labellers = crowd.to_bytes(), crowd.labellers()
+    before, labellers = crowd.to_bytes(), crowd.workers()
     answers: Answers = {"w0": "0", "w2": "1", "w5": "1"}
     crowd.learn_one(answers)
-    assert not crowd.labellers().equals(labellers)
+    assert not crowd.workers().equals(labellers)
     crowd.unlearn_one(answers)
-    assert crowd.labellers().equals(labellers)
+    assert crowd.workers().equals(labellers)
     again = cs.load(before)
     assert cs.trends(crowd).equals(cs.trends(again))
     assert cs.pairs(crowd, least=1).equals(cs.pairs(again, least=1))
@@ -418,10 +418,10 @@ def test_the_last_task_is_taken_back_exactly(how: dict[str, object], tasks: int)
 
 def test_a_newcomer_who_is_taken_back_leaves_no_answer() -> None:
     crowd = taught(crowd_of(6, 50, p=0.2, seed=9))
-    before = crowd.labellers()
+    before = crowd.workers()
     crowd.learn_one({"w0": "0", "newcomer": "1", "w1": "third"})
     crowd.unlearn_one({"w0": "0", "newcomer": "1", "w1": "third"})
-    after = crowd.labellers()
+    after = crowd.workers()
     assert after.filter(worker="newcomer")["answers"].item() == 0
     kept = after.filter(pl.col("worker") != "newcomer")
     assert kept["answers"].equals(before["answers"])
@@ -455,7 +455,7 @@ def test_auto_costs_little_where_nothing_drifts() -> None:
 
 def test_auto_needs_a_watch() -> None:
     with pytest.raises(InputError, match="watch"):
-        cs.Adaptive(forgetting="auto", watch=False)
+        cs.Adaptive(forgetting="auto")
 
 
 @pytest.mark.parametrize("asked", [{"p": 0.3}, {"p": 0.4, "classes": 5}, {"p": 0.0}, {"p": 1.0}])
@@ -494,7 +494,7 @@ def test_auto_works_label_by_label_in_a_stream() -> None:
         decision = stream.observe(task, worker, label)
         assert 0.0 <= decision.margin <= decision.confidence <= 1.0
     assert stream.counts.closed == 250
-    check_limits(stream.crowd.labellers())
+    check_limits(stream.crowd.workers())
     truth = dict(block.truths().iter_rows())
     wrong = sum(stream.decision(task).label != truth[task] for task in truth)
     heads = expected_error(cs.MajorityVote().fit_predict(block.labels()), block.truths())
@@ -527,7 +527,7 @@ def test_tasks_on_which_all_guess_are_found_harder() -> None:
 
 def test_only_those_who_watch_know_how_hard_a_task_is() -> None:
     rows = [("t", "ann", "x"), ("t", "bob", "y"), ("u", "ann", "x"), ("u", "bob", "x")]
-    for crowd in (cs.MajorityVote(), cs.Adaptive(watch=False)):
+    for crowd in (cs.MajorityVote(), cs.Adaptive()):
         table = crowd.stream_many(rows)
         assert table.schema["difficulty"] == pl.Float64
         assert table["difficulty"].null_count() == 2

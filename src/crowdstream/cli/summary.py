@@ -86,7 +86,11 @@ def moves(crowd: Estimator, alarms: Sequence[DriftAlarm]) -> list[list[DriftAlar
         if not alarm.everyone:
             continue
         last = groups[-1][-1] if groups else None
-        if last is None or last.direction != alarm.direction or alarm.tasks_seen - last.tasks_seen > span:
+        if (
+            last is None
+            or last.direction != alarm.direction
+            or alarm.tasks_seen - last.tasks_seen > span
+        ):
             groups.append([])
         groups[-1].append(alarm)
     return groups

@@ -11,8 +11,8 @@ from crowdstream.cli import options
 from crowdstream.cli.charts import (
     MOST_TRENDS,
     check_chart,
-    draw_workers,
     draw_trends,
+    draw_workers,
     save_chart,
 )
 from crowdstream.cli.output import check_apart, check_output, talk, write_table
@@ -56,8 +56,8 @@ def workers(
 ) -> None:
     """Show the workers in a state file.
 
-    Pairs, alarms, trends and intervals are known of states saved with their monitors: by run --save or
-    stream --state, with any method but majority.
+    Pairs, alarms, trends and intervals are known of states saved with their monitors: by run
+    --save or stream --state, with any method but majority.
 
     Example: crowdstream workers crowd.state -o people.csv
     """
@@ -96,9 +96,7 @@ def workers(
 def _one_of(asked: list[str]) -> str:
     """The table that is asked for; none is the workers' own."""
     if len(asked) > 1:
-        raise InputError(
-            "workers", "one table at a time", " ".join(f"--{name}" for name in asked)
-        )
+        raise InputError("workers", "one table at a time", " ".join(f"--{name}" for name in asked))
     return asked[0] if asked else ""
 
 

@@ -10,8 +10,8 @@ import polars as pl
 from numpy.typing import NDArray
 
 from crowdstream.errors import check_number
-from crowdstream.estimators.worker_table import value_series
 from crowdstream.estimators.votes import TIE
+from crowdstream.estimators.worker_table import value_series
 from crowdstream.labels import Table, TaskId, Vocabulary, code_block
 
 Floats = NDArray[np.float64]
