@@ -120,13 +120,13 @@ def test_the_end_closes_all_in_order_of_opening() -> None:
 
 def test_closed_tasks_give_their_memory_back() -> None:
     stream = cs.Stream(max_labels=1, remember=100)
-    for t in range(1000):
+    for t in range(3000):  # the sample of tasks that is kept is full
         stream.observe(t, t % 5, t % 2)
     small = len(stream.snapshot())
-    for t in range(1000, 5000):
+    for t in range(3000, 9000):
         stream.observe(t, t % 5, t % 2)
-    assert len(stream.snapshot()) < 1.2 * small
-    assert stream.observe(4999, 0, 1).closed == "full", "the last hundred are remembered"
+    assert len(stream.snapshot()) < 1.02 * small
+    assert stream.observe(8999, 0, 1).closed == "full", "the last hundred are remembered"
     stream.observe(0, "new", 1)
     assert stream.counts.late == 1
 
@@ -200,7 +200,7 @@ def test_any_order_of_events_leaves_the_sums_of_the_final_answers(
     )
     mine = ours.filter(ours["worker"].is_in(list(here)))
     # Retracting the only word for a class does not unknow the class; then K differs.
-    if set(stream.crowd.classes_) == set(other.classes_) and stream.crowd.clock_ == other.clock_:
+    if set(stream.crowd.classes_) == set(other.classes_):
         assert mine.drop("error_rate").equals(theirs.drop("error_rate"))
     else:
         assert mine["answers"].equals(theirs["answers"])

@@ -8,8 +8,8 @@ import pytest
 from numpy.typing import NDArray
 
 import crowdstream as cs
-from crowdstream.errors import InputError
-from crowdstream.estimators import parallel
+from crowdstream.errors import AnswerRateInDoubt, InputError
+from crowdstream.sums import parallel
 from tests.simulated import Crowd, error_rates
 
 Floats = NDArray[np.float64]
@@ -52,13 +52,14 @@ def test_with_a_known_answer_rate_it_is_the_papers_estimate(alpha: float, beta: 
         p = np.where(np.arange(n) < n / 2, 0.1, 0.5)
         truth = rng.choice([-1.0, 1.0], (t, 1))
         x = np.where(rng.random((t, n)) < p, -truth, truth) * (rng.random((t, n)) < alpha)
-        crowd = cs.AgreementBased(answer_rate=alpha, forgetting=beta, shrinkage=0, clip=0)
+        memory = 1 / beta if beta else None
+        crowd = cs.AgreementBased(answer_rate=alpha, memory=memory, shrinkage=0, clip=0)
         for row in x:
             crowd.learn_one({i: None if v == 0 else int(v) for i, v in enumerate(row)})
         wanted = paper_error_rates(x, alpha, beta)
         assert (wanted is not None) == bool(crowd.identifiable_)
         if wanted is None:
-            assert "no error rates explain" in crowd.identifiable_.reason
+            assert "no solution" in crowd.identifiable_.reason
             assert crowd.workers()["error_rate"].null_count() == n
         else:
             solved += 1
@@ -147,7 +148,7 @@ def test_forgetting_follows_labellers_who_change() -> None:
 
 def test_forgetting_is_a_weighted_sum_of_the_tasks() -> None:
     beta, crowd = 0.1, Crowd(np.linspace(0.2, 0.9, 6), tasks=500, seed=5)
-    found = cs.AgreementBased(forgetting=beta)
+    found = cs.AgreementBased(memory=1 / beta)
     agreed, met = np.zeros(6), np.zeros(6)
     for answers, labels in zip(crowd.answers(), crowd.labels, strict=True):
         found.learn_one(answers)
@@ -166,7 +167,7 @@ def test_long_streams_with_strong_forgetting_stay_finite() -> None:
         decided = long.stream_many(table)
         assert decided["confidence"].is_finite().all()
     short.learn_many(table)
-    assert long.clock_ == 200_000
+    assert long.tasks_ == 200_000
     assert np.allclose(error_rates(long), error_rates(short), atol=1e-9)
 
 
@@ -233,7 +234,7 @@ def test_gold_sharpens_what_agreement_tells() -> None:
 def test_two_labellers_are_not_identifiable() -> None:
     crowd = cs.AgreementBased()
     crowd.learn_many(Crowd(np.array([0.9, 0.5]), tasks=200).table())
-    assert crowd.identifiable_ == (False, "fewer than three labellers share tasks")
+    assert crowd.identifiable_ == (False, "fewer than three workers share tasks")
     assert crowd.workers()["error_rate"].null_count() == 2
     assert crowd.workers()["weight"].to_list() == [1.0, 1.0]
 
@@ -241,7 +242,7 @@ def test_two_labellers_are_not_identifiable() -> None:
 def test_labellers_who_never_meet_are_not_identifiable() -> None:
     crowd = cs.AgreementBased()
     crowd.learn_many([(t, t % 5, t % 2) for t in range(100)])
-    assert crowd.identifiable_.reason == "no two labellers share a task"
+    assert crowd.identifiable_.reason == "no two workers share a task"
 
 
 def test_one_class_is_not_identifiable() -> None:
@@ -256,7 +257,7 @@ def test_groups_that_share_no_task_are_not_one_crowd() -> None:
     other = table.with_columns(pl.col("task") + 1000, pl.col("worker") + 10)
     crowd = cs.AgreementBased()
     crowd.learn_many(pl.concat([table, other]))
-    assert "groups that share no task" in crowd.identifiable_.reason
+    assert "share no task" in crowd.identifiable_.reason
     assert crowd.workers()["error_rate"].null_count() == 10
     crowd.learn_one({0: 1, 10: 1})
     assert crowd.identifiable_, "one common task links them"
@@ -349,7 +350,7 @@ def test_arguments_out_of_range_are_refused(bad: object) -> None:
 
 def test_other_arguments_are_checked_too() -> None:
     for wrong in (
-        {"forgetting": 1.0},
+        {"memory": 1.0},
         {"shrinkage": -1},
         {"clip": 0.6},
         {"ties": "heads"},
@@ -370,6 +371,7 @@ def test_parts_learnt_side_by_side_add_up_to_one_pass(
         monkeypatch.setattr("os.cpu_count", lambda: 3)
         crowd.learn_many(labels[:100])
         crowd.learn_many(labels[100:])
-    assert (one.clock_, one.tasks_, one.intake_) == (many.clock_, many.tasks_, many.intake_)
+    assert (one.tasks_, one.intake_) == (many.tasks_, many.intake_)
+    assert one.to_bytes() == many.to_bytes()
     assert one.workers().equals(many.workers())
     assert one.predict_many(labels).equals(many.predict_many(labels))
