@@ -111,6 +111,8 @@ def test_no_more_labels_are_needed_once_a_task_is_settled() -> None:
     for task in range(150):
         assert stream.more_labels_needed(task) == 0.0
     stream.observe("open", "w0", 1)
+    assert stream.more_labels_needed("open", settle=0.5) == 1.0, "one worker alone settles nothing"
+    stream.observe("open", "w1", 1)
     assert stream.more_labels_needed("open", settle=0.5) == 0.0
     stream.close("open")
     assert stream.more_labels_needed("open", settle=0.999) == 0.0

@@ -492,6 +492,19 @@ def check_memory_is_bounded(make: Make) -> None:
     assert len(crowd.to_bytes()) <= small + 64, "the state grew with the labels"
 
 
+def check_long_streams_stay_finite(make: Make) -> None:
+    """However long a stream is, with whatever memory, nothing overflows and nobody is NaN."""
+    crowd, tasks = make(), crowd_of(tasks=100)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", RuntimeWarning)
+        for round_ in range(100):
+            crowd.learn_many(rows_of(tasks))
+            if round_ < 10 or round_ % 10 == 9:
+                assert crowd.predict_many(rows_of(tasks[:20]))["confidence"].is_finite().all()
+                assert crowd.workers()["weight"].is_finite().all()
+                assert all(p >= 0 for p in crowd.predict_proba_one(tasks[0]).values())
+
+
 def check_keeps_nothing_of_the_caller(make: Make) -> None:
     """What was passed in may be changed afterwards."""
     told: Task = {"ann": "a", "bob": "b", "cy": "a"}

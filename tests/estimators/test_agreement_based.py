@@ -76,7 +76,7 @@ def test_without_a_solution_the_paper_falls_back_to_majority() -> None:
         crowd.learn_one({"a": 0, "b": 1, "c": 0})
     assert not crowd.identifiable_
     assert crowd.predict_one({"a": 1, "b": 0, "c": 0}) == 0
-    assert crowd.predict_proba_one({"a": 1, "b": 0, "c": 0}) == {1: 0.4, 0: 0.6}
+    assert crowd.predict_proba_one({"a": 1, "b": 0, "c": 0}) == pytest.approx({1: 0.4, 0: 0.6})
 
 
 def test_equal_independent_rates_give_the_papers_estimate_without_knowing_them() -> None:
@@ -163,9 +163,9 @@ def test_long_streams_with_strong_forgetting_stay_finite() -> None:
     # to present units before. After 200,000 tasks nothing differs from the last 2,000 alone.
     table = Crowd(np.linspace(0.2, 0.9, 6), tasks=2000, seed=6).table()
     long, short = cs.AgreementBased(memory=10), cs.AgreementBased(memory=10)
-    for _ in range(100):
-        decided = long.stream_many(table)
-        assert decided["confidence"].is_finite().all()
+    for _ in range(99):
+        long.learn_many(table)
+    assert long.stream_many(table)["confidence"].is_finite().all()
     short.learn_many(table)
     assert long.tasks_ == 200_000
     assert np.allclose(error_rates(long), error_rates(short), atol=1e-9)
@@ -266,8 +266,8 @@ def test_groups_that_share_no_task_are_not_one_crowd() -> None:
 def test_a_few_strangers_do_not_stop_the_crowd_and_get_its_mean() -> None:
     crowd = cs.AgreementBased()
     crowd.learn_many(Crowd(np.linspace(0.2, 0.9, 8), tasks=500).table())
-    for _ in range(20):
-        crowd.learn_one({"far": 1, "away": 1})
+    for t in range(20):
+        crowd.learn_one({"far": t % 2, "away": t % 2})
     assert crowd.identifiable_
     strangers = crowd.workers().filter(pl.col("worker").is_in(["far", "away"]))
     assert strangers["error_rate"].null_count() == 2
@@ -303,12 +303,12 @@ def test_a_judge_who_always_says_the_same_does_not_take_over() -> None:
     [
         (np.full(5, 0.5), 300, None),
         (np.full(20, 0.4), 500, 3),
-        (np.full(200, 0.4), 3000, 3),
+        (np.full(200, 0.4), 1000, 3),
         (np.linspace(0, 1, 10), 300, None),
         (np.r_[np.full(5, 0.8), np.zeros(5)], 50, None),
-        (np.linspace(-0.2, 0.4, 200), 2000, 5),
-        (np.linspace(-0.2, 1.0, 2000), 3000, 5),
-        (np.r_[np.full(60, 0.6), np.full(40, -0.6)], 2000, 5),
+        (np.linspace(-0.2, 0.4, 200), 1000, 5),
+        (np.linspace(-0.2, 1.0, 1000), 1000, 5),
+        (np.r_[np.full(60, 0.6), np.full(40, -0.6)], 1000, 5),
     ],
     ids=str,
 )
@@ -316,25 +316,25 @@ def test_a_stream_is_never_decided_worse_than_by_majority(
     reliability: Floats, tasks: int, per_task: int | None
 ) -> None:
     worse = []
-    for seed in range(20):
+    for seed in range(8):
         crowd = Crowd(reliability, tasks, per_task, seed=seed)
         ours = crowd.errors(cs.AgreementBased(seed=seed).stream_many(crowd.table()))
         majority = crowd.errors(cs.MajorityVote(seed=seed).stream_many(crowd.table()))
         worse.append(ours.mean() - majority.mean())
-    mean, error = np.mean(worse), np.std(worse) / np.sqrt(20)
+    mean, error = np.mean(worse), np.std(worse) / np.sqrt(8)
     assert mean <= max(3 * error, 1e-9)  # noise: three standard errors
 
 
 @pytest.mark.parametrize("kind", ["uniform", "alike", "hammers"])
 def test_a_cold_start_is_never_decided_worse_than_by_majority(kind: str) -> None:
-    n = 100_000
+    n = 3000  # one or two answers each: a stream reads all workers for every task
     rng = np.random.default_rng(0)
     reliability = {
         "uniform": rng.uniform(0, 1, n),
         "alike": np.full(n, 0.6),
         "hammers": np.where(rng.random(n) < 0.5, 1.0, 0.0),
     }[kind]
-    crowd = Crowd(reliability, tasks=20_000, per_task=5, seed=1)
+    crowd = Crowd(reliability, tasks=1000, per_task=5, seed=1)
     ours = crowd.errors(cs.AgreementBased().stream_many(crowd.table()))
     majority = crowd.errors(cs.MajorityVote().stream_many(crowd.table()))
     # Decided on the same labels: only the tasks on which they differ are noise.
