@@ -183,7 +183,7 @@ def same_learnt(one: Estimator, other: Estimator) -> None:
         if keeps_all(one):
             assert mine.tobytes() == theirs[name].tobytes(), f"learnt otherwise: {name}"
         else:
-            assert np.allclose(mine, theirs[name], rtol=1e-9, atol=0), f"learnt otherwise: {name}"  # type: ignore[arg-type]
+            assert np.allclose(mine, theirs[name], rtol=1e-9, atol=0), f"learnt otherwise: {name}"
 
 
 # The checks ----------------------------------------------------------------------------------
@@ -463,7 +463,8 @@ def check_two_workers(make: Make) -> None:
         votes.learn_one(told)
     assert not crowd.identifiable_, "two workers were told apart"
     assert crowd.identifiable_.reason
-    for told in (*tasks[:6], {"w1": 1}, {"w2": 0, "new": 0, "other": 1}):
+    tasks[6:] = [{"w1": 1}, {"w2": 0, "new": 0, "other": 1}]
+    for told in tasks:
         assert crowd.vote_one(told, task="t") == votes.vote_one(told, task="t")
 
 
