@@ -1,6 +1,6 @@
 """Make a small file of labels, decide it on the command line, show whom to trust.
 
-Eight labellers of unknown quality say whether 300 messages are spam; nobody knows the truth but
+Eight workers of unknown quality say whether 300 messages are spam; nobody knows the truth but
 this script, which made it up and has the decisions scored by it.
 """
 

@@ -71,4 +71,4 @@ class Crowd:
 
 def error_rates(crowd: cs.Estimator) -> Floats:
     """Estimated error rates in order of the workers' numbers."""
-    return crowd.labellers().sort("worker")["error_rate"].to_numpy()
+    return crowd.workers().sort("worker")["error_rate"].to_numpy()

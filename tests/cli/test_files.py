@@ -138,7 +138,7 @@ def test_types_of_parquet_are_read_as_text(tmp_path: Path, window: tuple[str, ..
     lines = call("run", path, "-q", *window).out.splitlines()[1:]
     assert [line.split(",")[0] for line in lines] == ["1", "2"]
     report = call("run", path, "--json", *window).report
-    assert (report["labels"], report["classes"], report["labellers"]) == (2, 2, 2)
+    assert (report["labels"], report["classes"], report["workers"]) == (2, 2, 2)
 
 
 def test_an_empty_text_in_parquet_is_a_gap_as_in_csv(tmp_path: Path) -> None:

@@ -67,10 +67,10 @@ def state_of(path: Path, *args: str) -> Path:
 def test_forgetting_finds_its_own_pace(turned: Path) -> None:
     said = {
         args: call("run", turned, "-q", "--online", *args).out
-        for args in [(), ("--forget", "50"), ("--forget", "auto")]
+        for args in [(), ("--memory", "50"), ("--memory", "auto")]
     }
     assert len(set(said.values())) == 3
-    told = call("stream", "-q", "--forget", "auto", "--max-labels", "8", stdin=turned.read_bytes())
+    told = call("stream", "-q", "--memory", "auto", "--max-labels", "8", stdin=turned.read_bytes())
     assert len(told.lines) == 600
 
 
@@ -78,14 +78,14 @@ def test_forgetting_finds_its_own_pace(turned: Path) -> None:
 @pytest.mark.parametrize("method", ["agreement", "centred", "streaming-ds"])
 def test_only_adaptive_forgets_by_itself(plain: Path, command: str, method: str) -> None:
     files = (plain,) if command == "run" else ()
-    told = call(command, *files, "--forget", "auto", "--method", method)
-    refused(told, "--forget auto: expected --method adaptive", method)
+    told = call(command, *files, "--memory", "auto", "--method", method)
+    refused(told, "--memory auto: expected --method adaptive", method)
 
 
 @pytest.mark.parametrize("command", ["run", "stream"])
 def test_what_is_no_number_to_remember_is_refused(plain: Path, command: str) -> None:
     files = (plain,) if command == "run" else ()
-    refused(call(command, *files, "--forget", "long"), "a number of tasks, or auto, found 'long'")
+    refused(call(command, *files, "--memory", "long"), "a number of tasks, or auto, found 'long'")
 
 
 # Families -----------------------------------------------------------------------------------
@@ -118,11 +118,11 @@ def test_a_stream_takes_families_and_keeps_to_them(plain: Path) -> None:
     refused(call(*args, stdin=b""), str(state), "a state of Adaptive")
 
 
-def test_labellers_of_a_family_who_never_answered_are_told(plain: Path) -> None:
+def test_workers_of_a_family_who_never_answered_are_told(plain: Path) -> None:
     path = plain.with_name("f.csv")
     path.write_text("worker,family\nw0,a\nnobody,a\n")
     warnings = call("run", plain, "--json", "--families", path).report["warnings"]
-    assert warnings == ["1 labellers in --families gave no label here"]
+    assert warnings == ["1 workers in --families gave no label here"]
 
 
 @pytest.mark.parametrize(
@@ -156,9 +156,9 @@ def test_a_higher_level_is_a_wider_interval(plain: Path) -> None:
     widths = []
     for level in ("0.8", "0.99"):
         people = plain.with_name("p.csv")
-        assert call("run", plain, "-q", "--labellers", people, "--level", level).code == 0
+        assert call("run", plain, "-q", "--workers", people, "--level", level).code == 0
         found = pl.read_csv(people)
-        told = call("labellers", state_of(plain), "-q", "--level", level)
+        told = call("workers", state_of(plain), "-q", "--level", level)
         assert told.out == people.read_text()
         widths.append((found["error_high"] - found["error_low"]).to_numpy())
     assert (widths[0] < widths[1]).all()
@@ -168,10 +168,10 @@ def test_costs_change_the_quality_and_nothing_else(plain: Path) -> None:
     costs = plain.with_name("costs.csv")
     costs.write_text("class,taken_for,cost\nx,y,9\nx,z,9\n")
     state = state_of(plain)
-    plain_table = pl.read_csv(call("labellers", state, "-q").out.encode())
-    told = call("labellers", state, "-q", "--costs", costs)
+    plain_table = pl.read_csv(call("workers", state, "-q").out.encode())
+    told = call("workers", state, "-q", "--costs", costs)
     people = plain.with_name("p.csv")
-    assert call("run", plain, "-q", "--labellers", people, "--costs", costs).code == 0
+    assert call("run", plain, "-q", "--workers", people, "--costs", costs).code == 0
     assert told.out == people.read_text()
     dear = pl.read_csv(told.out.encode())
     assert dear.drop("quality").equals(plain_table.drop("quality"))
@@ -192,17 +192,17 @@ def test_costs_change_the_quality_and_nothing_else(plain: Path) -> None:
 def test_bad_costs_are_refused(plain: Path, data: str, words: str) -> None:
     costs = plain.with_name("costs.csv")
     costs.write_text(data)
-    for more in (("-q",), ("--json",), ("-q", "--labellers", plain.with_name("p.csv"))):
+    for more in (("-q",), ("--json",), ("-q", "--workers", plain.with_name("p.csv"))):
         target = plain.with_name("d.csv")
         refused(call("run", plain, "-o", target, "--costs", costs, *more), words)
         assert not target.exists()
-    refused(call("labellers", state_of(plain), "--costs", costs), words)
+    refused(call("workers", state_of(plain), "--costs", costs), words)
 
 
 @pytest.mark.parametrize("level", ["0", "1", "nan", "95"])
 def test_a_level_is_between_a_half_and_one(plain: Path, level: str) -> None:
     refused(call("run", plain, "--level", level), "--level")
-    refused(call("labellers", plain, "--level", level), "--level")
+    refused(call("workers", plain, "--level", level), "--level")
 
 
 # What a run tells ---------------------------------------------------------------------------
@@ -246,7 +246,7 @@ def test_everyone_is_told_apart(tmp_path: Path) -> None:
 
 def test_the_summary_shows_intervals_and_hard_tasks(plain: Path) -> None:
     told = call("run", plain, "-o", plain.with_name("d.csv")).err
-    people = pl.read_csv(call("labellers", state_of(plain), "-q").out.encode())
+    people = pl.read_csv(call("workers", state_of(plain), "-q").out.encode())
     for row in people.iter_rows(named=True):
         shown = f"{row['error_rate']:.2f} ({row['error_low']:.2f}–{row['error_high']:.2f})"
         line = next(line for line in told.splitlines() if line.startswith(row["worker"]))
@@ -258,18 +258,18 @@ def test_the_summary_shows_intervals_and_hard_tasks(plain: Path) -> None:
 
 
 @pytest.mark.parametrize("method", ["agreement", "centred", "streaming-ds"])
-def test_others_watch_only_where_the_labellers_are_asked_for(plain: Path, method: str) -> None:
+def test_others_watch_only_where_the_workers_are_asked_for(plain: Path, method: str) -> None:
     people = plain.with_name("p.csv")
     args = ("run", plain, "--json", "--method", method)
     assert {call(*args).report[name] for name in WATCHED} == {None}
-    report = call(*args, "--labellers", people).report
+    report = call(*args, "--workers", people).report
     assert None not in [report[name] for name in WATCHED]
     assert pl.read_csv(people)["error_low"].null_count() == 0
 
 
 def test_majority_never_watches(plain: Path) -> None:
     people = plain.with_name("p.csv")
-    report = call("run", plain, "--json", "--method", "majority", "--labellers", people).report
+    report = call("run", plain, "--json", "--method", "majority", "--workers", people).report
     assert {report[name] for name in WATCHED} == {None}
     assert pl.read_csv(people)["error_low"].null_count() == 8
 
@@ -287,7 +287,7 @@ def test_nothing_to_decide_is_nothing_to_tell(plain: Path) -> None:
 def test_a_state_tells_its_pairs(tmp_path: Path) -> None:
     path = tmp_path / "l.csv"
     path.write_text(crowd(300, copy=True))
-    found = pl.read_csv(call("labellers", state_of(path), "--pairs", "-q").out.encode())
+    found = pl.read_csv(call("workers", state_of(path), "--pairs", "-q").out.encode())
     assert found.row(0, named=True)["duplicate"]
     assert {found["one"][0], found["other"][0]} == {"w0", "w1"}
     assert found.height == 28
@@ -295,10 +295,10 @@ def test_a_state_tells_its_pairs(tmp_path: Path) -> None:
 
 def test_a_state_tells_its_alarms_and_trends(turned: Path) -> None:
     state, target = state_of(turned), turned.with_name("a.jsonl")
-    assert call("labellers", state, "--alarms", "-o", target).code == 0
+    assert call("workers", state, "--alarms", "-o", target).code == 0
     alarms = [json.loads(line) for line in target.read_text().splitlines()]
     assert ("w0", "worse") in {(alarm["worker"], alarm["direction"]) for alarm in alarms}
-    trends = pl.read_csv(call("labellers", state, "--trends", "-q").out.encode())
+    trends = pl.read_csv(call("workers", state, "--trends", "-q").out.encode())
     assert set(trends["worker"]) == {f"w{k}" for k in range(8)}
     first = trends.filter(pl.col("worker") == "w0").sort("task")["error_rate"]
     assert first[0] < 0.25 < first[-1]
@@ -307,17 +307,17 @@ def test_a_state_tells_its_alarms_and_trends(turned: Path) -> None:
 def test_a_crowd_without_alarms_has_a_table_without_rows(tmp_path: Path) -> None:
     path = tmp_path / "l.csv"
     path.write_text(crowd(50))
-    told = call("labellers", state_of(path), "--alarms", "-q")
+    told = call("workers", state_of(path), "--alarms", "-q")
     assert told == (0, "task,worker,direction,before,after,evidence,answers,everyone\n", "")
 
 
 def test_a_state_tells_what_can_be_known(plain: Path) -> None:
-    told = call("labellers", state_of(plain), "--identifiability", "-q", "-o", "-")
+    told = call("workers", state_of(plain), "--identifiability", "-q", "-o", "-")
     row = pl.read_csv(told.out.encode()).row(0, named=True)
     assert (row["ok"], row["groups"], row["in_largest"]) == (True, 1, 8)
     apart = plain.with_name("apart.csv")
     apart.write_bytes(csv_of(ROWS + [(f"a{t}", f"a{w}", s) for t, w, s in ROWS]))
-    told = call("labellers", state_of(apart), "--identifiability", "-q")
+    told = call("workers", state_of(apart), "--identifiability", "-q")
     assert pl.read_csv(told.out.encode())["groups"].to_list() == [2]
 
 
@@ -325,11 +325,11 @@ def test_a_state_tells_what_can_be_known(plain: Path) -> None:
 @pytest.mark.parametrize("method", ["centred", "majority"])
 def test_a_state_that_did_not_watch_says_so(plain: Path, table: str, method: str) -> None:
     state = state_of(plain, "--method", method)
-    refused(call("labellers", state, table), str(state), "a state that watched", "watch=False")
+    refused(call("workers", state, table), str(state), "a state that watched", "")
 
 
 def test_one_table_at_a_time(plain: Path) -> None:
-    told = call("labellers", state_of(plain), "--pairs", "--trends")
+    told = call("workers", state_of(plain), "--pairs", "--trends")
     refused(told, "one table at a time, found --pairs --trends")
 
 
@@ -338,17 +338,17 @@ def test_one_table_at_a_time(plain: Path) -> None:
 
 @pytest.mark.parametrize("name", ["c.html", "c.png", "c.svg"])
 @pytest.mark.parametrize("what", [(), ("--trends",)])
-def test_labellers_are_drawn(turned: Path, name: str, what: tuple[str, ...]) -> None:
+def test_workers_are_drawn(turned: Path, name: str, what: tuple[str, ...]) -> None:
     pytest.importorskip("altair")
     target = turned.with_name(name)
-    told = call("labellers", state_of(turned), "--chart", target, *what)
+    told = call("workers", state_of(turned), "--chart", target, *what)
     assert (told.code, told.out) == (0, "")
     starts = {"c.png": b"\x89PNG", "c.svg": b"<svg", "c.html": b"<!DOCTYPE html>"}
     assert target.read_bytes().lstrip().startswith(starts[name])
     if name == "c.svg":
         said = target.read_text()
         assert ("an alarm rang" in said) == bool(what)
-        assert "Error rates of 8 labellers" in said
+        assert "Error rates of 8 workers" in said
         assert "95 % intervals" in said
 
 
@@ -357,15 +357,15 @@ def test_a_chart_of_many_says_whom_it_shows(plain: Path, what: tuple[str, ...]) 
     pytest.importorskip("altair")
     plain.write_bytes(csv_of(labels(400, workers=70)))
     target = plain.with_name("c.svg")
-    assert call("labellers", state_of(plain), "--chart", target, *what).code == 0
-    shown = "12 of 70 labellers" if what else "the 60 most active of 70 labellers"
+    assert call("workers", state_of(plain), "--chart", target, *what).code == 0
+    shown = "12 of 70 workers" if what else "the 60 most active of 70 workers"
     assert shown in target.read_text()
 
 
 def test_a_chart_and_its_table_are_written_together(plain: Path) -> None:
     pytest.importorskip("altair")
     chart, table = plain.with_name("c.svg"), plain.with_name("p.csv")
-    assert call("labellers", state_of(plain), "--chart", chart, "-o", table).code == 0
+    assert call("workers", state_of(plain), "--chart", chart, "-o", table).code == 0
     assert chart.exists()
     assert pl.read_csv(table).height == 8
 
@@ -373,18 +373,18 @@ def test_a_chart_and_its_table_are_written_together(plain: Path) -> None:
 def test_charts_that_cannot_be_drawn_are_refused(plain: Path) -> None:
     pytest.importorskip("altair")
     state, folder = state_of(plain), plain.parent
-    refused(call("labellers", state, "--chart", folder / "c.gif"), ".html .png .svg")
-    refused(call("labellers", state, "--chart", folder / "no" / "c.png"), "a folder that exists")
-    refused(call("labellers", state, "--pairs", "--chart", folder / "c.png"), "found --pairs")
+    refused(call("workers", state, "--chart", folder / "c.gif"), ".html .png .svg")
+    refused(call("workers", state, "--chart", folder / "no" / "c.png"), "a folder that exists")
+    refused(call("workers", state, "--pairs", "--chart", folder / "c.png"), "found --pairs")
     plain.write_bytes(csv_of([("t", "a", "x")]))
-    refused(call("labellers", state_of(plain), "--chart", folder / "c.png"), "that are known")
+    refused(call("workers", state_of(plain), "--chart", folder / "c.png"), "that are known")
     assert not list(folder.glob("c.*"))
 
 
 def test_without_the_extra_a_chart_says_which_to_install(plain: Path) -> None:
     state = state_of(plain)
     with mock.patch("importlib.util.find_spec", return_value=None):
-        told = call("labellers", state, "--chart", "c.png")
+        told = call("workers", state, "--chart", "c.png")
     refused(told, "this command needs altair: pip install 'crowdstream[science]'")
 
 

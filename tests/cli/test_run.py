@@ -223,9 +223,9 @@ def test_a_quote_that_is_never_closed_puts_all_it_swallows_aside(tmp_path: Path)
     assert aside.read_text().endswith('\ta,"v,y\nb,w,x\n')
 
 
-def test_the_labellers_are_written_too(plain: Path) -> None:
+def test_the_workers_are_written_too(plain: Path) -> None:
     people = plain.with_name("people.parquet")
-    assert call("run", plain, "-q", "--labellers", people).code == 0
+    assert call("run", plain, "-q", "--workers", people).code == 0
     found = pl.read_parquet(people)
     assert sorted(found["worker"]) == [f"w{k}" for k in range(8)]
     assert found["answers"].sum() == len(ROWS)
@@ -241,7 +241,7 @@ def test_json_is_one_object_that_counts_everything(plain: Path, gold: Path) -> N
     report = told.report
     assert report["schema_version"] == 1
     assert (report["method"], report["tasks"], report["labels"]) == ("adaptive", 60, 300)
-    assert (report["labellers"], report["classes"], report["gold_tasks"]) == (8, 3, 60)
+    assert (report["workers"], report["classes"], report["gold_tasks"]) == (8, 3, 60)
     assert report["identifiable"] is True
     assert report["warnings"] == []
     assert report["seconds"] >= 0
@@ -313,7 +313,7 @@ def test_whole_numbers_are_read_alike_in_labels_and_gold(
     assert call("run", paths[0], "--gold", paths[1], "--json").report["error_rate"] == 0
 
 
-@pytest.mark.parametrize("args", [("-o", "labels.csv"), ("-o", "x.csv", "--labellers", "x.csv")])
+@pytest.mark.parametrize("args", [("-o", "labels.csv"), ("-o", "x.csv", "--workers", "x.csv")])
 def test_nothing_is_written_over_what_is_read_or_written(
     plain: Path, args: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -358,7 +358,7 @@ def test_quiet_says_nothing_of_a_window_either(plain: Path) -> None:
 
 def test_a_summary_is_for_people_on_standard_error(plain: Path, gold: Path) -> None:
     told = call("run", plain, "--gold", gold)
-    assert "300 labels of 60 tasks by 8 labellers, 3 classes" in told.err
+    assert "300 labels of 60 tasks by 8 workers, 3 classes" in told.err
     assert "error rate 0." in told.err
 
 
@@ -374,7 +374,7 @@ def test_repeats_skips_and_changes_of_mind_are_counted(plain: Path) -> None:
     rows = [("t", "a", "x"), ("t", "a", "x"), ("t", "b", "x"), ("t", "b", "y"), ("t", "c", "")]
     plain.write_bytes(csv_of(rows))
     report = call("run", plain, "--json").report
-    assert (report["tasks"], report["labels"], report["labellers"]) == (1, 2, 3)
+    assert (report["tasks"], report["labels"], report["workers"]) == (1, 2, 3)
     told = " ".join(report["warnings"])
     for words in ("1 empty labels", "1 rows repeat", "1 labels were replaced"):
         assert words in told
@@ -400,7 +400,7 @@ def test_methods_differ_and_are_named(plain: Path) -> None:
             ("--method", "streaming-ds"),
             ("--method", "centred"),
             ("--online",),
-            ("--forget", "5"),
+            ("--memory", "5"),
             ("--answer-rate", "0.6"),
         ]
     }
@@ -412,12 +412,12 @@ def test_methods_differ_and_are_named(plain: Path) -> None:
     "args",
     [
         ("--method", "oracle"),
-        ("--method", "majority", "--forget", "9"),
+        ("--method", "majority", "--memory", "9"),
         ("--method", "adaptive", "--answer-rate", "0.5"),
         ("--gold-train", "no such file.csv"),
-        ("--forget", "0.5"),
-        ("--forget", "nan"),
-        ("--forget", "much"),
+        ("--memory", "0.5"),
+        ("--memory", "nan"),
+        ("--memory", "much"),
         ("--answer-rate", "2"),
         ("--answer-rate", "nan"),
         ("--settle", "1.5"),
@@ -429,7 +429,7 @@ def test_methods_differ_and_are_named(plain: Path) -> None:
         ("--max-error", "nan", "--gold", "labels.csv"),
         ("-o", "decisions.xls"),
         ("-o", "no/such/folder/d.csv"),
-        ("--labellers", "people"),
+        ("--workers", "people"),
         ("--gold", "missing.csv"),
         ("--on-error", "ignore"),
         ("--on-error", "quarantine"),
@@ -459,7 +459,7 @@ def test_files_that_are_not_there_are_named(plain: Path, name: str) -> None:
 
 
 def test_the_help_of_every_command_has_an_example() -> None:
-    for command in ("run", "stream", "labellers", "merge", "simulate", "version"):
+    for command in ("run", "stream", "workers", "merge", "simulate", "version"):
         shown = CliRunner().invoke(app, [command, "--help"])
         assert shown.exit_code == 0
         assert f"crowdstream {command}" in shown.output
@@ -478,7 +478,7 @@ def test_a_window_decides_contiguous_tasks_as_the_whole(
     alike(part.out, whole.out, difficulty=NEAR)
     reports, people = [], [plain.with_name("p.csv"), plain.with_name("q.csv")]
     for path, extra in zip(people, ((), ("--window", size)), strict=True):
-        told = call("run", plain, "--gold", gold, "--json", "--labellers", path, *args, *extra)
+        told = call("run", plain, "--gold", gold, "--json", "--workers", path, *args, *extra)
         reports.append(told.report | {"seconds": 0, "error_rate": 0, "hardest": 0})
     worth = [report.pop("effective_votes") for report in reports]
     assert reports[0] == reports[1]
@@ -586,7 +586,7 @@ def test_a_run_that_fails_leaves_nothing_behind(
 ) -> None:
     monkeypatch.setattr(readers, "read_batches", partial(readers.read_batches, size=100))
     plain.write_bytes(csv_of([*ROWS, ("t", "w")]))
-    outputs = ("-o", plain.with_name(target), "--labellers", plain.with_name("p.csv"))
+    outputs = ("-o", plain.with_name(target), "--workers", plain.with_name("p.csv"))
     refused(call("run", plain, *outputs, "--save", plain.with_name("s"), *window), "line 302")
     assert left_in(plain.parent) == ["labels.csv"]
 

@@ -22,19 +22,19 @@ def test_the_version_is_the_package_s() -> None:
     assert call("version") == (0, f"crowdstream {crowdstream.__version__}\n", "")
 
 
-# labellers ----------------------------------------------------------------------------------
+# workers ----------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("name", [None, "-", "p.csv", "p.tsv", "p.jsonl", "p.parquet"])
-def test_a_state_file_tells_of_its_labellers(tmp_path: Path, name: str | None) -> None:
+def test_a_state_file_tells_of_its_workers(tmp_path: Path, name: str | None) -> None:
     state, people = saved(tmp_path / "s"), tmp_path / "people.csv"
-    call("run", "-", "-q", "--labellers", people, stdin=csv_of(ROWS))
+    call("run", "-", "-q", "--workers", people, stdin=csv_of(ROWS))
     if name in (None, "-"):
-        told = call("labellers", state, "-q", *(() if name is None else ("-o", name)))
+        told = call("workers", state, "-q", *(() if name is None else ("-o", name)))
         assert told == (0, people.read_text(), "")
         return
     target = tmp_path / str(name)
-    assert call("labellers", state, "-o", target).code == 0
+    assert call("workers", state, "-o", target).code == 0
     if name == "p.parquet":
         found = pl.read_parquet(target)
     elif name == "p.jsonl":
@@ -45,18 +45,18 @@ def test_a_state_file_tells_of_its_labellers(tmp_path: Path, name: str | None) -
     assert found["answers"].sum() == len(ROWS)
 
 
-def test_a_stream_s_state_tells_of_its_labellers_too(tmp_path: Path) -> None:
+def test_a_stream_s_state_tells_of_its_workers_too(tmp_path: Path) -> None:
     state = tmp_path / "s"
     call("stream", "--max-labels", "5", "--state", state, "-q", stdin=jsonl_of(ROWS))
-    told = call("labellers", state)
-    run = call("labellers", saved(tmp_path / "r", slice(None), "--online"))
+    told = call("workers", state)
+    run = call("workers", saved(tmp_path / "r", slice(None), "--online"))
     # A stream judges a label by those before it only, a run by all others on its task: what the
     # watch says is therefore less sure in a stream, and flags follow the intervals.
     watched = ("error_rate", "error_low", "error_high", "flags")
     found, wanted = (pl.read_csv(out.encode()) for out in (told.out, run.out))
     assert found.drop(watched).equals(wanted.drop(watched))
     assert wanted["error_rate"].is_between(found["error_low"], found["error_high"]).all()
-    assert "60 tasks, 8 labellers" in told.err
+    assert "60 tasks, 8 workers" in told.err
 
 
 @pytest.mark.parametrize("data", [None, b"", b"task,worker,label\n", b"\x00" * 99])
@@ -64,7 +64,7 @@ def test_what_is_no_state_is_refused_by_name(tmp_path: Path, data: bytes | None)
     path = tmp_path / "s"
     if data is not None:
         path.write_bytes(data)
-    refused(call("labellers", path), str(path))
+    refused(call("workers", path), str(path))
     refused(call("merge", path, "-o", tmp_path / "m"), str(path))
     assert not (tmp_path / "m").exists()
 
@@ -74,7 +74,7 @@ def test_a_state_cut_short_is_refused_by_name(tmp_path: Path) -> None:
         if not path.exists():
             call("stream", "--state", path, "-q", stdin=jsonl_of(ROWS))
         path.write_bytes(path.read_bytes()[:-20])
-        refused(call("labellers", path), str(path))
+        refused(call("workers", path), str(path))
 
 
 # merge --------------------------------------------------------------------------------------
@@ -89,13 +89,13 @@ def test_states_of_different_tasks_merge_to_that_of_all(
     parts = [
         saved(tmp_path / f"s{k}", slice(*ends[k : k + 2]), *exact) for k in range(len(ends) - 1)
     ]
-    whole = call("labellers", saved(tmp_path / "whole", slice(None), *exact), "-q").out
+    whole = call("workers", saved(tmp_path / "whole", slice(None), *exact), "-q").out
     told = call("merge", *parts, "-o", tmp_path / "m")
     assert told.code == 0
-    assert "60 tasks, 8 labellers" in told.err
-    assert sorted(call("labellers", tmp_path / "m", "-q").out.split()) == sorted(whole.split())
+    assert "60 tasks, 8 workers" in told.err
+    assert sorted(call("workers", tmp_path / "m", "-q").out.split()) == sorted(whole.split())
     assert call("merge", *reversed(parts), "-o", tmp_path / "m", "-q") == (0, "", "")
-    found = pl.read_csv(call("labellers", tmp_path / "m", "-q").out.encode()).sort("worker")
+    found = pl.read_csv(call("workers", tmp_path / "m", "-q").out.encode()).sort("worker")
     wanted = pl.read_csv(whole.encode()).sort("worker")
     assert found["answers"].equals(wanted["answers"])
     assert found["error_rate"].to_list() == pytest.approx(wanted["error_rate"].to_list())
@@ -145,7 +145,7 @@ def test_made_up_labels_are_decided_right(tmp_path: Path, kind: str) -> None:
     args = ("-n", "9", "-t", "300", "-p", ".1", "-k", "3", "-o", target, "--truth", truth)
     told = call("simulate", *args)
     assert told.code == 0
-    assert "2,700 labels of 300 tasks by 9 labellers" in told.err
+    assert "2,700 labels of 300 tasks by 9 workers" in told.err
     report = call("run", target, "--gold", truth, "--json").report
     assert (report["tasks"], report["labels"], report["classes"]) == (300, 2700, 3)
     assert report["error_rate"] < 0.01

@@ -197,7 +197,7 @@ def test_nothing_in_is_nothing_out(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("cut", [1, 57, 120, 199])
-@pytest.mark.parametrize("args", [(), ("--forget", "10"), ("--method", "majority")])
+@pytest.mark.parametrize("args", [(), ("--memory", "10"), ("--method", "majority")])
 def test_stopping_at_the_end_of_input_and_going_on_changes_nothing(
     tmp_path: Path, cut: int, args: tuple[str, ...]
 ) -> None:
@@ -224,10 +224,10 @@ def test_a_bad_line_does_not_undo_what_came_before_it(tmp_path: Path) -> None:
     state = tmp_path / "s"
     told = stream(jsonl_of(ROWS[:50]) + b"nonsense\n", "--state", state)
     assert told.code == 2
-    people = call("labellers", state, "-o", "-").out
+    people = call("workers", state, "-o", "-").out
     state.unlink()
     stream(jsonl_of(ROWS[:50]), "--state", state)
-    assert call("labellers", state, "-o", "-").out == people
+    assert call("workers", state, "-o", "-").out == people
 
 
 def test_a_state_of_another_method_or_none_is_refused(tmp_path: Path) -> None:
@@ -235,7 +235,7 @@ def test_a_state_of_another_method_or_none_is_refused(tmp_path: Path) -> None:
     assert stream(jsonl_of(ROWS), "--state", state).code == 0
     before = state.read_bytes()
     refused(stream(b"", "--state", state, "--method", "majority"), str(state))
-    refused(stream(b"", "--state", state, "--forget", "9"), str(state))
+    refused(stream(b"", "--state", state, "--memory", "9"), str(state))
     assert state.read_bytes() == before
     for data in (b"", b"garbage", before[:-3], before[:40] + b"!" + before[41:]):
         state.write_bytes(data)
@@ -350,13 +350,13 @@ def test_the_state_is_saved_on_a_schedule(tmp_path: Path) -> None:
     until = time.monotonic() + 30
     while time.monotonic() < until:
         time.sleep(0.1)
-        if state.exists() and call("labellers", state, "-q").out.count("\n") == people:
+        if state.exists() and call("workers", state, "-q").out.count("\n") == people:
             break
     # As when the power fails: only the schedule can have saved it.
     one.kill()
     finish(one)
     one.stdin.close()
-    told = call("labellers", state, "-q")
+    told = call("workers", state, "-q")
     assert (told.code, told.out.count("\n")) == (0, people)
 
 

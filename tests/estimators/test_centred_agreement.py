@@ -51,8 +51,8 @@ def by_label(crowd: CentredAgreement, column: str, label: str) -> Floats:
     [
         CentredAgreement(),
         CentredAgreement(ties="lowest", seed=5),
-        CentredAgreement(forgetting=0.02),
-        CentredAgreement(forgetting=0.9),
+        CentredAgreement(memory=50),
+        CentredAgreement(memory=1.11111),
     ],
     ids=repr,
 )
@@ -235,14 +235,14 @@ def test_who_always_says_the_same_weighs_nothing() -> None:
     block = one_block(6, 3000, confusions=two_class(sens, spec), balance=[0.3, 0.7], seed=5)
     crowd = CentredAgreement()
     crowd.learn_many(block.labels())
-    weights = crowd.labellers().sort("worker")["weight"].to_numpy()
+    weights = crowd.workers().sort("worker")["weight"].to_numpy()
     # What is left of the prior after 3,000 answers: 10/3,010 of the mean informedness.
     assert abs(weights[5]) < 0.02
     assert weights[:5].min() > 1.0  # log(0.75/0.2) or log(0.8/0.25), about 1.2
     # AB, with one error rate each, takes agreement with the larger class for knowledge.
     plain = AgreementBased()
     plain.learn_many(block.labels())
-    assert plain.labellers().sort("worker")["weight"][5] > 0.5
+    assert plain.workers().sort("worker")["weight"][5] > 0.5
 
 
 def test_who_is_always_wrong_is_believed_in_reverse_between_two_classes() -> None:
@@ -298,7 +298,7 @@ def test_one_class_only_is_counted() -> None:
     for _ in range(50):
         crowd.learn_one({"ann": "a", "bob": "a", "cy": "a"}, gold="a")  # nor does gold help
     assert crowd.identifiable_ == (False, "only one class was ever seen")
-    assert crowd.labellers()["error_rate"].null_count() == 3
+    assert crowd.workers()["error_rate"].null_count() == 3
     vote = crowd.vote_one({"ann": "a"})
     assert vote.label == "a"
     assert 0.5 < vote.confidence < 1
@@ -395,8 +395,8 @@ def test_merged_parts_are_one_pass_to_the_bit() -> None:
     left.learn_many(rows_of(tasks[150:]))
     right.learn_many(rows_of(tasks[:150]))
     left += right
-    assert left.order_free_
-    assert left.labellers().sort("worker").equals(whole.labellers().sort("worker"))
+    assert left.order_free
+    assert left.workers().sort("worker").equals(whole.workers().sort("worker"))
     by = ["worker", "label"]
     assert left.recalls().sort(by).equals(whole.recalls().sort(by))
 
@@ -411,7 +411,7 @@ def test_an_answer_that_was_not_given_cannot_be_taken_back() -> None:
 def test_labellers_who_only_skip_are_in_the_tables() -> None:
     crowd = CentredAgreement()
     crowd.learn_many([(1, "ann", None), (2, "bob", "a"), (2, "cy", "b"), (3, "di", None)])
-    assert crowd.labellers()["answers"].to_list() == [0, 1, 1, 0]
+    assert crowd.workers()["answers"].to_list() == [0, 1, 1, 0]
     assert crowd.recalls().height == 8
 
 

@@ -10,67 +10,66 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import crowdstream as cs
-from crowdstream.estimators.votes import Ties, choose, class_keys, toss
+from crowdstream.estimators.votes import Ties, Votes, choose, class_keys
+from crowdstream.labels.batch import LabelBatch
 
 
 def chosen(
-    scores: dict[int, float], known: int, *, coin: int = 0, fair: bool = False
+    scores: list[float], *, task: int = 0, ties: Ties = "lowest", named: int | None = None
 ) -> tuple[int, float, float]:
-    """`choose` for classes with these scores among ``known`` classes."""
-    room = max([known, *(c + 1 for c in scores)])
-    table, votes = np.zeros(room), np.zeros(room, np.int64)
-    for c, score in scores.items():
-        table[c], votes[c] = score, 1
-    keys = np.arange(room, dtype=np.uint64)
-    voted = np.array(list(scores) + [0] * room, np.int64)
-    found: tuple[int, float, float] = choose(
-        table,
-        votes,
-        voted,
-        len(scores),
-        known,
-        len(scores),
-        keys,
-        fair,
-        np.uint64(toss(np.uint64(coin), 0)),
+    """`choose` for one task whose classes have these scores, ``named`` of them known."""
+    batch = LabelBatch(
+        np.array([0, 1], np.int64), np.zeros(1, np.int32), np.zeros(1, np.int32), tasks=[task]
     )
-    return found
+    room = Votes(np.empty(1, np.int32), np.empty(1), np.empty(1), True)
+    keys = np.arange(len(scores), dtype=np.uint64)
+    known = len(scores) if named is None else named
+    choose(batch, np.array([scores]), room, known, keys, ties, 0, 0.0)
+    return int(room.winners[0]), float(room.confidences[0]), float(room.margins[0])
 
 
-@given(st.dictionaries(st.integers(0, 5), st.floats(-30, 30), min_size=1), st.integers(0, 6))
-def test_confidence_and_margin_are_those_of_the_softmax(
-    scores: dict[int, float], known: int
-) -> None:
-    candidates = {**dict.fromkeys(range(known), 0.0), **scores}
-    odds = {c: math.exp(s) for c, s in candidates.items()}
-    unnamed = 1.0 if len(odds) < 2 else 0.0  # a second class is allowed for
-    posterior = {c: x / (sum(odds.values()) + unnamed) for c, x in odds.items()}
-    winner, confidence, margin = chosen(scores, known)
-    ranked = sorted(posterior.values(), reverse=True)
+@given(st.lists(st.floats(-30, 30), min_size=2, max_size=6))
+def test_confidence_and_margin_are_those_of_the_softmax(scores: list[float]) -> None:
+    odds = [math.exp(score) for score in scores]
+    posterior = [x / sum(odds) for x in odds]
+    winner, confidence, margin = chosen(scores)
+    ranked = sorted(posterior, reverse=True)
     assert posterior[winner] == pytest.approx(ranked[0], abs=1e-7)
-    if unnamed:
-        ranked.append(1 - ranked[0])
-    assert confidence == pytest.approx(ranked[0], abs=1e-12)
-    assert margin == pytest.approx(ranked[0] - ranked[1], abs=1e-7)  # near ties count as ties
+    assert confidence == pytest.approx(ranked[0], abs=1e-7)  # near ties count as ties
+    assert margin == pytest.approx(ranked[0] - ranked[1], abs=1e-7)
 
 
-def test_a_class_nobody_named_wins_against_votes_that_speak_against_theirs() -> None:
-    assert chosen({0: -2.0}, known=2)[0] == 1
-    assert chosen({0: -2.0, 1: -1.0}, known=2)[0] == 1
-    assert chosen({0: -2.0}, known=0)[0] == 0, "with no other class known it stays"
+def test_while_one_class_was_named_another_is_allowed_for() -> None:
+    winner, confidence, margin = chosen([2.0, 0.0], named=1)
+    assert winner == 0
+    assert confidence == pytest.approx(1 / (1 + math.exp(-2)))
+    assert margin == pytest.approx(2 * confidence - 1)
+    assert chosen([-2.0, 0.0], named=1)[0] == 0, "with no other class known it stays"
 
 
 def test_a_tie_goes_to_the_lowest_key_or_to_a_fair_coin() -> None:
-    winner, confidence, margin = chosen({2: 1.0, 1: 1.0, 0: 0.5}, known=3)
+    winner, confidence, margin = chosen([0.5, 1.0, 1.0])
     assert (winner, margin) == (1, 0.0)
     assert confidence == pytest.approx(1 / (2 + math.exp(-0.5)))
-    thrown = [chosen({0: 1.0, 1: 1.0, 2: 1.0}, 3, coin=s, fair=True)[0] for s in range(3000)]
+    thrown = [chosen([1.0, 1.0, 1.0], task=t, ties="coin")[0] for t in range(3000)]
     # Three sides, 3,000 throws: 1,000 each give or take five standard deviations of 26.
     assert all(abs(thrown.count(side) - 1000) < 130 for side in range(3))
 
 
+def test_the_coin_belongs_to_the_tasks_name() -> None:
+    said = {"ann": "x", "bob": "y"}
+    crowd = cs.MajorityVote()
+    alone = {task: crowd.predict_one(said, task=task) for task in range(50)}
+    assert len(set(alone.values())) == 2
+    rows = [(task, who, said[who]) for task in reversed(range(50)) for who in said]
+    assert dict(crowd.fit_predict(rows).select("task", "label").iter_rows()) == alone
+    stream = cs.Stream(cs.MajorityVote())
+    stream.observe_many(rows)
+    assert {decision.task: decision.label for decision in stream.end()} == alone
+
+
 def test_rounding_is_no_victory() -> None:
-    assert chosen({0: 0.1 + 0.2, 1: 0.3}, known=2)[2] == 0.0
+    assert chosen([0.1 + 0.2, 0.3])[2] == 0.0
 
 
 def test_keys_do_not_depend_on_the_order_of_arrival() -> None:

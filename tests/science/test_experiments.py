@@ -46,7 +46,7 @@ def test_a_claim_that_is_false_is_told_so() -> None:
     assert not any(claim.holds for claim in claims if "small" in claim.text or "flat" in claim.text)
 
 
-def test_ties_count_a_half_and_certain_labellers_have_finite_weights() -> None:
+def test_ties_count_a_half_and_certain_workers_have_finite_weights() -> None:
     scores, truth = np.array([1.0, -1.0, 0.0]), np.array([0, 0, 1])
     assert vote_errors(scores, truth).tolist() == [0.0, 1.0, 0.5]
     assert np.isfinite(log_odds(np.array([0.0, 0.5, 1.0]))).all()

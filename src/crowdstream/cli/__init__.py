@@ -12,7 +12,6 @@ import typer
 
 from crowdstream.cli import (
     compare,
-    labellers,
     merge,
     paper,
     run,
@@ -20,6 +19,7 @@ from crowdstream.cli import (
     simulate,
     stream,
     version,
+    workers,
 )
 from crowdstream.errors import CrowdstreamError
 
@@ -62,7 +62,7 @@ def guarded(command: Callable[..., None]) -> Callable[..., None]:
 for _command in (
     run.run,
     stream.stream,
-    labellers.labellers,
+    workers.workers,
     merge.merge,
     savings.savings,
     simulate.simulate,

@@ -12,13 +12,13 @@ if TYPE_CHECKING:
     from crowdstream.science.simulate import Simulated
 
 CELLS = 10_000_000
-"""Tasks times labellers at most: a policy needs every answer at hand."""
+"""Tasks times workers at most: a policy needs every answer at hand."""
 
 
 class Buyer:
     """A policy with a budget, for a crowd whose every answer is made up beforehand."""
 
-    def __init__(self, policy: str | None, budget: int | None, tasks: int, labellers: int) -> None:
+    def __init__(self, policy: str | None, budget: int | None, tasks: int, workers: int) -> None:
         from crowdstream.science.baselines.policies import POLICIES
 
         if policy is None:
@@ -29,8 +29,8 @@ class Buyer:
             raise InputError("--policy", "--budget too", "none")
         if policy == "knowledge-gradient":
             need("scipy")
-        check_number("--tasks", tasks, 1, max(1, CELLS // labellers), whole=True)
-        check_number("--budget", budget, 1, tasks * labellers, whole=True)
+        check_number("--tasks", tasks, 1, max(1, CELLS // workers), whole=True)
+        check_number("--budget", budget, 1, tasks * workers, whole=True)
         self.policy, self.name = POLICIES[policy](), policy
         self.budget, self.tasks = budget, tasks
         self.rows = tasks + self.policy.gold
@@ -42,7 +42,7 @@ class Buyer:
             raise InputError("--classes", "2 with --policy", str(classes))
         if answer_rates != [1.0] or per_task is not None:
             found = "--answer-rate or --per-task"
-            raise InputError("--policy", "labellers who answer whenever they are asked", found)
+            raise InputError("--policy", "workers who answer whenever they are asked", found)
 
     def buy(self, crowd: Simulated, seed: int) -> Simulated:
         """The labels that the policy buys; the first tasks of the stream are its gold, put last."""

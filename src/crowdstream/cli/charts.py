@@ -1,4 +1,4 @@
-"""Charts into files, and those of labellers: error rates with their intervals, and over time."""
+"""Charts into files, and those of workers: error rates with their intervals, and over time."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ if TYPE_CHECKING:
 SUFFIXES = (".html", ".png", ".svg")
 
 MOST = 60
-"""Labellers in one chart: more would not be legible."""
+"""Workers in one chart: more would not be legible."""
 
 MOST_TRENDS = 12
-"""Labellers whose error rates are drawn over time."""
+"""Workers whose error rates are drawn over time."""
 
 BLUE, ORANGE, GREY = "#1f6feb", "#d1730f", "#6e7781"
 """Told apart by those who do not see red and green as well."""
@@ -47,8 +47,8 @@ def save_chart(chart: alt.TopLevelMixin, path: str) -> None:
         chart.save(target, format=kind, **more)  # type: ignore[arg-type]
 
 
-def draw_labellers(people: pl.DataFrame, level: float, classes: int) -> alt.TopLevelMixin:
-    """A dot a labeller for its error rate and a line for the interval, the best on top."""
+def draw_workers(people: pl.DataFrame, level: float, classes: int) -> alt.TopLevelMixin:
+    """A dot a worker for its error rate and a line for the interval, the best on top."""
     import altair as alt
     import polars as pl
 
@@ -61,7 +61,7 @@ def draw_labellers(people: pl.DataFrame, level: float, classes: int) -> alt.TopL
         .then(pl.lit("at chance or worse"))
         .otherwise(pl.lit("too little is known"))
     )
-    number = f"{known.height:,} labellers"
+    number = f"{known.height:,} workers"
     if known.height > MOST:
         number = f"the {MOST} most active of {number}"
     lines = f"lines: {100 * level:.4g} % intervals; " if shown["error_low"].count() else ""
@@ -94,7 +94,7 @@ def draw_labellers(people: pl.DataFrame, level: float, classes: int) -> alt.TopL
 def draw_trends(
     trends: pl.DataFrame, names: list[str], changed: list[str], of: int
 ) -> alt.TopLevelMixin:
-    """Error rates over the tasks, a panel a labeller; those whose alarm rang stand out."""
+    """Error rates over the tasks, a panel a worker; those whose alarm rang stand out."""
     import altair as alt
     import polars as pl
 
@@ -112,7 +112,7 @@ def draw_trends(
     y = alt.Y("error_low:Q", title=None, axis=percent, scale=alt.Scale(zero=True))
     bands = base.mark_area(opacity=0.2, line=False).encode(y=y, y2="error_high:Q")
     lines = base.mark_line(point=alt.OverlayMarkDef(size=18)).encode(y="error_rate:Q")
-    number = f"{len(names)} of {of:,} labellers" if len(names) < of else f"{of:,} labellers"
+    number = f"{len(names)} of {of:,} workers" if len(names) < of else f"{of:,} workers"
     chosen = "those with alarms and the most active; " if len(names) < of else ""
     title = _title(f"Error rates of {number} over time", f"{chosen}bands: 95 % intervals")
     head = alt.Facet("worker:N", title=None, sort=names, header=alt.Header(labelLimit=210))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, cast
+from typing import TYPE_CHECKING
 
 from crowdstream.cli.tables import read_families
 from crowdstream.errors import InputError, StateError, check_number
@@ -11,20 +11,23 @@ from crowdstream.errors import InputError, StateError, check_number
 if TYPE_CHECKING:
     from crowdstream.estimators import Estimator
 
-METHODS = ("adaptive", "agreement", "centred", "streaming-ds", "majority")
+METHODS = ("adaptive", "tracking", "agreement", "centred", "majority")
+
+REMEMBERS = ("adaptive", "agreement", "centred")
+"""Methods that can be told how many tasks to remember."""
 
 
 class Recipe:
     """The estimator that the options ask for: checked at once, made later.
 
-    ``watch``: whether a method that need not watch its labellers does, for their intervals;
-    adaptive always does, majority never.
+    ``watch``: whether monitors go along, for intervals, alarms and pairs; with majority, which
+    judges nobody, none do.
     """
 
     def __init__(
         self,
         method: str,
-        forget: str | None,
+        memory: str | None,
         answer_rate: float | None,
         seed: int,
         *,
@@ -33,8 +36,6 @@ class Recipe:
     ) -> None:
         if method not in METHODS:
             raise InputError("--method", " or ".join(METHODS), repr(method))
-        if method == "majority" and forget is not None:
-            raise InputError("--forget", "a method that learns", "majority, which does not")
         if method != "agreement" and answer_rate is not None:
             raise InputError("--answer-rate", "--method agreement", method)
         if method != "adaptive" and families is not None:
@@ -43,56 +44,65 @@ class Recipe:
             check_number("--answer-rate", answer_rate, 0.0, 1.0, open_low=True)
         check_number("--seed", seed, 0, 2**64 - 1, whole=True)
         self.method = method
-        self.forgetting = _forgetting(method, forget)
+        self.memory = None if memory is None else _memory(method, memory)
         self.answer_rate = answer_rate
         self.seed = seed
         self.families = None if families is None else read_families(families)
-        self.watch = watch
+        self.watch = watch and method != "majority"
 
     def make(self) -> Estimator:
         """Load the estimators and make one."""
+        crowd = self._make()
+        if self.watch:
+            from crowdstream.monitoring import watch
+
+            watch(crowd)
+        return crowd
+
+    def _make(self) -> Estimator:
         from crowdstream import estimators
 
         if self.method == "majority":
             return estimators.MajorityVote(seed=self.seed)
-        if self.method == "adaptive":
-            return estimators.Adaptive(
-                forgetting=self.forgetting, seed=self.seed, families=self.families
-            )
-        rate = cast("float", self.forgetting)
+        if self.method == "tracking":
+            from crowdstream.estimators.tracking import Tracking
+
+            return Tracking(seed=self.seed)
         if self.method == "agreement":
             return estimators.AgreementBased(
-                answer_rate=self.answer_rate, forgetting=rate, seed=self.seed, watch=self.watch
+                answer_rate=self.answer_rate, memory=self.memory, seed=self.seed
             )
-        centred = self.method == "centred"
-        kind = estimators.CentredAgreement if centred else estimators.StreamingDawidSkene
-        return kind(forgetting=rate, seed=self.seed, watch=self.watch)
+        if self.method == "centred":
+            return estimators.CentredAgreement(memory=self.memory, seed=self.seed)
+        return estimators.Adaptive(memory=self.memory, seed=self.seed, families=self.families)
 
     def strangers(self, crowd: Estimator) -> int:
-        """How many labellers of the families a crowd has not met."""
+        """How many workers of the families a crowd has not met."""
         return len(self.families.keys() - set(crowd.workers_)) if self.families else 0
 
 
-def _forgetting(method: str, forget: str | None) -> float | Literal["auto"]:
-    """The rate at which ``--forget`` lets tasks fade."""
-    if forget is None:
-        return 0.0
-    if forget == "auto":
-        if method != "adaptive":
-            raise InputError("--forget auto", "--method adaptive", method)
-        return "auto"
+def _memory(method: str, text: str) -> float:
+    """About how many tasks ``--memory`` asks to remember."""
+    if text == "auto":
+        wanted = "a number of tasks, or --method tracking, which finds it out for each worker"
+        raise InputError("--memory", wanted, repr(text))
+    if method == "tracking":
+        raise InputError("--memory", "another method", "tracking, which finds it out by itself")
+    if method not in REMEMBERS:
+        raise InputError("--memory", "a method that learns", f"{method}, which does not")
     try:
-        tasks = float(forget)
+        tasks = float(text)
     except ValueError:
-        raise InputError("--forget", "a number of tasks, or auto", repr(forget)) from None
-    check_number("--forget", tasks, 1.0, 1e15, open_low=True)
-    return 1.0 / tasks
+        raise InputError("--memory", "a number of tasks", repr(text)) from None
+    check_number("--memory", tasks, 1.0, 1e15, open_low=True)
+    return tasks
 
 
 def load_crowd(path: str) -> Estimator:
     """The estimator in a state file, saved by itself or within a stream."""
-    from crowdstream.engine import Stream
+    from crowdstream import monitoring  # noqa: F401  (states may have monitors along)
     from crowdstream.estimators import load
+    from crowdstream.stream import Stream
 
     try:
         data = Path(path).read_bytes()

@@ -18,7 +18,7 @@ A file is written aside and takes its name when it is whole. Shell completion:
 COMMANDS = (
     "run",
     "stream",
-    "labellers",
+    "workers",
     "merge",
     "savings",
     "compare",

@@ -17,8 +17,8 @@ def merge(
 ) -> None:
     """Add up what was learnt from different tasks.
 
-    Exact and in any order for --method agreement, centred and majority without forgetting; for
-    adaptive and streaming-ds, whose sums depend on what was known when a task came, nearly so.
+    Exact and in any order for --method agreement, centred and majority without --memory; for
+    adaptive, whose soft counts depend on what was known when a task came, nearly so.
 
     Example: crowdstream merge monday.state tuesday.state -o week.state
     """
@@ -33,4 +33,4 @@ def merge(
             raise MergeError(f"{path}: {error}") from None
     save_bytes(output, whole.to_bytes())
     if not quiet:
-        talk().print(f"{whole.tasks_:,} tasks, {whole.n_labellers_:,} labellers → {output}")
+        talk().print(f"{whole.tasks_:,} tasks, {whole.n_workers_:,} workers → {output}")

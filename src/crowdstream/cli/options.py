@@ -17,15 +17,14 @@ Method = Annotated[
     str,
     typer.Option(
         "--method",
-        help="adaptive, agreement (the paper's, extended), centred, streaming-ds or majority.",
+        help="adaptive, tracking, agreement (the paper's, extended), centred or majority.",
     ),
 ]
-Forget = Annotated[
+Memory = Annotated[
     str | None,
     typer.Option(
-        "--forget",
-        help="Remember about this many tasks, for labellers who change; auto: as many as suit each "
-        "(adaptive).",
+        "--memory",
+        help="Remember about this many tasks, for workers who change; all if not said.",
     ),
 ]
 Families = Annotated[
@@ -36,13 +35,13 @@ Families = Annotated[
     ),
 ]
 Level = Annotated[
-    float, typer.Option("--level", help="Of the intervals of the labellers' error rates.")
+    float, typer.Option("--level", help="Of the intervals of the workers' error rates.")
 ]
 Costs = Annotated[
     str | None,
     typer.Option(
         "--costs",
-        help="A file of class, taken_for and cost, for the labellers' quality; 1 if not said.",
+        help="A file of class, taken_for and cost, for the workers' quality; 1 if not said.",
     ),
 ]
 AnswerRate = Annotated[
@@ -51,7 +50,7 @@ AnswerRate = Annotated[
         "--answer-rate", help="The paper's alpha, if everybody answers a task with one probability."
     ),
 ]
-Seed = Annotated[int, typer.Option("--seed", help="Of the coin that breaks ties.")]
+Seed = Annotated[int, typer.Option("--seed", help="Random seed for breaking ties.")]
 Settle = Annotated[float, typer.Option("--settle", help="Confidence at which a task is settled.")]
 OnError = Annotated[
     str, typer.Option("--on-error", help="Bad rows: fail, skip, or quarantine=FILE.")

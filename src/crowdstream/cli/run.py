@@ -1,10 +1,9 @@
-"""`crowdstream run`: files of labels → decisions and a table of labellers."""
+"""`crowdstream run`: files of labels → decisions and a table of workers."""
 
 from __future__ import annotations
 
 import contextlib
 import functools
-import gc
 import json as jsonlib
 import sys
 import threading
@@ -12,7 +11,6 @@ import time
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -57,8 +55,8 @@ def run(
         str | None,
         typer.Option("-o", "--output", help="Decisions: .csv .tsv .jsonl .parquet, or -."),
     ] = None,
-    labellers: Annotated[
-        str | None, typer.Option("--labellers", help="A table of the labellers, likewise.")
+    workers: Annotated[
+        str | None, typer.Option("--workers", help="A table of the workers, likewise.")
     ] = None,
     level: options.Level = 0.95,
     costs: options.Costs = None,
@@ -84,7 +82,7 @@ def run(
     ] = False,
     format: options.Format = None,  # noqa: A002
     method: options.Method = "adaptive",
-    forget: options.Forget = None,
+    memory: options.Memory = None,
     families: options.Families = None,
     answer_rate: options.AnswerRate = None,
     settle: options.Settle = 0.95,
@@ -102,7 +100,7 @@ def run(
 ) -> None:
     """Decide every task in files of labels.
 
-    Example: crowdstream run labels.csv -o decisions.csv --labellers people.csv
+    Example: crowdstream run labels.csv -o decisions.csv --workers people.csv
     """
     from crowdstream.cli.crowds import Recipe
     from crowdstream.cli.tables import read_costs
@@ -110,29 +108,29 @@ def run(
 
     started = time.perf_counter()
     check_output(output, "--output")
-    check_output(labellers, "--labellers")
+    check_output(workers, "--workers")
     check_number("--settle", settle, 0.0, 1.0)
     if max_error is not None:
         check_number("--max-error", max_error, 0.0, 1.0)
         if gold is None:
             raise InputError("--max-error", "--gold too", "none")
     check_number("--level", level, 0.5, 0.9999)
-    watch = labellers is not None
-    recipe = Recipe(method, forget, answer_rate, seed, families=families, watch=watch)
+    shown = json or not quiet
+    watch = shown or workers is not None or save is not None
+    recipe = Recipe(method, memory, answer_rate, seed, families=families, watch=watch)
     prices = None if costs is None else read_costs(costs)
     sources = find_sources(labels, format)
     check_apart(
         [source.path for source in sources],
-        {"--output": output, "--labellers": labellers, "--save": save},
+        {"--output": output, "--workers": workers, "--save": save},
     )
-    _load(recipe, sources, quiet)
+    threading.Thread(target=_load, args=[recipe], daemon=True).start()
     truths = None if gold is None else _read_gold(gold)
     names = Names(task, worker, label, wide)
     to_stdout = output == "-" or (output is None and not json and not sys.stdout.isatty())
     given = None if gold_train is None else dict(_read_gold(gold_train).iter_rows())
-    shown = json or not quiet
     job = _Job(recipe, settle, online, quiet or not sys.stderr.isatty(), truths, given)
-    people = functools.cache(lambda: job.crowd.labellers(level=level, costs=prices))
+    people = functools.cache(lambda: job.crowd.workers(level=level, costs=prices))
     with Trouble(on_error) as trouble:
         target = "-" if to_stdout else output
         # Whatever fails before the end takes the decisions' file with it.
@@ -146,8 +144,8 @@ def run(
             job.bad_rows = trouble.rows
             if truths is not None:
                 job.score()
-            if labellers is not None:
-                write_table(people(), labellers)
+            if workers is not None:
+                write_table(people(), workers)
             elif prices is not None:
                 people()  # refuses classes that nobody has named
             if save is not None:
@@ -268,7 +266,8 @@ class _Job:
         self.settled += int(decisions["settled"].sum())
         if self.head is None or self.head.height < 8:
             self.head = decisions.head(8)
-        self.hardest = _hardest(decisions, self.hardest)
+        if self.recipe.watch:
+            self.hardest = _hardest(self.crowd, decisions, table(), self.hardest)
         if self.truths is not None:
             scored = decisions.select("task", "label", "margin")
             if self.given is not None:  # what was told is not scored
@@ -300,13 +299,13 @@ class _Job:
         )
 
     def report(self, method: str, insight: Insight | None, seconds: float) -> dict[str, object]:
-        """What ``--json`` prints; what a watch would know is null where there is none."""
+        """What ``--json`` prints; what monitors would know is null where there are none."""
         crowd = self.crowd
         intake = crowd.intake_
         identified = crowd.identifiable_
         warnings = list(self.notes)
         if crowd.weighs and not identified:
-            warnings.append(f"not identifiable: {identified.reason}; heads were counted")
+            warnings.append(f"not identifiable: {identified.reason}; fell back to majority vote")
         for count, what in (
             (self.bad_rows, "bad rows were left out"),
             (intake.null_label, "empty labels were taken for skips"),
@@ -314,7 +313,7 @@ class _Job:
             (intake.replaced, "labels were replaced by a later one of the same worker"),
             (self.late, "labels came after their task had left the window"),
             (len(self.given or ()) - self.told, "true labels to learn from are of no task here"),
-            (self.recipe.strangers(crowd), "labellers in --families gave no label here"),
+            (self.recipe.strangers(crowd), "workers in --families gave no label here"),
         ):
             if count:
                 warnings.append(f"{count:,} {what}")
@@ -323,14 +322,14 @@ class _Job:
             "method": method,
             "tasks": self.decided,
             "labels": intake.labels,
-            "labellers": crowd.n_labellers_,
+            "workers": crowd.n_workers_,
             "classes": len(crowd.classes_),
             "settled": self.settled,
             "identifiable": bool(identified),
             "families": None if insight is None else insight.families,
             "effective_votes": None if insight is None else insight.effective_votes,
             "alarms": None if insight is None else len(insight.alarms),
-            "hardest": self._hard_ones() if crowd.watch else None,
+            "hardest": self._hard_ones() if insight is not None else None,
             "warnings": warnings,
             "seconds": round(seconds, 3),
         }
@@ -342,13 +341,17 @@ class _Job:
         return [] if self.hardest is None else self.hardest.select("task", "difficulty").to_dicts()
 
 
-def _hardest(decisions: pl.DataFrame, before: pl.DataFrame | None) -> pl.DataFrame:
+def _hardest(
+    crowd: Estimator, decisions: pl.DataFrame, table: pl.DataFrame, before: pl.DataFrame | None
+) -> pl.DataFrame:
     """The hardest tasks of these and of those before, the first of equals."""
     import polars as pl
 
-    hard = decisions["difficulty"]
-    least = hard.top_k(HARDEST).min()
-    found = decisions.filter(hard >= least) if least is not None else decisions.clear()
+    from crowdstream import monitoring
+
+    hard = monitoring.difficulty(crowd, table).drop_nulls("difficulty")
+    hard = hard.filter(hard["difficulty"] >= hard["difficulty"].top_k(HARDEST).min())
+    found = decisions.join(hard, on="task", maintain_order="left")
     if before is not None:
         found = pl.concat([before, found])
     return found.sort("difficulty", descending=True, maintain_order=True).head(HARDEST)
@@ -396,25 +399,9 @@ class _Steps:
             self.bar.stop()
 
 
-def _load(recipe: Recipe, sources: list[Source], quiet: bool) -> None:
-    """Load what reading needs; the loops that learn and decide, while the files are being read."""
-    if not quiet and not any(Path(__file__).parents[1].glob("estimators/__pycache__/*.nbi")):
-        talk().print("first run here: compiling, which takes some 20 seconds once", style="yellow")
-    gc.disable()  # loading makes many objects and no garbage
-    if sources[0].format in ("csv", "tsv"):
-        from crowdstream.labels.readers.plain import read_plain
-
-        read_plain(b"t,w,x\n", ",", (0, 1, 2), 3, 0)
-    else:
-        import polars  # noqa: F401
-    threading.Thread(target=_warm_up, args=[recipe], daemon=True).start()
-
-
-def _warm_up(recipe: Recipe) -> None:
-    crowd = recipe.make()
-    crowd.stream_many([("t", "w", "x")])
-    crowd += crowd
-    gc.enable()
+def _load(recipe: Recipe) -> None:
+    """Load what decides while the files are being read."""
+    recipe.make()
 
 
 def _read_gold(path: str) -> pl.DataFrame:

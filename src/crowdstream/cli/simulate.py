@@ -21,10 +21,10 @@ def simulate(
         str | None, typer.Option("-o", "--output", help="Labels: .csv .tsv .jsonl .parquet, or -.")
     ] = None,
     truth: Annotated[str | None, typer.Option("--truth", help="The true labels, likewise.")] = None,
-    labellers: Annotated[int, typer.Option("-n", "--labellers", help="How many.")] = 10,
+    workers: Annotated[int, typer.Option("-n", "--workers", help="How many.")] = 10,
     tasks: Annotated[int, typer.Option("-t", "--tasks", help="How many.")] = 1000,
     answer_rate: Annotated[
-        str, typer.Option("--answer-rate", help="How often a labeller answers, or each: 1,.5,.1")
+        str, typer.Option("--answer-rate", help="How often a worker answers, or each: 1,.5,.1")
     ] = "1",
     per_task: Annotated[
         int | None, typer.Option("--per-task", help="Exactly so many labels a task.")
@@ -44,7 +44,7 @@ def simulate(
         ),
     ] = None,
     adversaries: Annotated[
-        float, typer.Option("--adversaries", help="Share of labellers who err with 1 − p.")
+        float, typer.Option("--adversaries", help="Share of workers who err with 1 − p.")
     ] = 0.0,
     copy: Annotated[
         list[str] | None,
@@ -76,16 +76,16 @@ def simulate(
     check_output(output, "--output")
     check_output(truth, "--truth")
     check_apart([], {"--output": output, "--truth": truth})
-    check_number("--labellers", labellers, 1, 10**7, whole=True)
+    check_number("--workers", workers, 1, 10**7, whole=True)
     check_number("--tasks", tasks, 0, 10**12, whole=True)
     check_number("--seed", seed, 0, 2**64 - 1, whole=True)
     rates = _numbers("--answer-rate", answer_rate)
     buyer = None
     if policy is not None or budget is not None:
-        buyer = Buyer(policy, budget, tasks, labellers)
+        buyer = Buyer(policy, budget, tasks, workers)
         buyer.check(answer_rates=rates, per_task=per_task, classes=classes)
     crowd = blocks(
-        labellers,
+        workers,
         tasks if buyer is None else buyer.rows,
         p=None if error is None else _numbers("--error", error),
         q=mean_error,
@@ -112,7 +112,7 @@ def simulate(
             if tell is not None:
                 tell(block.truths())
     if not quiet:
-        talk().print(f"{made:,} labels of {tasks:,} tasks by {labellers:,} labellers → {target}")
+        talk().print(f"{made:,} labels of {tasks:,} tasks by {workers:,} workers → {target}")
         if buyer is not None:
             talk().print(buyer.told, soft_wrap=True)
 

@@ -23,11 +23,11 @@ from crowdstream.errors import InputError
 
 if TYPE_CHECKING:
     from crowdstream.decisions import Decision
-    from crowdstream.engine import Stream
     from crowdstream.estimators import Estimator
-    from crowdstream.estimators.insight import DriftAlarm
     from crowdstream.labels import LabellerId
     from crowdstream.labels.readers import Names, Trouble
+    from crowdstream.monitoring import DriftAlarm
+    from crowdstream.stream import Stream
 
 TICK = 0.2
 """Seconds after which a quiet input is left to look at signals and idle tasks."""
@@ -37,6 +37,9 @@ def stream(
     settle: Annotated[
         float | None, typer.Option("--settle", help="Close a task once its decision is this sure.")
     ] = None,
+    min_labels: Annotated[
+        int, typer.Option("--min-labels", help="Labels before a task may be settled.")
+    ] = 2,
     max_labels: Annotated[
         int | None, typer.Option("--max-labels", help="Close a task once it has so many labels.")
     ] = None,
@@ -58,7 +61,7 @@ def stream(
         typer.Option("--format", help="jsonl or csv; told from the first line if not said."),
     ] = None,
     method: options.Method = "adaptive",
-    forget: options.Forget = None,
+    memory: options.Memory = None,
     families: options.Families = None,
     answer_rate: options.AnswerRate = None,
     seed: options.Seed = 0,
@@ -73,24 +76,26 @@ def stream(
     Example: tail -f labels.jsonl | crowdstream stream --settle 0.95 --max-labels 7 --idle 10m
     """
     from crowdstream.cli.crowds import Recipe
-    from crowdstream.engine import Stream
     from crowdstream.errors import StateError
     from crowdstream.labels.readers import Names, Trouble
+    from crowdstream.stream import Stream
 
     if format not in (None, "jsonl", "csv"):
         raise InputError("--format", "jsonl or csv", repr(format))
     period = seconds(save_every, "--save-every")
     patience = None if idle is None else seconds(idle, "--idle")
-    crowd = Recipe(method, forget, answer_rate, seed, families=families).make()
-    engine = Stream(crowd, settle=settle, max_labels=max_labels, idle=patience)
+    crowd = Recipe(method, memory, answer_rate, seed, families=families, watch=True).make()
+    rules = {"settle": settle, "min_labels": min_labels, "max_labels": max_labels}
+    engine = Stream(crowd, idle=patience, **rules)  # type: ignore[arg-type]
     if state is not None and Path(state).exists():
         try:
             saved = Stream.restore(Path(state).read_bytes())
         except StateError as error:
             raise StateError(f"{state}: {error}") from None
-        if type(saved.crowd) is not type(crowd) or saved.crowd.params() != crowd.params():
+        if type(saved.crowd) is not type(crowd) or saved.crowd.get_params() != crowd.get_params():
             raise InputError(state, f"a state of {crowd!r}", repr(saved.crowd))
-        saved.settle, saved.max_labels, saved.idle = engine.settle, engine.max_labels, engine.idle
+        for rule in ("settle", "min_labels", "max_labels", "idle"):
+            setattr(saved, rule, getattr(engine, rule))
         engine = saved
     if state is not None:
         save_bytes(state, engine.snapshot())  # or say now that it cannot be done
@@ -169,7 +174,7 @@ class _Bell:
 
 def _same(alarm: DriftAlarm) -> tuple[int, LabellerId]:
     """What an alarm is known by: whether it rang with everyone's may come out later."""
-    return alarm.task, alarm.worker
+    return alarm.tasks_seen, alarm.worker
 
 
 class _Loop:

@@ -1,9 +1,8 @@
-"""What a person wants to see after a run, and what the watch over a crowd has to say."""
+"""What a person wants to see after a run, and what the monitors of a crowd have to say."""
 
 from __future__ import annotations
 
 import sys
-import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -16,11 +15,11 @@ if TYPE_CHECKING:
     from rich.table import Table
 
     from crowdstream.estimators import Estimator
-    from crowdstream.estimators.insight import DriftAlarm
     from crowdstream.labels import LabellerId
+    from crowdstream.monitoring import DriftAlarm
 
 ENDS = 5
-"""Labellers shown at either end of the crowd, and lines of other lists."""
+"""Workers shown at either end of the crowd, and lines of other lists."""
 
 MEMBERS = 8
 """Members of a family that are named."""
@@ -28,10 +27,13 @@ MEMBERS = 8
 NAME = 24
 """Letters of a name that are shown."""
 
+NEARBY = 50
+"""Answers of a worker within which alarms of everyone count as one move."""
+
 
 @dataclass(frozen=True)
 class Insight:
-    """What a watch knows of a crowd as a whole; ``moved``: alarms of everyone, apart by time."""
+    """What monitors know of a crowd as a whole; ``moved``: alarms of everyone, apart by time."""
 
     families: list[list[LabellerId]]
     labels_a_task: float
@@ -41,50 +43,54 @@ class Insight:
 
 
 def look_into(crowd: Estimator, tasks: int) -> Insight | None:
-    """Ask the watch, if there is one."""
-    from crowdstream.estimators import insight
-
-    if not crowd.watch:
+    """Ask the monitors, if there are any."""
+    if not is_watched(crowd):
         return None
+    from crowdstream import monitoring
+
     votes = crowd.intake_.labels / tasks if tasks else 0.0
-    worth = insight.effective_votes(crowd, votes) if votes >= 1 else None
-    families = [family for family in insight.families(crowd) if len(family) > 1]
+    worth = monitoring.effective_votes(crowd, votes) if votes >= 1 else None
+    families = [family for family in monitoring.families(crowd) if len(family) > 1]
     alarms = alarms_of(crowd)
     return Insight(families, votes, worth, alarms, moves(crowd, alarms))
 
 
 def alarms_of(crowd: Estimator) -> list[DriftAlarm]:
     """The alarms that rang, the oldest first; none where nobody watches."""
-    from crowdstream.estimators import insight
-
-    if not crowd.watch:
+    if not is_watched(crowd):
         return []
-    with warnings.catch_warnings():
-        # Before anybody has settled in, it takes the mean of nothing.
-        warnings.simplefilter("ignore", RuntimeWarning)
-        return insight.alarms(crowd)
+    from crowdstream import monitoring
+
+    return monitoring.alarms(crowd)
+
+
+def is_watched(crowd: Estimator) -> bool:
+    """Whether monitors go along with a crowd."""
+    return bool(crowd.observers)
 
 
 def say_alarm(alarm: DriftAlarm) -> str:
     """One alarm in words."""
     return (
         f"{alarm.worker} got {alarm.direction} over its last {alarm.answers:,} answers, seen at "
-        f"task {alarm.task:,}: error rate {alarm.before:.2f} → {alarm.after:.2f}"
+        f"task {alarm.tasks_seen:,}: error rate {alarm.before:.2f} → {alarm.after:.2f}"
     )
 
 
 def moves(crowd: Estimator, alarms: Sequence[DriftAlarm]) -> list[list[DriftAlarm]]:
     """Alarms of everyone, apart for each time that everyone moved."""
-    from crowdstream.estimators.watch import NEARBY
-
     # As far as what counts as at once goes, in tasks, if all answer about as often.
-    span = NEARBY * crowd.tasks_ * crowd.n_labellers_ / max(crowd.intake_.labels, 1)
+    span = NEARBY * crowd.tasks_ * crowd.n_workers_ / max(crowd.intake_.labels, 1)
     groups: list[list[DriftAlarm]] = []
     for alarm in alarms:
         if not alarm.everyone:
             continue
         last = groups[-1][-1] if groups else None
-        if last is None or last.direction != alarm.direction or alarm.task - last.task > span:
+        if (
+            last is None
+            or last.direction != alarm.direction
+            or alarm.tasks_seen - last.tasks_seen > span
+        ):
             groups.append([])
         groups[-1].append(alarm)
     return groups
@@ -93,7 +99,7 @@ def moves(crowd: Estimator, alarms: Sequence[DriftAlarm]) -> list[list[DriftAlar
 def say_move(alarms: Sequence[DriftAlarm]) -> str:
     """That everyone moved, in words."""
     middle = alarms[len(alarms) // 2]
-    when = f"most got {middle.direction} around task {middle.task:,}"
+    when = f"most got {middle.direction} around task {middle.tasks_seen:,}"
     return f"everyone moved at once: the tasks changed ({when})"
 
 
@@ -110,8 +116,8 @@ def summary(
     tasks, settled = report["tasks"], report["settled"]
     share = settled / tasks if tasks else 0.0  # type: ignore[operator]
     console.print(
-        f"{report['labels']:,} labels of {tasks:,} tasks by {report['labellers']:,} "
-        f"labellers, {report['classes']} classes; {share:.0%} settled at {settle:g}; "
+        f"{report['labels']:,} labels of {tasks:,} tasks by {report['workers']:,} "
+        f"workers, {report['classes']} classes; {share:.0%} settled at {settle:g}; "
         f"{report['seconds']} s",
         soft_wrap=True,
     )
@@ -122,7 +128,7 @@ def summary(
         console.print(_decisions("first decisions", head))
     if hardest is not None and hardest.height:
         console.print(_decisions("hardest tasks", hardest))
-    _tell_labellers(console, people)
+    _tell_workers(console, people)
     if insight is not None:
         _tell_insight(console, insight, bool(report["identifiable"]))
     for warning in report["warnings"]:  # type: ignore[attr-defined]
@@ -146,11 +152,10 @@ def _table(title: str, left: Sequence[str], right: Sequence[str], last: str = ""
 
 
 def _decisions(title: str, decisions: pl.DataFrame) -> Table:
-    table = _table(title, ("task", "label"), ("confidence", "votes", "difficulty"))
-    for task, label, *numbers in decisions.select(
-        "task", "label", "confidence", "votes", "difficulty"
-    ).iter_rows():
-        table.add_row(str(task), "" if label is None else str(label), *map(_number, numbers))
+    numbers = [name for name in ("confidence", "votes", "difficulty") if name in decisions.columns]
+    table = _table(title, ("task", "label"), numbers)
+    for task, label, *values in decisions.select("task", "label", *numbers).iter_rows():
+        table.add_row(str(task), "" if label is None else str(label), *map(_number, values))
     return table
 
 
@@ -160,8 +165,8 @@ def _number(value: float | None) -> str:
     return f"{value:.3f}" if isinstance(value, float) else f"{value:,}"
 
 
-def labellers_table(people: pl.DataFrame, title: str = "", gap: int | None = None) -> Table:
-    """A line a labeller, the interval beside the error rate; ``gap``: … before this line."""
+def workers_table(people: pl.DataFrame, title: str = "", gap: int | None = None) -> Table:
+    """A line a worker, the interval beside the error rate; ``gap``: … before this line."""
     table = _table(title, ["worker"], ("answers", "error rate", "weight", "quality"), "flags")
     for k, row in enumerate(people.iter_rows(named=True)):
         if k == gap:
@@ -176,7 +181,7 @@ def labellers_table(people: pl.DataFrame, title: str = "", gap: int | None = Non
 
 
 def ranked(people: pl.DataFrame) -> pl.DataFrame:
-    """The labellers from best to worst: by quality, adversaries last of those known.
+    """The workers from best to worst: by quality, adversaries last of those known.
 
     Not by error rate: who always says the same may be right as often as that is true.
     """
@@ -187,13 +192,13 @@ def ranked(people: pl.DataFrame) -> pl.DataFrame:
     return people.sort(-key, "error_rate", nulls_last=True, maintain_order=True)
 
 
-def _tell_labellers(console: Console, people: pl.DataFrame) -> None:
+def _tell_workers(console: Console, people: pl.DataFrame) -> None:
     known = ranked(people.filter(people["error_rate"].is_not_null()))
     if known.height > 2 * ENDS:
         ends = known[[*range(ENDS), *range(-ENDS, 0)]]
-        console.print(labellers_table(ends, "labellers, best and worst by quality", ENDS))
+        console.print(workers_table(ends, "workers, best and worst by quality", ENDS))
     elif known.height:
-        console.print(labellers_table(known, "labellers"))
+        console.print(workers_table(known, "workers"))
 
 
 def _tell_insight(console: Console, insight: Insight, identifiable: bool) -> None:

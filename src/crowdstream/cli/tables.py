@@ -1,4 +1,4 @@
-"""Small tables that options name: families of labellers, costs of errors."""
+"""Small tables that options name: families of workers, costs of errors."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def read_families(path: str) -> dict[LabellerId, str]:
-    """The family of each labeller, from a file with a worker and a family column."""
+    """The family of each worker, from a file with a worker and a family column."""
     from crowdstream.labels.readers.columns import ALIASES
 
     aliases = {"worker": ALIASES["worker"], "family": ("family", "family_id")}

@@ -123,8 +123,8 @@ def _crowdkit(kind: str, *, two_only: bool = False, heads: bool = False) -> Meth
 METHODS = (
     Method(YARDSTICK, OURS, "crowdstream.estimators", "MajorityVote", heads=True),
     Method("agreement", OURS, "crowdstream.estimators", "AgreementBased"),
-    Method("centred", OURS, "crowdstream.estimators.centred_agreement", "CentredAgreement"),
-    Method("adaptive", OURS, "crowdstream.estimators.soft", "Adaptive"),
+    Method("centred", OURS, "crowdstream.estimators", "CentredAgreement"),
+    Method("adaptive", OURS, "crowdstream.estimators", "Adaptive"),
     _baseline("dawid-skene", "DawidSkene"),
     _baseline("one-coin-em", "OneCoinEM"),
     _baseline("spectral-em", "SpectralEM"),

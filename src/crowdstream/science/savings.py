@@ -201,7 +201,7 @@ def savings(
     found: list[dict[str, object]] = []
     scored = 0
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", NotIdentifiable)  # a crowd that begins counts heads
+        warnings.simplefilter("ignore", NotIdentifiable)  # a crowd that begins votes by majority
         for number in range(repeats):
             replay = _Replay(rows, truths, recipe, np.random.default_rng([seed, number]))
             scored = replay.gold.height
@@ -306,7 +306,7 @@ class _Replay:
 
     def new_crowd(self) -> Estimator:
         """One that has learnt nothing."""
-        return type(self.recipe)(**self.recipe.params())
+        return self.recipe.clone()
 
     def ways(self, settles: Sequence[float], fixed: Sequence[int]) -> Iterator[dict[str, object]]:
         """What each way of buying costs and errs."""
@@ -350,7 +350,7 @@ class _Replay:
             pieces.append(self.rows[begin:end].filter(bought))
             crowd.learn_many(pieces[-1])
         bought_rows = pl.concat(pieces)
-        return bought_rows, crowd.predict_many(bought_rows)
+        return bought_rows, self.new_crowd().fit_predict(bought_rows)
 
     def _blocks(self) -> Iterator[tuple[int, int]]:
         """Tasks that are bought before the crowd learns again: few at first, then more."""

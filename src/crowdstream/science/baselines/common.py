@@ -10,8 +10,8 @@ import polars as pl
 from numpy.typing import NDArray
 
 from crowdstream.errors import check_number
-from crowdstream.estimators.worker_table import value_series
 from crowdstream.estimators.votes import TIE
+from crowdstream.estimators.worker_table import value_series
 from crowdstream.labels import Table, TaskId, Vocabulary, code_block
 
 Floats = NDArray[np.float64]
@@ -134,6 +134,5 @@ def decide(coded: Coded, scores: Floats, seed: int, settle: float) -> pl.DataFra
             "margin": np.where(decided & (tied.sum(axis=1) == 1), lead, 0.0),
             "votes": coded.votes,
             "settled": decided & (confidence >= settle),
-            "difficulty": pl.Series([None] * len(coded.tasks), dtype=pl.Float64),
         }
     )

@@ -5,8 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from crowdstream.errors import check_number
-from crowdstream.estimators.votes import check_ties
-from crowdstream.estimators.votes import TIE
+from crowdstream.estimators.votes import TIE, check_ties
 from crowdstream.science.baselines.common import Coded, Floats, Ints
 from crowdstream.science.baselines.one_pass import OnePass
 

@@ -60,12 +60,13 @@ class Experiment(Protocol):
 
 def paper_crowd(answer_rate: float = 1.0, beta: float = 0.0, clip: float = 0.0) -> AgreementBased:
     """The paper's algorithm as printed: answer rate known, nothing shrunk."""
-    return AgreementBased(answer_rate=answer_rate, forgetting=beta, shrinkage=0.0, clip=clip)
+    memory = 1.0 / beta if beta else None
+    return AgreementBased(answer_rate=answer_rate, memory=memory, shrinkage=0.0, clip=clip)
 
 
 def estimates(crowd: AgreementBased) -> Floats:
-    """p̂ of every labeller; ½ where the fixed point does not exist, as in the paper."""
-    return crowd.labellers()["error_rate"].fill_null(0.5).to_numpy()
+    """p̂ of every worker; ½ where the fixed point does not exist, as in the paper."""
+    return crowd.workers()["error_rate"].fill_null(0.5).to_numpy()
 
 
 def wrong(decisions: pl.DataFrame, truth: NDArray[np.int64]) -> Floats:

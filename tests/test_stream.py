@@ -20,7 +20,7 @@ def test_a_label_is_one_worker_on_one_task() -> None:
     stream.observe("t", "ann", "spam")
     before = stream.crowd.to_bytes()
     assert stream.observe("t", "ann", "spam").votes == 1
-    assert stream.crowd.labellers()["answers"].to_list() == [1]
+    assert stream.crowd.workers()["answers"].to_list() == [1]
     assert stream.observe("t", "ann", "ham").label == "ham"
     assert stream.observe("t", "ann", "spam").label == "spam"
     assert stream.counts.repeated == 1
@@ -42,7 +42,7 @@ def test_a_skip_is_not_a_label() -> None:
     assert (decision.label, decision.votes, decision.closed) == (None, 0, None)
     stream.observe("t", "ann", "x")
     assert stream.counts.skipped == 1
-    assert stream.crowd.n_labellers_ == 1
+    assert stream.crowd.n_workers_ == 1
 
 
 def test_a_task_closes_when_full_and_late_labels_change_nothing() -> None:
@@ -120,13 +120,13 @@ def test_the_end_closes_all_in_order_of_opening() -> None:
 
 def test_closed_tasks_give_their_memory_back() -> None:
     stream = cs.Stream(max_labels=1, remember=100)
-    for t in range(1000):
+    for t in range(3000):  # the sample of tasks that is kept is full
         stream.observe(t, t % 5, t % 2)
     small = len(stream.snapshot())
-    for t in range(1000, 5000):
+    for t in range(3000, 9000):
         stream.observe(t, t % 5, t % 2)
-    assert len(stream.snapshot()) < 1.2 * small
-    assert stream.observe(4999, 0, 1).closed == "full", "the last hundred are remembered"
+    assert len(stream.snapshot()) < 1.02 * small
+    assert stream.observe(8999, 0, 1).closed == "full", "the last hundred are remembered"
     stream.observe(0, "new", 1)
     assert stream.counts.late == 1
 
@@ -138,7 +138,7 @@ def test_retracting_takes_a_label_back() -> None:
     decision = stream.retract("t", "bob")
     assert (decision.label, decision.votes) == ("x", 1)
     assert stream.retract("t", "ann").label is None
-    assert stream.crowd.labellers()["answers"].sum() == 0
+    assert stream.crowd.workers()["answers"].sum() == 0
     assert stream.observe("t", "ann", "x").votes == 1
     with pytest.raises(InputError, match="expected a worker who labelled it, found 'zoe'"):
         stream.retract("t", "zoe")
@@ -156,7 +156,7 @@ def test_a_known_truth_is_the_decision_and_teaches() -> None:
     assert people.to_bytes() != stream.crowd.to_bytes()
     other = cs.AgreementBased()
     other.learn_one({"ann": "x"}, gold="x")
-    assert stream.crowd.labellers().equals(other.labellers())
+    assert stream.crowd.workers().equals(other.workers())
 
 
 events = st.lists(
@@ -195,12 +195,12 @@ def test_any_order_of_events_leaves_the_sums_of_the_final_answers(
         other.learn_one(answers, gold=gold.get(task))
     here = {who for answers in told.values() for who in answers}
     ours, theirs = (
-        x.labellers().sort("worker").select("worker", "answers", "agreement", "error_rate")
+        x.workers().sort("worker").select("worker", "answers", "agreement", "error_rate")
         for x in (stream.crowd, other)
     )
     mine = ours.filter(ours["worker"].is_in(list(here)))
     # Retracting the only word for a class does not unknow the class; then K differs.
-    if set(stream.crowd.classes_) == set(other.classes_) and stream.crowd.clock_ == other.clock_:
+    if set(stream.crowd.classes_) == set(other.classes_):
         assert mine.drop("error_rate").equals(theirs.drop("error_rate"))
     else:
         assert mine["answers"].equals(theirs["answers"])
@@ -226,8 +226,8 @@ def test_a_restored_stream_goes_on_as_if_nothing_had_happened() -> None:
     crowd = Crowd(np.linspace(0.2, 0.9, 7), tasks=120, seed=3)
     events = [(t, w, int(crowd.labels[t, w])) for t in range(120) for w in range(7)]
     order = np.random.default_rng(0).permutation(len(events))
-    straight = cs.Stream(cs.AgreementBased(forgetting=0.01), settle=0.97, max_labels=6, idle=50)
-    broken = cs.Stream(cs.AgreementBased(forgetting=0.01), settle=0.97, max_labels=6, idle=50)
+    straight = cs.Stream(cs.AgreementBased(memory=100), settle=0.97, max_labels=6, idle=50)
+    broken = cs.Stream(cs.AgreementBased(memory=100), settle=0.97, max_labels=6, idle=50)
     for number, k in enumerate(order):
         if number % 97 == 0:
             broken = cs.Stream.restore(broken.snapshot())

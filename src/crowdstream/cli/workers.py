@@ -1,4 +1,4 @@
-"""`crowdstream labellers`: what a state file knows of everybody."""
+"""`crowdstream workers`: what a state file knows of everybody."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from crowdstream.cli import options
 from crowdstream.cli.charts import (
     MOST_TRENDS,
     check_chart,
-    draw_labellers,
     draw_trends,
+    draw_workers,
     save_chart,
 )
 from crowdstream.cli.output import check_apart, check_output, talk, write_table
-from crowdstream.cli.summary import alarms_of, labellers_table, ranked
+from crowdstream.cli.summary import alarms_of, is_watched, ranked, workers_table
 from crowdstream.errors import InputError, check_number
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ ROWS = 50
 """Rows that a terminal shows."""
 
 
-def labellers(
+def workers(
     state: Annotated[str, typer.Argument(help="A state file of run --save or stream --state.")],
     pairs: Annotated[
         bool, typer.Option("--pairs", help="Who agrees with whom beyond the truth, instead.")
@@ -54,12 +54,12 @@ def labellers(
     ] = None,
     quiet: options.Quiet = False,
 ) -> None:
-    """Show the labellers in a state file.
+    """Show the workers in a state file.
 
-    Pairs, alarms, trends and intervals are known of states that watched: --method adaptive, or a
-    run with --labellers.
+    Pairs, alarms, trends and intervals are known of states saved with their monitors: by run
+    --save or stream --state, with any method but majority.
 
-    Example: crowdstream labellers crowd.state -o people.csv
+    Example: crowdstream workers crowd.state -o people.csv
     """
     from crowdstream.cli.crowds import load_crowd
     from crowdstream.cli.tables import read_costs
@@ -74,10 +74,10 @@ def labellers(
         raise InputError("--chart", "no other table, or --trends", f"--{what}")
     prices = None if costs is None else read_costs(costs)
     crowd = load_crowd(state)
-    if what and not crowd.watch:
-        wanted = "a state that watched (--method adaptive, or run --labellers --save)"
-        raise InputError(state, wanted, f"{type(crowd).__name__} with watch=False")
-    table = _table(crowd, what) if what else crowd.labellers(level=level, costs=prices)
+    if what and not is_watched(crowd):
+        wanted = "a state saved with its monitors (any method but majority)"
+        raise InputError(state, wanted, f"{type(crowd).__name__} without")
+    table = _table(crowd, what) if what else crowd.workers(level=level, costs=prices)
     if chart is not None:
         _draw(crowd, table, what, level, chart)
     if output is not None or (chart is None and not sys.stdout.isatty()):
@@ -90,25 +90,23 @@ def labellers(
     if not quiet:
         told = crowd.identifiable_
         note = "" if told else f"; not identifiable: {told.reason}"
-        talk().print(f"{crowd.tasks_:,} tasks, {crowd.n_labellers_:,} labellers{note}")
+        talk().print(f"{crowd.tasks_:,} tasks, {crowd.n_workers_:,} workers{note}")
 
 
 def _one_of(asked: list[str]) -> str:
-    """The table that is asked for; none is the labellers' own."""
+    """The table that is asked for; none is the workers' own."""
     if len(asked) > 1:
-        raise InputError(
-            "labellers", "one table at a time", " ".join(f"--{name}" for name in asked)
-        )
+        raise InputError("workers", "one table at a time", " ".join(f"--{name}" for name in asked))
     return asked[0] if asked else ""
 
 
 def _table(crowd: Estimator, what: str) -> pl.DataFrame:
-    from crowdstream.estimators import insight
+    from crowdstream import monitoring
 
     if what == "pairs":
-        return insight.pairs(crowd)
+        return monitoring.pairs(crowd)
     if what == "trends":
-        return insight.trends(crowd)
+        return monitoring.trends(crowd)
     return _alarms(crowd) if what == "alarms" else _identifiability(crowd)
 
 
@@ -116,7 +114,7 @@ def _alarms(crowd: Estimator) -> pl.DataFrame:
     import msgspec
     import polars as pl
 
-    kinds = {"task": pl.Int64, "worker": pl.String, "direction": pl.String}
+    kinds = {"tasks_seen": pl.Int64, "worker": pl.String, "direction": pl.String}
     kinds |= {"before": pl.Float64, "after": pl.Float64, "evidence": pl.Float64}
     kinds |= {"answers": pl.Int64, "everyone": pl.Boolean}
     rows = [msgspec.structs.asdict(alarm) for alarm in alarms_of(crowd)]
@@ -130,11 +128,11 @@ def _identifiability(crowd: Estimator) -> pl.DataFrame:
     import msgspec
     import polars as pl
 
-    from crowdstream.estimators import insight
+    from crowdstream import monitoring
 
-    report = insight.identifiability(crowd)
+    report = monitoring.identifiability(crowd)
     row = msgspec.structs.asdict(report)
-    sizes = [group.labellers for group in report.groups]
+    sizes = [group.workers for group in report.groups]
     row |= {"groups": len(sizes), "in_largest": max(sizes, default=0)}
     return pl.DataFrame([row])
 
@@ -145,14 +143,14 @@ def _draw(crowd: Estimator, table: pl.DataFrame, what: str, level: float, path: 
     if not what:
         if not table["error_rate"].count():
             raise InputError("--chart", "error rates that are known", crowd.identifiable_.reason)
-        save_chart(draw_labellers(table, level, len(crowd.classes_)), path)
+        save_chart(draw_workers(table, level, len(crowd.classes_)), path)
         return
     alarms = sorted(alarms_of(crowd), key=lambda alarm: -alarm.evidence)
     changed = list(dict.fromkeys(str(alarm.worker) for alarm in alarms))
-    active = crowd.labellers().sort("answers", descending=True)["worker"].cast(pl.String)
+    active = crowd.workers().sort("answers", descending=True)["worker"].cast(pl.String)
     names = list(dict.fromkeys([*changed, *active]))[:MOST_TRENDS]
     lines = table.cast({"worker": pl.String})
-    save_chart(draw_trends(lines, names, changed, crowd.n_labellers_), path)
+    save_chart(draw_trends(lines, names, changed, crowd.n_workers_), path)
 
 
 def _show(table: pl.DataFrame, what: str) -> None:
@@ -161,7 +159,7 @@ def _show(table: pl.DataFrame, what: str) -> None:
     from rich.console import Console
 
     if not what:
-        shown = labellers_table(ranked(table).head(ROWS))
+        shown = workers_table(ranked(table).head(ROWS))
         Console(highlight=False, markup=False).print(shown)
         hidden = table.height - ROWS
         if hidden > 0:
