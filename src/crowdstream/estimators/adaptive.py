@@ -233,7 +233,8 @@ class Adaptive(Estimator):
         before, pairs = FADE * self._pairs, pairs_in(batch)
         reading.rho = (before * reading.rho + pairs * excess) / max(before + pairs, 1.0)
         self._pairs = before + pairs
-        reading.crowd.gate = gate_of(reading.rho, self._pairs)
+        if self.memory is None:  # confusions that feed on themselves need all tasks to stand on
+            reading.crowd.gate = gate_of(reading.rho, self._pairs)
 
     def _place_keys(self, first: int, tasks: int) -> Keys:
         """A number per task that looks random, of its place in the order of tasks."""

@@ -13,9 +13,9 @@ from collections.abc import Iterable
 import numpy as np
 from numpy.typing import NDArray
 
-MOST = 500.0
-"""The logarithm of a weight at which the sums are brought back to units of the present: their
-products must stay below 1e308."""
+MOST = 100.0
+"""The logarithm of a weight at which the sums are brought back to units of the present: products of
+four of them must stay below 1e308."""
 
 
 class Forgetting:
