@@ -35,7 +35,7 @@ def is_on(name: str) -> bool:
 
 def find_loops(source: Path) -> list[Path]:
     """The files to compile."""
-    files = sorted(source.rglob("*.py"))
+    files = sorted(source.rglob("*loops.py"))
     return [file for file in files if file.read_text("utf-8").startswith(MARK)]
 
 

@@ -27,6 +27,18 @@ if TYPE_CHECKING:
         load,
     )
     from crowdstream.labels import Answers, ClassLabel, Intake, Label, LabellerId, TaskId
+    from crowdstream.monitoring import (
+        DriftAlarm,
+        IdentifiabilityReport,
+        alarms,
+        difficulty,
+        effective_votes,
+        families,
+        identifiability,
+        monitor,
+        pairs,
+        trends,
+    )
     from crowdstream.science import baselines, calibration, datasets, theory
     from crowdstream.science.simulate import simulate
     from crowdstream.stopping import information, labels_needed
@@ -41,8 +53,10 @@ __all__ = [
     "ClassLabel",
     "CrowdstreamError",
     "Decision",
+    "DriftAlarm",
     "Estimator",
     "Identifiability",
+    "IdentifiabilityReport",
     "InputError",
     "Intake",
     "Label",
@@ -55,15 +69,23 @@ __all__ = [
     "TaskId",
     "Tracking",
     "Vote",
+    "alarms",
     "baselines",
     "calibration",
     "datasets",
     "decide",
+    "difficulty",
+    "effective_votes",
+    "families",
+    "identifiability",
     "information",
     "labels_needed",
     "load",
+    "monitor",
+    "pairs",
     "simulate",
     "theory",
+    "trends",
 ]
 
 _ROOMS = {
@@ -81,6 +103,18 @@ _ROOMS = {
         "load",
     ),
     "labels": ("Answers", "ClassLabel", "Intake", "Label", "LabellerId", "TaskId"),
+    "monitoring": (
+        "DriftAlarm",
+        "IdentifiabilityReport",
+        "alarms",
+        "difficulty",
+        "effective_votes",
+        "families",
+        "identifiability",
+        "monitor",
+        "pairs",
+        "trends",
+    ),
     "science": ("baselines", "calibration", "datasets", "theory"),
     "science.simulate": ("simulate",),
     "stopping": ("information", "labels_needed"),
@@ -95,6 +129,8 @@ if not TYPE_CHECKING:  # or any name at all would pass for one of ours
         room = _HOME.get(name)
         if room is None:
             raise AttributeError(f"module 'crowdstream' has no attribute {name!r}")
+        if room == "estimators":  # intervals go along with estimators made from here on
+            importlib.import_module("crowdstream.monitoring")
         home = importlib.import_module(f"crowdstream.{room}")
         if not hasattr(home, name):  # a room of its own
             importlib.import_module(f"{home.__name__}.{name}")

@@ -307,7 +307,9 @@ class Stream:
         else:
             self.counts.replaced += 1
         case.answers[worker] = label
-        decision = self._told(task, case, self.crowd.put_label(self._code(task, case), worker, label))
+        decision = self._told(
+            task, case, self.crowd.put_label(self._code(task, case), worker, label)
+        )
         case.confidence = decision.confidence
         self._touch(task, case, now)
         if decision.settled and case.gold is None:
@@ -486,8 +488,13 @@ class Stream:
             budget=self.budget,
             open=[
                 _SavedTask(
-                    task, case.opened, -1 if case.coded is None else case.coded.place, case.answers,
-                    case.gold, case.last, case.confidence,
+                    task,
+                    case.opened,
+                    -1 if case.coded is None else case.coded.place,
+                    case.answers,
+                    case.gold,
+                    case.last,
+                    case.confidence,
                 )
                 for task, case in self._open.items()
             ],

@@ -461,4 +461,3 @@ def name_keys(names: Iterable[str | int]) -> Keys:
     """A number per name."""
     found = [zlib.crc32(msgspec.msgpack.encode(name)) for name in names]
     return np.array(found, np.uint64) * ODD
-

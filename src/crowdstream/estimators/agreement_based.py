@@ -9,7 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from crowdstream.errors import AnswerRateInDoubt, check_number
-from crowdstream.estimators import fixed_point, loops
+from crowdstream.estimators import fixed_point_loops as fixed_point
+from crowdstream.estimators import loops
 from crowdstream.estimators.base import Estimator, Identifiability, check_memory
 from crowdstream.estimators.votes import Scorer, Ties, check_ties, majority
 from crowdstream.estimators.worker_table import WorkerReading
@@ -68,7 +69,7 @@ class AgreementBased(Estimator):
 
     One pass, no gold labels, memory that grows with the workers only. From each worker's
     agreements with the others follows its error rate (the paper's fixed point; see
-    `crowdstream.estimators.fixed_point`), from the error rate the weight of its vote, and the
+    `crowdstream.estimators.fixed_point_loops`), from the error rate the weight of its vote, and the
     weighted vote is the likeliest class. Deciding after learning takes time O(n), as in the paper.
 
     Beyond the paper: any number of classes, each worker's own answer rate where none is given,
@@ -194,7 +195,6 @@ class AgreementBased(Estimator):
             return "workers agree as often as by chance"
         return ""
 
-
     def _agreement(self, sums: AgreementSums) -> Floats:
         """R_i = Σ (K·1{agree} − 1)/(K − 1) over the others met; by equation (5) if α is known.
 
@@ -212,9 +212,7 @@ class AgreementBased(Estimator):
         before."""
         return float(sums.total[0]) if self.memory is None else self._unit * self.memory
 
-    def _solved(
-        self, sums: AgreementSums, shares: Floats, scale: float, inside: Flags
-    ) -> Reading:
+    def _solved(self, sums: AgreementSums, shares: Floats, scale: float, inside: Flags) -> Reading:
         unit, k = self._unit, sums.classes
         answers = sums.answers / unit
         if self.answer_rate is not None:
@@ -250,7 +248,11 @@ class AgreementBased(Estimator):
         """
         unit, k = self._unit, sums.classes
         some = sums.met > 0
-        met, met2, answers = sums.met[some] / unit, sums.met2[some] / unit, sums.answers[some] / unit
+        met, met2, answers = (
+            sums.met[some] / unit,
+            sums.met2[some] / unit,
+            sums.answers[some] / unit,
+        )
         centre = max(mean, 0.1)
         noise = (met / (k - 1) + met2 * centre**2) / (met * centre) ** 2
         weight = (noise + 0.1) ** -2.0

@@ -77,7 +77,6 @@ class Calibration:
         a, b = self.line()
         return np.asarray(1 / (1 + np.exp(-(a + b * _logit(confidences)))))
 
-
     def before(self, confidence: float) -> float:
         """The confidence that `apply` would make this one of; 2, which none is, if none."""
         if not self.tasks:

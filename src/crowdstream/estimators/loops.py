@@ -10,7 +10,7 @@ import cython
 
 if cython.compiled:
     from cython.cimports.crowdstream.sums.loops import Rows, find
-    from cython.cimports.libc.math import exp, floor, log, pow, sqrt
+    from cython.cimports.libc.math import exp, floor, log, pow, sqrt  # noqa: A004
 else:
     from math import exp, floor, log, pow, sqrt  # noqa: A004
 
@@ -107,7 +107,9 @@ class Teacher:
             habit += (said + h * self.f[a]) * (
                 met * self.f[a] - self.sums.rows[i, HEAD + 2 * K + a]
             )
-        return Reading(agree * N + habit, self.V * (N - self.unit), met, self.sums.rows[i, MET2], N - h)
+        return Reading(
+            agree * N + habit, self.V * (N - self.unit), met, self.sums.rows[i, MET2], N - h
+        )
 
     @cython.cfunc
     @cython.nogil
@@ -196,7 +198,9 @@ class Teacher:
         skill = min(max(skill, 0.0), CAP)
         return (1.0 + (self.classes - 1.0) * skill) / (1.0 - skill)
 
-    def renew(self, workers: cython.Py_ssize_t, unit: cython.double, scratch: cython.double[:, ::1]):
+    def renew(
+        self, workers: cython.Py_ssize_t, unit: cython.double, scratch: cython.double[:, ::1]
+    ):
         """Read what all workers share. ``scratch`` has room for three numbers per worker."""
         i: cython.Py_ssize_t
         a: cython.Py_ssize_t
@@ -245,7 +249,9 @@ class Teacher:
                 self.groups += 1
                 if scratch[root, 2] > scratch[self.main, 2]:
                     self.main = root
-        self.met_workers = cython.cast(cython.Py_ssize_t, scratch[self.main, 2]) if self.groups else 0
+        self.met_workers = (
+            cython.cast(cython.Py_ssize_t, scratch[self.main, 2]) if self.groups else 0
+        )
 
     @cython.cfunc
     @cython.nogil
@@ -853,6 +859,7 @@ class Crowd:
         weight: cython.double,
         scores: cython.double[:, ::1],
     ) -> cython.void:
+        """Score the task whose first m labels are at hand."""
         if self.heads:
             count(self.sums.what, 0, m, scores, 0)
         else:
@@ -931,7 +938,9 @@ def count(
 # Tables of tasks -----------------------------------------------------------------------------
 
 
-def count_votes(starts: cython.longlong[::1], labels: cython.int[::1], scores: cython.double[:, ::1]):
+def count_votes(
+    starts: cython.longlong[::1], labels: cython.int[::1], scores: cython.double[:, ::1]
+):
     """Scores of majority vote."""
     t: cython.Py_ssize_t
     with cython.nogil:

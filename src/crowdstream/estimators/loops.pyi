@@ -24,7 +24,7 @@ class Teacher:
     evidence: float
     unit: float
     V: float
-    def __init__(self, sums: Rows, f: Floats) -> None: ...
+    def __init__(self, sums: Rows, f: Floats, votes: Floats) -> None: ...
     def renew(self, workers: int, unit: float, scratch: Floats) -> None: ...
     def fill_skills(self, out: Floats) -> None: ...
 
@@ -40,6 +40,7 @@ class Student:
 class Crowd:
     gate: float
     heads: bool
+    rho: Floats
     def __init__(
         self,
         sums: Rows,
@@ -47,7 +48,7 @@ class Crowd:
         taught: Student,
         swept: Student,
         work: Floats,
-        votes: Floats,
+        rho: Floats,
     ) -> None: ...
     def follow(
         self,
@@ -55,20 +56,35 @@ class Crowd:
         workers: Codes,
         labels: Codes,
         truths: Codes,
-        rho: Floats,
         weight: float,
         growth: float,
         scores: Floats,
     ) -> None: ...
     def close(
-        self, workers: Codes, labels: Codes, truth: int, rho: Floats, weight: float, own: bool
+        self, workers: Codes, labels: Codes, truth: int, weight: float, own: bool
     ) -> None: ...
     def ask(
-        self, workers: Codes, labels: Codes, rho: Floats, weight: float, own: bool, scores: Floats
+        self, workers: Codes, labels: Codes, m: int, own: bool, weight: float, scores: Floats
     ) -> None: ...
+    def observe(
+        self, workers: Codes, labels: Codes, m: int, truth: int, weight: float, scores: Floats
+    ) -> None: ...
+    def observe_tasks(
+        self,
+        starts: Ints,
+        workers: Codes,
+        labels: Codes,
+        weight: float,
+        growth: float,
+        rules: Floats,
+        keys: Keys,
+        used: Ints,
+        why: Codes,
+        scores: Floats,
+    ) -> None: ...
+    def fill_powers(self, starts: Ints, workers: Codes, out: Floats) -> None: ...
     def fill_logs(self, out: Floats, prior: Floats) -> None: ...
 
-def fill_powers(starts: Ints, workers: Codes, sums: Rows, rho: Floats, out: Floats) -> None: ...
 def count_votes(starts: Ints, labels: Codes, scores: Floats) -> None: ...
 def add_weights(
     starts: Ints, workers: Codes, labels: Codes, weights: Floats, prior: Floats, scores: Floats
@@ -91,6 +107,9 @@ def add_soft_counts(
     counts: Floats,
     mass: Floats,
 ) -> None: ...
+def choose_one(
+    scores: Floats, m: int, named: int, rho: float, keys: Keys, tossed: bool, coin: int
+) -> tuple[int, float, float, int]: ...
 def choose(
     starts: Ints,
     scores: Floats,

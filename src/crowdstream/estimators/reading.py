@@ -269,9 +269,7 @@ class Reading:
         self.crowd.fill_logs(logs, prior)
         return self._with_tables(logs, prior)
 
-    def _with_tables(
-        self, logs: Floats, prior: Floats
-    ) -> Callable[[LabelBatch, Floats], None]:
+    def _with_tables(self, logs: Floats, prior: Floats) -> Callable[[LabelBatch, Floats], None]:
         def score(batch: LabelBatch, scores: Floats) -> None:
             powers = self.powers(batch)
             args = batch.starts, batch.workers, batch.labels, powers, logs, prior, scores
@@ -363,7 +361,9 @@ class Reading:
             return counts, mass
 
         done = side_by_side(work, len(parts))
-        into.replace(sum((c for c, _ in done[1:]), done[0][0]), sum((m for _, m in done[1:]), done[0][1]))
+        into.replace(
+            sum((c for c, _ in done[1:]), done[0][0]), sum((m for _, m in done[1:]), done[0][1])
+        )
 
 
 def compact(batch: LabelBatch) -> tuple[LabelBatch, Codes]:

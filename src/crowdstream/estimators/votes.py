@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from crowdstream.errors import InputError
 from crowdstream.estimators import loops
 from crowdstream.labels import ClassLabel
-from crowdstream.labels.batch import Codes, Ints, LabelBatch
+from crowdstream.labels.batch import Codes, LabelBatch
 from crowdstream.sums.parallel import parts_of, side_by_side
 
 Floats = NDArray[np.float64]

@@ -58,9 +58,7 @@ class LabelBatch:
         place = np.arange(self.starts[0], self.starts[-1]) - before
         kept = self.starts[0] + np.flatnonzero(place < np.repeat(sizes, self.sizes))
         starts = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
-        return LabelBatch(
-            starts, self.workers[kept], self.labels[kept], self.truths, self.tasks
-        )
+        return LabelBatch(starts, self.workers[kept], self.labels[kept], self.truths, self.tasks)
 
     def pick(self, which: Ints) -> LabelBatch:
         """Some of the tasks, in this order, with copies of their labels alone."""

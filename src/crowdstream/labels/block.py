@@ -200,6 +200,7 @@ def _row_columns(rows: object) -> Columns:
 def row_values(
     row: object, number: int
 ) -> tuple[str | int | None, str | int | None, ClassLabel | None]:
+    """The task, worker and label of a row, checked; ``number`` is told in errors."""
     where = f"row {number}"
     if isinstance(row, Label):
         found: Sequence[object] = (row.task, row.worker, row.label)

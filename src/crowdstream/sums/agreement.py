@@ -7,7 +7,6 @@ and 2²⁹ tasks. Knows workers and classes by their codes only.
 
 from __future__ import annotations
 
-
 from collections.abc import Mapping
 
 import numpy as np

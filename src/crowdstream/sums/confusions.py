@@ -19,9 +19,9 @@ Floats = NDArray[np.float64]
 
 
 class ConfusionSums:
-    """``counts[i, x, a]``: answers x of worker i on tasks of class a; ``counts[i, K, a]`` over all x.
+    """``counts[i, x, a]``: answers x of worker i on tasks of class a; ``mass[a]``: those tasks.
 
-    ``mass[a]``: tasks of class a.
+    ``counts[i, K, a]`` is the sum over all x.
     """
 
     def __init__(self) -> None:
@@ -59,7 +59,7 @@ class ConfusionSums:
         return [self.counts, self.mass]
 
     def merge(self, other: ConfusionSums, names: Ints, classes: Ints) -> None:
-        """Add another crowd's counts; its worker i is ``names[i]`` here, its class a ``classes[a]``."""
+        """Add another's counts; its worker i is ``names[i]`` here, its class a ``classes[a]``."""
         k = classes.size
         theirs = other.counts[: other.workers]
         self.counts[np.ix_(names, classes, classes)] += theirs[:, :k, :k]

@@ -7,7 +7,8 @@ A task with m labels, ``v[a]`` of them for class a, adds for each of its workers
     met_i += m − 1      met2_i += (m − 1)(m − 2)      others_i[a] += v[a] − 1{a = x}
 
 and, where its truth is known, ``told_i += 1`` and ``right_i += 1{x = truth}``. Shared by all:
-the number of tasks and of those with labels, and the label shares ``F[x] += 1/m`` in multiples of 2⁻²⁴. Members of one
+the number of tasks and of those with labels, and the label shares ``F[x] += 1/m`` in multiples of
+2⁻²⁴. Members of one
 declared family are left out of each other's ``m``, ``v``, as if they were not on the task.
 """
 

@@ -147,7 +147,10 @@ def solve(
             for i in range(n):
                 r = agreement[i]
                 shares[i] = (
-                    share * (2.0 - share) / most * r
+                    share
+                    * (2.0 - share)
+                    / most
+                    * r
                     / (1.0 + sqrt(((most - r) + r * (1.0 - share) * (1.0 - share)) / most))
                 )
             shares[top] = share
