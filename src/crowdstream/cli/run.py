@@ -350,7 +350,9 @@ def _hardest(
     from crowdstream import monitoring
 
     hard = monitoring.difficulty(crowd, table).drop_nulls("difficulty")
-    hard = hard.filter(hard["difficulty"] >= hard["difficulty"].top_k(HARDEST).min())
+    least = hard["difficulty"].top_k(HARDEST).min()
+    if least is not None:  # no need to join all tasks
+        hard = hard.filter(hard["difficulty"] >= least)
     found = decisions.join(hard, on="task", maintain_order="left")
     if before is not None:
         found = pl.concat([before, found])
