@@ -92,9 +92,7 @@ def errors() -> pl.DataFrame:
         rows.append(
             {
                 "set": name,
-                "majority": expected_error(
-                    majority, data.gold, heads=data.labels, classes=classes
-                ),
+                "majority": expected_error(majority, data.gold, heads=data.labels, classes=classes),
                 "final": expected_error(final, data.gold),
                 "online": expected_error(online, data.gold),
             }

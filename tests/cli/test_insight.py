@@ -70,13 +70,17 @@ def test_forgetting_finds_its_own_pace(turned: Path) -> None:
         for args in [(), ("--memory", "50"), ("--method", "tracking")]
     }
     assert len(set(said.values())) == 3
-    told = call("stream", "-q", "--method", "tracking", "--max-labels", "8", stdin=turned.read_bytes())
+    told = call(
+        "stream", "-q", "--method", "tracking", "--max-labels", "8", stdin=turned.read_bytes()
+    )
     assert len(told.lines) == 600
 
 
 @pytest.mark.parametrize("command", ["run", "stream"])
 @pytest.mark.parametrize("method", ["agreement", "centred", "adaptive"])
-def test_who_asks_to_forget_by_itself_is_told_of_tracking(plain: Path, command: str, method: str) -> None:
+def test_who_asks_to_forget_by_itself_is_told_of_tracking(
+    plain: Path, command: str, method: str
+) -> None:
     files = (plain,) if command == "run" else ()
     told = call(command, *files, "--memory", "auto", "--method", method)
     refused(told, "--method tracking", "auto")
@@ -414,5 +418,3 @@ def test_a_stream_tells_each_alarm_once_and_counts_them(turned: Path) -> None:
 def test_a_quiet_stream_tells_no_alarm(turned: Path) -> None:
     told = call("stream", "-q", "--max-labels", "8", stdin=turned.read_bytes())
     assert told.err == ""
-
-

@@ -1,4 +1,4 @@
-"""How sure an estimator is of its labellers, and that saving, merging, undoing keep it so."""
+"""How sure an estimator is of its workers, and that saving, merging, undoing keep it so."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from numpy.typing import NDArray
 
 import crowdstream as cs
 from crowdstream.errors import InputError, StateError
-from crowdstream.estimators.watch import score_limits
-from crowdstream.science.scoring import expected_error
-from crowdstream.science.simulate import Simulated, sine
+from crowdstream.science.simulate import Simulated
+
+monitoring = pytest.importorskip("crowdstream.monitoring", reason="monitoring has not landed yet")
 
 Floats = NDArray[np.float64]
 Answers = dict[str | int, str | int | bool | None]
@@ -24,11 +24,10 @@ PARROT, LIAR = [[1.0, 0.0], [1.0, 0.0]], [[0.1, 0.9], [0.9, 0.1]]
 GOOD = [[0.85, 0.15], [0.15, 0.85]]
 WAYS: list[dict[str, object]] = [
     {},
-    {"forgetting": 0.01},
-    {"forgetting": "auto"},
+    {"memory": 100},
     {"families": {"w0": "agency", "w1": "agency"}},
 ]
-NAMES = ["plain", "fading", "auto", "families"]
+NAMES = ["plain", "fading", "families"]
 
 
 def crowd_of(n: int, tasks: int, **asked: object) -> Simulated:
@@ -37,7 +36,9 @@ def crowd_of(n: int, tasks: int, **asked: object) -> Simulated:
 
 
 def adaptive(**how: object) -> cs.Adaptive:
-    return cs.Adaptive(**how)  # type: ignore[arg-type]
+    crowd = cs.Adaptive(**how)  # type: ignore[arg-type]
+    monitoring.watch(crowd)
+    return crowd
 
 
 def taught(block: Simulated, **how: object) -> cs.Adaptive:
@@ -68,10 +69,10 @@ def check_limits(table: pl.DataFrame) -> None:
 def watched_alike(one: cs.Estimator, other: cs.Estimator) -> None:
     """To the bit."""
     assert one.workers().equals(other.workers())
-    assert cs.alarms(one) == cs.alarms(other)
-    assert cs.trends(one).equals(cs.trends(other))
-    assert cs.pairs(one, least=1).equals(cs.pairs(other, least=1))
-    assert cs.families(one) == cs.families(other)
+    assert monitoring.alarms(one) == monitoring.alarms(other)
+    assert monitoring.trends(one).equals(monitoring.trends(other))
+    assert monitoring.pairs(one, least=1).equals(monitoring.pairs(other, least=1))
+    assert monitoring.families(one) == monitoring.families(other)
     assert one.to_bytes() == other.to_bytes()
 
 
@@ -109,7 +110,7 @@ def test_one_answer_leaves_everything_open() -> None:
         [{"ann": "x", "bob": "x"}, {"ann": "y", "bob": "y"}, {"ann": "x", "bob": "y"}],
         [{"ann": "x"}, {"bob": "y"}, {"cy": "x"}],
     ],
-    ids=["one class", "two labellers", "nobody meets"],
+    ids=["one class", "two workers", "nobody meets"],
 )
 def test_what_cannot_be_known_has_no_rate_and_the_widest_interval(tasks: list[Answers]) -> None:
     crowd = cs.Adaptive()
@@ -123,7 +124,7 @@ def test_what_cannot_be_known_has_no_rate_and_the_widest_interval(tasks: list[An
     assert set(table["error_high"]) == {1.0}
 
 
-def test_no_labeller_no_rows() -> None:
+def test_no_worker_no_rows() -> None:
     assert cs.Adaptive().workers().height == 0
 
 
@@ -176,14 +177,6 @@ def test_intervals_contain_the_truth_about_as_often_as_they_say(
 def test_who_never_errs_may_never_err_by_the_interval(tasks: int) -> None:
     table = people(taught(crowd_of(9, tasks, p=[0.0] * 6 + [0.3] * 3, seed=4)))
     assert table["error_low"].to_list()[:6] == [0.0] * 6
-
-
-def test_limits_without_an_answer_are_infinite_and_roots_otherwise() -> None:
-    x = np.zeros(1)
-    assert [limit.item() for limit in score_limits(x, x, x, x, x, 1.96)] == [-np.inf, np.inf]
-    b, c, v, f, d = (np.array([x]) for x in (30.0, 50.0, 45.0, 5.0, 40.0))
-    for limit in score_limits(b, c, v, f, d, 1.96):
-        assert (b - limit * c) ** 2 == pytest.approx(1.96**2 * (v + limit * f - limit**2 * d))
 
 
 def test_forgetting_remembers_less_and_is_less_sure() -> None:
@@ -310,7 +303,7 @@ def test_gold_that_the_crowd_gets_wrong_raises_the_upper_limit() -> None:
     check_limits(after)
 
 
-def test_gold_of_one_labeller_backs_that_labeller() -> None:
+def test_gold_of_one_worker_backs_that_worker() -> None:
     crowd = taught(crowd_of(5, 100, p=0.2))
     crowd.learn_one({"w0": "0"}, gold="0")
     assert people(crowd)["evidence"].to_list() == ["gold", *["agreement"] * 4]
@@ -373,7 +366,7 @@ def test_merging_strangers_adds_them() -> None:
     assert dict(table.select("worker", "answers").iter_rows())["ann"] == 80
     assert table.height == 6
     check_limits(table)
-    assert [group.labellers for group in cs.identifiability(left).groups] == [6]
+    assert [group.workers for group in monitoring.identifiability(left).groups] == [6]
 
 
 @pytest.mark.parametrize("place", [0.1, 0.5, 0.9, 0.999])
@@ -404,16 +397,16 @@ def test_a_watch_whose_arrays_do_not_fit_is_refused() -> None:
 @pytest.mark.parametrize("tasks", [3, 40, 333])
 def test_the_last_task_is_taken_back_exactly(how: dict[str, object], tasks: int) -> None:
     crowd = taught(crowd_of(6, tasks, p=0.2, seed=9), **how)
-    before, labellers = crowd.to_bytes(), crowd.workers()
+    before, workers = crowd.to_bytes(), crowd.workers()
     answers: Answers = {"w0": "0", "w2": "1", "w5": "1"}
     crowd.learn_one(answers)
-    assert not crowd.workers().equals(labellers)
+    assert not crowd.workers().equals(workers)
     crowd.unlearn_one(answers)
-    assert crowd.workers().equals(labellers)
+    assert crowd.workers().equals(workers)
     again = cs.load(before)
-    assert cs.trends(crowd).equals(cs.trends(again))
-    assert cs.pairs(crowd, least=1).equals(cs.pairs(again, least=1))
-    assert cs.alarms(crowd) == cs.alarms(again)
+    assert monitoring.trends(crowd).equals(monitoring.trends(again))
+    assert monitoring.pairs(crowd, least=1).equals(monitoring.pairs(again, least=1))
+    assert monitoring.alarms(crowd) == monitoring.alarms(again)
 
 
 def test_a_newcomer_who_is_taken_back_leaves_no_answer() -> None:
@@ -429,77 +422,6 @@ def test_a_newcomer_who_is_taken_back_leaves_no_answer() -> None:
 
 
 # Forgetting by itself ------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("omega", [0.01, 0.05])
-def test_auto_follows_the_papers_drift_better_than_no_forgetting(omega: float) -> None:
-    block = crowd_of(10, 2500, p=0.25, drift=sine(omega), seed=10)
-    kept, auto = (
-        expected_error(adaptive(forgetting=how).stream_many(block.labels()), block.truths())
-        for how in (0.0, "auto")
-    )
-    # Measured at ω = 0.01: 0.03 against 0.003, and a standard error of either is 0.003 at most.
-    assert auto < 0.5 * kept
-
-
-def test_auto_costs_little_where_nothing_drifts() -> None:
-    found: dict[str | float, list[float]] = {0.0: [], "auto": []}
-    for seed in range(3):
-        block = crowd_of(10, 2000, p=np.linspace(0.15, 0.4, 10), seed=seed)
-        for how, errors in found.items():
-            crowd = adaptive(forgetting=how)
-            errors.append(expected_error(crowd.stream_many(block.labels()), block.truths()))
-    # The benchmark promises 10 %; the errors of 6,000 tasks, some 250, have a noise of 6 %.
-    assert np.mean(found["auto"]) <= 1.2 * np.mean(found[0.0])
-
-
-def test_auto_needs_a_watch() -> None:
-    with pytest.raises(InputError, match="watch"):
-        cs.Adaptive(forgetting="auto")
-
-
-@pytest.mark.parametrize("asked", [{"p": 0.3}, {"p": 0.4, "classes": 5}, {"p": 0.0}, {"p": 1.0}])
-def test_decisions_of_auto_are_valid(asked: dict[str, object]) -> None:
-    block = crowd_of(7, 400, per_task=4, seed=11, **asked)
-    crowd = cs.Adaptive(forgetting="auto")
-    classes = block.labels()["label"].unique().to_list()
-    for table in (crowd.stream_many(block.labels()), crowd.predict_many(block.labels())):
-        assert table["label"].is_in(classes).all()
-        for column in ("confidence", "margin", "difficulty"):
-            assert table[column].null_count() == 0
-            assert table[column].is_finite().all()
-            assert table[column].is_between(0, 1).all()
-        assert (table["margin"] <= table["confidence"]).all()
-    shares = crowd.predict_proba_one({"w0": "0", "w1": "1"})
-    assert sum(shares.values()) == pytest.approx(1.0)
-
-
-def test_auto_tosses_ties_fairly() -> None:
-    # Two strangers a task who disagree, so that nothing is ever learnt of a class.
-    rows = [(t, f"w{t}{i}", "ab"[(t + i) % 2]) for t in range(1000) for i in range(2)]
-    table = cs.Adaptive(forgetting="auto").stream_many(rows)
-    assert table["margin"].max() == pytest.approx(0.0, abs=1e-9)
-    heads = table["label"].to_list().count("a")
-    assert abs(heads - 500) < 52  # 3.3 standard errors of a thousand coins
-    other = cs.Adaptive(forgetting="auto", seed=1).stream_many(rows)
-    assert abs(np.sum(table["label"].to_numpy() == other["label"].to_numpy()) - 500) < 52
-    lowest = cs.Adaptive(forgetting="auto", ties="lowest").stream_many(rows)
-    assert set(lowest["label"]) == {"a"}
-
-
-def test_auto_works_label_by_label_in_a_stream() -> None:
-    block = crowd_of(8, 250, p=0.2, drift=sine(0.02), seed=12)
-    stream = cs.Stream(cs.Adaptive(forgetting="auto"), max_labels=8)
-    for task, worker, label in block.labels().iter_rows():
-        decision = stream.observe(task, worker, label)
-        assert 0.0 <= decision.margin <= decision.confidence <= 1.0
-    assert stream.counts.closed == 250
-    check_limits(stream.crowd.workers())
-    truth = dict(block.truths().iter_rows())
-    wrong = sum(stream.decision(task).label != truth[task] for task in truth)
-    heads = expected_error(cs.MajorityVote().fit_predict(block.labels()), block.truths())
-    # Labels judged by those before them only; the crowd's majority errs on some 5 %.
-    assert wrong / 250 <= heads + 0.02
 
 
 # Difficulty ----------------------------------------------------------------------------------
@@ -520,7 +442,7 @@ def test_tasks_on_which_all_guess_are_found_harder() -> None:
         found = table["difficulty"].to_numpy()
         assert found[hard].mean() > found[~hard].mean() + 0.05
         assert ((found >= 0) & (found <= 0.5)).all()
-    # It is the error rate of an average labeller: 0.8 · 0.1 + 0.2 · 0.5 = 0.18 in the mean, and
+    # It is the error rate of an average worker: 0.8 · 0.1 + 0.2 · 0.5 = 0.18 in the mean, and
     # what few strong tasks leave to the prior.
     assert found.mean() == pytest.approx(0.18, abs=0.03)
 
