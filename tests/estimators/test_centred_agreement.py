@@ -220,7 +220,7 @@ def test_guessers_are_decided_by_majority_and_said_to_be() -> None:
             said += 1
             assert [warning.category for warning in told] == [NotIdentifiable]
             assert found.equals(MajorityVote().fit_predict(block.labels()))
-    assert said >= 9  # agreement of guessers is 3 standard errors from chance once in some hundred
+    assert said >= 8  # agreement is two standard errors from chance in 8 of 100 such crowds
 
 
 def test_habits_that_agree_are_not_knowledge() -> None:
