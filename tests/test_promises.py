@@ -1,4 +1,4 @@
-"""Four promises that were once broken, each a test that failed then."""
+"""Promises that must not break: majority where nothing is known, asking changes nothing."""
 
 from __future__ import annotations
 
