@@ -1,4 +1,4 @@
-"""Four promises that were once broken, each a test that failed then."""
+"""Promises that must not break: majority where nothing is known, asking changes nothing."""
 
 from __future__ import annotations
 
@@ -56,6 +56,23 @@ def test_a_third_worker_who_shares_no_task_does_not_identify_two(kind: type[cs.E
     with pytest.warns(NotIdentifiable):
         found = crowd.fit_predict(rows)
     assert found.rows() == cs.MajorityVote().fit_predict(rows).rows()
+
+
+@pytest.mark.parametrize("kind", WEIGHERS)
+def test_groups_that_share_no_task_are_decided_by_majority(kind: type[cs.Estimator]) -> None:
+    rows = [(2 * t + g, f"{who} of {g}", x) for t, who, x in simulated() for g in (0, 1)]
+    crowd = kind()
+    with pytest.warns(NotIdentifiable):
+        found = crowd.fit_predict(rows)
+    assert found.rows() == cs.MajorityVote().fit_predict(rows).rows()
+
+
+@pytest.mark.parametrize("kind", WEIGHERS)
+def test_guessers_are_decided_by_majority(kind: type[cs.Estimator]) -> None:
+    table = Crowd(np.zeros(8), tasks=1000, seed=1).table()
+    with pytest.warns(NotIdentifiable, match="chance"):
+        found = kind().fit_predict(table)
+    assert found.equals(cs.MajorityVote().fit_predict(table))
 
 
 # The same label again changes nothing. --------------------------------------------------------

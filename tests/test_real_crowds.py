@@ -86,16 +86,15 @@ def errors() -> pl.DataFrame:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", NotIdentifiable)
             majority = cs.MajorityVote().fit_predict(data.labels)
-            final = cs.Adaptive().fit_predict(data.labels)
+            finals = [cs.Adaptive(seed=s).fit_predict(data.labels) for s in range(3)]
             online = cs.Adaptive().stream_many(data.labels)
         classes = len(set(data.labels["label"]) | set(data.gold["label"]))
         rows.append(
             {
                 "set": name,
-                "majority": expected_error(
-                    majority, data.gold, heads=data.labels, classes=classes
-                ),
-                "final": expected_error(final, data.gold),
+                "majority": expected_error(majority, data.gold, heads=data.labels, classes=classes),
+                # The seed tosses coins and chooses the sample: 0.0004 in the mean over all sets.
+                "final": float(np.mean([expected_error(one, data.gold) for one in finals])),
                 "online": expected_error(online, data.gold),
             }
         )

@@ -53,7 +53,7 @@ def test_the_same_seed_gives_the_same_and_another_another(files: tuple[Path, Pat
     assert one.out != other.out
 
 
-@pytest.mark.parametrize("method", ["agreement", "centred", "streaming-ds", "majority"])
+@pytest.mark.parametrize("method", ["agreement", "centred", "majority"])
 def test_every_method_can_be_the_crowd(files: tuple[Path, Path], method: str) -> None:
     told = call("savings", files[0], "--json", "--repeats", "1", "--method", method)
     assert told.report["method"] == method

@@ -92,6 +92,23 @@ def test_equal_independent_rates_give_the_papers_estimate_without_knowing_them()
     assert np.abs(error_rates(known) - error_rates(unknown)).max() < 0.01
 
 
+def test_an_answer_rate_that_does_not_fit_the_labels_is_doubted() -> None:
+    rng = np.random.default_rng(0)
+    truth, here = rng.integers(2, size=2000), rng.random((2000, 6)) < 0.2
+    told = [{i: int(truth[t]) for i in range(6) if here[t, i]} for t in range(2000)]
+    rows = [(t, i, x) for t, answers in enumerate(told) for i, x in answers.items()]
+    crowd = cs.AgreementBased(answer_rate=0.2)
+    # A file of labels does not tell of the tasks that nobody answered, 0.8⁶ of them.
+    with pytest.warns(AnswerRateInDoubt, match="were tasks that nobody answered left out"):
+        crowd.fit_predict(rows)
+    whole = cs.AgreementBased(answer_rate=0.2)
+    for answers in told:
+        whole.learn_one(answers)
+    assert whole.tasks_ == 2000
+    assert whole.answer_rate_in_doubt() == ""
+    whole.predict_many(rows)  # and a warning would be an error here
+
+
 # Beyond ----------------------------------------------------------------------------------------
 
 

@@ -16,9 +16,7 @@ Task = tuple[dict[int, int], int]
 
 tasks = st.lists(
     st.tuples(
-        st.dictionaries(
-            st.integers(0, WORKERS - 1), st.integers(0, CLASSES - 1), max_size=WORKERS
-        ),
+        st.dictionaries(st.integers(0, WORKERS - 1), st.integers(0, CLASSES - 1), max_size=WORKERS),
         st.integers(-1, CLASSES - 1),
     ),
     max_size=12,

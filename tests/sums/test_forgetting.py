@@ -1,4 +1,4 @@
-"""Forgetting: growing weights are fading ones, and sums brought back to the present are the same."""
+"""Forgetting: growing weights are fading ones; sums brought back to the present stay the same."""
 
 from __future__ import annotations
 

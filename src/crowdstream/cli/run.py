@@ -343,14 +343,18 @@ class _Job:
 
 def _hardest(
     crowd: Estimator, decisions: pl.DataFrame, table: pl.DataFrame, before: pl.DataFrame | None
-) -> pl.DataFrame:
+) -> pl.DataFrame | None:
     """The hardest tasks of these and of those before, the first of equals."""
     import polars as pl
 
     from crowdstream import monitoring
 
+    if not decisions.height:
+        return before
     hard = monitoring.difficulty(crowd, table).drop_nulls("difficulty")
-    hard = hard.filter(hard["difficulty"] >= hard["difficulty"].top_k(HARDEST).min())
+    least = hard["difficulty"].top_k(HARDEST).min()
+    if least is not None:  # no need to join all tasks
+        hard = hard.filter(hard["difficulty"] >= least)
     found = decisions.join(hard, on="task", maintain_order="left")
     if before is not None:
         found = pl.concat([before, found])
