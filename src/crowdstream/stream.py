@@ -452,9 +452,11 @@ class Stream:
 
     def _accuracy(self, worker: LabellerId | None) -> float:
         """How often a worker is right, or an average one."""
-        chance = 1.0 / max(len(self.crowd.classes_), 2)
-        skill = self.crowd.skill_of(worker)
-        return min(max(chance + (1.0 - chance) * skill, 0.001), 0.999)
+        found = self.crowd.mean_accuracy_
+        if worker is not None:
+            chance = 1.0 / max(len(self.crowd.classes_), 2)
+            found += (1.0 - chance) * (self.crowd.skill_of(worker) - self.crowd.mean_skill_)
+        return min(max(found, 0.001), 0.999)
 
     @property
     def budget_left(self) -> int | None:

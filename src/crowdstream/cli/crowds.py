@@ -54,9 +54,9 @@ class Recipe:
         """Load the estimators and make one."""
         crowd = self._make()
         if self.watch:
-            from crowdstream.monitoring import watch
+            from crowdstream.monitoring import monitor
 
-            watch(crowd)
+            monitor(crowd)
         return crowd
 
     def _make(self) -> Estimator:

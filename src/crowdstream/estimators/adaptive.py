@@ -40,11 +40,14 @@ from crowdstream.sums.agreement import AgreementSums, fill
 Floats = NDArray[np.float64]
 Keys = NDArray[np.uint64]
 
-SAMPLE = 100_000
+SAMPLE = 200_000
 """Labels of a table on which it is measured whether workers err together."""
 
 RENEW = 1.1
 """Growth in tasks after which shared readings are renewed: measured harmless."""
+
+FRESH, FEW = 0.2, 20
+"""Share of all labels, and number of them, that open tasks may have got meanwhile."""
 
 LOOK, GROWTH = 100, 2.0
 """Tasks after which a stream first asks whether workers err together, and the growth after which
@@ -94,6 +97,8 @@ class Adaptive(Estimator):
     _reading_: Reading | None = None
     _renewed = 0.0
     """Tasks learnt when the shared readings were renewed."""
+    _fresh = 0.0
+    """Labels of open tasks learnt since."""
     _looked = 0.0
     """Tasks learnt when it was last asked whether workers err together."""
     _pairs = 0.0
@@ -145,6 +150,7 @@ class Adaptive(Estimator):
         """Read anew what all workers share."""
         self._reading.renew(self._unit, len(self._classes))
         self._renewed = float(self._clock)
+        self._fresh = 0.0
 
     def _room(self, tasks: int) -> int:
         """How many of so many tasks may be learnt before something is due."""
@@ -359,6 +365,9 @@ class Adaptive(Estimator):
 
     def _add_label(self, task: OpenTask) -> Vote:
         reading = self._reading
+        self._fresh += 1.0
+        if self._fresh > max(FRESH * self.intake_.labels, FEW):
+            self._renew()
         scores = np.empty((1, reading.sums.classes))
         reading.crowd.observe(
             task.workers, task.labels, task.size, task.truth,
@@ -382,6 +391,11 @@ class Adaptive(Estimator):
     def mean_skill_(self) -> float:
         """The same of a worker of whom nothing is known."""
         return float(self._reading.teacher.mean)
+
+    @property
+    def mean_accuracy_(self) -> float:
+        """How often a worker of whom nothing is known is right."""
+        return float(1.0 - self._reading.typical_error)
 
     @property
     def excess_correlation_(self) -> float:
@@ -432,7 +446,7 @@ class Adaptive(Estimator):
         found |= {f"sample.{key}": array for key, array in self._sample.pack().items()}
         found |= {f"shared.{key}": v for key, v in reading.save()._asdict().items()}
         found["calibration"] = reading.calibration.sums
-        found["moments"] = np.array([self._renewed, self._looked, self._pairs])
+        found["moments"] = np.array([self._renewed, self._fresh, self._looked, self._pairs])
         return found
 
     def _unpack(self, arrays: Packed) -> None:
@@ -445,7 +459,7 @@ class Adaptive(Estimator):
         fill({"calibration": reading.calibration.sums}, arrays)
         reading.restore(Shared(**_under(arrays, "shared")))  # type: ignore[arg-type]
         reading.reason = reading.why_not(len(self._classes))
-        self._renewed, self._looked, self._pairs = arrays["moments"].tolist()
+        self._renewed, self._fresh, self._looked, self._pairs = arrays["moments"].tolist()
 
 
 def _under(arrays: Packed, name: str) -> Packed:

@@ -12,6 +12,7 @@ from crowdstream.errors import AnswerRateInDoubt, check_number
 from crowdstream.estimators import fixed_point_loops as fixed_point
 from crowdstream.estimators import loops
 from crowdstream.estimators.base import Estimator, Identifiability, check_memory
+from crowdstream.estimators.reading import CHANCE, MAIN_GROUP
 from crowdstream.estimators.votes import Scorer, Ties, check_ties, majority
 from crowdstream.estimators.worker_table import WorkerReading
 from crowdstream.labels.batch import LabelBatch
@@ -36,9 +37,6 @@ CERTAIN = 1e9
 """The weight of a worker who is never (−: always) wrong, where the paper's is infinite: it outvotes
 everybody, and against another such worker the others decide."""
 
-CHANCE = 3.0
-"""Standard errors by which agreement must differ from that of a crowd that guesses."""
-
 ALIKE = 1e12
 """Pseudo-answers where nothing tells the workers apart: all weigh the same."""
 
@@ -48,15 +46,15 @@ GOLD = 5.0
 DOUBT = 4.0
 """Standard errors by which the answers may differ from the answer rate that was given."""
 
-MAIN_GROUP = 0.95
-"""The largest group of workers linked by shared tasks must hold this part of all meetings for the
-crowd to count as one; the workers outside it vote with the mean weight."""
-
 
 class Reading(NamedTuple):
-    """What the sums say: θ and the weight of every worker, the mean θ, who was solved for."""
+    """What the sums say: θ and the weight of every worker, the mean θ, who was solved for.
+
+    ``shares``: whether the fixed point had a part in it, or known truths alone.
+    """
 
     reason: str
+    shares: bool
     theta: Floats
     weights: Floats
     mean: float
@@ -155,7 +153,7 @@ class AgreementBased(Estimator):
         n, k = sums.workers, sums.classes
         nobody = np.zeros(n, np.bool_)
         start = (k * PRIOR - 1) / (k - 1)
-        found = Reading("", np.full(n, start), np.ones(n), start, nobody, nobody)
+        found = Reading("", False, np.full(n, start), np.ones(n), start, nobody, nobody)
         groups = sums.groups
         sizes = np.bincount(groups, sums.met > 0, n) if n else np.zeros(0)
         inside = groups == (sizes.argmax() if n else -1)
@@ -172,7 +170,7 @@ class AgreementBased(Estimator):
             if status == fixed_point.FLAT:
                 reason = "workers agree as often as by chance"
         if self.answer_rate is None and sums.told.any():
-            return self._with_gold(sums, found._replace(reason="", solved=sums.told > 0), 0.0)
+            return self._with_gold(sums, found, 0.0)._replace(solved=sums.told > 0)
         return found._replace(reason=reason)
 
     def _why_not(self, sums: AgreementSums, inside: Flags) -> str:
@@ -237,7 +235,7 @@ class AgreementBased(Estimator):
         elif self.answer_rate is None:
             theta = np.where(inside & (answers > 0), theta, mean)
         solved = inside | (sums.told > 0)
-        found = Reading("", theta, theta, float(mean), solved, ~inside & ~solved)
+        found = Reading("", True, theta, theta, float(mean), solved, ~inside & ~solved)
         return self._with_gold(sums, found, strength)
 
     def _alike(self, sums: AgreementSums, theta: Floats, mean: float) -> float:
@@ -288,8 +286,10 @@ class AgreementBased(Estimator):
     @property
     def identifiable_(self) -> Identifiability:
         """Whether the labels so far determine the error rates, and if not, why."""
-        reason = self._solve(self._sums).reason
-        return Identifiability(not reason, reason)
+        found = self._solve(self._sums)
+        by_gold = not found.reason and not found.shares
+        reason = "only by the truths that were given" if by_gold else found.reason
+        return Identifiability(not found.reason, reason)
 
     def skills(self) -> Floats:
         """How much better than chance each worker is."""

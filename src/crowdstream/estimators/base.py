@@ -182,6 +182,12 @@ class Estimator(ABC):
     def mean_skill_(self) -> float:
         """The same of a worker of whom nothing is known."""
 
+    @property
+    def mean_accuracy_(self) -> float:
+        """How often a worker of whom nothing is known is right."""
+        chance = 1.0 / max(len(self._classes), 2)
+        return chance + (1.0 - chance) * self.mean_skill_
+
     def _make_room(self) -> None:
         """Let there be room for all workers and classes known."""
         since = self._sums.workers

@@ -50,13 +50,12 @@ def pairs_in(batch: LabelBatch) -> float:
 def gate_of(excess: float, pairs: float) -> float:
     """How far the swept confusions are believed, by an excess measured on so many pairs of labels.
 
-    1 where the excess is within a standard error of 0, 0 from `GATE` beyond that on; less where
-    the standard error itself is not small beside `GATE`. Among independent workers a correlation
-    from so many pairs has the variance 1/pairs, and so has the twin's.
+    1 where there is no excess, 0 from `GATE` on; less where the standard error of the excess is
+    not small beside `GATE`. Among independent workers a correlation from so many pairs has the
+    variance 1/pairs, and so has the twin's.
     """
-    variance = 2.0 / max(pairs, 1.0)
-    believed = min(max(1.0 - (excess - variance**0.5) / GATE, 0.0), 1.0)
-    return float(believed * max(1.0 - variance / GATE**2, 0.0))
+    believed = min(max(1.0 - excess / GATE, 0.0), 1.0)
+    return float(believed * max(1.0 - 2.0 / max(pairs, 1.0) / GATE**2, 0.0))
 
 
 def _swept(batch: LabelBatch, n: int, classes: int) -> Floats:

@@ -63,8 +63,8 @@ class Teacher:
     ``f``: shares of the classes among the labels. ``mean``: the crowd's mean skill ψ̄. ``spread``:
     the variance τ² of skills. ``strength``: the answers that a confusion's prior is worth.
     ``evidence``: by how many standard errors agreement differs from that of guessers. ``met``:
-    meetings of the main group of workers who share tasks, ``met_workers`` how many of them have
-    met anybody; ``groups``: how many groups share no task.
+    meetings of the main group of workers who share tasks (``all_met``: of everybody),
+    ``met_workers`` how many of them have met anybody; ``groups``: how many groups share no task.
     ``unit``: what one task counts now, which forgetting makes grow. ``votes``: of the task that is
     being judged.
     """
@@ -79,7 +79,7 @@ class Teacher:
         self.mean = (self.classes * ACCURACY - 1.0) / (self.classes - 1.0)
         self.spread = LEAST
         self.strength = MOST
-        self.surplus = self.met = self.evidence = 0.0
+        self.surplus = self.met = self.all_met = self.evidence = 0.0
         self.met_workers = self.groups = self.main = 0
         self.V = 1.0 - 1.0 / self.classes
 
@@ -218,11 +218,12 @@ class Teacher:
                 self.f[a] = (self.sums.shares[a] + h) / (total + K * h)
                 self.V -= self.f[a] * self.f[a]
             self.find_groups(scratch)
-            self.surplus = self.met = 0.0
+            self.surplus = self.met = self.all_met = 0.0
             for i in range(workers):
                 found = self.read(i)
                 scratch[i, 0] = found.R / found.V
                 scratch[i, 1] = found.N
+                self.all_met += found.met
                 if self.is_inside(i):
                     self.surplus += scratch[i, 0]
                     self.met += found.met
@@ -348,6 +349,7 @@ class Teacher:
                 out[i] = self.mean
                 if self.is_inside(i):
                     out[i] = self.skill_from(self.read(i))
+                    out[i] = min(max(out[i], -1.0 / (self.classes - 1.0)), 1.0)
 
 
 @cython.final

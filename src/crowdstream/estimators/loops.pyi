@@ -21,6 +21,7 @@ class Teacher:
     strength: float
     surplus: float
     met: float
+    all_met: float
     evidence: float
     unit: float
     V: float

@@ -27,7 +27,8 @@ class MajorityVote(Estimator):
     --------
     >>> crowd = MajorityVote()
     >>> crowd.learn_one({"ann": "spam", "bob": "ham", "cy": "spam"})
-    >>> crowd.predict_proba_one({"ann": "spam", "bob": "ham", "cy": "spam"})
+    >>> found = crowd.predict_proba_one({"ann": "spam", "bob": "ham", "cy": "spam"})
+    >>> {label: round(share, 3) for label, share in found.items()}
     {'spam': 0.6, 'ham': 0.4}
     """
 

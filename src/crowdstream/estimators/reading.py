@@ -41,10 +41,14 @@ KIN_WORTH = 20.0
 
 NOTHING: Floats = np.empty(0)
 
-CHANCE = 2.0
+CHANCE = 3.0
 """Standard errors by which agreement must differ from that of a crowd that guesses."""
 
-TEACHER = ("unit", "mean", "spread", "strength", "surplus", "met", "evidence", "V")
+MAIN_GROUP = 0.95
+"""The largest group of workers linked by shared tasks must hold this part of all meetings for the
+crowd to count as one; the workers outside it vote with the mean weight."""
+
+TEACHER = ("unit", "mean", "spread", "strength", "surplus", "met", "all_met", "evidence", "V")
 TEACHER_WHOLE = ("met_workers", "groups", "main")
 STUDENT = ("strength", "typical")
 
@@ -65,6 +69,8 @@ def why_not(teacher: loops.Teacher, named: int) -> str:
         return "fewer than three workers share tasks"
     if named < 2:
         return "only one class was ever seen"
+    if teacher.met < MAIN_GROUP * teacher.all_met:
+        return "groups of workers share no task"
     if teacher.evidence < CHANCE:
         return "workers agree no more than by chance"
     return ""
@@ -225,6 +231,11 @@ class Reading:
         found = (same / np.maximum(pairs, 1e-12) - expected) / np.maximum(1 - expected, 1e-9)
         found = (pairs * np.clip(found, 0.0, 1.0) + KIN_WORTH * KIN) / (pairs + KIN_WORTH)
         return np.asarray(found)
+
+    @property
+    def typical_error(self) -> float:
+        """How often the crowd errs, by the student that is believed."""
+        return self._students[1 if self.crowd.gate > 0.5 else 0].typical
 
     def why_not(self, named: int) -> str:
         """Why the crowd cannot be identified by agreement, if so."""
