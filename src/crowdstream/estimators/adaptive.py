@@ -43,6 +43,9 @@ Keys = NDArray[np.uint64]
 SAMPLE = 200_000
 """Labels of a table on which it is measured whether workers err together."""
 
+TWINS = 8
+"""Independent twins that a small table is compared with: one alone is off by 0.005 now and then."""
+
 RENEW = 1.1
 """Growth in tasks after which shared readings are renewed: measured harmless."""
 
@@ -53,7 +56,7 @@ LOOK, GROWTH = 100, 2.0
 """Tasks after which a stream first asks whether workers err together, and the growth after which
 it asks again."""
 
-FADE = 0.5
+FADE = 0.75
 """What an earlier look counts beside the latest."""
 
 ODD = np.uint64(0xD1B54A32D192ED03)
@@ -229,13 +232,14 @@ class Adaptive(Estimator):
             self._measure(*self._sample.batch())
             self._looked = float(self._clock)
 
-    def _measure(self, batch: LabelBatch, keys: Keys) -> None:
+    def _measure(self, batch: LabelBatch, keys: Keys, twins: int = 1) -> None:
         reading = self._reading
         names = self._workers
         batch, who = compact(batch)
         workers, labels = name_keys([names[i] for i in who]), class_keys(self._classes, "coin")
         labels = np.append(labels, np.zeros(max(2 - labels.size, 0), np.uint64))
-        excess = excess_correlation(batch, reading.sums.classes, keys, workers, labels)
+        classes = reading.sums.classes
+        excess = excess_correlation(batch, classes, keys, workers, labels, twins)
         before, pairs = FADE * self._pairs, pairs_in(batch)
         reading.rho = (before * reading.rho + pairs * excess) / max(before + pairs, 1.0)
         self._pairs = before + pairs
@@ -323,7 +327,9 @@ class Adaptive(Estimator):
         keys = self._name_keys(batch)
         which = np.argsort(keys, kind="stable")
         which = which[: np.searchsorted(np.cumsum(batch.sizes[which]), SAMPLE) + 1]
-        self._measure(batch.pick(which), keys[which])
+        sample = batch.pick(which)
+        twins = min(max(SAMPLE // max(4 * sample.labels.size, 1), 1), TWINS)
+        self._measure(sample, keys[which], twins)
         if reading.crowd.gate > 0.0:
             reading.sweep(batch)
         self._sample.offer(batch, keys)

@@ -27,19 +27,22 @@ TWIN_PRIOR = 4.0
 
 
 def excess_correlation(
-    batch: LabelBatch, classes: int, tasks: Keys, workers: Keys, labels: Keys
+    batch: LabelBatch, classes: int, tasks: Keys, workers: Keys, labels: Keys, twins: int = 1
 ) -> float:
-    """How much more workers err together than independent ones would.
+    """How much more workers err together than independent ones would, of whom ``twins`` are drawn.
 
-    ``tasks``, ``workers`` and ``labels`` are keys of each task, worker and class, from which the
+    ``tasks``, ``workers`` and ``labels`` are keys of each task, worker and class, from which a
     twin is drawn: its labels depend on neither order nor place.
     """
     truthless = LabelBatch(batch.starts, batch.workers, batch.labels)
     n = workers.size
     posterior = _swept(truthless, n, classes)
-    drawn = _twin(truthless, posterior, n, tasks, workers, labels)
-    found = _correlation(truthless, posterior, n)
-    return found - _correlation(drawn, _swept(drawn, n, classes), n)
+    expected = 0.0
+    for twin in range(twins):
+        keys = mix(tasks + np.uint64(twin))
+        drawn = _twin(truthless, posterior, n, keys, workers, labels)
+        expected += _correlation(drawn, _swept(drawn, n, classes), n) / twins
+    return _correlation(truthless, posterior, n) - expected
 
 
 def pairs_in(batch: LabelBatch) -> float:
@@ -50,12 +53,12 @@ def pairs_in(batch: LabelBatch) -> float:
 def gate_of(excess: float, pairs: float) -> float:
     """How far the swept confusions are believed, by an excess measured on so many pairs of labels.
 
-    1 where there is no excess, 0 from `GATE` on; less where the standard error of the excess is
-    not small beside `GATE`. Among independent workers a correlation from so many pairs has the
-    variance 1/pairs, and so has the twin's.
+    1 where there is no excess, 0 from `GATE` on; the excess is given a standard error on top, so
+    that independence has to be shown. Among independent workers a correlation from so many pairs
+    has the variance 1/pairs, and so has the twin's.
     """
-    believed = min(max(1.0 - excess / GATE, 0.0), 1.0)
-    return float(believed * max(1.0 - 2.0 / max(pairs, 1.0) / GATE**2, 0.0))
+    error = (2.0 / max(pairs, 1.0)) ** 0.5
+    return float(min(max(1.0 - (excess + error) / GATE, 0.0), 1.0))
 
 
 def _swept(batch: LabelBatch, n: int, classes: int) -> Floats:
