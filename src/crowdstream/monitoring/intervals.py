@@ -290,7 +290,7 @@ class Intervals(FadingSums):
 
 
 def _classes(crowd: Estimator) -> int:
-    return max(len(crowd.classes_), 2)
+    return max(len(crowd._classes), 2)
 
 
 def score_limits(
