@@ -224,8 +224,7 @@ class Intervals(FadingSums):
         shape, tilt = np.where(rows[:, V] > 0, rows[:, D] / v, 1.0), rows[:, F] / v
         inner = np.clip(skill, -MOST_SKILL, MOST_SKILL)
         own = np.maximum(1.0 + tilt * inner - shape * inner**2, LEAST_SPREAD)
-        alone = own * rows[:, V] / np.maximum(rows[:, C], TINY) ** 2  # with all others known
-        c = own / np.maximum(variance, np.where(rows[:, C] > 0, alone, np.inf))
+        c = own / variance
         low, high = score_limits(skill * c, c, c, tilt * c, shape * c, z)
         return low, np.where(skill >= MOST_SKILL, 1.0, high)  # may be perfect
 
