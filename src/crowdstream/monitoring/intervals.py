@@ -47,8 +47,9 @@ skill moves the others' too little to be seen (coverage 0.935 to 0.97 without th
 
 KEPT = 2000
 """Tasks of a small crowd that are kept as they came: the fit is exact up to there. Of tables with
-more tasks the fit sees a sample of so many, then all are added up at the skills found: wrong by the
-square of its error, (1/√2000)²."""
+more tasks the fit sees a sample of so many; then all are added up at the skills found, and once
+more at those that this gives: at 100,000 tasks 240 intervals covered 0.91 with the sample's alone,
+960 intervals 0.94 so."""
 
 ROUNDS, STILL = 20, 1e-4
 """Rounds of the fit at most, and a step that ends it: a hundredth of a standard error."""
@@ -141,7 +142,14 @@ class Intervals(FadingSums):
         """Of the tasks kept, keep scores and squares at the skills that fit all tasks best."""
         whole = self._recent.batch()
         first = self._scale.weight(self._clock - len(whole))
-        self._add_slopes(whole, crowd, self._fit(crowd).skill, first)
+        slopes = {name: self.arrays[name].copy() for name in ("pull", "info")}
+        skills = self._fit(crowd).skill
+        self._add_slopes(whole, crowd, skills, first)
+        if len(whole) > 2 * KEPT:  # the fit saw a sample: once more, at what all tasks say
+            skills = self._solve(crowd, skills).skill
+            for name, before in slopes.items():
+                self.arrays[name][...] = before
+            self._add_slopes(whole, crowd, skills, first)
         self._recent.clear()
 
     def _add_slopes(
@@ -224,8 +232,7 @@ class Intervals(FadingSums):
         shape, tilt = np.where(rows[:, V] > 0, rows[:, D] / v, 1.0), rows[:, F] / v
         inner = np.clip(skill, -MOST_SKILL, MOST_SKILL)
         own = np.maximum(1.0 + tilt * inner - shape * inner**2, LEAST_SPREAD)
-        alone = own * rows[:, V] / np.maximum(rows[:, C], TINY) ** 2  # with all others known
-        c = own / np.maximum(variance, np.where(rows[:, C] > 0, alone, np.inf))
+        c = own / variance
         low, high = score_limits(skill * c, c, c, tilt * c, shape * c, z)
         return low, np.where(skill >= MOST_SKILL, 1.0, high)  # may be perfect
 
@@ -290,7 +297,7 @@ class Intervals(FadingSums):
 
 
 def _classes(crowd: Estimator) -> int:
-    return max(len(crowd.classes_), 2)
+    return max(len(crowd._classes), 2)
 
 
 def score_limits(

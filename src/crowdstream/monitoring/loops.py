@@ -1,5 +1,4 @@
 # cython: language_level=3
-
 """Compiled loops of this room: labels judged by the other labels of their task. Arrays only.
 
 A label y of a worker with skill θ is judged by the posterior π of its task's *other* labels:
@@ -58,16 +57,24 @@ class Judge:
     each: cython.double[::1]
     classes: cython.Py_ssize_t
 
-    def __init__(self, skills, family, room, like, rest):
+    def __init__(
+        self,
+        skills: cython.double[::1],
+        family,
+        room,
+        like: cython.double[::1],
+        rest,
+    ):
         """``skills`` has one more than the workers known: the mean. ``room`` is 4 × labels."""
         i: cython.Py_ssize_t
         K: cython.double = like.shape[0]
         self.classes = like.shape[0]
         self.skills = skills
         self.odds = skills.copy()
-        for i in range(self.odds.shape[0]):
-            skills[i] = min(max(skills[i], -MOST_SKILL / (K - 1.0)), MOST_SKILL)
-            self.odds[i] = (1.0 + (K - 1.0) * skills[i]) / (1.0 - skills[i])
+        with cython.nogil:
+            for i in range(skills.shape[0]):
+                skills[i] = min(max(skills[i], -MOST_SKILL / (K - 1.0)), MOST_SKILL)
+                self.odds[i] = (1.0 + (K - 1.0) * skills[i]) / (1.0 - skills[i])
         self.family = family
         self.like = like
         self.rest = rest

@@ -91,11 +91,13 @@ class WorkerSums(Observer):
             self.skills = self._read_skills(crowd)
             self.renewed = float(max(self.tasks + len(batch), 1))
             self._judge = None
-        classes = max(len(crowd.classes_), 2)
-        largest = int(batch.sizes.max(initial=1))
-        if self._judge is None or crowd.families or self._judges != (classes, largest):
-            self._judge = judge_by(self.skills, crowd, classes, largest)
-            self._judges = classes, largest
+        classes = max(len(crowd._classes), 2)
+        single = batch.starts.size == 2
+        largest = int(batch.starts[1] - batch.starts[0] if single else batch.sizes.max(initial=1))
+        known, room = self._judges
+        if self._judge is None or crowd.families or known != classes or largest > room:
+            self._judges = classes, max(largest, 2 * room if largest > room else room)
+            self._judge = judge_by(self.skills, crowd, *self._judges)
         return self._judge
 
     # Merging and saving ----------------------------------------------------------------------
@@ -171,10 +173,11 @@ class FadingSums(WorkerSums):
                 if fade * (self._clock - self._scale.origin) >= MOST:
                     self._renormalise(self._clock)
                 end = min(end, at + int(MOST / fade) + 1 - (self._clock - self._scale.origin))
-            part = batch.part(at, end)
-            self._clock -= len(part) if sign < 0 else 0
+            self._clock -= end - at if sign < 0 else 0
+            whole = at == 0 and end == len(batch)
+            part = batch if whole else batch.part(at, end)
             yield part, sign * self._scale.weight(self._clock)
-            self._clock += len(part) if sign > 0 else 0
+            self._clock += end - at if sign > 0 else 0
             at = end
         self.tasks += sign * len(batch)
 
