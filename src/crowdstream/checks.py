@@ -217,7 +217,10 @@ def check_fitting(make: Make) -> None:
     again = taught(make, crowd_of(seed=2))
     assert again.fit(rows) is again
     assert again.to_bytes() == crowd.to_bytes()
-    assert_frame_equal(again.predict_many(rows), first)
+    if crowd.follows:
+        assert_frame_equal(make().stream_many(rows), first)
+    else:
+        assert_frame_equal(again.predict_many(rows), first)
     learnt = make()
     learnt.learn_many(rows)
     same_sums(crowd, learnt)
@@ -482,15 +485,16 @@ def check_repeated_rows(make: Make) -> None:
 
 
 def check_memory_is_bounded(make: Make) -> None:
-    """The state grows with the workers, not with the labels."""
-    tasks = crowd_of(tasks=100)
+    """The state grows with the workers, not with the labels, once bounded samples are full."""
+    tasks = crowd_of(tasks=500)
     crowd = make()
-    crowd.learn_many(rows_of(tasks))
-    small = len(crowd.to_bytes())
-    for _ in range(50):
+    sizes = []
+    for _ in range(16):
         crowd.learn_many(rows_of(tasks))
-    # The counts themselves take a few more digits.
-    assert len(crowd.to_bytes()) <= small + 64, "the state grew with the labels"
+        sizes.append(len(crowd.to_bytes()))
+    # A sample of whole tasks has some with more labels, and counts take a few more digits.
+    most = max(sizes[:8]) * 1.02 + 64
+    assert max(sizes[8:]) <= most, f"the state grew with the labels: {sizes}"
 
 
 def check_long_streams_stay_finite(make: Make) -> None:

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from crowdstream.estimators import fixed_point
+from crowdstream.estimators import fixed_point_loops as fixed_point
 
 Floats = NDArray[np.float64]
 

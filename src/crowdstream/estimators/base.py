@@ -121,6 +121,8 @@ class Estimator(ABC):
     """Whether votes are weighed; those that only count votes do not warn that they do."""
     order_free: ClassVar[bool] = True
     """Whether, without forgetting, the order of the tasks learnt one by one does not matter."""
+    follows: ClassVar[bool] = False
+    """Whether `fit_predict` decides each task as of its time, because workers change."""
     memory: float | None = None
     families: Families | None = None
     ties: Ties

@@ -148,6 +148,7 @@ class Tracking(Estimator):
     """
 
     order_free = False
+    follows = True
     _horizons_: HorizonSums | None = None
     _reason: str = "no two workers share a task"
     _majority: bool = True

@@ -205,8 +205,10 @@ class Intervals(FadingSums):
 
     def columns(self, crowd: Estimator, level: float) -> dict[str, NDArray[np.generic] | list[str]]:
         """``error_low``, ``error_high`` and ``evidence``, what backs them."""
+        if not crowd.weighs:
+            return {}
         n, classes = crowd.n_workers_, _classes(crowd)
-        self._make_room(n)
+        self._make_room(n, seen=False)
         z = NormalDist().inv_cdf((1.0 + level) / 2.0)
         least = -1.0 / (classes - 1.0)
         low, high = (np.clip(limit, least, 1.0) for limit in self._skill_limits(crowd, z))

@@ -62,8 +62,8 @@ class WorkerSums(Observer):
     def _bind(self) -> None:
         """The arrays have moved: tell the loops."""
 
-    def _make_room(self, workers: int) -> None:
-        """Let there be rows for so many workers."""
+    def _make_room(self, workers: int, *, seen: bool = True) -> None:
+        """Let there be rows for so many workers; a question does not count them as seen."""
         room = len(self.arrays[next(iter(self.per_worker))])
         if workers > room:
             room = max(workers, 2 * room, 16)
@@ -72,7 +72,8 @@ class WorkerSums(Observer):
                 grown[: self.workers] = self.arrays[name][: self.workers]
                 self.arrays[name] = grown
             self._bind()
-        self.workers = max(self.workers, workers)
+        if seen:
+            self.workers = max(self.workers, workers)
 
     # Judging labels --------------------------------------------------------------------------
 
