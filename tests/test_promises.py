@@ -153,7 +153,9 @@ def test_families_learn_a_table_as_they_learn_its_tasks() -> None:
     for name, mine in one._pack().items():
         if not name.startswith("sample."):  # which goes by the tasks' names, that learn_one lacks
             assert mine.tobytes() == theirs[name].tobytes(), name
-    assert one.workers().rows() == many.workers().rows()
+    # Intervals see a table at once, so they are those of another moment.
+    drop = ["error_low", "error_high", "flags"]
+    assert one.workers().drop(drop).rows() == many.workers().drop(drop).rows()
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         assert one.predict_many(rows).rows() == many.predict_many(rows).rows()

@@ -44,7 +44,7 @@ def test_intervals_hold_in_a_stream_that_stops_when_it_is_sure() -> None:
     for seed in range(5):
         rates = np.random.default_rng(100 + seed).uniform(0.1, 0.4, 10)
         stream = cs.Stream(settle=0.95, max_labels=10)
-        monitoring.watch(stream.crowd)
+        monitoring.monitor(stream.crowd)
         run(stream, rates.tolist(), 200, seed)
         table = stream.crowd.workers()
         true = rates[table["worker"].str.slice(1).cast(pl.Int64).to_numpy()]

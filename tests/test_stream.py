@@ -156,7 +156,9 @@ def test_a_known_truth_is_the_decision_and_teaches() -> None:
     assert people.to_bytes() != stream.crowd.to_bytes()
     other = cs.AgreementBased()
     other.learn_one({"ann": "x"}, gold="x")
-    assert stream.crowd.workers().equals(other.workers())
+    # Intervals see a task when it closes.
+    drop = ["error_low", "error_high", "evidence", "flags"]
+    assert stream.crowd.workers().drop(drop).equals(other.workers().drop(drop))
 
 
 events = st.lists(

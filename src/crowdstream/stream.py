@@ -295,21 +295,21 @@ class Stream:
         if case is None:
             case = _Open(self._opened)
         before = case.answers.get(worker)
-        if label is None:
+        if label is None and worker in case.answers:
             self.counts.skipped += 1
-            if worker in case.answers:
-                return self._decide(task, case)
-        elif before is None:
-            self.counts.labels += 1
-        elif type(before) is type(label) and before == label:
+            return self._decide(task, case)
+        if label is not None and type(before) is type(label) and before == label:
             self.counts.repeated += 1
             return self._decide(task, case)
+        vote = self.crowd.put_label(self._code(task, case), worker, label)
+        decision = self._told(task, case, vote)
+        if label is None:
+            self.counts.skipped += 1
+        elif before is None:
+            self.counts.labels += 1
         else:
             self.counts.replaced += 1
         case.answers[worker] = label
-        decision = self._told(
-            task, case, self.crowd.put_label(self._code(task, case), worker, label)
-        )
         case.confidence = decision.confidence
         self._touch(task, case, now)
         if decision.settled and case.gold is None:

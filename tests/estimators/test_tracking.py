@@ -140,7 +140,9 @@ def test_a_table_is_decided_as_task_by_task_to_the_bit(
     )
     for other in (many, learnt):
         assert other.skills().tolist() == one.skills().tolist()
-        assert other.workers().equals(one.workers())
+        # Intervals see a table at once, so they are those of another moment.
+        drop = ["error_low", "error_high", "flags"]
+        assert other.workers().drop(drop).equals(one.workers().drop(drop))
         assert other.identifiable_ == one.identifiable_
 
 

@@ -49,8 +49,8 @@ TWINS = 8
 RENEW = 1.1
 """Growth in tasks after which shared readings are renewed: measured harmless."""
 
-FRESH, FEW = 0.2, 20
-"""Share of all labels, and number of them, that open tasks may have got meanwhile."""
+FRESH, FEW = 1.25, 20
+"""The same in labels, and how many there are at first, where tasks stay open for long."""
 
 LOOK, GROWTH = 100, 2.0
 """Tasks after which a stream first asks whether workers err together, and the growth after which
@@ -100,8 +100,8 @@ class Adaptive(Estimator):
     _reading_: Reading | None = None
     _renewed = 0.0
     """Tasks learnt when the shared readings were renewed."""
-    _fresh = 0.0
-    """Labels of open tasks learnt since."""
+    _renewed_labels = 0.0
+    """Labels learnt then."""
     _looked = 0.0
     """Tasks learnt when it was last asked whether workers err together."""
     _pairs = 0.0
@@ -153,7 +153,7 @@ class Adaptive(Estimator):
         """Read anew what all workers share."""
         self._reading.renew(self._unit, len(self._classes))
         self._renewed = float(self._clock)
-        self._fresh = 0.0
+        self._renewed_labels = float(self._sums.total[2])
 
     def _room(self, tasks: int) -> int:
         """How many of so many tasks may be learnt before something is due."""
@@ -371,8 +371,7 @@ class Adaptive(Estimator):
 
     def _add_label(self, task: OpenTask) -> Vote:
         reading = self._reading
-        self._fresh += 1.0
-        if self._fresh > max(FRESH * self.intake_.labels, FEW):
+        if self._sums.total[2] > self._renewed_labels * FRESH + FEW * self._unit:
             self._renew()
         scores = np.empty((1, reading.sums.classes))
         reading.crowd.observe(
@@ -452,7 +451,7 @@ class Adaptive(Estimator):
         found |= {f"sample.{key}": array for key, array in self._sample.pack().items()}
         found |= {f"shared.{key}": v for key, v in reading.save()._asdict().items()}
         found["calibration"] = reading.calibration.sums
-        found["moments"] = np.array([self._renewed, self._fresh, self._looked, self._pairs])
+        found["moments"] = np.array([self._renewed, self._renewed_labels, self._looked, self._pairs])
         return found
 
     def _unpack(self, arrays: Packed) -> None:
@@ -465,7 +464,8 @@ class Adaptive(Estimator):
         fill({"calibration": reading.calibration.sums}, arrays)
         reading.restore(Shared(**_under(arrays, "shared")))  # type: ignore[arg-type]
         reading.reason = reading.why_not(len(self._classes))
-        self._renewed, self._fresh, self._looked, self._pairs = arrays["moments"].tolist()
+        moments = arrays["moments"].tolist()
+        self._renewed, self._renewed_labels, self._looked, self._pairs = moments
 
 
 def _under(arrays: Packed, name: str) -> Packed:

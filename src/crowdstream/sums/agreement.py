@@ -42,8 +42,8 @@ class AgreementSums:
         self.shares: Floats = np.zeros(2)
         self.kin: Floats = np.zeros((families, 2))
         """Of each family: pairs of its members' labels on the same task, how many are the same."""
-        self.total: Floats = np.zeros(2)
-        """Tasks, and tasks with labels."""
+        self.total: Floats = np.zeros(3)
+        """Tasks, tasks with labels, labels."""
         self.loops: Rows = self._bind()
 
     def _bind(self) -> Rows:
@@ -55,7 +55,7 @@ class AgreementSums:
     def make_room(self, workers: int, classes: int) -> bool:
         """Let there be rows for so many workers and columns for so many classes."""
         grown = False
-        classes = max(classes, 2)
+        classes = max(classes, self.classes)
         if workers > len(self._rows) or classes > self.classes:
             room = len(self._rows)
             room = max(workers, 2 * room, 16) if workers > room else room

@@ -33,7 +33,7 @@ class ConfusionSums:
     def make_room(self, workers: int, classes: int) -> bool:
         """Let there be rows for so many workers and so many classes; whether the arrays are new."""
         grown = False
-        classes = max(classes, 2)
+        classes = max(classes, self.classes)
         if workers > len(self.counts) or classes > self.classes:
             room, k = len(self.counts), self.classes
             size = max(workers, 2 * room, 16) if workers > room else room

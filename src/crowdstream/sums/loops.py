@@ -7,9 +7,9 @@ A task with m labels, ``v[a]`` of them for class a, adds for each of its workers
     met_i += m − 1      met2_i += (m − 1)(m − 2)      others_i[a] += v[a] − 1{a = x}
 
 and, where its truth is known, ``told_i += 1`` and ``right_i += 1{x = truth}``. Shared by all:
-the number of tasks and of those with labels, and the label shares ``F[x] += 1/m`` in multiples of
-2⁻²⁴. Members of one
-declared family are left out of each other's ``m``, ``v``, as if they were not on the task.
+the numbers of tasks, of those with labels and of labels, and the label shares ``F[x] += 1/m`` in
+multiples of 2⁻²⁴. Members of one declared family are left out of each other's ``m``, ``v``, as if
+they were not on the task.
 """
 
 import cython
@@ -134,6 +134,7 @@ class Rows:
         if m == 0:
             return
         self.total[1] += weight
+        self.total[2] += weight * m
         share = weight * floor(UNIT / m + 0.5) / UNIT
         met = weight * (m - 1)
         met2 = met * (m - 2)
