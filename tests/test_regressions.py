@@ -160,7 +160,7 @@ def test_a_task_whose_rows_name_no_worker_is_one_that_nobody_answered() -> None:
     crowd = cs.AgreementBased()
     table = crowd.stream_many([(1, None, "x"), (2, "a", "x")])
     assert table["label"].to_list() == [None, "x"]
-    assert crowd._sums.total.tolist() == [2, 1], "of two tasks one has a label"
+    assert crowd._sums.total.tolist() == [2, 1, 1], "of two tasks one has a label"
     assert crowd.intake_.null_worker == 1
 
 

@@ -77,7 +77,8 @@ def test_sums_are_what_the_formulas_say(some: list[Task], related: bool) -> None
     rows, kin = by_definition(some, related)
     assert np.array_equal(sums.rows, rows)
     assert np.array_equal(sums.kin, kin)
-    assert sums.total.tolist() == [len(some), sum(bool(said) for said, _ in some)]
+    labels = sum(len(said) for said, _ in some)
+    assert sums.total.tolist() == [len(some), sum(bool(said) for said, _ in some), labels]
     labelled = [list(said.values()) for said, _ in some if said]
     shares = [sum(said.count(a) / len(said) for said in labelled) for a in range(CLASSES)]
     # Each share of a label is rounded to a multiple of 2⁻²⁴.

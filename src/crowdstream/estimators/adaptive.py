@@ -335,6 +335,7 @@ class Adaptive(Estimator):
         self._sample.offer(batch, keys)
         self._clock = len(batch)
         self._renewed = self._looked = float(self._clock)
+        self._renewed_labels = float(self._sums.total[2])
 
     def _calibrate(self, batch: LabelBatch) -> None:
         """See how sure the crowd would have been, without the truths, where they are known."""

@@ -530,8 +530,13 @@ class Estimator(ABC):
         afresh._fit(batch)
         afresh._tell(batch, 1)
         afresh.intake_.count(intake)
-        self.__dict__.update(afresh.__dict__)
+        self._become(afresh)
         return batch
+
+    def _become(self, other: Self) -> None:
+        """Put what another has learnt in place of what was learnt here."""
+        self.__dict__.clear()
+        self.__dict__.update(other.__dict__)
 
     def _take_in(self, data: Table, gold: Truths | None) -> tuple[LabelBatch, Intake]:
         known = clean_truths(gold)

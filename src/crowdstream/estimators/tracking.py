@@ -241,7 +241,7 @@ class Tracking(Estimator):
         """
         afresh = self.clone()
         table = afresh.stream_many(data, gold=gold, settle=settle)
-        self.__dict__.update(afresh.__dict__)
+        self._become(afresh)
         if table.height and not self.identifiable_:
             reason = f"{self.identifiable_.reason}: fell back to majority vote"
             warnings.warn(reason, NotIdentifiable, stacklevel=2)
