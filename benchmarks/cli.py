@@ -22,7 +22,7 @@ import polars as pl
 from rich.console import Console
 
 PROGRAM = str(Path(sys.executable).parent / "crowdstream")
-LABELLERS, LABELS = 1_000, 5
+WORKERS, LABELS = 1_000, 5
 
 MAJORITY = """
 import sys, polars as pl
@@ -46,11 +46,11 @@ def make_labels(tasks: int) -> pl.DataFrame:
     """Labels of the paper's model with string ids, five a task, 1,000 labellers."""
     rng = np.random.default_rng(0)
     workers = np.argsort(rng.random((tasks, 12)), axis=1)[:, :LABELS]  # distinct within a task
-    workers = (workers * 83 + rng.integers(LABELLERS, size=(tasks, 1))) % LABELLERS
+    workers = (workers * 83 + rng.integers(WORKERS, size=(tasks, 1))) % WORKERS
     truth = rng.integers(2, size=(tasks, 1))
-    right = rng.random((tasks, LABELS)) < 0.5 + rng.uniform(size=LABELLERS)[workers] / 2
+    right = rng.random((tasks, LABELS)) < 0.5 + rng.uniform(size=WORKERS)[workers] / 2
     said = np.where(right, truth, 1 - truth)
-    names = pl.Series([f"worker-{i:04}" for i in range(LABELLERS)])
+    names = pl.Series([f"worker-{i:04}" for i in range(WORKERS)])
     ids = pl.int_range(tasks, eager=True)
     return pl.DataFrame(
         {
@@ -123,7 +123,7 @@ def main() -> None:
         table.write_parquet(folder / "labels.parquet")
         table.head(1000).write_csv(folder / "small.csv")
         console.print(
-            f"{table.height:,} labels, {tasks:,} tasks, {LABELLERS:,} labellers, string ids"
+            f"{table.height:,} labels, {tasks:,} tasks, {WORKERS:,} workers, string ids"
         )
         ours = {}
         for kind in ("csv", "parquet"):
