@@ -1,6 +1,6 @@
 """The command line against polars counting votes and against crowd-kit, in one run.
 
-    python benchmarks/cli.py [--quick] [--keep DIR]
+    python benchmarks/cli.py [--quick]
 
 Whole processes are timed, from start to exit; the least of several runs is taken, as other
 programs can only add to it. A ratio of 1 means as long as the rival.
@@ -22,7 +22,7 @@ import polars as pl
 from rich.console import Console
 
 PROGRAM = str(Path(sys.executable).parent / "crowdstream")
-LABELLERS, LABELS = 1_000, 5
+WORKERS, LABELS = 1_000, 5
 
 MAJORITY = """
 import sys, polars as pl
@@ -43,14 +43,14 @@ for turn in range(int(sys.argv[2])):
 
 
 def make_labels(tasks: int) -> pl.DataFrame:
-    """Labels of the paper's model with string ids, five a task, 1,000 labellers."""
+    """Labels of the paper's model with string ids, five a task, 1,000 workers."""
     rng = np.random.default_rng(0)
     workers = np.argsort(rng.random((tasks, 12)), axis=1)[:, :LABELS]  # distinct within a task
-    workers = (workers * 83 + rng.integers(LABELLERS, size=(tasks, 1))) % LABELLERS
+    workers = (workers * 83 + rng.integers(WORKERS, size=(tasks, 1))) % WORKERS
     truth = rng.integers(2, size=(tasks, 1))
-    right = rng.random((tasks, LABELS)) < 0.5 + rng.uniform(size=LABELLERS)[workers] / 2
+    right = rng.random((tasks, LABELS)) < 0.5 + rng.uniform(size=WORKERS)[workers] / 2
     said = np.where(right, truth, 1 - truth)
-    names = pl.Series([f"worker-{i:04}" for i in range(LABELLERS)])
+    names = pl.Series([f"worker-{i:04}" for i in range(WORKERS)])
     ids = pl.int_range(tasks, eager=True)
     return pl.DataFrame(
         {
@@ -122,9 +122,7 @@ def main() -> None:
         table.write_csv(folder / "labels.csv")
         table.write_parquet(folder / "labels.parquet")
         table.head(1000).write_csv(folder / "small.csv")
-        console.print(
-            f"{table.height:,} labels, {tasks:,} tasks, {LABELLERS:,} labellers, string ids"
-        )
+        console.print(f"{table.height:,} labels, {tasks:,} tasks, {WORKERS:,} workers, string ids")
         ours = {}
         for kind in ("csv", "parquet"):
             source, target = str(folder / f"labels.{kind}"), str(folder / "out.csv")
@@ -160,7 +158,9 @@ def main() -> None:
                     f"{theirs / ours['csv']:.1f} times crowdstream run from CSV"
                 )
         except ImportError:
-            console.print("crowd-kit is not installed; pip install 'crowdstream[bench]'")
+            console.print(
+                "crowd-kit is not installed; pip install 'crowdstream[bench]'", markup=False
+            )
         shown = least(process(PROGRAM, "--help"), 10)
         small = least(process(PROGRAM, "run", str(folder / "small.csv"), "-q"), 5)
         console.print(f"--help {shown:.3f} s; run on 1,000 rows {small:.2f} s")

@@ -1,10 +1,10 @@
-"""Time a label of the core, against a full solve a task and against crowd-kit, in one run.
-
-Labels are simulated by the paper's model, five a task, and in codes already: what is timed is
-learning and deciding every task. crowd-kit gets the same labels as a pandas table. All on one
-core; the least of several runs is taken, as other programs can only add to it.
+"""What a label costs: learning, teaching and deciding, against counting votes, in one run.
 
     make bench        or        python benchmarks/core.py [--quick]
+
+Labels are simulated (two classes, five labels a task, reliabilities uniform over [0, 1]) and in
+codes already, unless a line says otherwise. Processor time of one core, the least of several runs,
+as other programs can only add to it; two threads and new processes by the clock on the wall.
 """
 
 from __future__ import annotations
@@ -12,274 +12,479 @@ from __future__ import annotations
 import argparse
 import importlib.metadata
 import os
+import platform
+import shutil
 import subprocess
 import sys
+import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
+from unittest import mock
 
-for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "POLARS_MAX_THREADS", "NUMBA_NUM_THREADS"):
+for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "POLARS_MAX_THREADS"):
     os.environ[name] = "1"
 
 import numpy as np
 import polars as pl
-from numba import njit
 from numpy.typing import NDArray
 from rich.console import Console
 from rich.table import Table
 
 import crowdstream as cs
-from crowdstream.estimators import kernels, shares
-from crowdstream.estimators.base import Coded
-from crowdstream.labels import Vocabulary, code_block
+from crowdstream.estimators import loops
+from crowdstream.estimators.adaptive import SAMPLE
+from crowdstream.estimators.reading import Reading, vote_weights
+from crowdstream.estimators.votes import Votes, choose, class_keys, majority
+from crowdstream.labels.batch import LabelBatch
+from crowdstream.monitoring import monitor
+from crowdstream.sums.agreement import AgreementSums
 
-Ints = NDArray[np.int64]
-LABELS = 5  # a task
-SIZES = {10: 400_000, 100: 400_000, 1_000: 400_000, 100_000: 1_000_000}
-"""Labellers, and tasks for them: enough that the start of a large crowd does not count alone."""
+Floats = NDArray[np.float64]
+
+LABELS = 5
+"""Labels of a task."""
+
+SMALL, LARGE = 1_000, 100_000
+"""Workers of the two crowds."""
+
+STEP = 65_536
+"""Tasks scored at a time, as a table is."""
+
+KEYS = class_keys([0, 1], "coin")
 
 
-def simulate(n: int, tasks: int) -> tuple[Ints, Ints]:
-    """Workers and labels, a row a task: reliabilities uniform over [0, 1], two classes."""
-    rng = np.random.default_rng(n)
-    workers = rng.integers(n, size=(tasks, LABELS))
+@dataclass(frozen=True)
+class Crowd:
+    """A simulated crowd's labels in codes, and how many workers it has."""
+
+    workers: int
+    batch: LabelBatch
+
+    @property
+    def labels(self) -> int:
+        """How many labels there are."""
+        return self.batch.labels.size
+
+
+@dataclass(frozen=True)
+class Line:
+    """What a stage costs a label in the small and in the large crowd, in nanoseconds."""
+
+    name: str
+    small: float
+    large: float | None = None
+
+
+def simulate(workers: int, tasks: int) -> Crowd:
+    """Labels of five different workers a task; names of tasks are their numbers."""
+    rng = np.random.default_rng(workers)
+    who = rng.integers(workers, size=(tasks, LABELS), dtype=np.int32)
     while True:
-        ordered = np.sort(workers, axis=1)
+        ordered = np.sort(who, axis=1)
         repeats = (ordered[:, 1:] == ordered[:, :-1]).any(axis=1)
         if not repeats.any():
             break
-        workers[repeats] = rng.integers(n, size=(int(repeats.sum()), LABELS))
+        who[repeats] = rng.integers(workers, size=(int(repeats.sum()), LABELS), dtype=np.int32)
     truth = rng.integers(2, size=(tasks, 1))
-    right = rng.random((tasks, LABELS)) < 0.5 + rng.uniform(size=n)[workers] / 2
-    return workers, np.where(right, truth, 1 - truth)
+    right = rng.random((tasks, LABELS)) < 0.5 + rng.uniform(size=workers)[who] / 2
+    said = np.where(right, truth, 1 - truth).astype(np.int32)
+    starts = np.arange(0, tasks * LABELS + 1, LABELS)
+    names = pl.Series("task", np.arange(tasks))
+    return Crowd(workers, LabelBatch(starts, who.ravel(), said.ravel(), tasks=names))
 
 
-def coded(n: int, workers: Ints, labels: Ints) -> Coded:
-    """The labels as an estimator's loop takes them."""
-    tasks = len(workers)
-    return Coded(
-        np.arange(0, tasks * LABELS + 1, LABELS),
-        workers.ravel().astype(np.int32),
-        labels.ravel().astype(np.int32),
-        np.full(tasks, n),
-        Vocabulary([0, 1]),
-    )
+def ready(crowd: Crowd, made: cs.Estimator) -> cs.Estimator:
+    """An estimator that knows the names of workers and classes and nothing else."""
+    for who in range(crowd.workers):
+        made._workers.add(who)
+    for label in (0, 1):
+        made._classes.add(label)
+    made._make_room()
+    return made
 
 
-def fresh(n: int) -> cs.AgreementBased:
-    """An estimator that knows the names and nothing else."""
-    crowd = cs.AgreementBased()
-    for who in range(n):
-        crowd._workers.add(who)
-    return crowd
+def empty_sums(crowd: Crowd) -> AgreementSums:
+    """Sums with room for the crowd."""
+    sums = AgreementSums()
+    sums.make_room(crowd.workers, 2)
+    return sums
 
 
-@njit
-def solve_every_task(crowd, rules, keys, starts, workers, labels, known, winners, x, y):  # type: ignore[no-untyped-def]
-    """The same loop with a full solve a task in place of the incremental one."""
-    solver = crowd.solver[0]
-    for t in range(starts.size - 1):
-        at = slice(t, t + 2)
-        kernels.run(
-            crowd, rules, keys, starts[at], workers, labels, starts[:0], known[t : t + 1],
-            -1, 0, 1, False, winners[t : t + 1], x[t : t + 1], y[t : t + 1],
-        )  # fmt: skip
-        shares.restart(solver, kernels.agreements(crowd.people, known[t]))
+@contextmanager
+def cores(number: int) -> Iterator[None]:
+    """Let tables be worked on in so many threads."""
+    with mock.patch("os.cpu_count", return_value=number):
+        yield
 
 
-def full_solve(n: int, workers: Ints, labels: Ints) -> Callable[[], object]:
-    """A run of `solve_every_task` on these labels."""
-    task = coded(n, workers, labels)
-    size = len(workers)
-
-    def go() -> object:
-        crowd = fresh(n)
-        return solve_every_task(
-            crowd._crowd, crowd._rules(), crowd._keys(task.classes), task.starts, task.workers,
-            task.labels, task.known, np.empty(size, np.int64), np.zeros(size), np.zeros(size),
-        )  # fmt: skip
-
-    return go
-
-
-def least(run: Callable[[], object], times: int) -> float:
+def least(
+    run: Callable[[], object], times: int, clock: Callable[[], float] = time.process_time
+) -> float:
     """Seconds of the fastest of several runs."""
     taken = []
     for _ in range(times):
-        start = time.perf_counter()
+        start = clock()
         run()
-        taken.append(time.perf_counter() - start)
+        taken.append(clock() - start)
     return min(taken)
 
 
-def crowdkit(workers: Ints, labels: Ints, name: str) -> float | None:
-    """Seconds of crowd-kit on these labels, None where it is not installed."""
+def least_fresh(
+    prepare: Callable[[], Callable[[], object]],
+    times: int,
+    clock: Callable[[], float] = time.process_time,
+) -> float:
+    """The same of runs that need a preparation each, which is not timed."""
+    return min(least(prepare(), 1, clock) for _ in range(times))
+
+
+def each(seconds: float, crowd: Crowd) -> float:
+    """Nanoseconds a label."""
+    return seconds / crowd.labels * 1e9
+
+
+# The stages of a pass over a table --------------------------------------------------------------
+
+
+def in_steps(batch: LabelBatch, work: Callable[[LabelBatch, Floats], None]) -> None:
+    """Go through a table as the estimators do: a piece at a time."""
+    scores = np.empty((min(STEP, len(batch)), 2))
+    for at in range(0, len(batch), STEP):
+        here = batch.part(at, min(at + STEP, len(batch)))
+        work(here, scores[: len(here)])
+
+
+def deciding(score: Callable[[LabelBatch, Floats], None], size: int) -> Callable[..., None]:
+    """Score tasks and choose their winners."""
+    votes = Votes(np.empty(size, np.int32), np.empty(size), np.empty(size), True)
+
+    def work(here: LabelBatch, scores: Floats) -> None:
+        score(here, scores)
+        m = len(here)
+        room = Votes(votes.winners[:m], votes.confidences[:m], votes.margins[:m], True)
+        choose(here, scores, room, 2, KEYS, "lowest", 0, 0.0)
+
+    return work
+
+
+def count_votes(crowd: Crowd, times: int) -> float:
+    """Majority vote: count and choose."""
+    work = deciding(majority, STEP)
+    return least(lambda: in_steps(crowd.batch, work), times)
+
+
+def learn(crowd: Crowd, times: int) -> float:
+    """Pass 1: the agreement sums."""
+
+    def prepare() -> Callable[[], object]:
+        sums = empty_sums(crowd)
+        return lambda: sums.add(crowd.batch)
+
+    return least_fresh(prepare, times)
+
+
+def teach(crowd: Crowd, times: int) -> float:
+    """Pass 2: the teacher's posteriors, added to its workers' soft counts."""
+    reading = Reading(empty_sums(crowd))
+    reading.sums.add(crowd.batch)
+    reading.renew_teacher(1.0, 2)
+    weights = vote_weights(np.append(reading.skills(), reading.teacher.mean), 2)
+    prior = np.log(np.asarray(reading.teacher.f))
+    counts, mass = np.zeros((crowd.workers, 2, 2)), np.zeros(2)
+
+    def work(here: LabelBatch, scores: Floats) -> None:
+        loops.add_weights(here.starts, here.workers, here.labels, weights, prior, scores)
+        args = here.starts, here.workers, here.labels, here.truths, scores, counts, mass
+        loops.add_soft_counts(*args)
+
+    return least(lambda: in_steps(crowd.batch, work), times)
+
+
+def decide(crowd: Crowd, times: int) -> float:
+    """Pass 3: score by finished confusions, and choose."""
+    reading = Reading(empty_sums(crowd))
+    reading.fit(crowd.batch, 2, sweep=False)
+    work = deciding(reading.scorer().score, STEP)
+    return least(lambda: in_steps(crowd.batch, work), times)
+
+
+def fit(crowd: Crowd, times: int, kind: type[cs.Estimator] = cs.Adaptive) -> float:
+    """The whole of `fit`: passes, readings, the gate, sweeps where it opens; no monitors."""
+
+    def prepare() -> Callable[[], object]:
+        made = ready(crowd, kind())
+        return lambda: made._fit(crowd.batch)
+
+    return least_fresh(prepare, times)
+
+
+def gate(crowd: Crowd, times: int) -> float:
+    """What the independence gate takes of `fit`: two fits of the sample with sweeps."""
+    made = ready(crowd, cs.Adaptive())
+    assert isinstance(made, cs.Adaptive)
+    made._reading.fit(crowd.batch, 2, sweep=False)
+    keys = made._name_keys(crowd.batch)
+    some = np.argsort(keys)[: SAMPLE // LABELS]
+    sample = crowd.batch.pick(some)
+    return least(lambda: made._measure(sample, keys[some]), times)
+
+
+def sweeps(crowd: Crowd, times: int) -> float:
+    """Confusions recounted from their own posteriors until they stand still."""
+
+    def prepare() -> Callable[[], object]:
+        reading = Reading(empty_sums(crowd))
+        reading.fit(crowd.batch, 2, sweep=False)
+        return lambda: reading.sweep(crowd.batch)
+
+    return least_fresh(prepare, times)
+
+
+def online(crowd: Crowd, times: int, kind: type[cs.Estimator] = cs.Adaptive) -> float:
+    """Each task decided from those before it, then learnt."""
+
+    def prepare() -> Callable[[], object]:
+        made = ready(crowd, kind())
+        return lambda: made._follow(crowd.batch)
+
+    return least_fresh(prepare, times)
+
+
+STAGES: dict[str, Callable[[Crowd, int], float]] = {
+    "counting votes (MajorityVote)": count_votes,
+    "Adaptive: learn": learn,
+    "Adaptive: teach": teach,
+    "Adaptive: decide": decide,
+    "fit, with gate and sweeps": fit,
+    "  of it the gate": gate,
+    "  of it the sweeps": sweeps,
+    "online: decide, then learn": online,
+    "AgreementBased: fit": lambda crowd, times: fit(crowd, times, cs.AgreementBased),
+}
+
+
+def measure_stages(small: Crowd, large: Crowd, times: int) -> list[Line]:
+    """Every stage in both crowds, on one core; their sum after the three passes."""
+    found = []
+    with cores(1):
+        for name, run in STAGES.items():
+            found.append(Line(name, each(run(small, times), small), each(run(large, times), large)))
+            if name == "Adaptive: decide":
+                passes = found[-3:]
+                total = [
+                    sum(line.small for line in passes),
+                    sum(line.large or 0 for line in passes),
+                ]
+                found.append(Line("Adaptive: the three passes", *total))
+    return found
+
+
+# Rivals ------------------------------------------------------------------------------------------
+
+
+def to_table(crowd: Crowd) -> pl.DataFrame:
+    """The labels as a table."""
+    batch = crowd.batch
+    task = np.repeat(np.arange(len(batch)), batch.sizes)
+    return pl.DataFrame({"task": task, "worker": batch.workers, "label": batch.labels})
+
+
+def polars_majority(table: pl.DataFrame) -> pl.DataFrame:
+    """Majority vote, as one would write it in polars."""
+    votes = table.group_by("task", "label").len()
+    return votes.sort("len", descending=True).group_by("task").first()
+
+
+def rivals(small: Crowd, large: Crowd, times: int) -> list[Line]:
+    """polars on both crowds; crowd-kit, if it is here, on the first 100,000 tasks of each."""
+    tables = [to_table(crowd) for crowd in (small, large)]
+    seconds = [least(lambda: polars_majority(t), times) for t in tables]  # noqa: B023
+    found = [Line("polars, majority vote", each(seconds[0], small), each(seconds[1], large))]
     try:
         from crowdkit import aggregation
     except ImportError:
-        return None
-    frame = pl.DataFrame(
-        {
-            "task": np.repeat(np.arange(len(workers)), LABELS),
-            "worker": workers.ravel(),
-            "label": labels.ravel(),
-        }
-    ).to_pandas()
-    made = getattr(aggregation, name)(**({"n_iter": 100} if name == "DawidSkene" else {}))
-    return least(lambda: made.fit_predict(frame), 1)
+        return found
+    some = [table.head(100_000 * LABELS).to_pandas() for table in tables]
+    for name in ("MajorityVote", "DawidSkene"):
+        made = getattr(aggregation, name)(**({"n_iter": 100} if name == "DawidSkene" else {}))
+        spent = [least(lambda: made.fit_predict(t), 1) / len(t) * 1e9 for t in some]  # noqa: B023
+        found.append(Line(f"crowd-kit, {name}", *spent))
+    return found
 
 
-def public(tasks: int) -> list[str]:
-    """What the public calls cost a label at 1,000 labellers, coding of ids included."""
-    workers, labels = simulate(1_000, tasks)
-    numbers = pl.DataFrame(
-        {
-            "task": np.repeat(np.arange(tasks), LABELS),
-            "worker": workers.ravel(),
-            "label": labels.ravel(),
-        }
-    )
-    strings = numbers.select(pl.format("{}-{}", pl.lit(c), c).alias(c) for c in numbers.columns)
-    lines = []
-    for kind, table in (("integer", numbers), ("string", strings)):
-        for verb in ("learn_many", "stream_many", "fit_predict"):
-            made = cs.AgreementBased()
-            taken = least(lambda: getattr(made, verb)(table), 3)  # noqa: B023
-            lines.append(
-                f"{verb} of a polars table, {kind} ids: {taken / table.height * 1e9:.0f} ns"
-            )
-    stream = cs.Stream(max_labels=LABELS)
-    some = [(int(t), int(w), int(x)) for t, w, x in numbers.head(20_000).iter_rows()]
-    start = time.perf_counter()
-    for task, worker, label in some:
-        stream.observe(task, worker, label)
-    taken = (time.perf_counter() - start) / len(some)
-    lines.append(f"Stream.observe, one label at a time: {taken * 1e6:.0f} µs")
-    return lines
+# Beside the passes -------------------------------------------------------------------------------
 
 
-def adaptive(tasks: int) -> list[str]:
-    """What `Adaptive` costs a label on one core, learning and deciding coded labels."""
-    lines = []
-    for classes in (2, 4):
-        found = []
-        for n in (1_000, 100_000):
-            (block,) = cs.simulate(
-                n, tasks, q=0.35, per_task=LABELS, classes=classes, block=tasks, seed=1
-            )
-            made = cs.Adaptive()
-            coded_ = code_block(block.labels(), made._workers, made._classes)
-            task = Coded(coded_.starts, coded_.workers, coded_.labels, coded_.known, made._classes)
+def threads(crowd: Crowd, times: int) -> list[str]:
+    """Two threads against one, by the clock on the wall, in turns."""
+    told = []
+    for name in ("learn", "fit"):
 
-            def go() -> object:
-                crowd = cs.Adaptive()
-                for who in made._workers:  # noqa: B023
-                    crowd._workers.add(who)
-                for label in made._classes:  # noqa: B023
-                    crowd._classes.add(label)
-                start = time.perf_counter()
-                crowd._learn(task, 1, -1, True, True)  # noqa: B023
-                return time.perf_counter() - start
+        def prepare(name: str = name) -> Callable[[], object]:
+            made = ready(crowd, cs.Adaptive())
+            if name == "fit":
+                return lambda: made._fit(crowd.batch)
+            return lambda: made._sums.add(crowd.batch)
 
-            go()
-            best = min(float(go()) for _ in range(4))  # type: ignore[arg-type]
-            found.append(best / coded_.labels.size * 1e9)
-        lines.append(
-            f"Adaptive, {classes} classes: {found[0]:.0f} ns at n = 1,000, {found[1]:.0f} ns at "
-            f"n = 100,000 ({found[1] / found[0]:.2f} times)"
+        spent = {1: np.inf, 2: np.inf}
+        for _ in range(times):
+            for number in spent:
+                with cores(number):
+                    taken = least_fresh(prepare, 1, time.perf_counter)
+                spent[number] = min(spent[number], taken)
+        told.append(f"two threads against one, {name}: {spent[2] / spent[1]:.2f} times as long")
+    return told
+
+
+def monitors(crowd: Crowd, times: int) -> list[str]:
+    """Fit and learning in turn of a table with none, the standard and all monitors."""
+    table = to_table(crowd)
+
+    def bare() -> cs.Estimator:
+        made = cs.Adaptive()
+        made.observers = []
+        return made
+
+    kinds: dict[str, Callable[[], cs.Estimator]] = {
+        "none": bare,
+        "intervals": cs.Adaptive,
+        "all": lambda: monitor(cs.Adaptive()),
+    }
+    told = []
+    for verb in ("fit", "learn_many"):
+        spent = {}
+        for name, make in kinds.items():
+            with cores(1):
+                spent[name] = least_fresh(lambda: partial(getattr(make(), verb), table), times)  # noqa: B023
+        told.append(
+            f"{verb} of a table: {each(spent['none'], crowd):.0f} ns a label without monitors, "
+            f"{spent['intervals'] / spent['none']:.2f} times that with intervals, "
+            f"{spent['all'] / spent['none']:.2f} times with all"
         )
-    return lines
+    return told
 
 
-def start_up() -> tuple[float, float]:
-    """Seconds to import, and on to the first decision, in a new process with compiled cache."""
-    code = (
-        "import time; a = time.perf_counter(); import crowdstream as cs; make = cs.AgreementBased;"
-        "b = time.perf_counter(); crowd = make(); crowd.learn_one({'a': 1, 'b': 1, 'c': 0});"
-        "crowd.predict_one({'a': 1}); print(b - a, time.perf_counter() - b)"
-    )
-    command = [sys.executable, "-c", code]
-    runs = [subprocess.run(command, capture_output=True, text=True, check=True) for _ in range(6)]
-    found = [tuple(map(float, run.stdout.split())) for run in runs[1:]]
-    return min(x for x, _ in found), min(y for _, y in found)
+def streams(crowd: Crowd, labels: int) -> list[str]:
+    """Labels one at a time, and many at a time, through a `Stream`."""
+    rows = [(t, w, x) for t, w, x in to_table(crowd).head(labels).iter_rows()]
+    one, many = (cs.Stream(max_labels=LABELS) for _ in range(2))
+    start = time.process_time()
+    for task, worker, label in rows:
+        one.observe(task, worker, label)
+    middle = time.process_time()
+    many.observe_many(rows)
+    end = time.process_time()
+    return [
+        f"Stream.observe: {(middle - start) / len(rows) * 1e6:.1f} µs a label",
+        f"Stream.observe_many: {(end - middle) / len(rows) * 1e6:.2f} µs a label",
+    ]
 
 
-def memory(tasks: int) -> str:
-    """The most memory a new process needs for this many tasks through `learn_many` in blocks."""
-    block = 100_000
-    code = f"""
-import numpy as np, polars as pl, crowdstream as cs
-crowd, rng = cs.AgreementBased(), np.random.default_rng(0)
-for start in range(0, {tasks}, {block}):
-    task = np.repeat(np.arange(start, start + {block}), {LABELS})
-    crowd.learn_many(pl.DataFrame({{"task": task,
-        "worker": rng.integers(1000, size=task.size), "label": rng.integers(2, size=task.size)}}))
-assert crowd.clock_ == {tasks}
-print(next(int(line.split()[1]) for line in open("/proc/self/status") if "VmHWM" in line) // 1024)
+FIRST_USE = """
+import time
+start = time.perf_counter()
+import crowdstream as cs
+crowd = cs.Adaptive()
+crowd.learn_one({"ann": 1, "bob": 1, "cy": 0})
+crowd.predict_one({"ann": 1})
+print(time.perf_counter() - start)
 """
-    if not Path("/proc/self/status").exists():
-        return "memory: only measured where there is a /proc"
-    found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    return f"{tasks:,} tasks through learn_many in blocks of {block:,}: {found.stdout.strip()} MB"
+
+
+def first_use(times: int) -> str:
+    """Import and the first decision in a new process."""
+    command = [sys.executable, "-c", FIRST_USE]
+    runs = [subprocess.run(command, capture_output=True, check=True) for _ in range(times + 1)]
+    return f"import and first decision in a new process: {min(float(r.stdout) for r in runs):.2f} s"
+
+
+UNCOMPILED = """
+import sys, time, warnings
+warnings.simplefilter("ignore")
+import numpy as np, crowdstream as cs
+from crowdstream.estimators import loops
+from crowdstream.estimators.adaptive import SAMPLE
+assert loops.__file__.endswith(".py")
+rng = np.random.default_rng(0)
+tasks = int(sys.argv[1])
+rows = [(t, int(w), int(x)) for t in range(tasks)
+        for w, x in zip(rng.choice(1000, 5, replace=False), rng.integers(2, size=5))]
+crowd = cs.Adaptive()
+batch, _ = crowd._take_in(rows, None)
+start = time.process_time()
+crowd._reading.fit(batch, 2, sweep=False)
+crowd._decide(batch, 2)
+print((time.process_time() - start) / batch.labels.size * 1e9)
+"""
+
+
+def uncompiled(tasks: int) -> str:
+    """The three passes on a copy of the package without its compiled modules."""
+    home = Path(cs.__file__).parent
+    with tempfile.TemporaryDirectory() as folder:
+        ignore = shutil.ignore_patterns("*.so", "*.pyd", "__pycache__")
+        shutil.copytree(home, Path(folder, "crowdstream"), ignore=ignore)
+        run = subprocess.run(
+            [sys.executable, "-c", UNCOMPILED, str(tasks)],
+            capture_output=True, text=True, check=True, env=os.environ | {"PYTHONPATH": folder},
+        )  # fmt: skip
+    return f"uncompiled, the three passes: {float(run.stdout):,.0f} ns a label"
+
+
+# Printing ----------------------------------------------------------------------------------------
+
+
+def versions() -> str:
+    """Of everything that has a part in it."""
+    told = [f"Python {platform.python_version()}"]
+    for package in ("crowdstream", "numpy", "polars", "cython", "crowd-kit"):
+        try:
+            told.append(f"{package} {importlib.metadata.version(package)}")
+        except importlib.metadata.PackageNotFoundError:
+            told.append(f"{package} not installed")
+    return ", ".join(told)
+
+
+def show(lines: list[Line], sizes: tuple[int, int]) -> Table:
+    """Stages and rivals as a table."""
+    title = (
+        f"ns a label on one core: 2 classes, 5 labels a task, {sizes[0]:,} and {sizes[1]:,} tasks"
+    )
+    table = Table(title=title)
+    for column in ("", f"n = {SMALL:,}", f"n = {LARGE:,}", "ratio", "to counting votes"):
+        table.add_column(column, justify="right" if column else "left")
+    counting = lines[0].small
+    for line in lines:
+        large = "" if line.large is None else f"{line.large:,.1f}"
+        ratio = "" if line.large is None else f"{line.large / line.small:.2f}"
+        table.add_row(line.name, f"{line.small:,.1f}", large, ratio, f"{line.small / counting:.1f}")
+    return table
 
 
 def main() -> None:
     """Measure and print."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
-    parser.add_argument("--quick", action="store_true", help="a tenth of the work, noisier")
+    parser.add_argument("--quick", action="store_true", help="a twentieth of the work, noisier")
     quick = parser.parse_args().quick
     console = Console(width=110)
-    table = Table(title="ns a label, five labels a task, learning and deciding every task")
-    for column in (
-        "labellers",
-        "tasks",
-        "incremental",
-        "full solve",
-        "MV",
-        "DS",
-        "ratio to n=1,000",
+    console.print(versions())
+    tasks, times = (50_000, 1) if quick else (1_000_000, 3)
+    small, large = simulate(SMALL, tasks), simulate(LARGE, tasks)
+    lines = measure_stages(small, large, times) + rivals(small, large, times)
+    console.print(show(lines, (tasks, tasks)))
+    part = simulate(SMALL, tasks // 5)
+    for line in (
+        *threads(small, times),
+        *monitors(part, times),
+        *streams(part, 2_000 if quick else 50_000),
+        first_use(times),
+        uncompiled(200 if quick else 2_000),
     ):
-        table.add_column(column, justify="right")
-    found: dict[int, float] = {}
-    rows = []
-    for n, full in SIZES.items():
-        tasks = full // 10 if quick else full
-        workers, labels = simulate(n, tasks)
-        task = coded(n, workers, labels)
-        size = workers.size
-        # A warm-up run loads the compiled loop.
-        crowds = [fresh(n) for _ in range(8 if n < 100_000 else 4)]
-        runs = iter(crowds)
-        least(lambda: next(runs)._learn(task, 1, -1, follow=True, decide=True), 1)  # noqa: B023
-        ours = least(
-            lambda: next(runs)._learn(task, 1, -1, follow=True, decide=True),  # noqa: B023
-            len(crowds) - 1,
-        )
-        some = min(tasks, 20_000_000 // max(n, 1_000))
-        run = full_solve(n, workers[:some], labels[:some])
-        run()
-        solved = least(run, 2) / (some * LABELS)
-        part = min(tasks, 100_000)
-        rivals = [
-            crowdkit(workers[:part], labels[:part], x) for x in ("MajorityVote", "DawidSkene")
-        ]
-        found[n] = ours / size * 1e9
-        rows.append((n, tasks, solved * 1e9, [r and r / (part * LABELS) * 1e9 for r in rivals]))
-    for n, tasks, solved, rivals in rows:
-        told = ["not installed" if r is None else f"{r:,.0f}" for r in rivals]
-        ratio = f"{found[n] / found[1_000]:.2f}"
-        table.add_row(f"{n:,}", f"{tasks:,}", f"{found[n]:.0f}", f"{solved:,.0f}", *told, ratio)
-    console.print(table)
-    try:
-        version = importlib.metadata.version("crowd-kit")
-        console.print(f"MV, DS: crowd-kit {version}, MajorityVote and DawidSkene (100 iterations).")
-    except importlib.metadata.PackageNotFoundError:
-        console.print("MV, DS: crowd-kit is not installed; pip install 'crowdstream[bench]'")
-    for line in (*adaptive(20_000 if quick else 200_000), *public(40_000 if quick else 400_000)):
-        console.print(line)
-    imported, first = start_up()
-    console.print(f"New process: import {imported:.2f} s, first learn and decide {first:.2f} s.")
-    console.print(memory(1_000_000 if quick else 10_000_000))
+        console.print(line, highlight=False)
 
 
 if __name__ == "__main__":

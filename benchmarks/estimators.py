@@ -121,7 +121,7 @@ class Recipe:
 
 
 def even(errors: Floats, classes: int = 2) -> Floats:
-    """Confusions of labellers who err alike on all classes and towards all others."""
+    """Confusions of workers who err alike on all classes and towards all others."""
     wrong = np.broadcast_to(
         (errors / (classes - 1))[:, None, None], (errors.size, classes, classes)
     )
