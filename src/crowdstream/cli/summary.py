@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from crowdstream.cli.output import talk
 
@@ -50,9 +50,20 @@ def look_into(crowd: Estimator, tasks: int) -> Insight | None:
 
     votes = crowd.intake_.labels / tasks if tasks else 0.0
     worth = monitoring.effective_votes(crowd, votes) if votes >= 1 else None
-    families = [family for family in monitoring.families(crowd) if len(family) > 1]
+    families = _declared(crowd)
+    families += [family for family in monitoring.families(crowd) if family not in families]
     alarms = alarms_of(crowd)
     return Insight(families, votes, worth, alarms, moves(crowd, alarms))
+
+
+def _declared(crowd: Estimator) -> list[list[LabellerId]]:
+    """The members of declared families, where there are several of one."""
+    found: dict[str, list[LabellerId]] = {}
+    for worker in crowd.workers_:
+        name = cast("Mapping[LabellerId, str]", crowd.families or {}).get(worker)
+        if name is not None:
+            found.setdefault(name, []).append(worker)
+    return [members for members in found.values() if len(members) > 1]
 
 
 def alarms_of(crowd: Estimator) -> list[DriftAlarm]:
@@ -66,7 +77,9 @@ def alarms_of(crowd: Estimator) -> list[DriftAlarm]:
 
 def is_watched(crowd: Estimator) -> bool:
     """Whether monitors go along with a crowd."""
-    return bool(crowd.observers)
+    from crowdstream.monitoring import Drift
+
+    return any(isinstance(observer, Drift) for observer in crowd.observers)
 
 
 def say_alarm(alarm: DriftAlarm) -> str:
