@@ -124,9 +124,9 @@ def test_questions_leave_the_stream_as_it_was(kind: type[cs.Estimator]) -> None:
     stream.gold(11, "c0", at=0)
     before = stream.snapshot()
     for _ in range(2):
-        for task in (*stream.open_tasks, 0):
-            stream.decision(task)
-            stream.more_labels_needed(task)
+        for name in (*stream.open_tasks, 0):
+            stream.decision(name)
+            stream.more_labels_needed(name)
         for worker in ("w0", "w5", "nobody knows"):
             stream.next_task(worker)
         stream.crowd.workers()

@@ -331,7 +331,7 @@ def test_a_state_tells_what_can_be_known(plain: Path) -> None:
 @pytest.mark.parametrize("table", ["--pairs", "--alarms", "--trends", "--identifiability"])
 def test_a_state_that_did_not_watch_says_so(plain: Path, table: str) -> None:
     state = state_of(plain, "--method", "majority")
-    refused(call("workers", state, table), str(state), "a state that watched", "")
+    refused(call("workers", state, table), str(state), "a state saved with its monitors", "")
 
 
 def test_one_table_at_a_time(plain: Path) -> None:

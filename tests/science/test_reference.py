@@ -22,7 +22,9 @@ EDGE = 1e-7
 
 def product(alpha: float, beta: float) -> cs.AgreementBased:
     """The estimator with all that the paper does not have turned off."""
-    return cs.AgreementBased(answer_rate=alpha, memory=1 / beta if beta else None, shrinkage=0, clip=0)
+    return cs.AgreementBased(
+        answer_rate=alpha, memory=1 / beta if beta else None, shrinkage=0, clip=0
+    )
 
 
 def stream(n: int, tasks: int, alpha: float, seed: int) -> Floats:

@@ -183,9 +183,7 @@ class Adaptive(Estimator):
             self._go_through(batch, None)
 
     def _follow(self, batch: LabelBatch) -> Votes:
-        votes = Votes(
-            np.empty(len(batch), np.int32), np.empty(len(batch)), np.empty(len(batch)), True
-        )
+        votes = Votes.room(len(batch))
         self._go_through(batch, votes)
         return votes._replace(identified=not self._reading.crowd.heads)
 
@@ -202,7 +200,7 @@ class Adaptive(Estimator):
                 scale.weight(self._clock), scale.growth, found,
             )  # fmt: skip
             if votes is not None:
-                self._judge(part, found, Votes(*(array[at:end] for array in votes[:3]), True))
+                self._judge(part, found, votes.part(at, end))
             self._after(part)
             at = end
 
@@ -268,7 +266,7 @@ class Adaptive(Estimator):
         place, size = self._clock, len(batch)
         used, why = np.empty(size, np.int64), np.empty(size, np.int32)
         identified = np.empty(size, np.bool_)
-        votes = Votes(np.empty(size, np.int32), np.empty(size), np.empty(size), True)
+        votes = Votes.room(size)
         reading, scale, keys = self._reading, self._scale, self._keys(self._classes)
         at = 0
         while at < size:
@@ -284,7 +282,7 @@ class Adaptive(Estimator):
                 rules, keys, used[at:end], why[at:end], scores,
             )  # fmt: skip
             taken = part.first(used[at:end])
-            self._judge(taken, scores, Votes(*(array[at:end] for array in votes[:3]), True))
+            self._judge(taken, scores, votes.part(at, end))
             closed = np.flatnonzero(why[at:end])
             keys_here = self._place_keys(self._clock, len(part))
             self._sample.offer(taken.pick(closed), keys_here[closed])
@@ -304,7 +302,7 @@ class Adaptive(Estimator):
             task = self.resume_task("", place, {}, None)
             for i, x in zip(batch.workers.tolist(), batch.labels.tolist(), strict=True):
                 task.append(i, x)
-            votes = Votes(np.empty(1, np.int32), np.empty(1), np.empty(1), True)
+            votes = Votes.room(1)
             self._judge(batch, self._score_open(task)[1], votes)
         self._close(batch, self._scale.weight(place), own=True)
         self._sample.offer(batch, self._place_keys(place, 1))
@@ -452,7 +450,9 @@ class Adaptive(Estimator):
         found |= {f"sample.{key}": array for key, array in self._sample.pack().items()}
         found |= {f"shared.{key}": v for key, v in reading.save()._asdict().items()}
         found["calibration"] = reading.calibration.sums
-        found["moments"] = np.array([self._renewed, self._renewed_labels, self._looked, self._pairs])
+        found["moments"] = np.array(
+            [self._renewed, self._renewed_labels, self._looked, self._pairs]
+        )
         return found
 
     def _unpack(self, arrays: Packed) -> None:

@@ -222,9 +222,7 @@ class Estimator(ABC):
     def _follow(self, batch: LabelBatch) -> Votes:
         """Decide each task from those before it, then learn it."""
         named = len(self._classes)
-        votes = Votes(
-            np.empty(len(batch), np.int32), np.empty(len(batch)), np.empty(len(batch)), True
-        )
+        votes = Votes.room(len(batch))
         identified = False
         for t in range(len(batch)):
             here = batch.part(t, t + 1)

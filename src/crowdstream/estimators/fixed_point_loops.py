@@ -67,12 +67,12 @@ def bracketed(
     slope: cython.double[::1],
 ) -> cython.double:
     """The root of `excess` between two points of different sign: Newton, kept in its bracket."""
-    k: cython.Py_ssize_t
+    _k: cython.Py_ssize_t
     rising: cython.bint = excess(agreement, top, low, slope) <= 0.0
     share: cython.double = 0.5 * (low + high)
     value: cython.double
     moved: cython.double
-    for k in range(200):
+    for _k in range(200):
         value = excess(agreement, top, share, slope)
         if value == 0.0:
             return share
@@ -101,7 +101,7 @@ def solve(
     ``slope`` is room for one number.
     """
     i: cython.Py_ssize_t
-    k: cython.Py_ssize_t
+    _k: cython.Py_ssize_t
     n: cython.Py_ssize_t = agreement.shape[0]
     top: cython.Py_ssize_t = 0
     flat: cython.bint = True
@@ -135,7 +135,7 @@ def solve(
         elif dominant and total > 2.0 * most:  # the others agree among themselves
             # Near share 2 the excess is (2 − h)(ΣR − 2 R_top)/R_top > 0: a root lies before it.
             high = 1.0
-            for k in range(1, 40):
+            for _k in range(1, 40):
                 high = 0.5 * (high + 2.0)
                 if excess(agreement, top, high, slope) > 0.0:
                     share = bracketed(agreement, top, 1.0, high, slope)

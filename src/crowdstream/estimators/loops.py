@@ -121,7 +121,7 @@ class Teacher:
         m: cython.Py_ssize_t,
         weight: cython.double,
     ) -> Reading:
-        """The same without the worker's label x on a task of m labels, of which there are `votes`."""
+        """The same without the worker's label x on a task of m labels, its `votes`."""
         a: cython.Py_ssize_t
         K: cython.Py_ssize_t = self.classes
         h: cython.double = H * self.unit
@@ -415,7 +415,7 @@ class Student:
                 self.prior[a] = (self.mass[a] + h * f[a]) / (total + h)
 
     def spread_strength(self, most: cython.double, unit: cython.double) -> cython.double:
-        """The strength that the spread of right answers among workers asks for, from 8 to ``most``."""
+        """The strength that the spread of right answers asks for, from 8 to ``most``."""
         i: cython.Py_ssize_t
         a: cython.Py_ssize_t
         K: cython.Py_ssize_t = self.classes

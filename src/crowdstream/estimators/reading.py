@@ -158,17 +158,17 @@ class Reading:
     def save(self) -> Shared:
         """The shared readings."""
         state = [self.crowd.gate, self.crowd.heads, self.rho]
+        taught, swept = (
+            np.concatenate([[getattr(student, name) for name in STUDENT], prior, pooled.ravel()])
+            for student, prior, pooled in zip(
+                self._students, self._prior, self._pooled, strict=True
+            )
+        )
         return Shared(
             np.array([getattr(self._teacher, name) for name in TEACHER + TEACHER_WHOLE], float),
             self._f.copy(),
-            *(
-                np.concatenate(
-                    [[getattr(student, name) for name in STUDENT], prior, pooled.ravel()]
-                )
-                for student, prior, pooled in zip(
-                    self._students, self._prior, self._pooled, strict=True
-                )
-            ),
+            taught,
+            swept,
             np.concatenate([state, self.kin]),
         )
 

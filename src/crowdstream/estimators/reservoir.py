@@ -100,7 +100,9 @@ class Reservoir:
         except KeyError as error:
             raise StateError(f"a saved state without its sample: {error}") from None
         fits = starts.size == keys.size + 1 and who.shape == labels.shape
-        if not fits or (who >= workers).any() or (labels >= classes).any():
+        if not fits or max(who.tolist(), default=-1) >= workers:
+            raise StateError("a saved state whose sample does not fit")
+        if max(labels.tolist(), default=-1) >= classes:
             raise StateError("a saved state whose sample does not fit")
         self._keys = keys.astype(np.uint64)
         self._batch = LabelBatch(starts, who, labels)  # type: ignore[arg-type]

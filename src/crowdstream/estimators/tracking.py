@@ -203,7 +203,7 @@ class Tracking(Estimator):
 
     def _follow(self, batch: LabelBatch) -> Votes:
         n = len(batch)
-        votes = Votes(np.empty(n, np.int32), np.empty(n), np.empty(n), True)
+        votes = Votes.room(n)
         self._go_through(batch, votes)
         return votes._replace(identified=not self._majority)
 
@@ -219,9 +219,7 @@ class Tracking(Estimator):
                 part.starts, part.workers, part.labels, part.truths, work, self._majority, scores
             )
             if votes is not None:
-                room = Votes(
-                    votes.winners[at:end], votes.confidences[at:end], votes.margins[at:end], True
-                )
+                room = votes.part(at, end)
                 keys = self._keys(self._classes)
                 choose(part, scores, room, named, keys, self.ties, self.seed, 0.0)
             self._sums.add(part)

@@ -47,6 +47,18 @@ class Votes(NamedTuple):
     margins: Floats
     identified: bool
 
+    @classmethod
+    def room(cls, tasks: int, identified: bool = True) -> Votes:
+        """For so many, to be filled in."""
+        return cls(np.empty(tasks, np.int32), np.empty(tasks), np.empty(tasks), identified)
+
+    def part(self, first: int, last: int) -> Votes:
+        """Those on tasks ``first`` up to ``last``, to be filled in."""
+        here = slice(first, last)
+        return Votes(
+            self.winners[here], self.confidences[here], self.margins[here], self.identified
+        )
+
 
 class Scorer(NamedTuple):
     """A way to score tasks, made ready once.
@@ -72,12 +84,7 @@ def decide(
     """Decide tasks: side by side where there are many, a piece at a time to bound the memory."""
     classes = max(named, 2)
     step = max(CELLS // classes, 1)
-    votes = Votes(
-        np.empty(len(batch), np.int32),
-        np.empty(len(batch)),
-        np.empty(len(batch)),
-        scorer.identified,
-    )
+    votes = Votes.room(len(batch), scorer.identified)
     parts = parts_of(len(batch))
 
     def work(k: int) -> None:
@@ -87,7 +94,7 @@ def decide(
             end = min(at + step, last)
             here = batch.part(at, end)
             scorer.score(here, scores[: end - at])
-            room = Votes(*(array[at:end] for array in votes[:3]), scorer.identified)
+            room = votes.part(at, end)
             choose(here, scores[: end - at], room, named, keys, ties, seed, scorer.rho)
 
     side_by_side(work, len(parts))
@@ -112,7 +119,7 @@ def choose(
         return
     which = np.flatnonzero((votes.margins == 0.0) & (votes.winners >= 0))
     again = batch.pick(which)
-    room = Votes(np.empty(which.size, np.int32), *np.empty((2, which.size)), votes.identified)
+    room = Votes.room(which.size, votes.identified)
     coins = toss(again, seed)
     loops.choose(again.starts, scores[which], named, rho, keys, coins, *room[:3])
     votes.winners[which] = room.winners

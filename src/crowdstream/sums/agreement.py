@@ -209,7 +209,7 @@ class AgreementSums:
     def unpack(self, arrays: Mapping[str, NDArray[np.generic]], workers: int, classes: int) -> None:
         """Take over what `pack` gave."""
         self.make_room(workers, classes)
-        slots = {
+        slots: dict[str, NDArray[np.generic]] = {
             "rows": self.rows, "shares": self.shares, "groups": self._groups[:workers],
             "kin": self.kin, "total": self.total,
         }  # fmt: skip

@@ -63,7 +63,8 @@ class ConfusionSums:
         k = classes.size
         theirs = other.counts[: other.workers]
         self.counts[np.ix_(names, classes, classes)] += theirs[:, :k, :k]
-        self.counts[np.ix_(names, [self.classes], classes)] += theirs[:, other.classes :, :k]
+        totals = np.array([self.classes])
+        self.counts[np.ix_(names, totals, classes)] += theirs[:, other.classes :, :k]
         self.mass[classes] += other.mass[:k]
 
     def pack(self) -> dict[str, NDArray[np.generic]]:
