@@ -15,9 +15,8 @@ from crowdstream.estimators.base import (
     Identifiability,
     Opened,
     Vote,
-    check_families,
-    check_memory,
 )
+from crowdstream.estimators.coding import check_families, check_memory
 from crowdstream.estimators.independence import excess_correlation, gate_of, mix, pairs_in
 from crowdstream.estimators.observer import Packed
 from crowdstream.estimators.open_task import OpenTask

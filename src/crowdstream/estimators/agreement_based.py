@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 from crowdstream.errors import AnswerRateInDoubt, check_number
 from crowdstream.estimators import fixed_point_loops as fixed_point
 from crowdstream.estimators import loops
-from crowdstream.estimators.base import Estimator, Identifiability, check_memory
+from crowdstream.estimators.base import Estimator, Identifiability
+from crowdstream.estimators.coding import check_memory
 from crowdstream.estimators.reading import CHANCE, MAIN_GROUP
 from crowdstream.estimators.votes import Scorer, Ties, check_ties, majority
 from crowdstream.estimators.worker_table import WorkerReading

@@ -18,6 +18,13 @@ from numpy.typing import NDArray
 
 from crowdstream.errors import InputError, MergeError, NotIdentifiable, StateError, check_number
 from crowdstream.estimators import loops
+from crowdstream.estimators.coding import (
+    Truths,
+    clean_answers,
+    clean_truths,
+    code_truths,
+    one_task,
+)
 from crowdstream.estimators.observer import Observer, Packed
 from crowdstream.estimators.open_task import OpenTask
 from crowdstream.estimators.votes import Keys, Scorer, Ties, Votes, class_keys, decide, toss
@@ -25,15 +32,12 @@ from crowdstream.estimators.worker_table import Costs, WorkerReading, value_seri
 from crowdstream.labels import (
     UNKNOWN,
     Answers,
-    ArrowTable,
-    Block,
     ClassLabel,
     Intake,
     LabellerId,
     Table,
     TaskId,
     Vocabulary,
-    clean_id,
     clean_label,
     code_block,
 )
@@ -61,9 +65,6 @@ Families: TypeAlias = "Mapping[str, str] | Mapping[int, str] | Mapping[LabellerI
 
 Param: TypeAlias = "bool | int | float | str | Families | None"
 """What a constructor takes."""
-
-Truths: TypeAlias = "Mapping[TaskId, ClassLabel] | ArrowTable"
-"""True classes of some tasks."""
 
 
 class Identifiability(NamedTuple):
@@ -402,6 +403,22 @@ class Estimator(ABC):
         scorer.score(batch, scores)
         return scorer, scores
 
+    def _pick(
+        self, task: OpenTask | LabelBatch, classes: Vocabulary, scorer: Scorer, scores: Floats
+    ) -> Vote:
+        """The decision that scores make of one task."""
+        size = task.size if isinstance(task, OpenTask) else task.labels.size
+        rules = size, len(classes), scorer.rho, self._keys(classes)
+        winner, confidence, margin, tied = loops.choose_one(scores, *rules, False, 0)
+        if scorer.calibrate is not None and winner != UNKNOWN:
+            confidence = float(scorer.calibrate(np.array([confidence]))[0])
+        if tied > 1 and self.ties == "coin":
+            batch = task.batch() if isinstance(task, OpenTask) else task
+            coin = int(toss(batch, self.seed)[0])
+            winner = loops.choose_one(scores, *rules, True, coin)[0]
+        label = None if winner == UNKNOWN else classes[winner]
+        return Vote(label, confidence, margin, scorer.identified)
+
     def predict_proba_one(self, answers: Answers) -> dict[ClassLabel, float]:
         """The posterior over the classes seen so far and those in the answers."""
         given = [(who, x) for who, x in clean_answers(answers) if x is not None]
@@ -701,22 +718,6 @@ class Estimator(ABC):
         """Decide an open task by what was learnt of all others; changes nothing."""
         return self._pick(task, self._classes, *self._score_open(task))
 
-    def _pick(
-        self, task: OpenTask | LabelBatch, classes: Vocabulary, scorer: Scorer, scores: Floats
-    ) -> Vote:
-        """The decision that scores make of one task."""
-        size = task.size if isinstance(task, OpenTask) else task.labels.size
-        rules = size, len(classes), scorer.rho, self._keys(classes)
-        winner, confidence, margin, tied = loops.choose_one(scores, *rules, False, 0)
-        if scorer.calibrate is not None and winner != UNKNOWN:
-            confidence = float(scorer.calibrate(np.array([confidence]))[0])
-        if tied > 1 and self.ties == "coin":
-            batch = task.batch() if isinstance(task, OpenTask) else task
-            coin = int(toss(batch, self.seed)[0])
-            winner = loops.choose_one(scores, *rules, True, coin)[0]
-        label = None if winner == UNKNOWN else classes[winner]
-        return Vote(label, confidence, margin, scorer.identified)
-
     # What is known of the workers ------------------------------------------------------------
 
     def workers(self, *, level: float = LEVEL, costs: Costs | None = None) -> pl.DataFrame:
@@ -872,72 +873,3 @@ def _plain(value: Param) -> bool | int | float | str | dict[str | int, str] | No
     if isinstance(value, Mapping):
         return dict(cast("Mapping[LabellerId, str]", value))
     return cast("float", value.item()) if isinstance(value, np.generic) else value
-
-
-def check_memory(memory: object) -> None:
-    """Refuse what is not a number of tasks to remember."""
-    if memory is not None:
-        check_number("memory", memory, 1.0, 1e15, open_low=True)
-
-
-def check_families(families: object) -> None:
-    """Refuse what is not a mapping of workers to families."""
-    if families is None:
-        return
-    if not isinstance(families, Mapping):
-        raise InputError("families", "a mapping of worker to family", repr(families))
-    for who, name in families.items():
-        if clean_id(who, "families, worker") is None or not isinstance(name, str):
-            raise InputError(f"families[{who!r}]", "the name of a family, str", repr(name))
-
-
-def clean_truths(gold: Truths | None) -> dict[TaskId, ClassLabel]:
-    """Known truths, by task."""
-    if gold is None:
-        return {}
-    import polars as pl
-
-    if isinstance(gold, ArrowTable):
-        gold = pl.DataFrame(gold)
-        if missing := {"task", "label"} - set(gold.columns):
-            raise InputError("gold", "columns task and label", f"no {', '.join(sorted(missing))}")
-        gold = dict(gold.select("task", "label").iter_rows())
-    if not isinstance(gold, Mapping):
-        raise InputError("gold", "a mapping or a table of task and label", type(gold).__name__)
-    found: dict[TaskId, ClassLabel] = {}
-    for task, label in gold.items():
-        name, truth = clean_id(task, "gold, task"), clean_label(label, f"gold[{task!r}]")
-        if name is not None and truth is not None:
-            found[name] = truth
-    return found
-
-
-def code_truths(
-    block: Block, classes: Vocabulary, known: Mapping[TaskId, ClassLabel]
-) -> LabelBatch:
-    """A block with the true classes of its tasks, where there are any."""
-    truths = NO_TRUTHS
-    if known:
-        given = (known.get(task) for task in block.tasks)
-        codes = [UNKNOWN if label is None else classes.add(label) for label in given]
-        truths = np.array(codes, np.int32)
-    return LabelBatch(block.starts, block.workers, block.labels, truths, block.tasks)
-
-
-def clean_answers(answers: Answers) -> list[tuple[LabellerId, ClassLabel | None]]:
-    """One task's answers, checked."""
-    if not isinstance(answers, Mapping):
-        raise InputError("answers", "a mapping of worker to label", type(answers).__name__)
-    rows: dict[LabellerId, ClassLabel | None] = {}
-    for who, label in answers.items():
-        name = clean_id(who, "answers, worker")
-        if name is None:
-            raise InputError("answers, worker", "str or int", repr(who))
-        rows[name] = clean_label(label, f"answers[{who!r}]")
-    return list(rows.items())
-
-
-def one_task(rows: Sequence[tuple[LabellerId, ClassLabel | None]]) -> Intake:
-    """What one task brought in."""
-    given = sum(x is not None for _, x in rows)
-    return Intake(rows=len(rows), labels=given, tasks=1, null_label=len(rows) - given)

@@ -6,7 +6,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from crowdstream.estimators import loops
-from crowdstream.estimators.base import Estimator, Identifiability, check_memory
+from crowdstream.estimators.base import Estimator, Identifiability
+from crowdstream.estimators.coding import check_memory
 from crowdstream.estimators.reading import read_teacher, vote_weights, why_not
 from crowdstream.estimators.votes import Scorer, Ties, check_ties, majority
 from crowdstream.estimators.worker_table import WorkerReading

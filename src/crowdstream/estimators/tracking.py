@@ -9,7 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from crowdstream.errors import NotIdentifiable
-from crowdstream.estimators.base import SETTLE, Estimator, Identifiability, Truths
+from crowdstream.estimators.base import SETTLE, Estimator, Identifiability
+from crowdstream.estimators.coding import Truths
 from crowdstream.estimators.observer import Packed
 from crowdstream.estimators.open_task import OpenTask
 from crowdstream.estimators.reading import read_teacher, why_not
