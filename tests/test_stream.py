@@ -278,3 +278,39 @@ def test_bad_events_are_refused_and_change_nothing(call: object, message: str) -
 def test_rules_out_of_range_are_refused(wrong: dict[str, float]) -> None:
     with pytest.raises(InputError, match=next(iter(wrong))):
         cs.Stream(**wrong)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("rules", [{}, {"max_labels": 4}, {"settle": 0.9, "max_labels": 6}])
+@pytest.mark.parametrize("kind", [cs.Adaptive, cs.AgreementBased, cs.Tracking])
+def test_many_labels_are_taken_as_one_by_one(
+    kind: type[cs.Adaptive], rules: dict[str, float]
+) -> None:
+    crowd = Crowd(np.linspace(0.2, 0.9, 8), tasks=150, seed=4)
+    rows = [(t, k, int(crowd.labels[t, k])) for t in range(150) for k in range(8)]
+    one, many = cs.Stream(kind(), **rules), cs.Stream(kind(), **rules)  # type: ignore[arg-type]
+    last = {row[0]: one.observe(*row, at=0) for row in rows}
+    found: dict[cs.TaskId, cs.Decision] = {}
+    for at in range(0, len(rows), 320):  # whole tasks: those that are open come after new ones
+        found |= {d.task: d for d in many.observe_many(rows[at : at + 320], at=0)}
+    assert one.counts == many.counts
+    mine, theirs = one.crowd._sums.rows, many.crowd._sums.rows
+    assert np.array_equal(mine, theirs[: len(mine)])
+    assert not theirs[len(mine) :].any(), "whose labels all came late is known by name only"
+    for task, decision in last.items():
+        other = found[task]
+        assert (other.label, other.votes, other.closed) == (
+            decision.label,
+            decision.votes,
+            decision.closed,
+        )
+        # Workers whose labels come late are known by name to one of the two only, which rounds
+        # otherwise.
+        assert other.confidence == pytest.approx(decision.confidence, abs=1e-9)
+
+
+def test_a_bad_row_among_many_is_refused_before_any_is_taken() -> None:
+    stream = cs.Stream()
+    before = stream.snapshot()
+    with pytest.raises(InputError, match="row 2, column 'worker'"):
+        stream.observe_many([("t", "ann", "x"), ("t", None, "x")], at=0)
+    assert stream.snapshot() == before

@@ -285,3 +285,17 @@ def test_a_large_minority_of_adversaries_does_not_turn_the_crowd(
         block = crowd_of(20, 2000, p=0.25, adversaries=share, per_task=per_task, seed=seed)
         heads = expected_error(cs.MajorityVote().fit_predict(block.labels()), block.truths())
         assert expected_error(cs.Adaptive().fit_predict(block.labels()), block.truths()) < heads
+
+
+@pytest.mark.parametrize("memory", [2, 5, 20])
+@pytest.mark.parametrize("kind", [cs.Adaptive, cs.CentredAgreement, cs.AgreementBased])
+def test_a_short_memory_neither_overflows_nor_flips(kind: type[cs.Adaptive], memory: int) -> None:
+    block = crowd_of(10, 1500, p=0.25, seed=3)
+    wrong = cs.baselines.expected_error(
+        kind(memory=memory).stream_many(block.labels()), block.truths()
+    )
+    heads = cs.baselines.expected_error(
+        cs.MajorityVote().fit_predict(block.labels()), block.truths()
+    )
+    # A few tasks cannot tell equals apart; a flip would err on most of the tasks.
+    assert wrong < heads + 0.05

@@ -156,7 +156,9 @@ class Adaptive(Estimator):
 
     def _room(self, tasks: int) -> int:
         """How many of so many tasks may be learnt before something is due."""
-        ahead = min(int(self._renewed * RENEW) + 1, self._next_look) - self._clock
+        ahead = int(self._renewed * RENEW) + 1 - self._clock
+        if self._clock < self._next_look:  # else it waits for tasks to close
+            ahead = min(ahead, self._next_look - self._clock)
         return min(tasks, max(ahead, 1), self._scale.make_room(self._clock, self._arrays()))
 
     def _renew_if_due(self) -> None:
@@ -435,6 +437,7 @@ class Adaptive(Estimator):
         mine.taught.merge(theirs.taught, names, classes)
         mine.swept.merge(theirs.swept, names, classes)
         mine.calibration.sums += theirs.calibration.sums
+        mine.calibration.known |= theirs.calibration.known
         self._sample.merge(other._sample, names, classes)
         self._clock = max(self._clock, other._clock) if self.memory else self._clock + other._clock
         self._looked = 0.0
@@ -462,6 +465,7 @@ class Adaptive(Estimator):
         reading.swept.unpack(_under(arrays, "swept"), n, k)
         self._sample.unpack(_under(arrays, "sample"), n, k)
         fill({"calibration": reading.calibration.sums}, arrays)
+        reading.calibration.known = reading.calibration.tasks > 0
         reading.restore(Shared(**_under(arrays, "shared")))  # type: ignore[arg-type]
         reading.reason = reading.why_not(len(self._classes))
         moments = arrays["moments"].tolist()

@@ -38,6 +38,8 @@ class Calibration:
     def __init__(self) -> None:
         self.sums: Floats = np.zeros((BINS, 3))
         """By bin: tasks, the sum of their log-odds, how many were right."""
+        self.known = False
+        """Whether there is any."""
 
     @property
     def tasks(self) -> float:
@@ -50,6 +52,7 @@ class Calibration:
         place = np.clip((odds / -_logit(np.array(EDGE)) * BINS).astype(int), 0, BINS - 1)
         rows = np.stack([np.ones_like(odds), odds, right], axis=1)
         np.add.at(self.sums, place, rows)
+        self.known = self.tasks > 0
 
     def line(self) -> tuple[float, float]:
         """(a, b) of P(right) = sigmoid(a + b·logit): the posterior's top, by Newton."""

@@ -272,7 +272,7 @@ class Reading:
     @property
     def calibrate(self) -> Callable[[Floats], Floats] | None:
         """How known truths bear confidences out, if any is known."""
-        return self.calibration.apply if self.calibration.tasks else None
+        return self.calibration.apply if self.calibration.known else None
 
     def _by_logs(self) -> Callable[[LabelBatch, Floats], None]:
         k = self.sums.classes

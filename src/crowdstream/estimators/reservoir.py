@@ -47,6 +47,8 @@ class Reservoir:
 
     def offer(self, batch: LabelBatch, keys: Keys) -> None:
         """Keep those tasks of a batch that belong into the sample."""
+        if keys.size == 1 and keys[0] >= self._bound:  # the rule in a long stream
+            return
         which = np.flatnonzero((keys < self._bound) & (batch.sizes > 0))
         if which.size > self.size:
             which = which[np.argpartition(keys[which], self.size)[: self.size]]
