@@ -239,7 +239,7 @@ def test_a_state_of_another_method_or_none_is_refused(tmp_path: Path) -> None:
     refused(stream(b"", "--state", state, "--method", "majority"), str(state))
     refused(stream(b"", "--state", state, "--memory", "9"), str(state))
     assert state.read_bytes() == before
-    for data in (b"", b"garbage", before[:-3], before[:40] + b"!" + before[41:]):
+    for data in (b"", b"garbage", before[:-3], before[:40] + bytes([before[40] ^ 1]) + before[41:]):
         state.write_bytes(data)
         refused(stream(b"", "--state", state), str(state))
         assert state.read_bytes() == data
