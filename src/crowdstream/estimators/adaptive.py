@@ -300,11 +300,8 @@ class Adaptive(Estimator):
 
     def _learn_closed(self, batch: LabelBatch, place: int) -> None:
         if batch.truths.size and batch.labels.size:
-            task = self.resume_task("", place, {}, None)
-            for i, x in zip(batch.workers.tolist(), batch.labels.tolist(), strict=True):
-                task.append(i, x)
-            votes = Votes.room(1)
-            self._judge(batch, self._score_open(task)[1], votes)
+            task = self.resume_coded("", place, batch, 0)
+            self._judge(batch, self._score_open(task)[1], Votes.room(1))
         self._close(batch, self._scale.weight(place), own=True)
         self._sample.offer(batch, self._place_keys(place, 1))
         self._look_if_due()

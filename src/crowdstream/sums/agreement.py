@@ -52,9 +52,8 @@ class AgreementSums:
             np.zeros(self.classes),
         )  # fmt: skip
 
-    def make_room(self, workers: int, classes: int) -> bool:
+    def make_room(self, workers: int, classes: int) -> None:
         """Let there be rows for so many workers and columns for so many classes."""
-        grown = False
         classes = max(classes, self.classes)
         if workers > len(self._rows) or classes > self.classes:
             room = len(self._rows)
@@ -74,9 +73,7 @@ class AgreementSums:
             self._rows, self._groups, self._family, self.shares = rows, groups, family, shares
             self.classes = classes
             self.loops = self._bind()
-            grown = True
         self.workers = max(self.workers, workers)
-        return grown
 
     # What is there ---------------------------------------------------------------------------
 

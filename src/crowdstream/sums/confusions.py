@@ -30,9 +30,8 @@ class ConfusionSums:
         self.counts: Floats = np.zeros((0, 3, 2))
         self.mass: Floats = np.zeros(2)
 
-    def make_room(self, workers: int, classes: int) -> bool:
-        """Let there be rows for so many workers and so many classes; whether the arrays are new."""
-        grown = False
+    def make_room(self, workers: int, classes: int) -> None:
+        """Let there be rows for so many workers and so many classes."""
         classes = max(classes, self.classes)
         if workers > len(self.counts) or classes > self.classes:
             room, k = len(self.counts), self.classes
@@ -43,9 +42,7 @@ class ConfusionSums:
             mass = np.zeros(classes)
             mass[:k] = self.mass
             self.counts, self.mass, self.classes = counts, mass, classes
-            grown = True
         self.workers = max(self.workers, workers)
-        return grown
 
     def replace(self, counts: Floats, mass: Floats) -> None:
         """Begin anew from counts without their sums over what was said."""
