@@ -417,3 +417,13 @@ def test_a_stream_tells_each_alarm_once_and_counts_them(turned: Path) -> None:
 def test_a_quiet_stream_tells_no_alarm(turned: Path) -> None:
     told = call("stream", "-q", "--max-labels", "8", stdin=turned.read_bytes())
     assert told.err == ""
+
+
+def test_a_name_that_is_a_script_does_not_run_in_a_chart(plain: Path) -> None:
+    pytest.importorskip("altair")
+    script, chart = "</script><script>alert(1)</script>", plain.with_name("c.html")
+    plain.write_bytes(plain.read_bytes().replace(b"w0", script.encode()))
+    assert call("workers", state_of(plain), "--chart", chart).code == 0
+    page = chart.read_text("utf-8")
+    assert script not in page
+    assert script.replace("<", "\\u003c") in page

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -45,6 +47,30 @@ def save_chart(chart: alt.TopLevelMixin, path: str) -> None:
         # All in one file: a page looks the same without a network.
         more = {"inline": True} if kind == "html" else {"scale_factor": SCALE}
         chart.save(target, format=kind, **more)  # type: ignore[arg-type]
+        if kind == "html":
+            page = Path(target)
+            page.write_text(_escape(page.read_text("utf-8"), chart.to_dict()), "utf-8")
+
+
+def _escape(page: str, spec: object) -> str:
+    """Names are data: in a page's script none may end the script."""
+    for text in {found for found in _strings(spec) if "<" in found}:
+        told = json.dumps(text)[1:-1]
+        page = page.replace(told, told.replace("<", "\\u003c"))
+    return page
+
+
+def _strings(part: object) -> Iterator[str]:
+    """All text in a chart's description, names of fields too."""
+    if isinstance(part, str):
+        yield part
+    elif isinstance(part, Mapping):
+        yield from part
+        for value in part.values():
+            yield from _strings(value)
+    elif isinstance(part, Sequence):
+        for value in part:
+            yield from _strings(value)
 
 
 def draw_workers(people: pl.DataFrame, level: float, classes: int) -> alt.TopLevelMixin:
