@@ -203,7 +203,7 @@ def test_faded_tasks_cannot_be_taken_back_one_after_the_other() -> None:
 def test_a_stream_that_fails_half_way_has_learnt_nothing() -> None:
     class Fragile(cs.MajorityVote):
         def put_label(
-            self, task: cs.OpenTask, worker: cs.LabellerId, label: cs.ClassLabel | None
+            self, task: cs.OpenTask, worker: cs.WorkerId, label: cs.ClassLabel | None
         ) -> cs.Vote:
             if task.size == 2:
                 raise RuntimeError("no")

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
         Vote,
         load,
     )
-    from crowdstream.labels import Answers, ClassLabel, Intake, Label, LabellerId, TaskId
+    from crowdstream.labels import Answers, ClassLabel, Intake, Label, TaskId, WorkerId
     from crowdstream.monitoring import (
         DriftAlarm,
         IdentifiabilityReport,
@@ -61,7 +61,6 @@ __all__ = [
     "InputError",
     "Intake",
     "Label",
-    "LabellerId",
     "MajorityVote",
     "MergeError",
     "NotIdentifiable",
@@ -71,6 +70,7 @@ __all__ = [
     "TaskId",
     "Tracking",
     "Vote",
+    "WorkerId",
     "alarms",
     "baselines",
     "calibration",
@@ -105,7 +105,7 @@ _ROOMS = {
         "Vote",
         "load",
     ),
-    "labels": ("Answers", "ClassLabel", "Intake", "Label", "LabellerId", "TaskId"),
+    "labels": ("Answers", "ClassLabel", "Intake", "Label", "WorkerId", "TaskId"),
     "monitoring": (
         "DriftAlarm",
         "IdentifiabilityReport",

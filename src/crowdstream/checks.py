@@ -20,9 +20,9 @@ from polars.testing import assert_frame_equal
 from crowdstream.errors import AnswerRateInDoubt, CrowdstreamError, NotIdentifiable, StateError
 from crowdstream.estimators import Estimator, MajorityVote, load
 from crowdstream.estimators.base import Param
-from crowdstream.labels import ClassLabel, LabellerId
+from crowdstream.labels import ClassLabel, WorkerId
 
-Task = dict[LabellerId, ClassLabel | None]
+Task = dict[WorkerId, ClassLabel | None]
 Make = Callable[[], Estimator]
 
 CLOSE = 1e-12
@@ -110,7 +110,7 @@ EVERYBODY: Task = {f"w{i}": f"c{i % 3}" for i in range(7)}
 """A task that makes all workers and classes known, which a table does before its first task."""
 
 
-def rows_of(tasks: list[Task]) -> Iterator[tuple[int, LabellerId, ClassLabel | None]]:
+def rows_of(tasks: list[Task]) -> Iterator[tuple[int, WorkerId, ClassLabel | None]]:
     """The same as rows."""
     for number, told in enumerate(tasks):
         for who, label in told.items():

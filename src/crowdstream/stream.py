@@ -18,20 +18,21 @@ from typing import Self
 import msgspec
 
 from crowdstream.decisions import Decision
-from crowdstream.errors import InputError, StateError, check_number
+from crowdstream.errors import InputError, StateError
 from crowdstream.estimators import Adaptive, Estimator, OpenTask, Vote, load
 from crowdstream.labels import (
     ClassLabel,
-    LabellerId,
     Row,
     TaskId,
+    WorkerId,
     clean_id,
     clean_label,
     row_values,
     shorten,
 )
-from crowdstream.saving import seal, unseal
+from crowdstream.serialization import seal, unseal
 from crowdstream.stopping import information, labels_needed
+from crowdstream.validation import check_number
 
 SAVED_AS = "stream"
 
@@ -64,7 +65,7 @@ class _Open:
 
     def __init__(self, opened: int) -> None:
         self.opened = opened
-        self.answers: dict[LabellerId, ClassLabel | None] = {}
+        self.answers: dict[WorkerId, ClassLabel | None] = {}
         self.coded: OpenTask | None = None
         self.gold: ClassLabel | None = None
         self.last = 0.0
@@ -182,7 +183,7 @@ class Stream:
     def observe(
         self,
         task: TaskId,
-        worker: LabellerId,
+        worker: WorkerId,
         label: ClassLabel | None,
         at: float | datetime.datetime | None = None,
     ) -> Decision:
@@ -223,7 +224,7 @@ class Stream:
                 what = "task" if task is None else "worker"
                 raise InputError(f"row {number}, column {what!r}", "str or int", "nothing")
             checked.append((task, worker, label))
-        new: dict[TaskId, dict[LabellerId, ClassLabel]] = {}
+        new: dict[TaskId, dict[WorkerId, ClassLabel]] = {}
         later = []
         for task, worker, label in checked:
             labels = new.get(task)
@@ -240,8 +241,8 @@ class Stream:
 
     def _open_many(
         self,
-        new: dict[TaskId, dict[LabellerId, ClassLabel]],
-        later: list[tuple[TaskId, LabellerId, ClassLabel | None]],
+        new: dict[TaskId, dict[WorkerId, ClassLabel]],
+        later: list[tuple[TaskId, WorkerId, ClassLabel | None]],
         now: float,
     ) -> dict[TaskId, Decision]:
         """Open new tasks with their first labels; those that are left are late for closed ones."""
@@ -285,7 +286,7 @@ class Stream:
         return self.settle is not None and enough and decision.confidence >= self.settle
 
     def _take(
-        self, task: TaskId, worker: LabellerId, label: ClassLabel | None, now: float
+        self, task: TaskId, worker: WorkerId, label: ClassLabel | None, now: float
     ) -> Decision:
         """One label whose names are clean."""
         if task in self._closed:
@@ -318,7 +319,7 @@ class Stream:
             return self._close(decision, "full")
         return decision
 
-    def retract(self, task: TaskId, worker: LabellerId) -> Decision:
+    def retract(self, task: TaskId, worker: WorkerId) -> Decision:
         """Take back a worker's label on an open task."""
         task, worker = _named(task, "task"), _named(worker, "worker")
         if task in self._closed:
@@ -422,7 +423,7 @@ class Stream:
             needed = min(needed, float(max(self.max_labels - decision.votes, 0)))
         return needed
 
-    def next_task(self, worker: LabellerId) -> TaskId | None:
+    def next_task(self, worker: WorkerId) -> TaskId | None:
         """The open task on which this worker's label would tell most; ``None`` if none is left.
 
         That is the expected information about the task's class, from how sure the decision was
@@ -450,7 +451,7 @@ class Stream:
                 best, most = task, gain
         return best
 
-    def _accuracy(self, worker: LabellerId | None) -> float:
+    def _accuracy(self, worker: WorkerId | None) -> float:
         """How often a worker is right, or an average one."""
         found = self.crowd.mean_accuracy_
         if worker is not None:

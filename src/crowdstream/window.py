@@ -12,8 +12,8 @@ from collections.abc import Callable
 import numpy as np
 import polars as pl
 
-from crowdstream.errors import check_number
 from crowdstream.labels import first_appearances
+from crowdstream.validation import check_number
 
 REMEMBER = 1_000_000
 """Closed tasks whose name is remembered (as 8 bytes), so that a late label is known to be late."""

@@ -13,7 +13,7 @@ from crowdstream.science.scoring import expected_error
 from crowdstream.science.simulate import Simulated, jump, replacement, simulate, sine
 from tests.uncompiled import uncompiled
 
-Task = dict[cs.LabellerId, cs.ClassLabel | None]
+Task = dict[cs.WorkerId, cs.ClassLabel | None]
 
 
 def crowd_of(n: int, tasks: int, **asked: object) -> Simulated:
@@ -32,7 +32,7 @@ def tasks_of(block: Simulated) -> list[Task]:
     return found
 
 
-def rows_of(tasks: list[Task]) -> list[tuple[int, cs.LabellerId, cs.ClassLabel | None]]:
+def rows_of(tasks: list[Task]) -> list[tuple[int, cs.WorkerId, cs.ClassLabel | None]]:
     return [(t, who, x) for t, told in enumerate(tasks) for who, x in told.items()]
 
 

@@ -6,7 +6,8 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from crowdstream.cli.extras import need
-from crowdstream.errors import InputError, check_number
+from crowdstream.errors import InputError
+from crowdstream.validation import check_number
 
 if TYPE_CHECKING:
     from crowdstream.science.simulate import Simulated

@@ -13,7 +13,8 @@ import typer
 from crowdstream.cli import options
 from crowdstream.cli.extras import need
 from crowdstream.cli.output import talk
-from crowdstream.errors import InputError, check_number
+from crowdstream.errors import InputError
+from crowdstream.validation import check_number
 
 if TYPE_CHECKING:
     import polars as pl

@@ -6,7 +6,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from crowdstream.cli.tables import read_families
-from crowdstream.errors import InputError, StateError, check_number
+from crowdstream.errors import InputError, StateError
+from crowdstream.validation import check_number
 
 if TYPE_CHECKING:
     from crowdstream.estimators import Estimator

@@ -25,7 +25,8 @@ from crowdstream.cli.output import (
     write_table,
 )
 from crowdstream.cli.summary import look_into, summary
-from crowdstream.errors import InputError, NotIdentifiable, check_number
+from crowdstream.errors import InputError, NotIdentifiable
+from crowdstream.validation import check_number
 
 if TYPE_CHECKING:
     import polars as pl

@@ -12,7 +12,7 @@ import typer
 from crowdstream.cli import options
 from crowdstream.cli.charts import check_chart, save_chart
 from crowdstream.cli.output import check_apart, check_output, talk, write_table
-from crowdstream.errors import check_number
+from crowdstream.validation import check_number
 
 if TYPE_CHECKING:
     import polars as pl

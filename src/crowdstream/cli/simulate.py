@@ -10,7 +10,8 @@ import typer
 
 from crowdstream.cli.buyer import Buyer
 from crowdstream.cli.output import TableWriter, check_apart, check_output, talk
-from crowdstream.errors import InputError, check_number
+from crowdstream.errors import InputError
+from crowdstream.validation import check_number
 
 if TYPE_CHECKING:
     from crowdstream.science.simulate import Drift

@@ -24,7 +24,7 @@ from crowdstream.errors import InputError
 if TYPE_CHECKING:
     from crowdstream.decisions import Decision
     from crowdstream.estimators import Estimator
-    from crowdstream.labels import LabellerId
+    from crowdstream.labels import WorkerId
     from crowdstream.labels.readers import Names, Trouble
     from crowdstream.monitoring import DriftAlarm
     from crowdstream.stream import Stream
@@ -172,7 +172,7 @@ class _Bell:
                 talk().print(line, style="yellow", soft_wrap=True)
 
 
-def _same(alarm: DriftAlarm) -> tuple[int, LabellerId]:
+def _same(alarm: DriftAlarm) -> tuple[int, WorkerId]:
     """What an alarm is known by: whether it rang with everyone's may come out later."""
     return alarm.tasks_seen, alarm.worker
 

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from rich.table import Table
 
     from crowdstream.estimators import Estimator
-    from crowdstream.labels import LabellerId
+    from crowdstream.labels import WorkerId
     from crowdstream.monitoring import DriftAlarm
 
 ENDS = 5
@@ -35,7 +35,7 @@ NEARBY = 50
 class Insight:
     """What monitors know of a crowd as a whole; ``moved``: alarms of everyone, apart by time."""
 
-    families: list[list[LabellerId]]
+    families: list[list[WorkerId]]
     labels_a_task: float
     effective_votes: float | None
     alarms: list[DriftAlarm]
@@ -56,11 +56,11 @@ def look_into(crowd: Estimator, tasks: int) -> Insight | None:
     return Insight(families, votes, worth, alarms, moves(crowd, alarms))
 
 
-def _declared(crowd: Estimator) -> list[list[LabellerId]]:
+def _declared(crowd: Estimator) -> list[list[WorkerId]]:
     """The members of declared families, where there are several of one."""
-    found: dict[str, list[LabellerId]] = {}
+    found: dict[str, list[WorkerId]] = {}
     for worker in crowd.workers_:
-        name = cast("Mapping[LabellerId, str]", crowd.families or {}).get(worker)
+        name = cast("Mapping[WorkerId, str]", crowd.families or {}).get(worker)
         if name is not None:
             found.setdefault(name, []).append(worker)
     return [members for members in found.values() if len(members) > 1]

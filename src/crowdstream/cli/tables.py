@@ -9,11 +9,11 @@ from crowdstream.errors import InputError
 if TYPE_CHECKING:
     import polars as pl
 
-    from crowdstream.labels import ClassLabel, LabellerId
+    from crowdstream.labels import ClassLabel, WorkerId
     from crowdstream.labels.readers.files import Source
 
 
-def read_families(path: str) -> dict[LabellerId, str]:
+def read_families(path: str) -> dict[WorkerId, str]:
     """The family of each worker, from a file with a worker and a family column."""
     from crowdstream.labels.readers.columns import ALIASES
 

@@ -17,7 +17,8 @@ from crowdstream.cli.charts import (
 )
 from crowdstream.cli.output import check_apart, check_output, talk, write_table
 from crowdstream.cli.summary import alarms_of, is_watched, ranked, workers_table
-from crowdstream.errors import InputError, check_number
+from crowdstream.errors import InputError
+from crowdstream.validation import check_number
 
 if TYPE_CHECKING:
     import polars as pl

@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from crowdstream.errors import AnswerRateInDoubt, check_number
+from crowdstream.errors import AnswerRateInDoubt
 from crowdstream.estimators import fixed_point_loops as fixed_point
 from crowdstream.estimators import loops
 from crowdstream.estimators.base import Estimator, Identifiability
@@ -18,6 +18,7 @@ from crowdstream.estimators.votes import Scorer, Ties, check_ties, majority
 from crowdstream.estimators.worker_table import WorkerReading
 from crowdstream.labels.batch import LabelBatch
 from crowdstream.sums.agreement import AgreementSums
+from crowdstream.validation import check_number
 
 Floats = NDArray[np.float64]
 Flags = NDArray[np.bool_]

@@ -16,7 +16,7 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from crowdstream.errors import InputError, MergeError, NotIdentifiable, StateError, check_number
+from crowdstream.errors import InputError, MergeError, NotIdentifiable, StateError
 from crowdstream.estimators import loops
 from crowdstream.estimators.coding import (
     Truths,
@@ -34,18 +34,19 @@ from crowdstream.labels import (
     Answers,
     ClassLabel,
     Intake,
-    LabellerId,
     Table,
     TaskId,
     Vocabulary,
+    WorkerId,
     clean_label,
     code_block,
 )
 from crowdstream.labels.batch import NO_TRUTHS, Codes, Ints, LabelBatch
-from crowdstream.saving import seal, unseal
+from crowdstream.serialization import seal, unseal
 from crowdstream.sums.agreement import AgreementSums
 from crowdstream.sums.forgetting import Forgetting
 from crowdstream.sums.parallel import parts_of, side_by_side
+from crowdstream.validation import check_number
 
 if TYPE_CHECKING:
     import polars as pl
@@ -60,7 +61,7 @@ LEVEL = 0.95
 SETTLE = 0.95
 """A decision at least this sure is called settled, unless the caller says otherwise."""
 
-Families: TypeAlias = "Mapping[str, str] | Mapping[int, str] | Mapping[LabellerId, str]"
+Families: TypeAlias = "Mapping[str, str] | Mapping[int, str] | Mapping[WorkerId, str]"
 """Workers who do not judge independently of one another, by the name of their family."""
 
 Param: TypeAlias = "bool | int | float | str | Families | None"
@@ -291,7 +292,7 @@ class Estimator(ABC):
         return self._classes.to_list()
 
     @property
-    def workers_(self) -> list[LabellerId]:
+    def workers_(self) -> list[WorkerId]:
         """The workers met so far, in order of first appearance."""
         return self._workers.to_list()
 
@@ -334,7 +335,7 @@ class Estimator(ABC):
     def _family_of(self, since: int) -> Codes:
         """The families of the workers from ``since`` on, by number."""
         numbers = {name: k for k, name in enumerate(self._family_names())}
-        family = cast("Mapping[LabellerId, str]", self.families or {})
+        family = cast("Mapping[WorkerId, str]", self.families or {})
         names = [family.get(who) for who in self._workers.to_list()[since:]]
         return np.array([-1 if name is None else numbers[name] for name in names], np.int32)
 
@@ -437,7 +438,7 @@ class Estimator(ABC):
             found[best] = sure
         return dict(zip(classes, found.tolist(), strict=True))
 
-    def _classes_with(self, given: Sequence[tuple[LabellerId, ClassLabel]]) -> Vocabulary:
+    def _classes_with(self, given: Sequence[tuple[WorkerId, ClassLabel]]) -> Vocabulary:
         """The classes known and those in the answers; the same object if there is none new."""
         classes = self._classes
         if any(x not in classes for _, x in given):
@@ -447,7 +448,7 @@ class Estimator(ABC):
         return classes
 
     def _meet(
-        self, rows: Sequence[tuple[LabellerId, ClassLabel | None]], truth: ClassLabel | None
+        self, rows: Sequence[tuple[WorkerId, ClassLabel | None]], truth: ClassLabel | None
     ) -> LabelBatch:
         """One task's answers in codes, new workers and classes being added."""
         for who, _ in rows:
@@ -462,7 +463,7 @@ class Estimator(ABC):
 
     def _coded(
         self,
-        given: Sequence[tuple[LabellerId, ClassLabel]],
+        given: Sequence[tuple[WorkerId, ClassLabel]],
         truth: ClassLabel | None = None,
         classes: Vocabulary | None = None,
         tasks: Sequence[TaskId] = (),
@@ -612,7 +613,7 @@ class Estimator(ABC):
         self.intake_.tasks += 1
         return OpenTask(name, self._clock - 1)
 
-    def put_label(self, task: OpenTask, worker: LabellerId, label: ClassLabel | None) -> Vote:
+    def put_label(self, task: OpenTask, worker: WorkerId, label: ClassLabel | None) -> Vote:
         """A worker's first, another, or (``None``) no label on an open task; decides it anew."""
         i = self._workers.add(worker)
         x = UNKNOWN if label is None else self._classes.add(label)
@@ -660,7 +661,7 @@ class Estimator(ABC):
 
     def open_named(
         self,
-        tasks: Mapping[TaskId, Mapping[LabellerId, ClassLabel]],
+        tasks: Mapping[TaskId, Mapping[WorkerId, ClassLabel]],
         settle: float | None,
         min_labels: int,
         max_labels: int | None,
@@ -741,7 +742,7 @@ class Estimator(ABC):
             more |= observer.columns(self, level)
         return worker_table(self._workers, self._classes, self._read(), more, costs)
 
-    def skill_of(self, worker: LabellerId | None) -> float:
+    def skill_of(self, worker: WorkerId | None) -> float:
         """How much better than chance a worker is; of nobody known, or ``None``: the average."""
         code = UNKNOWN if worker is None else self._workers.code(worker)
         return self.mean_skill_ if code == UNKNOWN else float(self.skills()[code])
@@ -871,5 +872,5 @@ def _from_bytes(arrays: Mapping[str, tuple[str, list[int], bytes]]) -> Packed:
 def _plain(value: Param) -> bool | int | float | str | dict[str | int, str] | None:
     """A constructor's argument as it is saved."""
     if isinstance(value, Mapping):
-        return dict(cast("Mapping[LabellerId, str]", value))
+        return dict(cast("Mapping[WorkerId, str]", value))
     return cast("float", value.item()) if isinstance(value, np.generic) else value

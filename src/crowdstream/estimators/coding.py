@@ -10,7 +10,7 @@ from typing import TypeAlias
 
 import numpy as np
 
-from crowdstream.errors import InputError, check_number
+from crowdstream.errors import InputError
 from crowdstream.labels import (
     UNKNOWN,
     Answers,
@@ -18,13 +18,14 @@ from crowdstream.labels import (
     Block,
     ClassLabel,
     Intake,
-    LabellerId,
     TaskId,
     Vocabulary,
+    WorkerId,
     clean_id,
     clean_label,
 )
 from crowdstream.labels.batch import NO_TRUTHS, LabelBatch
+from crowdstream.validation import check_number
 
 Truths: TypeAlias = "Mapping[TaskId, ClassLabel] | ArrowTable"
 """True classes of some tasks."""
@@ -80,11 +81,11 @@ def code_truths(
     return LabelBatch(block.starts, block.workers, block.labels, truths, block.tasks)
 
 
-def clean_answers(answers: Answers) -> list[tuple[LabellerId, ClassLabel | None]]:
+def clean_answers(answers: Answers) -> list[tuple[WorkerId, ClassLabel | None]]:
     """One task's answers, checked."""
     if not isinstance(answers, Mapping):
         raise InputError("answers", "a mapping of worker to label", type(answers).__name__)
-    rows: dict[LabellerId, ClassLabel | None] = {}
+    rows: dict[WorkerId, ClassLabel | None] = {}
     for who, label in answers.items():
         name = clean_id(who, "answers, worker")
         if name is None:
@@ -93,7 +94,7 @@ def clean_answers(answers: Answers) -> list[tuple[LabellerId, ClassLabel | None]
     return list(rows.items())
 
 
-def one_task(rows: Sequence[tuple[LabellerId, ClassLabel | None]]) -> Intake:
+def one_task(rows: Sequence[tuple[WorkerId, ClassLabel | None]]) -> Intake:
     """What one task brought in."""
     given = sum(x is not None for _, x in rows)
     return Intake(rows=len(rows), labels=given, tasks=1, null_label=len(rows) - given)

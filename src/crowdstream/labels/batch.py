@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from crowdstream.labels.batch_loops import Tasks
 from crowdstream.labels.label import TaskId
 
 if TYPE_CHECKING:
@@ -36,6 +37,11 @@ class LabelBatch:
 
     def __len__(self) -> int:
         return self.starts.size - 1
+
+    @property
+    def coded(self) -> Tasks:
+        """The same for compiled loops."""
+        return Tasks(self.starts, self.workers, self.labels, self.truths)
 
     @property
     def sizes(self) -> Ints:

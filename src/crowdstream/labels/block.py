@@ -30,8 +30,8 @@ from crowdstream.labels.label import (
     FLOAT_MAX,
     ClassLabel,
     Label,
-    LabellerId,
     TaskId,
+    WorkerId,
     clean_id,
     clean_label,
     shorten,
@@ -54,7 +54,7 @@ class ArrowTable(Protocol):
 
 
 Row: TypeAlias = (
-    Label | tuple[TaskId | None, LabellerId | None, ClassLabel | None] | Mapping[str, object]
+    Label | tuple[TaskId | None, WorkerId | None, ClassLabel | None] | Mapping[str, object]
 )
 Table: TypeAlias = "ArrowTable | pl.LazyFrame | Columns | Iterable[Row]"
 

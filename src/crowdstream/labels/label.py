@@ -11,7 +11,7 @@ import msgspec
 from crowdstream.errors import InputError
 
 TaskId: TypeAlias = str | int
-LabellerId: TypeAlias = str | int
+WorkerId: TypeAlias = str | int
 ClassLabel: TypeAlias = str | int | bool
 Answers: TypeAlias = (
     Mapping[str, ClassLabel | None]
@@ -35,7 +35,7 @@ class Label(msgspec.Struct, frozen=True):
     """
 
     task: TaskId
-    worker: LabellerId
+    worker: WorkerId
     label: ClassLabel | None
     at: float | None = None
 

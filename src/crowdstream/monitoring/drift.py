@@ -13,7 +13,7 @@ import msgspec
 import numpy as np
 
 from crowdstream.estimators.base import Estimator
-from crowdstream.labels import LabellerId
+from crowdstream.labels import WorkerId
 from crowdstream.labels.batch import Ints, LabelBatch
 from crowdstream.monitoring import loops
 from crowdstream.monitoring.worker_sums import WorkerSums, observer_of
@@ -47,7 +47,7 @@ class DriftAlarm(msgspec.Struct, frozen=True):
     """
 
     tasks_seen: int
-    worker: LabellerId
+    worker: WorkerId
     direction: Literal["worse", "better"]
     before: float
     after: float

@@ -8,20 +8,20 @@ from __future__ import annotations
 
 import numpy as np
 
-from crowdstream.errors import check_number
 from crowdstream.estimators.base import Estimator
-from crowdstream.labels import LabellerId
+from crowdstream.labels import WorkerId
 from crowdstream.monitoring.dependence import Floats, Ints
 from crowdstream.monitoring.dependence import families as connected
 from crowdstream.monitoring.pairs import Compared, Pairs
 from crowdstream.monitoring.worker_sums import observer_of
+from crowdstream.validation import check_number
 
 ENOUGH = 100
 """Tasks that two workers share before they may be called alike: two experts among guessers who
 share forty look like copies now and then."""
 
 
-def families(crowd: Estimator) -> list[list[LabellerId]]:
+def families(crowd: Estimator) -> list[list[WorkerId]]:
     """Groups of workers whose errors are near-duplicates (ρ ≥ 0.5, 5 standard errors).
 
     >>> from crowdstream.estimators import Adaptive

@@ -10,7 +10,7 @@ import numpy as np
 from crowdstream.estimators.base import Estimator
 from crowdstream.estimators.independence import GATE
 from crowdstream.estimators.reading import read_teacher
-from crowdstream.labels import LabellerId
+from crowdstream.labels import WorkerId
 from crowdstream.monitoring.pairs import Pairs
 
 SURE = 3.0
@@ -25,7 +25,7 @@ class Group(msgspec.Struct, frozen=True):
 
     workers: int
     answers: int
-    example: LabellerId
+    example: WorkerId
 
 
 class IdentifiabilityReport(msgspec.Struct, frozen=True):

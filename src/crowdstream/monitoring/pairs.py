@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, ClassVar, NamedTuple, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from crowdstream.errors import StateError, check_number
+from crowdstream.errors import StateError
 from crowdstream.estimators.base import Estimator
 from crowdstream.estimators.observer import Packed
 from crowdstream.estimators.worker_table import value_series
@@ -20,6 +20,7 @@ from crowdstream.labels.batch import Codes, Ints, LabelBatch
 from crowdstream.monitoring import loops
 from crowdstream.monitoring.dependence import LEAST_RHO, LEAST_Z, Dependence, dependence
 from crowdstream.monitoring.worker_sums import FadingSums, memory_of, mirrored, observer_of
+from crowdstream.validation import check_number
 
 if TYPE_CHECKING:
     import polars as pl

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from crowdstream.errors import InputError
 from crowdstream.estimators.base import Estimator
 from crowdstream.estimators.worker_table import value_series
-from crowdstream.labels import LabellerId
+from crowdstream.labels import WorkerId
 from crowdstream.labels.batch import Ints, LabelBatch
 from crowdstream.monitoring import loops
 from crowdstream.monitoring.worker_sums import WorkerSums, observer_of
@@ -77,7 +77,7 @@ class Trends(WorkerSums):
         return points[:, 2], (points[:, 0] + PRIOR * self.skills[-1]) / told, 1 / np.sqrt(told)
 
 
-def trends(crowd: Estimator, workers: Sequence[LabellerId] | None = None) -> pl.DataFrame:
+def trends(crowd: Estimator, workers: Sequence[WorkerId] | None = None) -> pl.DataFrame:
     """How error rates went: worker, tasks_seen, error_rate, error_low, error_high.
 
     At most 17 points per worker, each over as many answers; limits are 95 %. ``workers``: of these
@@ -112,7 +112,7 @@ def trends(crowd: Estimator, workers: Sequence[LabellerId] | None = None) -> pl.
     )
 
 
-def _code(names: Sequence[LabellerId], who: LabellerId) -> int:
+def _code(names: Sequence[WorkerId], who: WorkerId) -> int:
     try:
         return names.index(who)
     except ValueError:

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 import polars as pl
 
-from crowdstream.errors import InputError, check_number
+from crowdstream.errors import InputError
+from crowdstream.validation import check_number
 
 if TYPE_CHECKING:
     import altair as alt

@@ -16,9 +16,10 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from crowdstream.errors import InputError, NotIdentifiable, check_number
+from crowdstream.errors import InputError, NotIdentifiable
 from crowdstream.estimators import Adaptive, Estimator, MajorityVote
 from crowdstream.science.scoring import expected_error
+from crowdstream.validation import check_number
 
 if TYPE_CHECKING:
     import altair as alt

@@ -13,8 +13,9 @@ import numpy as np
 import polars as pl
 from numpy.typing import ArrayLike, NDArray
 
-from crowdstream.errors import InputError, check_number
+from crowdstream.errors import InputError
 from crowdstream.labels.columns import Column, Columns, Runs
+from crowdstream.validation import check_number
 
 Floats: TypeAlias = NDArray[np.float64]
 Ints: TypeAlias = NDArray[np.int64]

@@ -36,7 +36,8 @@ from typing import NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from crowdstream.errors import InputError, check_number
+from crowdstream.errors import InputError
+from crowdstream.validation import check_number
 
 Floats: TypeAlias = NDArray[np.float64]
 

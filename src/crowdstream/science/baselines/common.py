@@ -9,10 +9,10 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from crowdstream.errors import check_number
 from crowdstream.estimators.votes import TIE
 from crowdstream.estimators.worker_table import value_series
 from crowdstream.labels import Table, TaskId, Vocabulary, code_block
+from crowdstream.validation import check_number
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]

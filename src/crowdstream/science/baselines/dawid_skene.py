@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from crowdstream.errors import check_number
 from crowdstream.science.baselines.common import Coded, Floats, normalise, shares
 from crowdstream.science.baselines.iterated import Iterated
+from crowdstream.validation import check_number
 
 TOLERANCE = 1e-6
 """EM has converged when no posterior moves by more: a decision would have to hang on the sixth

@@ -11,7 +11,7 @@ import polars as pl
 from crowdstream.errors import InputError
 from crowdstream.estimators.base import SETTLE
 from crowdstream.estimators.votes import check_ties
-from crowdstream.labels import ClassLabel, LabellerId, Table
+from crowdstream.labels import ClassLabel, Table, WorkerId
 from crowdstream.science.baselines.common import CERTAIN, Coded, Floats, Ints, code, decide
 from crowdstream.science.baselines.one_against_rest import one_against_rest
 
@@ -92,7 +92,7 @@ class HuiWalter:
     """
 
     classes_: list[ClassLabel]
-    workers_: list[LabellerId]
+    workers_: list[WorkerId]
     populations_: list[Hashable]
     sensitivities_: Floats
     specificities_: Floats

@@ -7,18 +7,18 @@ from abc import ABC, abstractmethod
 import numpy as np
 import polars as pl
 
-from crowdstream.errors import check_number
 from crowdstream.estimators.base import SETTLE
 from crowdstream.estimators.votes import check_ties
-from crowdstream.labels import ClassLabel, LabellerId, Table
+from crowdstream.labels import ClassLabel, Table, WorkerId
 from crowdstream.science.baselines.common import Coded, Floats, code, decide, shares
+from crowdstream.validation import check_number
 
 
 class Iterated(ABC):
     """Starts from the vote shares; a method adds one iteration."""
 
     classes_: list[ClassLabel]
-    workers_: list[LabellerId]
+    workers_: list[WorkerId]
     iterations_: int
     converged_: bool
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 
-from crowdstream.errors import check_number
 from crowdstream.science.baselines.binary import (
     centred,
     majority_sign,
@@ -12,6 +11,7 @@ from crowdstream.science.baselines.binary import (
 )
 from crowdstream.science.baselines.common import Coded, Floats
 from crowdstream.science.baselines.one_against_rest import OneAgainstRest
+from crowdstream.validation import check_number
 
 ITERATIONS = 20
 """Rounds of messages: by then the signs have settled. On 18 real sets a hundred rounds decide

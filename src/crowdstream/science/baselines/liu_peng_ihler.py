@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 
-from crowdstream.errors import check_number
 from crowdstream.science.baselines.common import (
     Coded,
     Floats,
@@ -14,6 +13,7 @@ from crowdstream.science.baselines.common import (
 )
 from crowdstream.science.baselines.dawid_skene import TOLERANCE
 from crowdstream.science.baselines.iterated import Iterated
+from crowdstream.validation import check_number
 
 PRIOR = (2.0, 1.0)
 """The paper's Beta(2, 1) for the chance that a labeller is right: two thirds on average, which is

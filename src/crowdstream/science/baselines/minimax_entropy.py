@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from crowdstream.errors import check_number
 from crowdstream.science.baselines.common import (
     Coded,
     Floats,
@@ -13,6 +12,7 @@ from crowdstream.science.baselines.common import (
     share_wrong,
 )
 from crowdstream.science.baselines.iterated import Iterated
+from crowdstream.validation import check_number
 
 TOLERANCE = 1e-3
 """Posteriors that move by less have settled: on real sets of two to five classes a tolerance a

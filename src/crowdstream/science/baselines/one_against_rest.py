@@ -10,7 +10,7 @@ import polars as pl
 
 from crowdstream.estimators.base import SETTLE
 from crowdstream.estimators.votes import check_ties
-from crowdstream.labels import ClassLabel, LabellerId, Table
+from crowdstream.labels import ClassLabel, Table, WorkerId
 from crowdstream.science.baselines.binary import decided_by
 from crowdstream.science.baselines.common import (
     FEWEST_CLASSES,
@@ -45,7 +45,7 @@ class OneAgainstRest(ABC):
     """A method that tells only a class from the rest, and judges labellers by its decisions."""
 
     classes_: list[ClassLabel]
-    workers_: list[LabellerId]
+    workers_: list[WorkerId]
     error_rates_: Floats
 
     def __init__(self, seed: int) -> None:

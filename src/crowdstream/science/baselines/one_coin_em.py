@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 
-from crowdstream.errors import check_number
 from crowdstream.science.baselines.common import (
     Coded,
     Floats,
@@ -14,6 +13,7 @@ from crowdstream.science.baselines.common import (
 )
 from crowdstream.science.baselines.dawid_skene import MAX_ITERATIONS, TOLERANCE
 from crowdstream.science.baselines.iterated import Iterated
+from crowdstream.validation import check_number
 
 SMOOTHING = 1.0
 """Right and wrong answers added to every labeller's: the least whole number, Laplace's rule. With

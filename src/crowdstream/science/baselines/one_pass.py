@@ -8,7 +8,7 @@ import numpy as np
 import polars as pl
 
 from crowdstream.estimators.base import SETTLE
-from crowdstream.labels import ClassLabel, LabellerId, Table
+from crowdstream.labels import ClassLabel, Table, WorkerId
 from crowdstream.science.baselines.common import Coded, Floats, Ints, code, decide
 
 
@@ -21,7 +21,7 @@ class OnePass(ABC):
     """
 
     classes_: list[ClassLabel]
-    workers_: list[LabellerId]
+    workers_: list[WorkerId]
     seed: int
 
     def fit_predict(self, data: Table, *, settle: float = SETTLE) -> pl.DataFrame:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from crowdstream.errors import check_number
 from crowdstream.estimators.votes import TIE, check_ties
 from crowdstream.science.baselines.common import Coded, Floats, Ints
 from crowdstream.science.baselines.one_pass import OnePass
+from crowdstream.validation import check_number
 
 BEFORE = 3.0
 """Answers that everybody is credited with, `ACCURACY` of them with the winners: enough for a first

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from crowdstream.errors import InputError
 from crowdstream.estimators.base import SETTLE
 from crowdstream.estimators.votes import check_ties
-from crowdstream.labels import LabellerId, Table
+from crowdstream.labels import Table, WorkerId
 from crowdstream.science.baselines.common import code, decide, weights_of
 
 ErrorRates: TypeAlias = (
@@ -71,7 +71,7 @@ class OracleVote:
         return decide(coded, coded.count(weights[coded.worker]), self.seed, settle)
 
 
-def _by_name(error_rates: ErrorRates) -> dict[LabellerId, float]:
+def _by_name(error_rates: ErrorRates) -> dict[WorkerId, float]:
     if isinstance(error_rates, Mapping):
         return dict(error_rates.items())
     rates: NDArray[np.float64] = np.asarray(error_rates, float)
@@ -79,5 +79,5 @@ def _by_name(error_rates: ErrorRates) -> dict[LabellerId, float]:
         expected = "a mapping or an array of one error rate a labeller"
         raise InputError("error_rates", expected, f"an array of shape {rates.shape}")
     width = len(str(rates.size - 1))  # as `Simulated.labels` calls them
-    named: dict[LabellerId, float] = dict(enumerate(rates.tolist()))
+    named: dict[WorkerId, float] = dict(enumerate(rates.tolist()))
     return named | {f"w{i:0{width}}": p for i, p in named.items()}

@@ -14,8 +14,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from crowdstream.errors import InputError, check_number
+from crowdstream.errors import InputError
 from crowdstream.science.baselines.common import Floats, Ints
+from crowdstream.validation import check_number
 
 GOLD = 10
 """Gold tasks of a type that a labeller is shown first: a standard error of 0.16 on its accuracy,

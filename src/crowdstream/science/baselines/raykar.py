@@ -6,10 +6,10 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from crowdstream.errors import InputError, check_number
+from crowdstream.errors import InputError
 from crowdstream.estimators.base import SETTLE
 from crowdstream.estimators.votes import check_ties
-from crowdstream.labels import ClassLabel, LabellerId, Table
+from crowdstream.labels import ClassLabel, Table, WorkerId
 from crowdstream.science.baselines.common import (
     FEWEST_CLASSES,
     Coded,
@@ -19,6 +19,7 @@ from crowdstream.science.baselines.common import (
     normalise,
 )
 from crowdstream.science.baselines.dawid_skene import MAX_ITERATIONS, TOLERANCE
+from crowdstream.validation import check_number
 
 RIGHT = 1.0
 """Right answers, for each class, that a labeller is credited with before its first: with `WRONG` a
@@ -91,7 +92,7 @@ class Raykar:
     """
 
     classes_: list[ClassLabel]
-    workers_: list[LabellerId]
+    workers_: list[WorkerId]
     class_prior_: Floats
     confusions_: NDArray[np.float64]
     coefficients_: Floats

@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from crowdstream.errors import check_number
 from crowdstream.estimators.votes import check_ties
 from crowdstream.science.baselines.common import Coded, Floats, Ints
 from crowdstream.science.baselines.one_pass import OnePass, posterior_of
 from crowdstream.science.baselines.raykar import likelihoods
+from crowdstream.validation import check_number
 
 ACCURACY = 0.7
 """Of everybody to begin with: of a crowd thought better than chance, or labels might flip."""

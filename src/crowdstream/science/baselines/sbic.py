@@ -6,10 +6,11 @@ from typing import Literal
 
 import numpy as np
 
-from crowdstream.errors import InputError, check_number
+from crowdstream.errors import InputError
 from crowdstream.estimators.votes import check_ties
 from crowdstream.science.baselines.common import Coded, Floats, Ints, weights_of
 from crowdstream.science.baselines.one_pass import OnePass, posterior_of
+from crowdstream.validation import check_number
 
 RIGHT = 2.0
 """Of the Beta(2, 1) prior on accuracies, one of those of the original experiments: right two times

@@ -5,14 +5,14 @@ from __future__ import annotations
 import numpy as np
 import polars as pl
 
-from crowdstream.errors import check_number
 from crowdstream.estimators.base import SETTLE
 from crowdstream.estimators.votes import check_ties
-from crowdstream.labels import ClassLabel, LabellerId, Table
+from crowdstream.labels import ClassLabel, Table, WorkerId
 from crowdstream.science.baselines.binary import centred
 from crowdstream.science.baselines.common import Coded, Floats, code, decide
 from crowdstream.science.baselines.one_against_rest import one_against_rest
 from crowdstream.science.baselines.pairs import check_crowd, heard, pair_sums
+from crowdstream.validation import check_number
 
 SWEEPS = 100
 """Passes over the labellers that fit the rank-one matrix, at most; 14 real crowds took 5 to 34."""
@@ -67,7 +67,7 @@ class SpectralMetaLearner:
     """
 
     classes_: list[ClassLabel]
-    workers_: list[LabellerId]
+    workers_: list[WorkerId]
     informedness_: Floats
 
     def __init__(self, seed: int = 0) -> None:

@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from crowdstream.errors import check_number
 from crowdstream.estimators.votes import check_ties
 from crowdstream.science.baselines.common import Coded, Floats, Ints
 from crowdstream.science.baselines.one_pass import OnePass, posterior_of
+from crowdstream.validation import check_number
 
 ACCURACY = 0.7
 """Of everybody to begin with (0.6 to 0.8 alike)."""

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from crowdstream.errors import check_number
 from crowdstream.estimators.votes import check_ties
 from crowdstream.science.baselines.common import Coded, Floats, Ints, weights_of
 from crowdstream.science.baselines.one_pass import OnePass
 from crowdstream.science.baselines.pairs import check_crowd, heard
+from crowdstream.validation import check_number
 
 CLIP = 0.05
 """Error rates are kept this far from 0 and 1 when votes are weighted: the same authors' choice for

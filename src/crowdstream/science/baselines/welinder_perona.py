@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from crowdstream.errors import check_number
 from crowdstream.estimators.votes import check_ties
-from crowdstream.labels import LabellerId
+from crowdstream.labels import WorkerId
 from crowdstream.science.baselines.common import Coded, Floats, Ints, weights_of
 from crowdstream.science.baselines.one_pass import OnePass, posterior_of
+from crowdstream.validation import check_number
 
 RIGHT = 3.0
 """Of the Beta(3, 2) prior on accuracies, whose mode is ⅔: three answers are worth as much."""
@@ -107,12 +107,12 @@ class WelinderPerona(OnePass):
         check_ties("coin", seed)
 
     @property
-    def experts_(self) -> list[LabellerId]:
+    def experts_(self) -> list[WorkerId]:
         """Who is listed as an expert."""
         return [self.workers_[i] for i in np.flatnonzero(self._expert)]
 
     @property
-    def bots_(self) -> list[LabellerId]:
+    def bots_(self) -> list[WorkerId]:
         """Who is listed as a bot."""
         return [self.workers_[i] for i in np.flatnonzero(self._bot)]
 

@@ -4,16 +4,16 @@ import msgspec
 import pytest
 
 import crowdstream as cs
-from crowdstream import saving
+from crowdstream import serialization
 from crowdstream.errors import MergeError, StateError
 
 
 def test_bytes_of_a_later_format_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(saving, "FORMAT", 99)
-    newer = saving.seal("crowd", b"x")
+    monkeypatch.setattr(serialization, "FORMAT", 99)
+    newer = serialization.seal("crowd", b"x")
     monkeypatch.undo()
     with pytest.raises(StateError, match="saved in format 99; this version of crowdstream reads 2"):
-        saving.unseal("crowd", newer)
+        serialization.unseal("crowd", newer)
 
 
 def test_what_is_not_bytes_is_refused() -> None:
@@ -23,15 +23,15 @@ def test_what_is_not_bytes_is_refused() -> None:
 
 def test_well_sealed_nonsense_is_refused() -> None:
     with pytest.raises(StateError, match="not a saved estimator"):
-        cs.load(saving.seal("crowd", b"\x80"))
-    saved = msgspec.msgpack.decode(saving.unseal("crowd", cs.MajorityVote().to_bytes()))
+        cs.load(serialization.seal("crowd", b"\x80"))
+    saved = msgspec.msgpack.decode(serialization.unseal("crowd", cs.MajorityVote().to_bytes()))
     saved["kind"] = "Oracle"
     with pytest.raises(StateError, match="an estimator unknown here, 'Oracle'"):
-        cs.load(saving.seal("crowd", msgspec.msgpack.encode(saved)))
+        cs.load(serialization.seal("crowd", msgspec.msgpack.encode(saved)))
     saved["kind"] = "MajorityVote"
     saved["arrays"] = {}
     with pytest.raises(StateError, match="sums do not fit: rows"):
-        cs.load(saving.seal("crowd", msgspec.msgpack.encode(saved)))
+        cs.load(serialization.seal("crowd", msgspec.msgpack.encode(saved)))
 
 
 def test_only_like_is_merged_with_like() -> None:
