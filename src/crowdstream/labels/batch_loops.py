@@ -10,7 +10,7 @@ import cython
 @cython.final
 @cython.cclass
 class Tasks:
-    """The labels of task t are ``starts[t]:starts[t + 1]``; ``truths`` is empty if none is known."""
+    """Task t has the labels ``starts[t]:starts[t + 1]``; ``truths`` is empty if none is known."""
 
     def __init__(self, starts, workers, labels, truths):
         self.starts = starts
