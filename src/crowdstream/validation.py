@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
+import dataclasses
 import numbers
+from collections.abc import Callable, Mapping
+from typing import ClassVar, TypeAlias
 
 from crowdstream.errors import InputError
+
+Check: TypeAlias = Callable[[str, object], None]
+"""Refuses a value that an argument of this name must not have."""
 
 
 def check_number(
@@ -28,3 +34,64 @@ def check_number(
         told = "a whole number" if whole else "a number"
         above = "above" if open_low else "from"
         raise InputError(name, f"{told} {above} {low:g} to {high:g}", repr(value))
+
+
+def number(
+    low: float, high: float, *, open_low: bool = False, whole: bool = False, optional: bool = False
+) -> Check:
+    """A check for numbers in a range; ``optional`` allows ``None`` too.
+
+    >>> number(0, 1)("clip", 0.5)
+    """
+
+    def check(name: str, value: object) -> None:
+        if not (optional and value is None):
+            check_number(name, value, low, high, open_low=open_low, whole=whole)
+
+    return check
+
+
+def one_of(*allowed: str) -> Check:
+    """A check for one of several words.
+
+    >>> one_of("coin", "lowest")("ties", "heads")
+    Traceback (most recent call last):
+    crowdstream.errors.InputError: ties: expected 'coin' or 'lowest', found 'heads'
+    """
+
+    def check(name: str, value: object) -> None:
+        if value not in allowed:
+            raise InputError(name, " or ".join(map(repr, allowed)), repr(value))
+
+    return check
+
+
+SEED: Check = number(0, 2**64 - 1, whole=True)
+"""What a random seed may be."""
+
+
+class Parameters:
+    """A class whose constructor stores its arguments as given, and checks them by their names.
+
+    A subclass is a dataclass (``@dataclass(eq=False, repr=False)``); its fields are the
+    parameters. ``checks`` holds for each of them what it may be.
+    """
+
+    checks: ClassVar[Mapping[str, Check]] = {}
+
+    def __post_init__(self) -> None:
+        for kind in type(self).__mro__:
+            for name, check in vars(kind).get("checks", {}).items():
+                if name in self.get_params():
+                    check(name, getattr(self, name))
+
+    def get_params(self) -> dict[str, object]:
+        """The constructor's arguments, as given."""
+        fields = dataclasses.fields(self) if dataclasses.is_dataclass(self) else ()
+        return {field.name: getattr(self, field.name) for field in fields}
+
+    def __repr__(self) -> str:
+        fields = dataclasses.fields(self) if dataclasses.is_dataclass(self) else ()
+        values = {field.name: (getattr(self, field.name), field.default) for field in fields}
+        shown = [f"{name}={value!r}" for name, (value, usual) in values.items() if value != usual]
+        return f"{type(self).__name__}({', '.join(shown)})"
