@@ -85,13 +85,18 @@ class Parameters:
                 if name in self.get_params():
                     check(name, getattr(self, name))
 
+    @classmethod
+    def _defaults(cls) -> dict[str, object]:
+        """The parameters and their defaults."""
+        if not dataclasses.is_dataclass(cls):
+            return {}
+        return {field.name: field.default for field in dataclasses.fields(cls)}
+
     def get_params(self) -> dict[str, object]:
         """The constructor's arguments, as given."""
-        fields = dataclasses.fields(self) if dataclasses.is_dataclass(self) else ()
-        return {field.name: getattr(self, field.name) for field in fields}
+        return {name: getattr(self, name) for name in self._defaults()}
 
     def __repr__(self) -> str:
-        fields = dataclasses.fields(self) if dataclasses.is_dataclass(self) else ()
-        values = {field.name: (getattr(self, field.name), field.default) for field in fields}
-        shown = [f"{name}={value!r}" for name, (value, usual) in values.items() if value != usual]
+        usual, values = self._defaults(), self.get_params()
+        shown = [f"{name}={value!r}" for name, value in values.items() if value != usual[name]]
         return f"{type(self).__name__}({', '.join(shown)})"
