@@ -42,7 +42,7 @@ def test_two_workers_are_decided_by_majority_and_it_is_said(kind: type[cs.Estima
 
 @pytest.mark.parametrize("kind", WEIGHERS)
 def test_in_a_stream_two_workers_are_decided_by_majority(kind: type[cs.Estimator]) -> None:
-    ours, plain = cs.Stream(kind()), cs.Stream(cs.MajorityVote())
+    ours, plain = cs.Stream(kind(), settle=None), cs.Stream(cs.MajorityVote(), settle=None)
     for task, worker, label in two_workers():
         a, b = (stream.observe(task, worker, label, at=0) for stream in (ours, plain))
         assert a == b
@@ -89,7 +89,7 @@ def simulated(tasks: int = 40) -> list[tuple[int, str, str]]:
 
 @pytest.mark.parametrize("kind", EVERYONE)
 def test_a_label_sent_again_changes_no_weight(kind: type[cs.Estimator]) -> None:
-    once, again = cs.Stream(kind()), cs.Stream(kind())
+    once, again = cs.Stream(kind(), settle=None), cs.Stream(kind(), settle=None)
     for task, worker, label in simulated():
         first = once.observe(task, worker, label, at=0)
         again.observe(task, worker, label, at=0)
@@ -122,7 +122,7 @@ def test_questions_leave_the_stream_as_it_was(kind: type[cs.Estimator]) -> None:
     for task, worker, label in simulated(12)[:-3]:
         stream.observe(task, worker, label, at=0)
     stream.gold(11, "c0", at=0)
-    before = stream.snapshot()
+    before = stream.to_bytes()
     for _ in range(2):
         for name in (*stream.open_tasks, 0):
             stream.decision(name)
@@ -133,7 +133,7 @@ def test_questions_leave_the_stream_as_it_was(kind: type[cs.Estimator]) -> None:
         stream.crowd.workers(level=0.5)
         assert stream.crowd.identifiable_ is not None
         assert repr(stream)
-        assert stream.snapshot() == before
+        assert stream.to_bytes() == before
 
 
 # Families keep learn-many what learn-one is. --------------------------------------------------

@@ -37,7 +37,7 @@ def test_text_that_cannot_be_written_is_refused() -> None:
 
 
 def test_an_open_task_survives_being_almost_forgotten() -> None:
-    stream = cs.Stream(cs.AgreementBased(memory=10))
+    stream = cs.Stream(cs.AgreementBased(memory=10), settle=None)
     stream.observe("old", "ann", "x", at=0)
     for t in range(400):
         stream.observe(t, "bob", "x", at=0)
@@ -65,7 +65,7 @@ def test_merging_leaves_open_tasks_their_places() -> None:
         crowd.learn_many(Crowd(np.full(5, 0.6), tasks=50, seed=seed).table())
         return crowd
 
-    stream = cs.Stream(taught(0))
+    stream = cs.Stream(taught(0), settle=None)
     for who in range(5):
         stream.observe("open", who, 1)
     stream.crowd += taught(1)
@@ -104,7 +104,7 @@ def test_two_estimators_cannot_share_a_name() -> None:
 @pytest.mark.parametrize("memory", [100, 1000])
 def test_forgetting_streams_decide_as_stream_many(memory: float) -> None:
     crowd = Crowd(np.linspace(0.3, 0.9, 6), tasks=120, seed=2)
-    stream = cs.Stream(cs.AgreementBased(memory=memory))
+    stream = cs.Stream(cs.AgreementBased(memory=memory), settle=None)
     said = []
     for t, answers in enumerate(crowd.answers()):
         for who, label in answers.items():
@@ -119,8 +119,8 @@ def test_forgetting_streams_decide_as_stream_many(memory: float) -> None:
 def test_numpy_arguments_can_be_saved() -> None:
     crowd = cs.AgreementBased(memory=np.float64(10), seed=np.int64(3))  # type: ignore[arg-type]
     assert cs.load(crowd.to_bytes()).get_params() == crowd.get_params()
-    stream = cs.Stream(max_labels=np.int64(3), remember=np.int64(5))  # type: ignore[arg-type]
-    assert cs.Stream.restore(stream.snapshot()).remember == 5
+    stream = cs.Stream(max_labels=np.int64(3), remember=np.int64(5), settle=None)  # type: ignore[arg-type]
+    assert cs.Stream.load(stream.to_bytes()).remember == 5
 
 
 def test_large_integers_of_both_signs_are_told_apart_as_text() -> None:
@@ -173,7 +173,7 @@ def test_a_task_whose_rows_name_no_worker_is_one_that_nobody_answered() -> None:
         lambda crowd: crowd.workers(level=95),
         lambda crowd: crowd.workers(costs={"x": {"never": 1}}),
         lambda crowd: crowd.stream_many([(1, "a", "x")], settle=95),
-        lambda crowd: crowd.stream_many([(1, "a", "x")], settle=None),
+        lambda crowd: crowd.stream_many([(1, "a", "x")], settle=0.4),
     ],
 )
 def test_misuse_is_refused_and_changes_nothing(call: object) -> None:
@@ -209,18 +209,18 @@ def test_a_stream_that_fails_half_way_has_learnt_nothing() -> None:
                 raise RuntimeError("no")
             return super().put_label(task, worker, label)
 
-    stream = cs.Stream(Fragile())
+    stream = cs.Stream(Fragile(), settle=None)
     stream.observe("t", "ann", "x", at=0)
     stream.observe("t", "bob", "x", at=0)
-    before = stream.snapshot()
+    before = stream.to_bytes()
     with pytest.raises(RuntimeError, match="no"):
         stream.observe("t", "cy", "x", at=0)
-    assert stream.snapshot() == before
+    assert stream.to_bytes() == before
     del cs.Estimator._kinds["Fragile"]
 
 
 def test_a_time_without_end_is_refused() -> None:
-    stream = cs.Stream(idle=5)
+    stream = cs.Stream(idle=5, settle=None)
     with pytest.raises(InputError, match="at: expected seconds or a datetime, found inf"):
         stream.observe("t", "ann", "x", at=float("inf"))
     assert stream.observe("t", "ann", "x", at=np.int64(5)).votes == 1  # type: ignore[arg-type]

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from pathlib import Path
+
 import msgspec
 import pytest
 
@@ -12,13 +14,38 @@ def test_bytes_of_a_later_format_are_refused(monkeypatch: pytest.MonkeyPatch) ->
     monkeypatch.setattr(serialization, "FORMAT", 99)
     newer = serialization.seal("crowd", b"x")
     monkeypatch.undo()
-    with pytest.raises(StateError, match="saved in format 99; this version of crowdstream reads 2"):
+    with pytest.raises(
+        StateError,
+        match=f"saved in format 99; this version of crowdstream reads {serialization.FORMAT}",
+    ):
         serialization.unseal("crowd", newer)
 
 
-def test_what_is_not_bytes_is_refused() -> None:
-    with pytest.raises(StateError, match="expected saved bytes, found str"):
-        cs.load("state.bin")  # type: ignore[arg-type]
+def test_what_is_neither_bytes_nor_a_file_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(StateError, match="expected saved bytes, found int"):
+        cs.load(7)  # type: ignore[arg-type]
+    with pytest.raises(StateError, match=r"nowhere\.state: No such file"):
+        cs.load(tmp_path / "nowhere.state")
+    other = tmp_path / "other.txt"
+    other.write_text("hello")
+    with pytest.raises(StateError, match=r"other\.txt: these 5 bytes are not a saved state"):
+        cs.load(str(other))
+
+
+@pytest.mark.parametrize("kind", [cs.Adaptive, cs.Stream])
+def test_a_file_is_replaced_whole_or_not_at_all(
+    kind: type[cs.Adaptive | cs.Stream], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "saved.state"
+    first = kind()
+    first.save(path)
+    assert path.read_bytes() == first.to_bytes()
+    monkeypatch.setattr("os.fsync", lambda file: 1 / 0)
+    with pytest.raises(ZeroDivisionError):
+        kind().save(path)
+    assert path.read_bytes() == first.to_bytes()
+    assert [entry.name for entry in tmp_path.iterdir()] == ["saved.state"]
+    assert type(cs.load(path)) is kind
 
 
 def test_well_sealed_nonsense_is_refused() -> None:

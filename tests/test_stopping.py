@@ -62,7 +62,7 @@ def test_a_stream_that_stops_asks_for_fewer_labels() -> None:
 
 
 def test_an_answer_counts_once_however_often_it_moves() -> None:
-    stream, rng = cs.Stream(), np.random.default_rng(1)
+    stream, rng = cs.Stream(settle=None), np.random.default_rng(1)
     standing: dict[tuple[int, str], int] = {}
     for _ in range(600):
         task, worker = int(rng.integers(30)), f"w{rng.integers(6)}"
@@ -85,7 +85,7 @@ def test_an_answer_counts_once_however_often_it_moves() -> None:
 
 @pytest.mark.parametrize("how", ["repeat", "there and back", "retract"])
 def test_what_is_undone_leaves_no_trace(how: str) -> None:
-    stream = cs.Stream()
+    stream = cs.Stream(settle=None)
     run(stream, [0.2] * 6, 100, 2)
     for worker in ("w0", "w1", "w2"):
         stream.observe("t", worker, 1)
@@ -122,7 +122,7 @@ def test_fewer_labels_are_needed_as_agreeing_ones_come() -> None:
     taught = cs.Adaptive()
     (block,) = cs.simulate(10, 300, p=0.25, seed=4)
     taught.learn_many(block.labels())
-    stream = cs.Stream(taught)
+    stream = cs.Stream(taught, settle=None)
     needed = []
     for i in range(8):
         stream.observe("t", f"w{i}", "1")
@@ -136,7 +136,7 @@ def test_more_labels_are_needed_to_be_surer_and_where_they_disagree() -> None:
     taught = cs.Adaptive()
     (block,) = cs.simulate(10, 300, p=0.25, seed=5)
     taught.learn_many(block.labels())
-    stream = cs.Stream(taught)
+    stream = cs.Stream(taught, settle=None)
     stream.observe("t", "w0", "1")
     needed = [stream.more_labels_needed("t", settle=s) for s in (0.9, 0.99, 0.999)]
     assert needed[0] < needed[1] < needed[2]
@@ -155,7 +155,7 @@ def test_no_more_labels_are_needed_than_may_come() -> None:
 
 
 def test_how_sure_must_be_said_somewhere() -> None:
-    stream = cs.Stream()
+    stream = cs.Stream(settle=None)
     stream.observe("t", "ann", 1)
     with pytest.raises(InputError, match="settle"):
         stream.more_labels_needed("t")
@@ -268,7 +268,7 @@ def test_nobody_is_offered_a_task_twice() -> None:
 
 
 def test_nothing_is_asked_where_nothing_is_open() -> None:
-    stream = cs.Stream(max_labels=1)
+    stream = cs.Stream(max_labels=1, settle=None)
     assert stream.next_task("ann") is None
     stream.offer(["t"])
     assert stream.next_task("ann") == "t"
@@ -279,7 +279,7 @@ def test_nothing_is_asked_where_nothing_is_open() -> None:
 
 
 def test_a_task_whose_truth_is_known_is_not_asked() -> None:
-    stream = cs.Stream()
+    stream = cs.Stream(settle=None)
     stream.gold("known", 1)
     stream.offer(["unknown"])
     assert stream.next_task("ann") == "unknown"
@@ -288,7 +288,7 @@ def test_a_task_whose_truth_is_known_is_not_asked() -> None:
 
 
 def test_a_spent_budget_asks_for_nothing() -> None:
-    stream = cs.Stream(budget=7)
+    stream = cs.Stream(budget=7, settle=None)
     stream.offer(range(10))
     for left in range(7, 0, -1):
         assert stream.budget_left == left
@@ -300,15 +300,15 @@ def test_a_spent_budget_asks_for_nothing() -> None:
     assert stream.next_task("bob") is None
     stream.observe(9, "bob", 1)  # what comes all the same is taken
     assert stream.budget_left == 0
-    assert cs.Stream().budget_left is None
-    assert cs.Stream(budget=0).next_task("ann") is None
+    assert cs.Stream(settle=None).budget_left is None
+    assert cs.Stream(budget=0, settle=None).next_task("ann") is None
 
 
 def test_what_is_asked_is_the_most_doubtful() -> None:
     crowd = cs.Adaptive()
     (block,) = cs.simulate(8, 300, p=0.2, seed=6)
     crowd.learn_many(block.labels())
-    stream = cs.Stream(crowd)
+    stream = cs.Stream(crowd, settle=None)
     for worker in ("w0", "w1", "w2"):
         stream.observe("clear", worker, "1")
     stream.observe("torn", "w0", "1")
@@ -330,7 +330,7 @@ def test_a_budget_spent_where_there_is_doubt_makes_fewer_errors() -> None:
         for chooses in errors:
             rng = np.random.default_rng(seed)
             rates, truth = rng.uniform(0.1, 0.4, 15), rng.integers(2, size=80)
-            stream = cs.Stream(budget=320)
+            stream = cs.Stream(budget=320, settle=None)
             stream.offer(range(80))
             turn = 0
             while stream.budget_left:
@@ -347,7 +347,7 @@ def test_a_budget_spent_where_there_is_doubt_makes_fewer_errors() -> None:
 @pytest.mark.parametrize("budget", [-1, 1.5, "10", True])
 def test_a_budget_that_is_none_is_refused(budget: int) -> None:
     with pytest.raises(InputError, match="budget"):
-        cs.Stream(budget=budget)
+        cs.Stream(budget=budget, settle=None)
 
 
 def test_a_snapshot_keeps_the_budget_and_what_was_asked() -> None:
@@ -355,7 +355,7 @@ def test_a_snapshot_keeps_the_budget_and_what_was_asked() -> None:
     stream.offer(["a", "b", "c"])
     for worker, task in (("ann", "a"), ("bob", "a"), ("ann", "b")):
         stream.observe(task, worker, 1)
-    again = cs.Stream.restore(stream.snapshot())
+    again = cs.Stream.load(stream.to_bytes())
     assert again.budget == 30
     assert again.budget_left == stream.budget_left == 27
     assert again.open_tasks == stream.open_tasks
@@ -364,4 +364,4 @@ def test_a_snapshot_keeps_the_budget_and_what_was_asked() -> None:
     for task in ("a", "b", "c"):
         assert again.more_labels_needed(task) == stream.more_labels_needed(task)
     assert again.crowd.workers().equals(stream.crowd.workers())
-    assert cs.Stream.restore(cs.Stream().snapshot()).budget is None
+    assert cs.Stream.load(cs.Stream(settle=None).to_bytes()).budget is None

@@ -52,7 +52,7 @@ stream = cs.Stream(cs.Adaptive(), settle=0.9, max_labels=4)
 for task, worker, label in rows:
     stream.observe(task, worker, label, at=0)
 stream.end()
-print("stream", hashlib.blake2b(stream.snapshot()).hexdigest()[:32])
+print("stream", hashlib.blake2b(stream.to_bytes()).hexdigest()[:32])
 """
 
 

@@ -7,7 +7,8 @@ import importlib
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from crowdstream.decisions import Decision, decide
+    from crowdstream.checks import check_estimator
+    from crowdstream.decisions import Decision
     from crowdstream.errors import (
         CrowdstreamError,
         InputError,
@@ -22,10 +23,7 @@ if TYPE_CHECKING:
         Estimator,
         Identifiability,
         MajorityVote,
-        OpenTask,
         Tracking,
-        Vote,
-        load,
     )
     from crowdstream.labels import Answers, ClassLabel, Intake, Label, TaskId, WorkerId
     from crowdstream.monitoring import (
@@ -43,7 +41,7 @@ if TYPE_CHECKING:
     from crowdstream.science import baselines, calibration, datasets, theory
     from crowdstream.science.simulate import simulate
     from crowdstream.stopping import information, labels_needed
-    from crowdstream.stream import Stream
+    from crowdstream.stream import Stream, load
 
 __version__ = "0.1.0"
 __all__ = [
@@ -64,18 +62,16 @@ __all__ = [
     "MajorityVote",
     "MergeError",
     "NotIdentifiable",
-    "OpenTask",
     "StateError",
     "Stream",
     "TaskId",
     "Tracking",
-    "Vote",
     "WorkerId",
     "alarms",
     "baselines",
     "calibration",
+    "check_estimator",
     "datasets",
-    "decide",
     "difficulty",
     "effective_votes",
     "families",
@@ -91,7 +87,8 @@ __all__ = [
 ]
 
 _ROOMS = {
-    "decisions": ("Decision", "decide"),
+    "checks": ("check_estimator",),
+    "decisions": ("Decision",),
     "errors": ("CrowdstreamError", "InputError", "MergeError", "NotIdentifiable", "StateError"),
     "estimators": (
         "Adaptive",
@@ -100,9 +97,7 @@ _ROOMS = {
         "Estimator",
         "Identifiability",
         "MajorityVote",
-        "OpenTask",
         "Tracking",
-        "Vote",
         "load",
     ),
     "labels": ("Answers", "ClassLabel", "Intake", "Label", "WorkerId", "TaskId"),
@@ -121,7 +116,7 @@ _ROOMS = {
     "science": ("baselines", "calibration", "datasets", "theory"),
     "science.simulate": ("simulate",),
     "stopping": ("information", "labels_needed"),
-    "stream": ("Stream",),
+    "stream": ("Stream", "load"),
 }
 _HOME = {name: room for room, names in _ROOMS.items() for name in names}
 
@@ -132,7 +127,7 @@ if not TYPE_CHECKING:  # or any name at all would pass for one of ours
         room = _HOME.get(name)
         if room is None:
             raise AttributeError(f"module 'crowdstream' has no attribute {name!r}")
-        if room == "estimators":  # intervals go along with estimators made from here on
+        if room in ("estimators", "stream"):  # intervals go along with estimators made from here on
             importlib.import_module("crowdstream.monitoring")
         home = importlib.import_module(f"crowdstream.{room}")
         if not hasattr(home, name):  # a room of its own

@@ -1,7 +1,7 @@
 """The contract of estimators, as checks anyone can run on one of their own.
 
-`check_estimator` puts an estimator through every ``check_…`` function of this module; the first
-that does not hold raises an `AssertionError` that says what was expected.
+`check_estimator` yields every ``check_…`` function of this module for an estimator; one that does
+not hold raises an `AssertionError` that says what was expected.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ import pickle
 import random
 import warnings
 from collections.abc import Callable, Iterator, Sequence
+from typing import NamedTuple
 
 import numpy as np
 import polars as pl
@@ -18,8 +19,7 @@ from numpy.typing import NDArray
 from polars.testing import assert_frame_equal
 
 from crowdstream.errors import AnswerRateInDoubt, CrowdstreamError, NotIdentifiable, StateError
-from crowdstream.estimators import Estimator, MajorityVote, load
-from crowdstream.estimators.base import Param
+from crowdstream.estimators import Estimator, MajorityVote
 from crowdstream.labels import ClassLabel, WorkerId
 
 Task = dict[WorkerId, ClassLabel | None]
@@ -31,7 +31,7 @@ CLOSE = 1e-12
 TIE = 1e-9
 """Scores that are closer are a tie, so that the class decided by coin may have less by as much."""
 
-VARIANTS: dict[str, Sequence[Param]] = {
+VARIANTS: dict[str, Sequence[object]] = {
     "answer_rate": (0.7,),
     "clip": (0.0,),
     "families": ({"w1": "twins", "w2": "twins", "w4": "alone", "never met": "alone"},),
@@ -43,9 +43,39 @@ VARIANTS: dict[str, Sequence[Param]] = {
 """What a constructor's parameter is set to besides its default, by its name."""
 
 
+class ContractCheck(NamedTuple):
+    """One check of one estimator: call it to run it; it raises what does not hold."""
+
+    name: str
+    estimator: Estimator
+    check: Callable[[Make], None]
+
+    def __str__(self) -> str:
+        return f"{self.name} of {self.estimator!r}"
+
+    def __call__(self) -> None:
+        before = self.estimator.to_bytes()
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", NotIdentifiable)
+                # The crowd below always answers something.
+                warnings.simplefilter("ignore", AnswerRateInDoubt)
+                self.check(self.estimator.clone)
+        except Exception as error:
+            raise AssertionError(f"{self}: {type(error).__name__}: {error}") from error
+        assert self.estimator.to_bytes() == before, f"{self}: it was changed"
+
+
 def modes(kind: type[Estimator]) -> list[Estimator]:
     """An estimator in every mode it has: its defaults, and each parameter set to something else.
 
+    Parameters
+    ----------
+    kind
+        A class of estimators; its constructor's parameters are looked up in `VARIANTS`.
+
+    Examples
+    --------
     >>> import crowdstream as cs
     >>> modes(cs.MajorityVote)
     [MajorityVote(), MajorityVote(ties='lowest'), MajorityVote(seed=5)]
@@ -58,31 +88,31 @@ def modes(kind: type[Estimator]) -> list[Estimator]:
     return made
 
 
-def check_estimator(estimator: Estimator) -> None:
-    """Put an estimator through the contract. It is used as a pattern and not changed.
+def check_estimator(estimator: Estimator) -> Iterator[ContractCheck]:
+    """The checks of the estimators' contract, one by one; call each to run it.
 
+    Parameters
+    ----------
+    estimator
+        Used as a pattern, and not changed.
+
+    Examples
+    --------
     >>> import crowdstream as cs
-    >>> check_estimator(cs.MajorityVote())
-    """
+    >>> for check in check_estimator(cs.MajorityVote()):
+    ...     check()
 
+    With pytest each becomes a test of its own::
+
+        @pytest.mark.parametrize("check", check_estimator(MyEstimator()), ids=str)
+        def test_contract(check):
+            check()
+    """
     if not __debug__:
         raise RuntimeError("the checks are assertions: run them without -O")
-
-    def make() -> Estimator:
-        return estimator.clone()
-
-    before = estimator.to_bytes()
     for name, check in list(globals().items()):
         if name.startswith("check_") and name != "check_estimator":
-            try:
-                with warnings.catch_warnings():
-                    warnings.simplefilter("ignore", NotIdentifiable)
-                    # The crowd below always answers something.
-                    warnings.simplefilter("ignore", AnswerRateInDoubt)
-                    check(make)
-            except Exception as error:
-                raise AssertionError(f"{name}: {type(error).__name__}: {error}") from error
-    assert estimator.to_bytes() == before, "the estimator passed in was changed"
+            yield ContractCheck(name, estimator, check)
 
 
 # Labels to check with ------------------------------------------------------------------------
@@ -253,12 +283,14 @@ def check_asking_changes_nothing(make: Make) -> None:
     questions: list[Callable[[], object]] = [
         lambda: crowd.predict_one(told),
         lambda: crowd.predict_proba_one(told),
-        lambda: crowd.vote_one(told, task="t1"),
+        lambda: crowd.decide_one(told, task="t1"),
         lambda: crowd.predict_many(table).rows(),
         lambda: crowd.predict_many(table, gold={1: "c7"}).rows(),
+        lambda: crowd.predict_proba_many(table).rows(),
+        lambda: crowd.confusions().rows(),
         lambda: crowd.workers().rows(),
         lambda: crowd.identifiable_,
-        lambda: crowd.skills().tolist(),
+        lambda: crowd.skills_,
         lambda: crowd.mean_skill_,
         lambda: crowd.skill_of("stranger"),
         lambda: crowd.skill_of("w1"),
@@ -308,12 +340,11 @@ def check_stream_decides_as_one(make: Make) -> None:
     one, many = taught(make, [EVERYBODY]), taught(make, [EVERYBODY])
     said = []
     for number, told in enumerate(tasks):
-        said.append(one.vote_one(told, task=number))
+        decision = one.decide_one(told, task=number)
+        said.append((decision.label, decision.confidence, decision.margin))
         one.learn_one(told)
     table = many.stream_many(rows_of(tasks))
-    wanted = pl.DataFrame(
-        [vote[:3] for vote in said], ["label", "confidence", "margin"], orient="row"
-    )
+    wanted = pl.DataFrame(said, ["label", "confidence", "margin"], orient="row")
     numbers = range(len(tasks)), [len(told) for told in tasks]
     same_decisions(
         table, wanted.with_columns(task=pl.Series(numbers[0]), votes=pl.Series(numbers[1]))
@@ -362,7 +393,7 @@ def check_copies(make: Make) -> None:
     """Pickles, copies and saved bytes are the same crowd, and go on alone."""
     crowd = taught(make, crowd_of(tasks=30))
     saved = crowd.to_bytes()
-    for twin in (crowd.copy(), pickle.loads(pickle.dumps(crowd)), load(saved)):
+    for twin in (crowd.copy(), pickle.loads(pickle.dumps(crowd)), Estimator.load(saved)):
         assert twin.to_bytes() == saved, "a copy is not the same"
         for told in crowd_of(tasks=5, seed=2):
             assert twin.predict_proba_one(told) == crowd.predict_proba_one(told)
@@ -380,7 +411,7 @@ def check_damaged_bytes(make: Make) -> None:
     ]
     for data in (*damaged, saved + b"x"):
         try:
-            load(data)
+            Estimator.load(data)
         except StateError:
             continue
         raise AssertionError("damaged bytes were loaded")
@@ -468,7 +499,7 @@ def check_two_workers(make: Make) -> None:
     assert crowd.identifiable_.reason
     tasks[6:] = [{"w1": 1}, {"w2": 0, "new": 0, "other": 1}]
     for told in tasks:
-        assert crowd.vote_one(told, task="t") == votes.vote_one(told, task="t")
+        assert crowd.decide_one(told, task="t") == votes.decide_one(told, task="t")
 
 
 def check_repeated_rows(make: Make) -> None:

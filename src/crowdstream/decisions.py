@@ -1,21 +1,66 @@
-"""What is true: one task's votes → `Decision`. Knows nothing of streams or files."""
+"""What is true: votes → decisions, for tables and streams alike. The only way to a decision.
+
+Three rules live here and nowhere else: a known truth (gold) overrides the vote, a decision is
+settled once it is sure enough and has enough labels, and a majority vote that was fallen back to
+is said to be one. Knows nothing of estimators, streams or files.
+"""
 
 from __future__ import annotations
 
-import msgspec
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, NamedTuple, cast
 
-from crowdstream.estimators import Estimator
-from crowdstream.labels import Answers, ClassLabel, TaskId
+import msgspec
+import numpy as np
+from numpy.typing import NDArray
+
+from crowdstream.labels import UNKNOWN, ClassLabel, TaskId, Vocabulary
+from crowdstream.labels.batch import Codes, LabelBatch
+from crowdstream.validation import check_number
+
+if TYPE_CHECKING:
+    import polars as pl
+
+Floats = NDArray[np.float64]
+
+SETTLE = 0.95
+"""Confidence from which a decision is settled, unless the caller says otherwise."""
+
+MIN_LABELS = 2
+"""Labels that a settled decision has at least: one worker alone settles nothing."""
 
 
 class Decision(msgspec.Struct, frozen=True):
     """What the crowd says of one task.
 
-    ``label`` is ``None`` when nobody has answered. ``confidence`` is the posterior probability of
-    the label, ``margin`` its lead over the runner-up's: 0 is a tie, decided by coin or rule.
-    ``identifiable`` is false when the error rates could not be told and it was a majority vote;
-    confidence is then the share of the votes by the rule of succession, ``(votes + 1)/(m + K)``.
-    ``closed`` says why the task takes no more labels, ``None`` while it does.
+    Attributes
+    ----------
+    task
+        The task's id.
+    label
+        The decided class; ``None`` when nobody has answered.
+    confidence
+        Posterior probability of the label.
+    margin
+        Its lead over the runner-up's probability: 0 is a tie, broken by a coin or a rule.
+    votes
+        Labels that the decision is made of.
+    settled
+        Whether it is sure enough and has enough labels.
+    identifiable
+        False when workers' error rates could not be told and the decision fell back to majority
+        vote; the confidence is then the vote's share by the rule of succession,
+        ``(votes + 1)/(m + K)``.
+    closed
+        Why the task takes no more labels ("settled", "full", "idle", "closed", "end"); ``None``
+        while it does.
+
+    Examples
+    --------
+    >>> import crowdstream as cs
+    >>> answers = {"ann": "spam", "bob": "spam", "cy": "ham"}
+    >>> cs.MajorityVote().decide_one(answers, task="t17").label
+    'spam'
     """
 
     task: TaskId
@@ -28,28 +73,141 @@ class Decision(msgspec.Struct, frozen=True):
     closed: str | None = None
 
 
-def decide(
-    crowd: Estimator,
-    task: TaskId,
-    answers: Answers,
-    *,
-    settle: float | None = None,
-) -> Decision:
-    """Decide one task from what the crowd has taught so far and these answers.
+class SettleRule(NamedTuple):
+    """When a decision is settled; a ``confidence`` of ``None``: never."""
 
-    ``settle`` is the confidence at which the decision is called settled (``None``: never).
+    confidence: float | None = SETTLE
+    min_labels: int = MIN_LABELS
 
-    >>> import crowdstream as cs
-    >>> decide(cs.MajorityVote(), "t17", {"ann": "spam", "bob": "spam", "cy": "ham"}).label
-    'spam'
+    @classmethod
+    def checked(cls, settle: float | None, min_labels: int) -> SettleRule:
+        """The rule, if it can be one."""
+        if settle is not None:
+            check_number("settle", settle, 0.5, 1.0)
+        check_number("min_labels", min_labels, 1, 2**31, whole=True)
+        return cls(None if settle is None else float(settle), int(min_labels))
+
+    def holds(self, confidence: float, votes: int) -> bool:
+        """Whether a decision with this confidence and so many votes is settled."""
+        sure = self.confidence is not None and confidence >= self.confidence
+        return sure and votes >= self.min_labels
+
+
+class Vote(NamedTuple):
+    """The winner of one task by name, before gold and the settle rule have their say."""
+
+    label: ClassLabel | None
+    confidence: float
+    margin: float
+    identifiable: bool
+
+
+class Votes(NamedTuple):
+    """The winners of many tasks in codes: winner (−1 without a label), confidence, margin.
+
+    ``identified``: whether votes were weighted, or it was a majority vote.
     """
-    vote = crowd.vote_one(answers, task=task)
-    return Decision(
-        task=task,
-        label=vote.label,
-        confidence=vote.confidence,
-        margin=vote.margin,
-        votes=sum(label is not None for label in answers.values()),
-        settled=settle is not None and vote.label is not None and vote.confidence >= settle,
-        identifiable=vote.identifiable,
+
+    winners: Codes
+    confidences: Floats
+    margins: Floats
+    identified: bool
+
+    @classmethod
+    def room(cls, tasks: int, identified: bool = True) -> Votes:
+        """Room for so many tasks."""
+        return cls(np.empty(tasks, np.int32), np.empty(tasks), np.empty(tasks), identified)
+
+    def part(self, first: int, last: int) -> Votes:
+        """Room for tasks ``first`` up to ``last``."""
+        here = slice(first, last)
+        return Votes(
+            self.winners[here], self.confidences[here], self.margins[here], self.identified
+        )
+
+
+def make_decision(
+    task: TaskId,
+    vote: Vote,
+    votes: int,
+    rule: SettleRule,
+    *,
+    gold: ClassLabel | None = None,
+    closed: str | None = None,
+) -> Decision:
+    """Decide one task: its vote, unless the truth is known, and whether that settles it."""
+    label, confidence, margin, identifiable = vote
+    settled = label is not None and rule.holds(confidence, votes)
+    if gold is not None:
+        label, confidence, margin, settled = gold, 1.0, 1.0, rule.confidence is not None
+    return Decision(task, label, confidence, margin, votes, settled, identifiable, closed)
+
+
+def decision_table(
+    batch: LabelBatch, votes: Votes, classes: Vocabulary, rule: SettleRule
+) -> pl.DataFrame:
+    """Decide many tasks, as `make_decision` does each: one row per task."""
+    import polars as pl
+
+    winners, confidences, margins = (np.array(column) for column in votes[:3])
+    known = np.zeros(len(batch), np.bool_)
+    if batch.truths.size:
+        known = batch.truths != UNKNOWN
+        winners[known] = batch.truths[known]
+        confidences[known] = margins[known] = 1.0
+    decided = winners != UNKNOWN
+    settled = np.zeros(len(batch), np.bool_)
+    if rule.confidence is not None:
+        sure = (confidences >= rule.confidence) & (batch.sizes >= rule.min_labels)
+        settled = known | (decided & sure)
+    return pl.DataFrame(
+        {
+            "task": value_series("task", batch.tasks),
+            "label": value_series("label", classes.to_list()).gather(
+                pl.Series(winners).set(pl.Series(~decided), None)
+            ),
+            "confidence": confidences,
+            "margin": margins,
+            "votes": batch.sizes,
+            "settled": settled,
+        }
     )
+
+
+def posterior_table(batch: LabelBatch, posteriors: Floats, classes: Vocabulary) -> pl.DataFrame:
+    """Posteriors of many tasks: one row per task, one column per class.
+
+    A class whose name is taken, by the task column or another class, goes by ``class_`` and it.
+    """
+    import polars as pl
+
+    if batch.truths.size:
+        known = np.flatnonzero(batch.truths != UNKNOWN)
+        posteriors = posteriors.copy()
+        posteriors[known] = 0.0
+        posteriors[known, batch.truths[known]] = 1.0
+    columns: dict[str, object] = {"task": value_series("task", batch.tasks)}
+    for code, label in enumerate(classes):
+        name = str(label)
+        while name in columns:
+            name = f"class_{name}"
+        columns[name] = posteriors[:, code]
+    return pl.DataFrame(columns)
+
+
+def value_series(name: str, values: Sequence[ClassLabel] | pl.Series) -> pl.Series:
+    """Ids or classes as a column; values that no one type holds become strings."""
+    import polars as pl
+
+    if isinstance(values, pl.Series):
+        return values.alias(name)
+    kinds = {type(value) for value in values}
+    if kinds == {int}:
+        numbers = cast("Sequence[int]", values)
+        if max(numbers) < 2**63:
+            return pl.Series(name, numbers, pl.Int64)
+        if min(numbers) >= 0:
+            return pl.Series(name, numbers, pl.UInt64)
+    elif kinds == {bool}:
+        return pl.Series(name, values, pl.Boolean)
+    return pl.Series(name, [str(value) for value in values], pl.String)

@@ -1,13 +1,28 @@
-"""Bytes that know what they are. Knows nothing of what is inside."""
+"""Saved states: bytes that know what they are, in memory and in files. Knows nothing of contents.
+
+The format's version is here: a state of another version is refused by name, never misread.
+"""
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
+import os
 import struct
+import tempfile
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
 
 from crowdstream.errors import StateError
 
-FORMAT = 2
+Arrays = dict[str, NDArray[np.generic]]
+PackedArrays = dict[str, tuple[str, list[int], bytes]]
+"""Arrays as they are saved: their type, shape and bytes."""
+
+FORMAT = 3
 """Version of the saved bytes; raised when their meaning changes."""
 
 HEADER = struct.Struct("<8s8sHQ16s")  # magic, kind, format, length, checksum
@@ -30,9 +45,6 @@ def unseal(kind: str, data: bytes) -> bytes:
     Traceback (most recent call last):
     crowdstream.errors.StateError: cut short or overlong: 4 bytes where 5 were saved
     """
-    if not isinstance(data, (bytes, bytearray, memoryview)):
-        raise StateError(f"expected saved bytes, found {type(data).__name__}")
-    data = bytes(data)
     if len(data) < HEADER.size or not data.startswith(MAGIC):
         raise StateError(f"these {len(data)} bytes are not a saved state")
     _, found, version, length, digest = HEADER.unpack_from(data)
@@ -52,3 +64,68 @@ def unseal(kind: str, data: bytes) -> bytes:
 
 def _digest(payload: bytes) -> bytes:
     return hashlib.blake2b(payload, digest_size=16).digest()
+
+
+def kind_of(data: bytes) -> str:
+    """What was saved in these bytes, or an empty string if it cannot be told."""
+    if len(data) < HEADER.size or not data.startswith(MAGIC):
+        return ""
+    return HEADER.unpack_from(data)[1].rstrip(b"\0").decode("ascii", "replace")
+
+
+def pack_arrays(arrays: Mapping[str, NDArray[np.generic]]) -> PackedArrays:
+    """Arrays as types, shapes and bytes."""
+    return {k: (v.dtype.str, list(v.shape), v.tobytes()) for k, v in arrays.items()}
+
+
+def unpack_arrays(packed: Mapping[str, tuple[str, list[int], bytes]]) -> Arrays:
+    """The arrays that `pack_arrays` packed.
+
+    >>> unpack_arrays(pack_arrays({"a": np.arange(3)}))["a"].tolist()
+    [0, 1, 2]
+    """
+    try:
+        return {
+            name: np.frombuffer(data, np.dtype(kind)).reshape(shape).copy()
+            for name, (kind, shape, data) in packed.items()
+        }
+    except (TypeError, ValueError) as error:
+        raise StateError(f"a saved state whose arrays do not fit: {error}") from None
+
+
+def read_state(source: bytes | str | Path) -> bytes:
+    """The bytes of a saved state: given, or in a file."""
+    if not isinstance(source, (str, Path)):
+        if not isinstance(source, (bytes, bytearray, memoryview)):
+            raise StateError(f"expected saved bytes, found {type(source).__name__}")
+        return bytes(source)
+    try:
+        return Path(source).read_bytes()
+    except OSError as error:
+        raise StateError(f"{source}: {error.strerror or error}") from None
+
+
+def write_state(path: str | Path, data: bytes) -> None:
+    """Write bytes to a file, at once or not at all, and have them on the disk."""
+    with replacing(path) as name, open(name, "wb") as file:
+        file.write(data)
+        file.flush()
+        os.fsync(file.fileno())
+
+
+@contextlib.contextmanager
+def replacing(path: str | Path) -> Iterator[str]:
+    """A temporary name to write under; it becomes the file's own if all goes well, or vanishes."""
+    target = Path(path).resolve()
+    handle, name = tempfile.mkstemp(prefix=f".{target.name}.", dir=target.parent)
+    os.close(handle)
+    try:
+        yield name
+        mask = os.umask(0)
+        os.umask(mask)
+        os.chmod(name, 0o666 & ~mask)
+        os.replace(name, target)
+    except BaseException:
+        with contextlib.suppress(FileNotFoundError):
+            os.unlink(name)
+        raise

@@ -1,9 +1,9 @@
-"""The stream: labels in one at a time, decisions out at once. Knows nothing of files or servers.
+"""`Stream`: labels in one at a time, decisions out at once. Knows nothing of formats or servers.
 
 A label is learnt as it comes, so that a crowd in which every task is still open already teaches. A
 task is decided by what was learnt of all others: its own labels are left out, so they never vouch
-for themselves. What cannot be taken back once learnt (soft counts, what monitors see) is learnt
-when the task closes.
+for themselves. What cannot be taken back once learnt (posterior counts, what monitors see) is
+learnt when the task closes.
 """
 
 from __future__ import annotations
@@ -13,26 +13,24 @@ import math
 import numbers
 import time
 from collections.abc import Iterable
-from typing import Self
+from pathlib import Path
+from typing import Self, TypeAlias
 
 import msgspec
 
-from crowdstream.decisions import Decision
+from crowdstream.assignment import most_informative
+from crowdstream.decisions import MIN_LABELS, SETTLE, Decision, SettleRule, Vote, make_decision
 from crowdstream.errors import InputError, StateError
-from crowdstream.estimators import Adaptive, Estimator, OpenTask, Vote, load
-from crowdstream.labels import (
-    ClassLabel,
-    Row,
-    TaskId,
-    WorkerId,
-    clean_id,
-    clean_label,
-    row_values,
-    shorten,
-)
-from crowdstream.serialization import seal, unseal
-from crowdstream.stopping import information, labels_needed
-from crowdstream.validation import check_number
+from crowdstream.estimators import Adaptive, Estimator
+from crowdstream.estimators.open_tasks import OpenTask, StopRule
+from crowdstream.labels import ClassLabel, Row, TaskId, WorkerId, clean_id, clean_label, row_values
+from crowdstream.labels.label import shorten
+from crowdstream.serialization import kind_of, read_state, seal, unseal, write_state
+from crowdstream.stopping import labels_needed
+from crowdstream.validation import Check, number
+
+Time: TypeAlias = float | datetime.datetime | None
+"""When something happened: seconds or a datetime; ``None``: now."""
 
 SAVED_AS = "stream"
 
@@ -42,8 +40,15 @@ REMEMBER = 100_000
 CLOSED = (None, "settled", "full")
 """Why a task takes no more labels, by the number that a crowd gives it."""
 
-MIN_LABELS = 2
-"""Labels before a task may be settled: one worker alone settles nothing."""
+SURE = 0.999
+"""Accuracy beyond which no worker is taken to be right, nor below 1 − this."""
+
+CHECKS: dict[str, Check] = {
+    "max_labels": number(1, 2**31, whole=True, optional=True),
+    "idle": number(0.0, 1e12, open_low=True, optional=True),
+    "remember": number(0, 2**31, whole=True),
+    "budget": number(0, 2**53, whole=True, optional=True),
+}
 
 
 class Counts(msgspec.Struct):
@@ -58,43 +63,23 @@ class Counts(msgspec.Struct):
     closed: int = 0
 
 
-class _Open:
-    """A task that takes labels; ``coded`` is what the crowd knows of it, once it has any."""
+class _Open(msgspec.Struct):
+    """A task that takes labels; ``place`` is −1 until the crowd knows of it."""
 
-    __slots__ = ("answers", "coded", "confidence", "gold", "last", "opened")
-
-    def __init__(self, opened: int) -> None:
-        self.opened = opened
-        self.answers: dict[WorkerId, ClassLabel | None] = {}
-        self.coded: OpenTask | None = None
-        self.gold: ClassLabel | None = None
-        self.last = 0.0
-        self.confidence = 0.0
-
-
-class _SavedTask(msgspec.Struct):
-    """An open task as it is saved; ``place`` is −1 before its first label."""
-
-    task: str | int
     opened: int
-    place: int
-    answers: dict[str | int, str | int | bool | None]
-    gold: str | int | bool | None
-    last: float
-    confidence: float
+    answers: dict[str | int, str | int | bool | None] = {}
+    gold: str | int | bool | None = None
+    last: float = 0.0
+    confidence: float = 0.0
+    place: int = -1
 
 
 class _Saved(msgspec.Struct):
-    """What a snapshot consists of."""
+    """What a saved stream consists of."""
 
     crowd: bytes
-    settle: float | None
-    min_labels: int
-    max_labels: int | None
-    idle: float | None
-    remember: int
-    budget: int | None
-    open: list[_SavedTask]
+    rules: dict[str, float | int | None]
+    open: dict[str | int, _Open]
     closed: list[Decision]
     counts: Counts
     opened: int
@@ -104,21 +89,25 @@ class _Saved(msgspec.Struct):
 class Stream:
     """Takes labels as they come and decides every task at once.
 
+    A label is identified by its task and worker: the same label again changes nothing, another one
+    replaces the first while the task is open, and a label for a closed task is late and changes
+    nothing.
+
     Parameters
     ----------
     crowd
         The estimator that learns from the labels; `Adaptive` if none is given.
     settle
-        Close a task once its decision is at least this sure.
+        Close a task once its decision is at least this sure; ``None``: never for that.
     min_labels
-        Labels before a task may be settled.
+        Labels that a task needs to be settled.
     max_labels
         Close a task once it has this many labels.
     idle
         Seconds without a label after which `expire` closes a task.
     remember
-        How many closed tasks to know by name. A label for one of them is late and changes
-        nothing; a label for one forgotten opens it anew.
+        How many closed tasks to know by name. A label for one of them is late; a label for one
+        that was forgotten opens it anew.
     budget
         How many labels `next_task` asks for at most.
 
@@ -141,7 +130,7 @@ class Stream:
         self,
         crowd: Estimator | None = None,
         *,
-        settle: float | None = None,
+        settle: float | None = SETTLE,
         min_labels: int = MIN_LABELS,
         max_labels: int | None = None,
         idle: float | None = None,
@@ -150,67 +139,66 @@ class Stream:
     ) -> None:
         if not (crowd is None or isinstance(crowd, Estimator)):
             raise InputError("crowd", "an estimator, made", shorten(crowd))
-        if settle is not None:
-            check_number("settle", settle, 0.5, 1.0)
-        check_number("min_labels", min_labels, 1, 2**31, whole=True)
-        if max_labels is not None:
-            check_number("max_labels", max_labels, 1, 2**31, whole=True)
-        if idle is not None:
-            check_number("idle", idle, 0.0, 1e12, open_low=True)
-        check_number("remember", remember, 0, 2**31, whole=True)
-        if budget is not None:
-            check_number("budget", budget, 0, 2**53, whole=True)
+        self._rule = SettleRule.checked(settle, min_labels)
         self.crowd = Adaptive() if crowd is None else crowd
-        self.settle = None if settle is None else float(settle)
-        self.min_labels = int(min_labels)
-        self.max_labels = None if max_labels is None else int(max_labels)
-        self.idle = None if idle is None else float(idle)
-        self.remember = int(remember)
-        self.budget = None if budget is None else int(budget)
+        self.settle, self.min_labels = self._rule
+        self.max_labels = max_labels
+        self.idle = idle
+        self.remember = remember
+        self.budget = budget
+        for name, check in CHECKS.items():
+            check(name, getattr(self, name))
         self.counts = Counts()
         self._open: dict[TaskId, _Open] = {}  # the longest idle first
+        self._coded: dict[TaskId, OpenTask] = {}  # the open tasks that the crowd knows of
         self._closed: dict[TaskId, Decision] = {}  # the longest closed first
         self._opened = 0
         self._now = float("-inf")
 
     def __repr__(self) -> str:
         rules = {"settle": self.settle, "max_labels": self.max_labels, "idle": self.idle}
-        told = [repr(self.crowd), *(f"{k}={v!r}" for k, v in rules.items() if v is not None)]
-        return f"<Stream({', '.join(told)}): {len(self._open)} open, {self.counts.closed} closed>"
+        shown = [repr(self.crowd), *(f"{k}={v!r}" for k, v in rules.items() if v is not None)]
+        return f"<Stream({', '.join(shown)}): {len(self._open)} open, {self.counts.closed} closed>"
 
     # Events ----------------------------------------------------------------------------------
 
     def observe(
-        self,
-        task: TaskId,
-        worker: WorkerId,
-        label: ClassLabel | None,
-        at: float | datetime.datetime | None = None,
+        self, task: TaskId, worker: WorkerId, label: ClassLabel | None, at: Time = None
     ) -> Decision:
         """Take one label and decide its task.
-
-        The same label again changes nothing; another one by the same worker replaces the first.
 
         Parameters
         ----------
         task, worker
-            Their names.
+            Their ids.
         label
             What the worker said; ``None`` is a skip.
         at
-            When: seconds or a datetime, now if not said.
+            When: seconds or a datetime; now if not given.
+
+        Examples
+        --------
+        >>> Stream().observe("t17", "ann", "spam").label
+        'spam'
         """
         task, worker = _named(task, "task"), _named(worker, "worker")
         return self._take(task, worker, clean_label(label, "label"), self._time(at))
 
-    def observe_many(
-        self, rows: Iterable[Row], at: float | datetime.datetime | None = None
-    ) -> list[Decision]:
-        """Take labels in turn: rows of task, worker, label. The decisions of the tasks touched.
+    def observe_many(self, rows: Iterable[Row], at: Time = None) -> list[Decision]:
+        """Take labels in turn, new tasks in one compiled call; the decisions on the tasks touched.
 
-        As `observe` on each, new tasks before those that are open, if all came at the same time. A
-        bad row is refused before any is taken.
+        As `observe` on each row, new tasks before those that are open, if all came at the same
+        time. A bad row is refused before any is taken.
 
+        Parameters
+        ----------
+        rows
+            Rows of (task, worker, label), or mappings with these keys.
+        at
+            When: seconds or a datetime; now if not given.
+
+        Examples
+        --------
         >>> stream = Stream()
         >>> rows = [("t1", "ann", "spam"), ("t2", "ann", "ham"), ("t1", "bob", "spam")]
         >>> [(decision.task, decision.votes) for decision in stream.observe_many(rows)]
@@ -218,11 +206,11 @@ class Stream:
         """
         now = self._time(at)
         checked = []
-        for number, row in enumerate(rows, start=1):
-            task, worker, label = row_values(row, number)
+        for place, row in enumerate(rows, start=1):
+            task, worker, label = row_values(row, place)
             if task is None or worker is None:
                 what = "task" if task is None else "worker"
-                raise InputError(f"row {number}, column {what!r}", "str or int", "nothing")
+                raise InputError(f"row {place}, column {what!r}", "str or int", "nothing")
             checked.append((task, worker, label))
         new: dict[TaskId, dict[WorkerId, ClassLabel]] = {}
         later = []
@@ -234,67 +222,52 @@ class Stream:
                 later.append((task, worker, label))
             else:
                 labels[worker] = label
-        found = self._open_many(new, later, now)
+        found = self._open_many(new, now) if new else {}
+        if found is None:  # this crowd takes labels one by one
+            found, later = {}, checked
         for task, worker, label in later:
             found[task] = self._take(task, worker, label, now)
         return [found[task] for task in dict.fromkeys(task for task, _, _ in checked)]
 
     def _open_many(
-        self,
-        new: dict[TaskId, dict[WorkerId, ClassLabel]],
-        later: list[tuple[TaskId, WorkerId, ClassLabel | None]],
-        now: float,
-    ) -> dict[TaskId, Decision]:
-        """Open new tasks with their first labels; those that are left are late for closed ones."""
-        if not new:
-            return {}
-        opened = self.crowd.open_named(new, self.settle, self.min_labels, self.max_labels)
+        self, new: dict[TaskId, dict[WorkerId, ClassLabel]], now: float
+    ) -> dict[TaskId, Decision] | None:
+        """Open new tasks with their first labels; labels after a task has closed are late."""
+        opened = self.crowd.open_tasks(new, StopRule(*self._rule, self.max_labels))
         if opened is None:
-            rows = [(task, who, x) for task, labels in new.items() for who, x in labels.items()]
-            later[:0] = rows
-            return {}
-        votes, identified, why, place, batch = opened
-        classes, starts = self.crowd.classes_, batch.starts.tolist()
-        closes, sure = why.tolist(), votes.confidences.tolist()
-        margins, winners = votes.margins.tolist(), votes.winners.tolist()
+            return None
+        classes, sizes = self.crowd.classes_, opened.batch.sizes.tolist()
+        columns = [column.tolist() for column in (*opened.votes[:3], opened.identified, opened.why)]
         found: dict[TaskId, Decision] = {}
         for t, (task, labels) in enumerate(new.items()):
-            size = starts[t + 1] - starts[t]
-            closed = CLOSED[closes[t]]
-            label = None if winners[t] < 0 else classes[winners[t]]
-            decision = Decision(
-                task, label, sure[t], margins[t], size, closes[t] == 1, bool(identified[t]), closed
-            )
-            if closed is None or (closes[t] == 2 and self._is_sure(decision)):
-                decision = msgspec.structs.replace(decision, settled=self._is_sure(decision))
+            winner, confidence, margin, identified, why = (column[t] for column in columns)
+            label = None if winner < 0 else classes[winner]
+            vote = Vote(label, confidence, margin, identified)
+            decision = make_decision(task, vote, sizes[t], self._rule, closed=CLOSED[why])
+            if why == 1 and not decision.settled:  # sure enough before the truth's correction
+                decision = msgspec.structs.replace(decision, settled=True)
             found[task] = decision
-            self.counts.labels += size
+            self.counts.labels += sizes[t]
             self._opened += 1
-            if closed is None:
-                case = self._open[task] = _Open(self._opened - 1)
-                case.answers = labels  # type: ignore[assignment]
-                case.coded = self.crowd.resume_coded(task, place + t, batch, t)
-                case.confidence, case.last = decision.confidence, now
-            else:
-                self.counts.late += len(labels) - size
+            if why:
+                self.counts.late += len(labels) - sizes[t]
                 self._keep(decision)
+                continue
+            place = opened.place + t
+            case = _Open(self._opened - 1, dict(labels), None, now, confidence, place)
+            self._open[task] = case
+            self._coded[task] = OpenTask.of(opened.batch, t, place)
         self._now = now
         return found
-
-    def _is_sure(self, decision: Decision) -> bool:
-        enough = decision.votes >= self.min_labels and decision.label is not None
-        return self.settle is not None and enough and decision.confidence >= self.settle
 
     def _take(
         self, task: TaskId, worker: WorkerId, label: ClassLabel | None, now: float
     ) -> Decision:
-        """One label whose names are clean."""
+        """Take one label whose names are clean."""
         if task in self._closed:
             self.counts.late += 1
             return self._closed[task]
-        case = self._open.get(task)
-        if case is None:
-            case = _Open(self._opened)
+        case = self._open.get(task) or _Open(self._opened)
         before = case.answers.get(worker)
         if label is None and worker in case.answers:
             self.counts.skipped += 1
@@ -302,8 +275,9 @@ class Stream:
         if label is not None and type(before) is type(label) and before == label:
             self.counts.repeated += 1
             return self._decide(task, case)
-        vote = self.crowd.put_label(self._code(task, case), worker, label)
-        decision = self._told(task, case, vote)
+        coded = self._code(task, case)
+        vote = self.crowd.put_label(coded, worker, label)
+        decision = make_decision(task, vote, coded.size, self._rule, gold=case.gold)
         if label is None:
             self.counts.skipped += 1
         elif before is None:
@@ -320,7 +294,20 @@ class Stream:
         return decision
 
     def retract(self, task: TaskId, worker: WorkerId) -> Decision:
-        """Take back a worker's label on an open task."""
+        """Take back a worker's label on an open task.
+
+        Parameters
+        ----------
+        task, worker
+            Their ids.
+
+        Examples
+        --------
+        >>> stream = Stream()
+        >>> _ = stream.observe("t1", "ann", "spam")
+        >>> stream.retract("t1", "ann").votes
+        0
+        """
         task, worker = _named(task, "task"), _named(worker, "worker")
         if task in self._closed:
             self.counts.late += 1
@@ -335,15 +322,24 @@ class Stream:
         case.confidence = decision.confidence
         return decision
 
-    def gold(
-        self,
-        task: TaskId,
-        label: ClassLabel,
-        at: float | datetime.datetime | None = None,
-    ) -> Decision:
+    def gold(self, task: TaskId, label: ClassLabel, at: Time = None) -> Decision:
         """Tell the truth of a task: its workers are judged by it once it closes.
 
         A task whose truth is known stays open for labels; after it has closed it is too late.
+
+        Parameters
+        ----------
+        task
+            Its id.
+        label
+            The true class.
+        at
+            When: seconds or a datetime; now if not given.
+
+        Examples
+        --------
+        >>> Stream().gold("t1", "spam").confidence
+        1.0
         """
         task = _named(task, "task")
         truth = clean_label(label, "gold")
@@ -353,24 +349,71 @@ class Stream:
         if task in self._closed:
             self.counts.late += 1
             return self._closed[task]
-        case = self._open.get(task)
-        if case is None:
-            case = _Open(self._opened)
+        case = self._open.get(task) or _Open(self._opened)
         case.gold = truth
         self.crowd.put_truth(self._code(task, case), truth)
         if task not in self._open:
             self._touch(task, case, now)
         return self._decide(task, case)
 
+    def offer(self, tasks: Iterable[TaskId], at: Time = None) -> None:
+        """Open tasks before they have a label, so that `next_task` can choose them.
+
+        Parameters
+        ----------
+        tasks
+            Their ids; those already known stay as they are.
+        at
+            When: seconds or a datetime; now if not given.
+
+        Examples
+        --------
+        >>> stream = Stream()
+        >>> stream.offer(["t1", "t2"])
+        >>> stream.open_tasks
+        ['t1', 't2']
+        """
+        now = self._time(at)
+        for task in tasks:
+            name = _named(task, "task")
+            if name not in self._open and name not in self._closed:
+                self._touch(name, _Open(self._opened), now)
+
     def close(self, task: TaskId) -> Decision:
-        """Close a task by hand and decide it for good."""
+        """Close a task by hand and decide it for good.
+
+        Parameters
+        ----------
+        task
+            Its id.
+
+        Examples
+        --------
+        >>> stream = Stream()
+        >>> _ = stream.observe("t1", "ann", "spam")
+        >>> stream.close("t1").closed
+        'closed'
+        """
         task = _named(task, "task")
         if task in self._closed:
             return self._closed[task]
         return self._close(self._decide(task, self._known(task)), "closed")
 
-    def expire(self, at: float | datetime.datetime | None = None) -> list[Decision]:
-        """Close the tasks that have had no label for ``idle`` seconds."""
+    def expire(self, at: Time = None) -> list[Decision]:
+        """Close the tasks that have had no label for ``idle`` seconds.
+
+        Parameters
+        ----------
+        at
+            The time now: seconds or a datetime; the clock's if not given.
+
+        Examples
+        --------
+        >>> stream = Stream(idle=60)
+        >>> _ = stream.observe("t1", "ann", "spam", at=0)
+        >>> [decision.closed for decision in stream.expire(at=61)]
+        ['idle']
+        """
         now = self._time(at)
         decisions = []
         while self.idle is not None and self._open:
@@ -381,14 +424,35 @@ class Stream:
         return decisions
 
     def end(self) -> list[Decision]:
-        """Close all open tasks, in the order they were opened: no more labels will come."""
+        """Close all open tasks, in the order they were opened: no more labels will come.
+
+        Examples
+        --------
+        >>> stream = Stream()
+        >>> _ = stream.observe("t1", "ann", "spam")
+        >>> [decision.closed for decision in stream.end()]
+        ['end']
+        """
         tasks = sorted(self._open, key=lambda task: self._open[task].opened)
         return [self._close(self._decide(task, self._open[task]), "end") for task in tasks]
 
     # Questions: none of them changes anything ------------------------------------------------
 
     def decision(self, task: TaskId) -> Decision:
-        """What would be said of a task now, or was when it closed."""
+        """What would be decided of a task now, or was when it closed.
+
+        Parameters
+        ----------
+        task
+            Its id.
+
+        Examples
+        --------
+        >>> stream = Stream()
+        >>> _ = stream.observe("t1", "ann", "spam")
+        >>> stream.decision("t1").label
+        'spam'
+        """
         task = _named(task, "task")
         if task in self._closed:
             return self._closed[task]
@@ -397,9 +461,17 @@ class Stream:
     def more_labels_needed(self, task: TaskId, *, settle: float | None = None) -> float:
         """How many labels a task is expected to need until it is settled; 0 if it is.
 
-        By workers as good as the crowd's average; no more than ``max_labels`` leaves. ``settle``:
-        another confidence than the stream's own.
+        By workers as good as the crowd's average; no more than ``max_labels`` leaves.
 
+        Parameters
+        ----------
+        task
+            Its id.
+        settle
+            Another confidence than the stream's own.
+
+        Examples
+        --------
         >>> stream = Stream(settle=0.95)
         >>> _ = stream.observe("t1", "ann", "spam")
         >>> stream.more_labels_needed("t1") > 1
@@ -408,19 +480,17 @@ class Stream:
         goal = self.settle if settle is None else settle
         if goal is None:
             raise InputError("settle", "a confidence, here or in the stream", "none")
-        check_number("settle", goal, 0.5, 1.0)
+        rule = SettleRule.checked(goal, self.min_labels)
         decision = self.decision(task)
         if decision.closed:
             return 0.0
-        short = float(max(self.min_labels - decision.votes, 0))
-        if decision.confidence >= goal:
-            return short
-        classes = max(len(self.crowd.classes_), 2)
-        sure = max(decision.confidence, 1.0 / classes)
-        needed = labels_needed(sure, goal, self._accuracy(None), classes)
-        needed = max(needed, short)
-        if self.max_labels is not None:
-            needed = min(needed, float(max(self.max_labels - decision.votes, 0)))
+        needed = float(max(rule.min_labels - decision.votes, 0))
+        if decision.confidence < goal:
+            classes = max(len(self.crowd.classes_), 2)
+            sure = max(decision.confidence, 1.0 / classes)
+            needed = max(labels_needed(sure, goal, self._accuracy(None), classes), needed)
+            if self.max_labels is not None:
+                needed = min(needed, float(max(self.max_labels - decision.votes, 0)))
         return needed
 
     def next_task(self, worker: WorkerId) -> TaskId | None:
@@ -430,7 +500,14 @@ class Stream:
         when it last had a label and how good the worker is. With a ``budget``, ``None`` once it is
         spent. Looks at every open task.
 
-        >>> stream = Stream(budget=100)
+        Parameters
+        ----------
+        worker
+            Its id.
+
+        Examples
+        --------
+        >>> stream = Stream(settle=None, budget=100)
         >>> stream.offer(["t1", "t2"])
         >>> for worker in ("ann", "bob", "cy"):
         ...     _ = stream.observe("t1", worker, "spam")
@@ -440,16 +517,12 @@ class Stream:
         worker = _named(worker, "worker")
         if self.budget_left == 0:
             return None
-        classes = max(len(self.crowd.classes_), 2)
-        accuracy = self._accuracy(worker)
-        best, most = None, -1.0
-        for task, case in self._open.items():
-            if worker in case.answers or case.gold is not None:
-                continue
-            gain = information(max(case.confidence, 1.0 / classes), accuracy, classes)
-            if gain > most:
-                best, most = task, gain
-        return best
+        free = (
+            (task, case.confidence)
+            for task, case in self._open.items()
+            if worker not in case.answers and case.gold is None
+        )
+        return most_informative(free, self._accuracy(worker), max(len(self.crowd.classes_), 2))
 
     def _accuracy(self, worker: WorkerId | None) -> float:
         """How often a worker is right, or an average one."""
@@ -457,7 +530,7 @@ class Stream:
         if worker is not None:
             chance = 1.0 / max(len(self.crowd.classes_), 2)
             found += (1.0 - chance) * (self.crowd.skill_of(worker) - self.crowd.mean_skill_)
-        return min(max(found, 0.001), 0.999)
+        return min(max(found, 1.0 - SURE), SURE)
 
     @property
     def budget_left(self) -> int | None:
@@ -469,69 +542,74 @@ class Stream:
         """The tasks that take labels, the longest idle first."""
         return list(self._open)
 
-    def offer(self, tasks: Iterable[TaskId], at: float | datetime.datetime | None = None) -> None:
-        """Open tasks before they have a label, so that `next_task` can choose them."""
-        now = self._time(at)
-        for task in tasks:
-            name = _named(task, "task")
-            if name not in self._open and name not in self._closed:
-                self._touch(name, _Open(self._opened), now)
-
     # Saving ----------------------------------------------------------------------------------
 
-    def snapshot(self) -> bytes:
-        """The whole stream: crowd, rules, open tasks, counts. `restore` goes on from it."""
+    def to_bytes(self) -> bytes:
+        """The whole stream as bytes: crowd, rules, open tasks, counts. `load` goes on from it.
+
+        Examples
+        --------
+        >>> stream = Stream()
+        >>> _ = stream.observe("t1", "ann", "spam")
+        >>> Stream.load(stream.to_bytes()).open_tasks
+        ['t1']
+        """
+        rules = ("settle", "min_labels", "max_labels", "idle", "remember", "budget")
         saved = _Saved(
-            crowd=self.crowd.to_bytes(),
-            settle=self.settle,
-            min_labels=self.min_labels,
-            max_labels=self.max_labels,
-            idle=self.idle,
-            remember=self.remember,
-            budget=self.budget,
-            open=[
-                _SavedTask(
-                    task,
-                    case.opened,
-                    -1 if case.coded is None else case.coded.place,
-                    case.answers,
-                    case.gold,
-                    case.last,
-                    case.confidence,
-                )
-                for task, case in self._open.items()
-            ],
-            closed=list(self._closed.values()),
-            counts=self.counts,
-            opened=self._opened,
-            now=self._now,
+            self.crowd.to_bytes(),
+            {name: _number(getattr(self, name)) for name in rules},
+            self._open,
+            list(self._closed.values()),
+            self.counts,
+            self._opened,
+            self._now,
         )
         return seal(SAVED_AS, msgspec.msgpack.encode(saved))
 
+    def save(self, path: str | Path) -> None:
+        """Write the whole stream to a file, at once or not at all; `load` goes on from it.
+
+        Parameters
+        ----------
+        path
+            Where to; an existing file is replaced.
+
+        Examples
+        --------
+        >>> import crowdstream as cs, tempfile
+        >>> stream = cs.Stream()
+        >>> _ = stream.observe("t1", "ann", "spam")
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     stream.save(f"{folder}/stream.state")
+        ...     cs.load(f"{folder}/stream.state").open_tasks
+        ['t1']
+        """
+        write_state(path, self.to_bytes())
+
     @classmethod
-    def restore(cls, data: bytes) -> Self:
-        """The stream that `snapshot` saved."""
+    def load(cls, source: bytes | str | Path) -> Self:
+        """The stream that `save` or `to_bytes` saved.
+
+        Parameters
+        ----------
+        source
+            A path or bytes.
+
+        Examples
+        --------
+        >>> Stream.load(Stream(max_labels=5).to_bytes())
+        <Stream(Adaptive(), settle=0.95, max_labels=5): 0 open, 0 closed>
+        """
         try:
-            saved = msgspec.msgpack.decode(unseal(SAVED_AS, data), type=_Saved)
+            saved = msgspec.msgpack.decode(unseal(SAVED_AS, read_state(source)), type=_Saved)
         except msgspec.MsgspecError as error:
             raise StateError(f"not a saved stream: {error}") from None
-        stream = cls(
-            load(saved.crowd),
-            settle=saved.settle,
-            min_labels=saved.min_labels,
-            max_labels=saved.max_labels,
-            idle=saved.idle,
-            remember=saved.remember,
-            budget=saved.budget,
-        )
-        for task in saved.open:
-            case = stream._open[task.task] = _Open(task.opened)
-            case.answers, case.gold = task.answers, task.gold
-            case.last, case.confidence = task.last, task.confidence
-            if task.place >= 0:
-                case.coded = stream.crowd.resume_task(
-                    task.task, task.place, task.answers, task.gold
-                )
+        stream = cls(Estimator.load(saved.crowd), **saved.rules)  # type: ignore[arg-type]
+        stream._open = saved.open
+        for task, case in saved.open.items():
+            if case.place >= 0:
+                known = task, case.place, case.answers, case.gold
+                stream._coded[task] = stream.crowd.resume_task(*known)
         stream._closed = {decision.task: decision for decision in saved.closed}
         stream.counts = saved.counts
         stream._opened = saved.opened
@@ -540,7 +618,7 @@ class Stream:
 
     # Inside ----------------------------------------------------------------------------------
 
-    def _time(self, at: float | datetime.datetime | None) -> float:
+    def _time(self, at: Time) -> float:
         """When an event happened; the stream's time never runs backwards."""
         if at is None:
             at = time.time()
@@ -551,7 +629,7 @@ class Stream:
         return max(self._now, float(at))
 
     def _touch(self, task: TaskId, case: _Open, now: float) -> None:
-        """The task has just seen a label: it is the last to be idle."""
+        """The task has just had a label: it is the last to be idle."""
         self._now = case.last = now
         if self._open.pop(task, None) is None:
             self._opened += 1
@@ -564,36 +642,27 @@ class Stream:
             raise InputError("task", "a task that was opened", repr(task)) from None
 
     def _code(self, task: TaskId, case: _Open) -> OpenTask:
-        """What the crowd knows of a task that has got a label or a truth."""
-        if case.coded is None:
-            case.coded = self.crowd.open_task(task)
-        return case.coded
+        """What the crowd knows of a task that has a label or a truth."""
+        if case.place < 0:
+            self._coded[task] = self.crowd.open_task(task)
+            case.place = self._coded[task].place
+        return self._coded[task]
 
     def _decide(self, task: TaskId, case: _Open) -> Decision:
         """What the crowd says of an open task by what was learnt of all others."""
-        if case.coded is None:
-            vote = Vote(None, 0.0, 0.0, bool(self.crowd.identifiable_))
+        coded = self._coded.get(task)
+        if coded is None:
+            vote, size = Vote(None, 0.0, 0.0, bool(self.crowd.identifiable_)), 0
         else:
-            vote = self.crowd.vote_open(case.coded)
-        return self._told(task, case, vote)
-
-    def _told(self, task: TaskId, case: _Open, vote: Vote) -> Decision:
-        """A vote as a decision; what is known needs no vote."""
-        label, confidence, margin, identifiable = vote
-        votes = 0 if case.coded is None else case.coded.size
-        settled = False
-        if case.gold is not None:
-            label, confidence, margin = case.gold, 1.0, 1.0
-            settled = self.settle is not None
-        elif self.settle is not None and votes >= self.min_labels:
-            settled = label is not None and confidence >= self.settle
-        return Decision(task, label, confidence, margin, votes, settled, identifiable)
+            vote, size = self.crowd.vote_open(coded), coded.size
+        return make_decision(task, vote, size, self._rule, gold=case.gold)
 
     def _close(self, decision: Decision, why: str) -> Decision:
         """Learn what is left to learn, keep the decision, give the labels' memory back."""
-        case = self._open.pop(decision.task)
-        if case.coded is not None:
-            self.crowd.close_task(case.coded)
+        del self._open[decision.task]
+        coded = self._coded.pop(decision.task, None)
+        if coded is not None:
+            self.crowd.close_task(coded)
         decision = msgspec.structs.replace(decision, closed=why)
         self._keep(decision)
         return decision
@@ -606,8 +675,39 @@ class Stream:
             del self._closed[next(iter(self._closed))]
 
 
+def load(source: bytes | str | Path) -> Estimator | Stream:
+    """What `save` or `to_bytes` saved: an estimator or a stream.
+
+    Parameters
+    ----------
+    source
+        A path or bytes.
+
+    Examples
+    --------
+    >>> import crowdstream as cs
+    >>> crowd = cs.MajorityVote()
+    >>> crowd.learn_one({"ann": "spam", "bob": "ham"})
+    >>> cs.load(crowd.to_bytes()).classes_
+    ['spam', 'ham']
+    """
+    try:
+        data = read_state(source)
+        return Stream.load(data) if kind_of(data) == SAVED_AS else Estimator.load(data)
+    except StateError as error:
+        if isinstance(source, (str, Path)) and str(source) not in str(error):
+            raise StateError(f"{source}: {error}") from None
+        raise
+
+
 def _named(value: object, what: str) -> str | int:
     name = clean_id(value, what)
     if name is None:
         raise InputError(what, "str or int", repr(value))
     return name
+
+
+def _number(value: float | None) -> float | int | None:
+    """A rule as it is saved: NumPy's scalars as Python's."""
+    found: float | int | None = value.item() if hasattr(value, "item") else value
+    return found

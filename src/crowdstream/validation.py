@@ -90,7 +90,7 @@ class Parameters:
         """The parameters and their defaults."""
         if not dataclasses.is_dataclass(cls):
             return {}
-        return {field.name: field.default for field in dataclasses.fields(cls)}
+        return {field.name: field.default for field in dataclasses.fields(cls) if field.init}
 
     def get_params(self) -> dict[str, object]:
         """The constructor's arguments, as given."""

@@ -2,10 +2,10 @@
 
 from crowdstream.estimators.adaptive import Adaptive
 from crowdstream.estimators.agreement_based import AgreementBased
-from crowdstream.estimators.base import Estimator, Identifiability, Vote, load
+from crowdstream.estimators.base import Estimator
 from crowdstream.estimators.centred_agreement import CentredAgreement
 from crowdstream.estimators.majority_vote import MajorityVote
-from crowdstream.estimators.open_task import OpenTask
+from crowdstream.estimators.state import Identifiability
 from crowdstream.estimators.tracking import Tracking
 
 __all__ = [
@@ -15,8 +15,5 @@ __all__ = [
     "Estimator",
     "Identifiability",
     "MajorityVote",
-    "OpenTask",
     "Tracking",
-    "Vote",
-    "load",
 ]

@@ -4,35 +4,29 @@ from __future__ import annotations
 
 import zlib
 from collections.abc import Iterable
+from dataclasses import dataclass, field
 
 import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from crowdstream.estimators.base import (
-    Estimator,
-    Families,
-    Identifiability,
-    Opened,
-    Vote,
-)
-from crowdstream.estimators.coding import check_families, check_memory
+from crowdstream.decisions import Vote, Votes, value_series
+from crowdstream.estimators.base import Estimator
 from crowdstream.estimators.independence import excess_correlation, gate_of, mix, pairs_in
 from crowdstream.estimators.observer import Packed
-from crowdstream.estimators.open_task import OpenTask
+from crowdstream.estimators.open_tasks import Opened, OpenTask, StopRule
+from crowdstream.estimators.parameters import Families, Ties
 from crowdstream.estimators.reading import Reading, Shared, compact, vote_weights
 from crowdstream.estimators.reservoir import Reservoir
+from crowdstream.estimators.state import Identifiability
+from crowdstream.estimators.ties import class_keys
 from crowdstream.estimators.votes import (
     Scorer,
-    Ties,
-    Votes,
-    check_ties,
     choose,
-    class_keys,
     majority,
 )
-from crowdstream.estimators.worker_table import WorkerReading, value_series
-from crowdstream.labels import TaskId
+from crowdstream.estimators.worker_table import WorkerReading
+from crowdstream.labels import TaskId, Vocabulary
 from crowdstream.labels.batch import Ints, LabelBatch
 from crowdstream.sums.agreement import AgreementSums, fill
 
@@ -62,6 +56,7 @@ ODD = np.uint64(0xD1B54A32D192ED03)
 """Places become keys as multiples of it, mixed: an odd number without a pattern."""
 
 
+@dataclass(eq=False, repr=False)
 class Adaptive(Estimator):
     """Weighs each worker by its skill and its confusions, as far as each can be trusted.
 
@@ -96,30 +91,20 @@ class Adaptive(Estimator):
     """
 
     order_free = False
-    _reading_: Reading | None = None
-    _renewed = 0.0
+    _reading_: Reading | None = field(default=None, init=False)
+    _renewed: float = field(default=0.0, init=False)
     """Tasks learnt when the shared readings were renewed."""
-    _renewed_labels = 0.0
+    _renewed_labels: float = field(default=0.0, init=False)
     """Labels learnt then."""
-    _looked = 0.0
+    _looked: float = field(default=0.0, init=False)
     """Tasks learnt when it was last asked whether workers err together."""
-    _pairs = 0.0
+    _pairs: float = field(default=0.0, init=False)
     """Pairs of labels that this was measured on."""
 
-    def __init__(
-        self,
-        memory: float | None = None,
-        ties: Ties = "coin",
-        seed: int = 0,
-        families: Families | None = None,
-    ) -> None:
-        self.memory = memory
-        self.ties = ties
-        self.seed = seed
-        self.families = families
-        check_memory(memory)
-        check_ties(ties, seed)
-        check_families(families)
+    memory: float | None = None
+    ties: Ties = "coin"
+    seed: int = 0
+    families: Families | None = None
 
     # State -----------------------------------------------------------------------------------
 
@@ -208,8 +193,7 @@ class Adaptive(Estimator):
     def _judge(self, part: LabelBatch, scores: Floats, votes: Votes) -> None:
         """Decide by scores; where the truth is known, see whether it was right to be so sure."""
         scorer, classes = self._scored(), self._classes
-        keys, rho = self._keys(classes), scorer.rho
-        choose(part, scores, votes, len(classes), keys, self.ties, self.seed, rho)
+        choose(part, scores, votes, len(classes), self._ties(classes), scorer.rho)
         before = votes.confidences.copy()
         if scorer.calibrate is not None:
             votes.confidences[:] = scorer.calibrate(votes.confidences)
@@ -260,15 +244,13 @@ class Adaptive(Estimator):
         self._renew_if_due()
         return super().open_task(name)
 
-    def open_many(
-        self, batch: LabelBatch, settle: float | None, min_labels: int, max_labels: int | None
-    ) -> Opened | None:
-        """New tasks take their labels in turn, each until it is settled or full."""
+    def _open_many(self, batch: LabelBatch, rule: StopRule) -> Opened | None:
+        settle, min_labels, max_labels = rule
         place, size = self._clock, len(batch)
         used, why = np.empty(size, np.int64), np.empty(size, np.int32)
         identified = np.empty(size, np.bool_)
         votes = Votes.room(size)
-        reading, scale, keys = self._reading, self._scale, self._keys(self._classes)
+        reading, scale, keys = self._reading, self._scale, self._ties(self._classes).keys
         at = 0
         while at < size:
             end = at + self._room(size - at)
@@ -300,7 +282,7 @@ class Adaptive(Estimator):
 
     def _learn_closed(self, batch: LabelBatch, place: int) -> None:
         if batch.truths.size and batch.labels.size:
-            task = self.resume_coded("", place, batch, 0)
+            task = OpenTask.of(batch, 0, place)
             self._judge(batch, self._score_open(task)[1], Votes.room(1))
         self._close(batch, self._scale.weight(place), own=True)
         self._sample.offer(batch, self._place_keys(place, 1))
@@ -340,7 +322,7 @@ class Adaptive(Estimator):
         blind._make_room()
         blind._fit(LabelBatch(batch.starts, batch.workers, batch.labels, tasks=batch.tasks))
         told = batch.pick(np.flatnonzero(batch.truths >= 0))
-        votes = blind._decide(told, len(self._classes))
+        votes = blind._decide(told, self._workers, self._classes)
         if votes.identified:
             some = votes.winners >= 0
             right = votes.winners[some] == told.truths[some]
@@ -358,8 +340,8 @@ class Adaptive(Estimator):
         reading.crowd.ask(task.workers, task.labels, task.size, True, weight, scores)
         return self._scored(), scores
 
-    def _score_one(self, batch: LabelBatch, classes: int) -> tuple[Scorer, Floats]:
-        if classes > self._sums.classes:
+    def _score_one(self, batch: LabelBatch, classes: Vocabulary) -> tuple[Scorer, Floats]:
+        if len(classes) > self._sums.classes:
             return super()._score_one(batch, classes)
         scores = np.empty((1, self._sums.classes))
         size = batch.labels.size
@@ -385,7 +367,7 @@ class Adaptive(Estimator):
             return Identifiability(True, "only by the truths that were given")
         return Identifiability(not reading.reason, reading.reason)
 
-    def skills(self) -> Floats:
+    def _skills(self) -> Floats:
         """How much better than chance each worker is."""
         return self._reading.skills()
 
@@ -412,15 +394,10 @@ class Adaptive(Estimator):
         confusions, prior = reading.confusions(), reading.prior()
         errors = 1.0 - np.einsum("iaa,a->i", confusions, prior / prior.sum())
         return WorkerReading(
-            answers=sums.answers / self._unit,
             errors=np.clip(errors, 0.0, 1.0),
             weights=vote_weights(reading.skills(), k),
-            agree=sums.agree,
-            met=sums.met,
-            said=sums.said,
             solved=solved,
             apart=apart & bool(self.identifiable_),
-            forgets=self.memory is not None,
             confusions=confusions,
             prior=prior / prior.sum(),
         )

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import warnings
-from typing import NamedTuple
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,14 +13,15 @@ from numpy.typing import NDArray
 from crowdstream.errors import AnswerRateInDoubt
 from crowdstream.estimators import fixed_point_loops as fixed_point
 from crowdstream.estimators import loops
-from crowdstream.estimators.base import Estimator, Identifiability
-from crowdstream.estimators.coding import check_memory
+from crowdstream.estimators.base import Estimator
+from crowdstream.estimators.parameters import Ties
 from crowdstream.estimators.reading import CHANCE, MAIN_GROUP
-from crowdstream.estimators.votes import Scorer, Ties, check_ties, majority
+from crowdstream.estimators.state import Identifiability
+from crowdstream.estimators.votes import Scorer, majority
 from crowdstream.estimators.worker_table import WorkerReading
 from crowdstream.labels.batch import LabelBatch
 from crowdstream.sums.agreement import AgreementSums
-from crowdstream.validation import check_number
+from crowdstream.validation import Check, number
 
 Floats = NDArray[np.float64]
 Flags = NDArray[np.bool_]
@@ -64,6 +67,7 @@ class Reading(NamedTuple):
     apart: Flags
 
 
+@dataclass(eq=False, repr=False)
 class AgreementBased(Estimator):
     """Weighs each worker by how often it agrees with the others on the same tasks.
 
@@ -113,27 +117,17 @@ class AgreementBased(Estimator):
     T. Bonald and R. Combes, A Streaming Algorithm for Crowdsourced Data Classification, 2016.
     """
 
-    def __init__(
-        self,
-        answer_rate: float | None = None,
-        memory: float | None = None,
-        shrinkage: float = SHRINKAGE,
-        clip: float = CLIP,
-        ties: Ties = "coin",
-        seed: int = 0,
-    ) -> None:
-        self.answer_rate = answer_rate
-        self.memory = memory
-        self.shrinkage = shrinkage
-        self.clip = clip
-        self.ties = ties
-        self.seed = seed
-        if answer_rate is not None:
-            check_number("answer_rate", answer_rate, 0.0, 1.0, open_low=True)
-        check_memory(memory)
-        check_number("shrinkage", shrinkage, 0.0, 1e9)
-        check_number("clip", clip, 0.0, 0.5)
-        check_ties(ties, seed)
+    answer_rate: float | None = None
+    memory: float | None = None
+    shrinkage: float = SHRINKAGE
+    clip: float = CLIP
+    ties: Ties = "coin"
+    seed: int = 0
+    checks: ClassVar[Mapping[str, Check]] = {
+        "answer_rate": number(0.0, 1.0, open_low=True, optional=True),
+        "shrinkage": number(0.0, 1e9),
+        "clip": number(0.0, 0.5),
+    }
 
     # Reading the sums ------------------------------------------------------------------------
 
@@ -293,7 +287,7 @@ class AgreementBased(Estimator):
         reason = "only by the truths that were given" if by_gold else found.reason
         return Identifiability(not found.reason, reason)
 
-    def skills(self) -> Floats:
+    def _skills(self) -> Floats:
         """How much better than chance each worker is."""
         return self._solve(self._sums).theta
 
@@ -331,13 +325,8 @@ class AgreementBased(Estimator):
         sums, found = self._sums, self._solve(self._sums)
         edge = self.clip
         return WorkerReading(
-            answers=sums.answers / self._unit,
             errors=np.clip((1 - found.theta) * (1 - 1 / sums.classes), edge, 1 - edge),
             weights=found.weights,
-            agree=sums.agree,
-            met=sums.met,
-            said=sums.said,
             solved=found.solved,
             apart=found.apart,
-            forgets=self.memory is not None,
         )

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 from numpy.typing import NDArray
 
 from crowdstream.estimators import loops
-from crowdstream.estimators.base import Estimator, Identifiability
-from crowdstream.estimators.coding import check_memory
+from crowdstream.estimators.base import Estimator
+from crowdstream.estimators.parameters import Ties
 from crowdstream.estimators.reading import read_teacher, vote_weights, why_not
-from crowdstream.estimators.votes import Scorer, Ties, check_ties, majority
+from crowdstream.estimators.state import Identifiability
+from crowdstream.estimators.votes import Scorer, majority
 from crowdstream.estimators.worker_table import WorkerReading
 from crowdstream.labels.batch import LabelBatch
 from crowdstream.sums.agreement import AgreementSums
@@ -17,6 +20,7 @@ from crowdstream.sums.agreement import AgreementSums
 Floats = NDArray[np.float64]
 
 
+@dataclass(eq=False, repr=False)
 class CentredAgreement(Estimator):
     """Weighs each worker by its agreement beyond chance, as the teacher in `Adaptive` does.
 
@@ -45,12 +49,9 @@ class CentredAgreement(Estimator):
     True
     """
 
-    def __init__(self, memory: float | None = None, ties: Ties = "coin", seed: int = 0) -> None:
-        self.memory = memory
-        self.ties = ties
-        self.seed = seed
-        check_memory(memory)
-        check_ties(ties, seed)
+    memory: float | None = None
+    ties: Ties = "coin"
+    seed: int = 0
 
     def _scorer(self, sums: AgreementSums, classes: int) -> Scorer:
         teacher = read_teacher(sums, self._unit)
@@ -72,7 +73,7 @@ class CentredAgreement(Estimator):
         reason = why_not(read_teacher(self._sums, self._unit), len(self._classes))
         return Identifiability(not reason, reason)
 
-    def skills(self) -> Floats:
+    def _skills(self) -> Floats:
         """How much better than chance each worker is."""
         found = np.empty(self._sums.workers)
         read_teacher(self._sums, self._unit).fill_skills(found)
@@ -84,16 +85,11 @@ class CentredAgreement(Estimator):
         return float(read_teacher(self._sums, self._unit).mean)
 
     def _read(self) -> WorkerReading:
-        sums, skills, solved = self._sums, self.skills(), bool(self.identifiable_)
+        sums, skills, solved = self._sums, self._skills(), bool(self.identifiable_)
         apart = sums.groups != read_teacher(sums, self._unit).main
         return WorkerReading(
-            answers=sums.answers / self._unit,
             errors=np.clip((1 - skills) * (1 - 1 / sums.classes), 0.0, 1.0),
             weights=vote_weights(skills, sums.classes),
-            agree=sums.agree,
-            met=sums.met,
-            said=sums.said,
             solved=np.full(sums.workers, solved) & ~apart,
             apart=apart & solved,
-            forgets=self.memory is not None,
         )

@@ -1,12 +1,9 @@
-"""What comes in, checked and in codes: answers, truths, constructor arguments.
-
-Knows vocabularies and batches; nothing of estimators.
-"""
+"""Shims until labels/ is merged."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -23,29 +20,31 @@ from crowdstream.labels import (
     WorkerId,
     clean_id,
     clean_label,
+    code_block,
 )
 from crowdstream.labels.batch import NO_TRUTHS, LabelBatch
-from crowdstream.validation import check_number
 
 Truths: TypeAlias = "Mapping[TaskId, ClassLabel] | ArrowTable"
-"""True classes of some tasks."""
 
 
-def check_memory(memory: object) -> None:
-    """Refuse what is not a number of tasks to remember."""
-    if memory is not None:
-        check_number("memory", memory, 1.0, 1e15, open_low=True)
+class ColumnNames(NamedTuple):
+    task: str | None = None
+    worker: str | None = None
+    label: str | None = None
 
 
-def check_families(families: object) -> None:
-    """Refuse what is not a mapping of workers to families."""
-    if families is None:
-        return
-    if not isinstance(families, Mapping):
-        raise InputError("families", "a mapping of worker to family", repr(families))
-    for who, name in families.items():
-        if clean_id(who, "families, worker") is None or not isinstance(name, str):
-            raise InputError(f"families[{who!r}]", "the name of a family, str", repr(name))
+def kind_of(data):
+    return "polars"
+
+
+def in_kind(frame, kind):
+    return frame
+
+
+def code_table(data, workers, classes, columns=None, gold=None):
+    known = clean_truths(gold)
+    block = code_block(data, workers, classes)
+    return code_truths(block, classes, known), block.intake
 
 
 def clean_truths(gold: Truths | None) -> dict[TaskId, ClassLabel]:

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 from numpy.typing import NDArray
 
-from crowdstream.estimators.base import Estimator, Identifiability
-from crowdstream.estimators.votes import Scorer, Ties, check_ties, majority
+from crowdstream.estimators.base import Estimator
+from crowdstream.estimators.parameters import Ties
+from crowdstream.estimators.state import Identifiability
+from crowdstream.estimators.votes import Scorer, majority
 from crowdstream.estimators.worker_table import WorkerReading
 from crowdstream.sums.agreement import AgreementSums
 
 
+@dataclass(eq=False, repr=False)
 class MajorityVote(Estimator):
     """The class most workers chose. The yardstick: whatever weighs votes must beat it.
 
@@ -34,10 +39,8 @@ class MajorityVote(Estimator):
 
     weighs = False
 
-    def __init__(self, ties: Ties = "coin", seed: int = 0) -> None:
-        self.ties = ties
-        self.seed = seed
-        check_ties(ties, seed)
+    ties: Ties = "coin"
+    seed: int = 0
 
     def _scorer(self, sums: AgreementSums, classes: int) -> Scorer:
         return Scorer(majority, identified=False)
@@ -47,7 +50,7 @@ class MajorityVote(Estimator):
         """Nobody is asked how good they are."""
         return Identifiability(False, "majority vote does not weigh votes")
 
-    def skills(self) -> NDArray[np.float64]:
+    def _skills(self) -> NDArray[np.float64]:
         """All alike."""
         return np.full(len(self._workers), self.mean_skill_)
 
@@ -58,15 +61,10 @@ class MajorityVote(Estimator):
         return (0.7 * classes - 1) / (classes - 1)
 
     def _read(self) -> WorkerReading:
-        sums, n = self._sums, len(self._workers)
+        n = len(self._workers)
         return WorkerReading(
-            answers=sums.answers,
             errors=np.full(n, np.nan),
             weights=np.ones(n),
-            agree=sums.agree,
-            met=sums.met,
-            said=sums.said,
             solved=np.zeros(n, np.bool_),
             apart=np.zeros(n, np.bool_),
-            forgets=False,
         )

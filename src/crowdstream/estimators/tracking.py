@@ -2,27 +2,28 @@
 
 from __future__ import annotations
 
-import warnings
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
-from crowdstream.errors import NotIdentifiable
-from crowdstream.estimators.base import SETTLE, Estimator, Identifiability
-from crowdstream.estimators.coding import Truths
+from crowdstream.decisions import Votes
+from crowdstream.estimators.base import Estimator
 from crowdstream.estimators.observer import Packed
-from crowdstream.estimators.open_task import OpenTask
+from crowdstream.estimators.open_tasks import OpenTask
+from crowdstream.estimators.parameters import Ties
 from crowdstream.estimators.reading import read_teacher, why_not
+from crowdstream.estimators.state import Identifiability
 from crowdstream.estimators.tracking_loops import Bank
-from crowdstream.estimators.votes import Scorer, Ties, Votes, check_ties, choose, majority
+from crowdstream.estimators.votes import Scorer, choose, majority
 from crowdstream.estimators.worker_table import WorkerReading
-from crowdstream.labels import Table, TaskId
+from crowdstream.labels import TaskId
 from crowdstream.labels.batch import Ints, LabelBatch
 from crowdstream.sums.agreement import AgreementSums, fill
 
 if TYPE_CHECKING:
-    import polars as pl
+    pass
 
 Floats = NDArray[np.float64]
 
@@ -105,6 +106,7 @@ class HorizonSums:
         self.loops.named = classes
 
 
+@dataclass(eq=False, repr=False)
 class Tracking(Estimator):
     """Follows workers who change, each as fast as it does, without being told how fast.
 
@@ -150,17 +152,15 @@ class Tracking(Estimator):
 
     order_free = False
     follows = True
-    _horizons_: HorizonSums | None = None
-    _reason: str = "no two workers share a task"
-    _majority: bool = True
-    _closed: int = 0
+    _horizons_: HorizonSums | None = field(default=None, init=False)
+    _reason: str = field(default="no two workers share a task", init=False)
+    _majority: bool = field(default=True, init=False)
+    _closed: int = field(default=0, init=False)
     """Tasks that the horizons have learnt."""
-    _renewed: int = 0
+    _renewed: int = field(default=0, init=False)
 
-    def __init__(self, ties: Ties = "coin", seed: int = 0) -> None:
-        self.ties = ties
-        self.seed = seed
-        check_ties(ties, seed)
+    ties: Ties = "coin"
+    seed: int = 0
 
     # State -----------------------------------------------------------------------------------
 
@@ -221,30 +221,13 @@ class Tracking(Estimator):
             )
             if votes is not None:
                 room = votes.part(at, end)
-                keys = self._keys(self._classes)
-                choose(part, scores, room, named, keys, self.ties, self.seed, 0.0)
+                choose(part, scores, room, named, self._ties(self._classes), 0.0)
             self._sums.add(part)
             self._clock += len(part)
             self._closed += len(part)
             if self._due() <= 0:
                 self._renew()
             at = end
-
-    def fit_predict(
-        self, data: Table, *, gold: Truths | None = None, settle: float = SETTLE
-    ) -> pl.DataFrame:
-        """`fit` in the order given, and what was decided of each task from those before it.
-
-        Workers change: what they are worth in the end says nothing of what they were worth when
-        an early task was answered. `predict_many` decides by what they are worth in the end.
-        """
-        afresh = self.clone()
-        table = afresh.stream_many(data, gold=gold, settle=settle)
-        self._become(afresh)
-        if table.height and not self.identifiable_:
-            reason = f"{self.identifiable_.reason}: fell back to majority vote"
-            warnings.warn(reason, NotIdentifiable, stacklevel=2)
-        return table
 
     # An open task of a stream ----------------------------------------------------------------
 
@@ -294,7 +277,7 @@ class Tracking(Estimator):
             return Identifiability(True, "only by the truths that were given")
         return Identifiability(not self._reason, self._reason)
 
-    def skills(self) -> Floats:
+    def _skills(self) -> Floats:
         """How much better than chance each worker is now."""
         found = np.empty(len(self._workers))
         bank = self._horizons.loops
@@ -310,21 +293,16 @@ class Tracking(Estimator):
         return bank.mean
 
     def _read(self) -> WorkerReading:
-        sums, skills = self._sums, self.skills()
+        sums, skills = self._sums, self._skills()
         k, weights = sums.classes, np.empty(sums.workers)
         self._horizons.loops.fill_weights(weights)
         known = bool(self.identifiable_)
         apart = sums.groups != main_group(sums)
         return WorkerReading(
-            answers=sums.answers,
             errors=np.clip((1.0 - skills) * (1.0 - 1.0 / k), 0.0, 1.0),
             weights=weights,
-            agree=sums.agree,
-            met=sums.met,
-            said=sums.said,
             solved=np.full(sums.workers, known) & (~apart | bool(self._reason)),
             apart=apart & known,
-            forgets=False,
         )
 
     # Merging and saving ----------------------------------------------------------------------

@@ -1,4 +1,4 @@
-"""Scores → winners, how sure, and ties: in one place for tables and single tasks.
+"""Scores → winners and how sure they are: in one place for tables and single tasks.
 
 A class's score is its log-odds up to a constant. Without weights it is ``log(1 + votes)``, so that
 the posterior is the vote's share by the rule of succession, ``(votes + 1)/(m + K)``.
@@ -6,65 +6,30 @@ the posterior is the vote's share by the rule of succession, ``(votes + 1)/(m + 
 
 from __future__ import annotations
 
-import hashlib
-import zlib
-from collections.abc import Callable, Iterable
-from typing import Literal, NamedTuple, TypeAlias
+from collections.abc import Callable
+from typing import NamedTuple
 
-import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from crowdstream.errors import InputError
+from crowdstream.decisions import Votes
 from crowdstream.estimators import loops
-from crowdstream.labels import ClassLabel
-from crowdstream.labels.batch import Codes, LabelBatch
+from crowdstream.estimators.ties import NO_KEYS, Keys, toss
+from crowdstream.labels import UNKNOWN
+from crowdstream.labels.batch import LabelBatch
 from crowdstream.sums.parallel import parts_of, side_by_side
 
 Floats = NDArray[np.float64]
-Keys = NDArray[np.uint64]
-
-Ties: TypeAlias = Literal["coin", "lowest"]
-
-NO_KEYS: Keys = np.empty(0, np.uint64)
-
-TIE = 1e-9
-"""Scores this close, a vote, are a tie: well above rounding (1e-15) and the solver's 1e-12, well
-below any difference that means something."""
 
 CELLS = 1 << 20
 """Scores that are in memory at once, per thread."""
 
 
-class Votes(NamedTuple):
-    """Decisions in codes: winner (−1 without a label), confidence, margin, one each per task.
-
-    ``identified``: whether the votes were weighed, or it was a majority vote.
-    """
-
-    winners: Codes
-    confidences: Floats
-    margins: Floats
-    identified: bool
-
-    @classmethod
-    def room(cls, tasks: int, identified: bool = True) -> Votes:
-        """For so many, to be filled in."""
-        return cls(np.empty(tasks, np.int32), np.empty(tasks), np.empty(tasks), identified)
-
-    def part(self, first: int, last: int) -> Votes:
-        """Those on tasks ``first`` up to ``last``, to be filled in."""
-        here = slice(first, last)
-        return Votes(
-            self.winners[here], self.confidences[here], self.margins[here], self.identified
-        )
-
-
 class Scorer(NamedTuple):
-    """A way to score tasks, made ready once.
+    """A way to score tasks, prepared once.
 
-    ``score`` fills a row per task; ``rho`` is the correlation of errors within a task by which
-    confidence is discounted; ``calibrate`` is how known truths bear confidences out.
+    ``score`` fills one row of scores per task; ``rho`` is the correlation of errors within a task
+    by which confidence is discounted; ``calibrate`` corrects confidences by known truths.
     """
 
     score: Callable[[LabelBatch, Floats], None]
@@ -73,91 +38,106 @@ class Scorer(NamedTuple):
     calibrate: Callable[[Floats], Floats] | None = None
 
 
+class TieRule(NamedTuple):
+    """How ties are broken: the classes' keys, and a coin (of this seed) or none."""
+
+    keys: Keys
+    coin: bool
+    seed: int
+
+
 def majority(batch: LabelBatch, scores: Floats) -> None:
     """Every vote counts the same."""
     loops.count_votes(batch.starts, batch.labels, scores)
 
 
-def decide(
-    batch: LabelBatch, scorer: Scorer, named: int, keys: Keys, ties: Ties, seed: int
-) -> Votes:
-    """Decide tasks: side by side where there are many, a piece at a time to bound the memory."""
-    classes = max(named, 2)
+def score_in_parts(
+    batch: LabelBatch, scorer: Scorer, classes: int, use: Callable[[int, int, Floats], None]
+) -> None:
+    """Score tasks side by side, a part at a time to bound memory; ``use`` gets each part's scores.
+
+    ``classes``: how many there are to score.
+    """
     step = max(CELLS // classes, 1)
-    votes = Votes.room(len(batch), scorer.identified)
     parts = parts_of(len(batch))
 
-    def work(k: int) -> None:
-        first, last = parts[k]
+    def work(part: int) -> None:
+        first, last = parts[part]
         scores = np.empty((min(step, last - first), classes))
         for at in range(first, last, step):
             end = min(at + step, last)
-            here = batch.part(at, end)
-            scorer.score(here, scores[: end - at])
-            room = votes.part(at, end)
-            choose(here, scores[: end - at], room, named, keys, ties, seed, scorer.rho)
+            scorer.score(batch.part(at, end), scores[: end - at])
+            use(at, end, scores[: end - at])
 
     side_by_side(work, len(parts))
+
+
+def decide(batch: LabelBatch, scorer: Scorer, named: int, ties: TieRule) -> Votes:
+    """The winners among the first ``named`` classes."""
+    votes = Votes.room(len(batch), scorer.identified)
+
+    def use(first: int, last: int, scores: Floats) -> None:
+        part = batch.part(first, last)
+        choose(part, scores, votes.part(first, last), named, ties, scorer.rho)
+
+    score_in_parts(batch, scorer, max(named, 2), use)
     if scorer.calibrate is not None:
         votes.confidences[:] = scorer.calibrate(votes.confidences)
     return votes
 
 
 def choose(
-    batch: LabelBatch,
-    scores: Floats,
-    votes: Votes,
-    named: int,
-    keys: Keys,
-    ties: Ties,
-    seed: int,
-    rho: float,
+    batch: LabelBatch, scores: Floats, votes: Votes, named: int, ties: TieRule, rho: float
 ) -> None:
-    """Fill in the decisions that scores make; coins are tossed for those tasks that need one."""
-    tied = loops.choose(batch.starts, scores, named, rho, keys, NO_KEYS, *votes[:3])
-    if not tied or ties == "lowest":
+    """Fill in the winners by these scores; coins are tossed for tied tasks only."""
+    tied = loops.choose(batch.starts, scores, named, rho, ties.keys, NO_KEYS, *votes[:3])
+    if not tied or not ties.coin:
         return
     which = np.flatnonzero((votes.margins == 0.0) & (votes.winners >= 0))
     again = batch.pick(which)
     room = Votes.room(which.size, votes.identified)
-    coins = toss(again, seed)
-    loops.choose(again.starts, scores[which], named, rho, keys, coins, *room[:3])
+    coins = toss(again, ties.seed)
+    loops.choose(again.starts, scores[which], named, rho, ties.keys, coins, *room[:3])
     votes.winners[which] = room.winners
 
 
-def toss(batch: LabelBatch, seed: int) -> Keys:
-    """A coin per task: from its name, so that neither order nor place has a part in it."""
-    names = batch.tasks if len(batch.tasks) else [b""] * len(batch)
-    found = [zlib.crc32(msgspec.msgpack.encode(name)) for name in names]
-    coins = np.array(found, np.uint64) * np.uint64(0x9E3779B97F4A7C15)
-    return np.asarray(coins ^ np.uint64(seed))
+def choose_one(
+    batch: LabelBatch, scores: Floats, named: int, scorer: Scorer, ties: TieRule
+) -> tuple[int, float, float]:
+    """Winner (−1 for none), confidence and margin of one task."""
+    size = int(batch.starts[1] - batch.starts[0])
+    rules = size, named, scorer.rho, ties.keys
+    winner, confidence, margin, tied = loops.choose_one(scores, *rules, False, 0)
+    if scorer.calibrate is not None and winner != UNKNOWN:
+        confidence = float(scorer.calibrate(np.array([confidence]))[0])
+    if tied > 1 and ties.coin:
+        winner = loops.choose_one(scores, *rules, True, int(toss(batch, ties.seed)[0]))[0]
+    return winner, confidence, margin
 
 
-def class_keys(classes: Iterable[ClassLabel], ties: Ties, known: Keys = NO_KEYS) -> Keys:
-    """What ties are broken by: a number per class that does not depend on the order of arrival.
+def posteriors(batch: LabelBatch, scorer: Scorer, named: int) -> Floats:
+    """One row per task: the probability of each of the ``named`` classes."""
+    found = np.empty((len(batch), named))
 
-    For the coin a hash of the class, so that two runs that met the classes in different order
-    toss the same coin; for the rule its rank (booleans, then integers, then strings). ``known``
-    are the keys of the first classes, where they were asked for before.
-    """
-    values = list(classes)
-    if ties == "coin":
-        digests = [
-            hashlib.blake2b(msgspec.msgpack.encode(c), digest_size=8).digest()
-            for c in values[known.size :]
-        ]
-        more = np.array([int.from_bytes(d, "little") for d in digests], np.uint64)
-        return np.concatenate([known, more])
-    kinds = {bool: 0, int: 1, str: 2}
-    order = sorted(range(len(values)), key=lambda c: (kinds[type(values[c])], values[c]))
-    keys = np.empty(len(values), np.uint64)
-    keys[order] = np.arange(len(values), dtype=np.uint64)
-    return keys
+    def use(first: int, last: int, scores: Floats) -> None:
+        sizes = np.diff(batch.starts[first : last + 1])
+        found[first:last] = posteriors_by(scores, sizes, scorer, named)
+
+    if named:
+        score_in_parts(batch, scorer, max(named, 2), use)
+    return found
 
 
-def check_ties(ties: object, seed: object) -> None:
-    """Refuse what is not a way to break ties."""
-    if ties not in ("coin", "lowest"):
-        raise InputError("ties", "'coin' or 'lowest'", repr(ties))
-    if not isinstance(seed, (int, np.integer)) or isinstance(seed, bool) or not 0 <= seed < 2**64:
-        raise InputError("seed", "an integer from 0 to 2**64 - 1", repr(seed))
+def posteriors_by(scores: Floats, sizes: NDArray[np.int64], scorer: Scorer, named: int) -> Floats:
+    """softmax(scores/(1 + (m − 1) ρ)), the winner's share corrected by known truths."""
+    scale = 1.0 + np.maximum(sizes - 1, 0) * scorer.rho
+    odds = (scores[:, :named] - scores[:, :named].max(axis=1, keepdims=True)) / scale[:, None]
+    np.exp(odds, out=odds)
+    found: Floats = odds / odds.sum(axis=1, keepdims=True)
+    if scorer.calibrate is not None and named > 1:
+        rows, best = np.arange(len(found)), found.argmax(axis=1)
+        before = found[rows, best]
+        sure = np.maximum(scorer.calibrate(before), 1 / named)
+        found *= ((1 - sure) / np.maximum(1 - before, 1e-300))[:, None]
+        found[rows, best] = sure
+    return found

@@ -1,19 +1,21 @@
-"""The table of workers: what is known of each, how surely, and what that means in words.
+"""The tables of workers: error rates with their intervals, weights, quality, flags; confusions.
 
-Knows neither estimators nor streams: it is given numbers, one row per worker.
+Knows neither estimators nor streams: it is given sums and what was read from them.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
+from crowdstream.decisions import value_series
 from crowdstream.errors import InputError
 from crowdstream.labels import ClassLabel, Vocabulary
+from crowdstream.sums.agreement import AgreementSums
 
 if TYPE_CHECKING:
     import polars as pl
@@ -27,8 +29,11 @@ FEW_ANSWERS = 10
 CHANCE = 0.25
 """Skill below which a worker is called at chance, once the interval excludes more."""
 
-PARROT = 0.9
-"""Share of one class in a worker's answers that is called always, if the crowd's is lower."""
+ONE_CLASS = 0.9
+"""Share of one class in a worker's answers that is flagged, if the crowd's own share is lower."""
+
+CLEARLY = 0.7
+"""Share of one class that the lower limit of a flagged worker's share must exceed."""
 
 Costs: TypeAlias = (
     "Mapping[str, Mapping[str, float]] | Mapping[int, Mapping[int, float]] | "
@@ -39,101 +44,115 @@ Costs: TypeAlias = (
 
 @dataclass
 class WorkerReading:
-    """What an estimator itself knows, one row per worker.
+    """What an estimator reads from its sums, one entry per worker.
 
     ``solved``: whose error rate is known; ``apart``: who shares no task with the main group;
-    ``confusions`` n×K×K: how often a class (rows) is called each; where there are none, all errors
-    are taken to be alike. ``prior``: how frequent the classes are. ``said``: answers by class.
+    ``confusions`` n×K×K: how often a class (rows) is called each; without them errors are spread
+    evenly. ``prior``: how frequent the classes are; without it all alike.
     """
 
-    answers: Floats
     errors: Floats
     weights: Floats
-    agree: Floats
-    met: Floats
-    said: Floats
     solved: Flags
     apart: Flags
-    forgets: bool
     confusions: Floats | None = None
-    prior: Floats = field(default_factory=lambda: np.empty(0))
+    prior: Floats | None = None
 
 
 def worker_table(
     workers: Vocabulary,
     classes: Vocabulary,
+    sums: AgreementSums,
+    answers: Floats,
     found: WorkerReading,
     more: Mapping[str, NDArray[np.generic] | list[str]],
     costs: Costs | None,
 ) -> pl.DataFrame:
-    """What `Estimator.workers` returns; ``more`` are the columns that observers add."""
+    """What `Estimator.workers` returns.
+
+    ``answers``: of each worker, as they count now; ``more``: the columns that observers add.
+    """
     import polars as pl
 
-    n, k = len(workers), max(len(classes), 2)
+    n = len(workers)
     errors = np.where(found.solved, found.errors, np.nan)
-    nothing = np.full(n, np.nan)
-    low = cast("Floats", more.get("error_low", nothing))
-    high = cast("Floats", more.get("error_high", nothing))
+    low = cast("Floats", more.get("error_low", np.full(n, np.nan)))
+    high = cast("Floats", more.get("error_high", np.full(n, np.nan)))
     if "error_low" in more:
         # An estimate that the interval's one skill for all classes does not explain widens it.
         low = np.where(found.solved, np.fmin(low, np.where(found.solved, errors, 1.0)), 0.0)
         high = np.where(found.solved, np.fmax(high, np.where(found.solved, errors, 0.0)), 1.0)
-    shared = found.met > 0
-    quality = np.where(found.solved, _quality(found, k, _cost_matrix(costs, classes)), np.nan)
-    table = pl.DataFrame(
+    shared = sums.met > 0
+    quality = _quality(_confusions(found, sums.classes), found.prior, _cost_matrix(costs, classes))
+    flags = _flags(1.0 - 1.0 / sums.classes, answers, sums.said, found, low, high)
+    return pl.DataFrame(
         {
             "worker": value_series("worker", workers.to_list()),
-            "answers": found.answers,
+            "answers": answers,
             "error_rate": errors,
             "error_low": low,
             "error_high": high,
             "evidence": pl.Series(more.get("evidence", [None] * n), dtype=pl.String),
             "weight": found.weights,
-            "agreement": found.agree / np.where(shared, found.met, np.inf),
-            "quality": quality,
-            "flags": pl.Series(_flags(classes, found, low, high), dtype=pl.String),
+            "agreement": np.where(shared, sums.agree / np.where(shared, sums.met, 1.0), np.nan),
+            "quality": np.where(found.solved, quality, np.nan),
+            "flags": pl.Series(flags, dtype=pl.List(pl.String)),
+        }
+    ).with_columns(
+        pl.col("error_rate", "error_low", "error_high", "agreement", "quality").fill_nan(None)
+    )
+
+
+def confusion_table(workers: Vocabulary, classes: Vocabulary, found: WorkerReading) -> pl.DataFrame:
+    """What `Estimator.confusions` returns."""
+    import polars as pl
+
+    k, n = len(classes), len(workers)
+    tables = np.where(found.solved[:, None, None], _confusions(found, max(k, 2)), np.nan)
+    names = value_series("class", classes.to_list())
+    cells = np.arange(n * k * k)
+    return pl.DataFrame(
+        {
+            "worker": value_series("worker", workers.to_list()).gather(cells // max(k * k, 1)),
+            "true_class": names.gather(cells // max(k, 1) % max(k, 1)),
+            "said": names.gather(cells % max(k, 1)),
+            "probability": pl.Series(tables[:, :k, :k].ravel()).fill_nan(None),
         }
     )
-    return table.with_columns(
-        pl.col("answers") if found.forgets else pl.col("answers").round().cast(pl.Int64),
-        pl.col("error_rate", "error_low", "error_high", "quality").fill_nan(None),
-        pl.when(pl.Series(shared)).then("agreement").alias("agreement"),
-    )
 
 
-def _flags(classes: Vocabulary, found: WorkerReading, low: Floats, high: Floats) -> list[str]:
-    """In words what is significant of each worker."""
-    chance = 1.0 - 1.0 / max(len(classes), 2)
-    words: list[list[str]] = [[] for _ in found.answers]
-    for i in range(found.answers.size):
+def _flags(
+    chance: float, answers: Floats, said: Floats, found: WorkerReading, low: Floats, high: Floats
+) -> list[list[str]]:
+    """Codes of what is significant of each worker; ``chance`` is the error rate of a guesser."""
+    flags: list[list[str]] = [[] for _ in answers]
+    always = _always_one_class(said)
+    for i, codes in enumerate(flags):
         if np.isnan(low[i]) or not found.solved[i]:
-            if found.answers[i] < FEW_ANSWERS:
-                words[i].append("too few answers")
+            if answers[i] < FEW_ANSWERS:
+                codes.append("few_answers")
         elif high[i] < chance:
-            words[i].append("better than chance")
+            codes.append("better_than_chance")
         elif low[i] > chance:
-            words[i].append("adversarial")
+            codes.append("worse_than_chance")
         elif low[i] > (1.0 - CHANCE) * chance:
-            words[i].append("at chance")
+            codes.append("at_chance")
         else:
-            words[i].append("too few answers")
+            codes.append("few_answers")
         if found.apart[i]:
-            words[i].append("shares no task with the main group")
-    for i, always in _parrots(found.said).items():
-        words[i].append(f"always says {classes[always]}")
-    return ["; ".join(flags) for flags in words]
+            codes.append("separate_group")
+        if always[i]:
+            codes.append("always_one_class")
+    return flags
 
 
-def _parrots(said: Floats) -> dict[int, int]:
-    """Workers who say one class almost always, where the crowd says it clearly less often."""
-    if said.shape[1] < 2 or not said.size:
-        return {}
+def _always_one_class(said: Floats) -> Flags:
+    """Who gives almost always one class, where the crowd gives it clearly less often."""
     answers, top = said.sum(axis=1), said.argmax(axis=1)
     common = (said.sum(axis=0) / max(said.sum(), 1.0))[top]
-    least = wilson(said.max(axis=1), answers)[0]
-    always = (answers >= FEW_ANSWERS) & (least > np.maximum(common, 0.7))
-    always &= (said.max(axis=1) >= PARROT * answers) & (common < PARROT)
-    return {int(i): int(top[i]) for i in np.flatnonzero(always)}
+    most = said.max(axis=1, initial=0.0)
+    always = (answers >= FEW_ANSWERS) & (wilson(most, answers)[0] > np.maximum(common, CLEARLY))
+    return np.asarray(always & (most >= ONE_CLASS * answers) & (common < ONE_CLASS))
 
 
 def wilson(hits: Floats, of: Floats, z: float = 1.959964) -> tuple[Floats, Floats]:
@@ -145,8 +164,7 @@ def wilson(hits: Floats, of: Floats, z: float = 1.959964) -> tuple[Floats, Float
 
 
 def _cost_matrix(costs: Costs | None, classes: Vocabulary) -> Floats:
-    k = max(len(classes), 2)
-    matrix = 1.0 - np.eye(k)
+    matrix = 1.0 - np.eye(max(len(classes), 2))
     if not isinstance(costs or {}, Mapping):
         raise InputError("costs", "a mapping of class to class to cost", repr(costs))
     for truth, row in (costs or {}).items():
@@ -162,45 +180,28 @@ def _cost_matrix(costs: Costs | None, classes: Vocabulary) -> Floats:
     return matrix
 
 
-def _quality(found: WorkerReading, k: int, costs: Floats) -> Floats:
+def _confusions(found: WorkerReading, classes: int) -> Floats:
+    """The estimator's confusions, or errors spread evenly."""
+    if found.confusions is not None:
+        return found.confusions
+    skill = (1.0 - found.errors / (1.0 - 1.0 / classes))[:, None, None]
+    return np.asarray(skill * np.eye(classes) + (1.0 - skill) / classes)
+
+
+def _quality(confusions: Floats, prior: Floats | None, costs: Floats) -> Floats:
     """1 − the expected cost of a worker's answers / that of one who guesses by the class mix.
 
     An answer is worth the posterior over the classes it leaves (Ipeirotis, Provost and Wang,
     Quality management on Amazon Mechanical Turk, 2010): 1 knows, 0 guesses. One who is wrong in a
     way that can be turned around is worth as much as one who is right as often.
     """
-    prior = found.prior if found.prior.size == k else np.full(k, 1.0 / k)
-    confusions = found.confusions
-    if confusions is None:
-        skill = 1.0 - found.errors / (1.0 - 1.0 / k)
-        eye = np.eye(k)
-        confusions = skill[:, None, None] * eye + (1.0 - skill[:, None, None]) / k
+    k = len(costs)
+    prior = np.full(k, 1.0 / k) if prior is None or prior.size != k else prior
     joint = prior[:, None] * np.clip(confusions, 0.0, 1.0)
     given = joint.sum(axis=1, keepdims=True)
     after = joint / np.maximum(given, 1e-12)
     cost = np.einsum("nky,kl,nly,ny->n", after, costs, after, given[:, 0])
-    spam = prior @ costs @ prior
-    if spam <= 0:
-        return np.full(found.errors.size, np.nan)
-    quality: Floats = np.clip(1.0 - cost / spam, 0.0, 1.0)
-    return quality
-
-
-def value_series(name: str, values: Sequence[ClassLabel] | pl.Series) -> pl.Series:
-    """Ids or classes as a column; those that no one type holds as strings."""
-    import polars as pl
-
-    if isinstance(values, pl.Series):
-        return values.alias(name)
-    if not values:
-        return pl.Series(name, [], pl.String)
-    kinds = {type(value) for value in values}
-    if kinds == {int}:
-        numbers = cast("Sequence[int]", values)
-        if max(numbers) < 2**63:
-            return pl.Series(name, numbers, pl.Int64)
-        if min(numbers) >= 0:
-            return pl.Series(name, numbers, pl.UInt64)
-    elif len(kinds) == 1:
-        return pl.Series(name, values)
-    return pl.Series(name, [str(value) for value in values])
+    guesser = prior @ costs @ prior
+    if guesser <= 0:
+        return np.full(len(confusions), np.nan)
+    return np.asarray(np.clip(1.0 - cost / guesser, 0.0, 1.0))

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from crowdstream.decisions import value_series
 from crowdstream.estimators.base import Estimator
-from crowdstream.estimators.worker_table import value_series
 from crowdstream.labels import Table, code_block
 from crowdstream.monitoring import loops
 
@@ -51,7 +51,7 @@ def difficulty(crowd: Estimator, table: Table) -> pl.DataFrame:
     vocabulary = crowd._classes.copy()
     block = code_block(table, crowd._workers.copy(), vocabulary)
     classes = max(len(vocabulary), 2)
-    skills = np.append(crowd.skills(), crowd.mean_skill_)
+    skills = np.append(crowd._skills(), crowd.mean_skill_)
     skills = np.clip(skills, -STRONGEST / (classes - 1.0), STRONGEST)
     like = np.empty((block.starts.size - 1, GRID.size))
     room = np.empty((GRID.size, classes))

@@ -121,7 +121,7 @@ class Intervals(FadingSums):
             if len(self._recent) > KEPT:
                 self._add_up(crowd)
         elif not self._recent.remove(batch):
-            self._add_slopes(batch, crowd, crowd.skills(), -self._scale.weight(self._clock))
+            self._add_slopes(batch, crowd, crowd._skills(), -self._scale.weight(self._clock))
 
     def _read_skills(self, crowd: Estimator) -> Floats:
         """The estimator's; where tasks stop when they are settled, those of these sums.
@@ -166,7 +166,7 @@ class Intervals(FadingSums):
         part, weight, growth = self._sampled()
         trial = Intervals()
         trial._scale, trial._clock = self._scale, self._clock
-        found = Fit(crowd.skills(), np.full(crowd.n_workers_, np.inf))
+        found = Fit(crowd._skills(), np.full(crowd.n_workers_, np.inf))
         for _ in range(ROUNDS):
             trial.arrays = {name: array.copy() for name, array in self.arrays.items()}
             trial._bind()

@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from crowdstream.decisions import value_series
 from crowdstream.errors import InputError
 from crowdstream.estimators.base import Estimator
-from crowdstream.estimators.worker_table import value_series
 from crowdstream.labels import WorkerId
 from crowdstream.labels.batch import Ints, LabelBatch
 from crowdstream.monitoring import loops

@@ -84,7 +84,7 @@ class WorkerSums(Observer):
 
     def _read_skills(self, crowd: Estimator) -> Floats:
         """The skills by which labels are judged from now on, and the mean."""
-        return np.append(crowd.skills(), crowd.mean_skill_)
+        return np.append(crowd._skills(), crowd.mean_skill_)
 
     def _judge_for(self, batch: LabelBatch, crowd: Estimator, sign: int) -> loops.Judge:
         """What judges the labels of these tasks."""

@@ -9,8 +9,8 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from crowdstream.estimators.votes import TIE
-from crowdstream.estimators.worker_table import value_series
+from crowdstream.decisions import value_series
+from crowdstream.estimators.ties import TIE
 from crowdstream.labels import Table, TaskId, Vocabulary, code_block
 from crowdstream.validation import check_number
 

@@ -9,7 +9,7 @@ import numpy as np
 import polars as pl
 
 from crowdstream.errors import InputError
-from crowdstream.estimators.base import SETTLE
+from crowdstream.decisions import SETTLE
 from crowdstream.estimators.votes import check_ties
 from crowdstream.labels import ClassLabel, Table, WorkerId
 from crowdstream.science.baselines.common import CERTAIN, Coded, Floats, Ints, code, decide

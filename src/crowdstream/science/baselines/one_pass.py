@@ -7,7 +7,7 @@ from abc import ABC, abstractmethod
 import numpy as np
 import polars as pl
 
-from crowdstream.estimators.base import SETTLE
+from crowdstream.decisions import SETTLE
 from crowdstream.labels import ClassLabel, Table, WorkerId
 from crowdstream.science.baselines.common import Coded, Floats, Ints, code, decide
 

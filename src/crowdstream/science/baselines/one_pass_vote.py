@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from crowdstream.estimators.votes import TIE, check_ties
+from crowdstream.estimators.ties import TIE, check_ties
 from crowdstream.science.baselines.common import Coded, Floats, Ints
 from crowdstream.science.baselines.one_pass import OnePass
 from crowdstream.validation import check_number

@@ -8,10 +8,10 @@ from typing import TypeAlias
 import numpy as np
 import polars as pl
 
+from crowdstream.decisions import value_series
 from crowdstream.errors import InputError
-from crowdstream.estimators.base import SETTLE
+from crowdstream.decisions import SETTLE
 from crowdstream.estimators.votes import check_ties
-from crowdstream.estimators.worker_table import value_series
 from crowdstream.labels import UNKNOWN, ClassLabel, Table
 from crowdstream.science.baselines.common import (
     Coded,

@@ -10,7 +10,7 @@ import polars as pl
 from numpy.typing import ArrayLike, NDArray
 
 from crowdstream.errors import InputError
-from crowdstream.estimators.base import SETTLE
+from crowdstream.decisions import SETTLE
 from crowdstream.estimators.votes import check_ties
 from crowdstream.labels import Table, WorkerId
 from crowdstream.science.baselines.common import code, decide, weights_of

@@ -7,7 +7,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from crowdstream.errors import InputError
-from crowdstream.estimators.base import SETTLE
+from crowdstream.decisions import SETTLE
 from crowdstream.estimators.votes import check_ties
 from crowdstream.labels import ClassLabel, Table, WorkerId
 from crowdstream.science.baselines.common import (

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import polars as pl
 
-from crowdstream.estimators.base import SETTLE
+from crowdstream.decisions import SETTLE
 from crowdstream.estimators.votes import check_ties
 from crowdstream.labels import ClassLabel, Table, WorkerId
 from crowdstream.science.baselines.binary import centred

@@ -1,0 +1,219 @@
+"""Verbs for one task at a time: learn it, take it back, decide it. Knows nothing of tables."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from crowdstream.decisions import MIN_LABELS, SETTLE, Decision, SettleRule, make_decision
+from crowdstream.errors import InputError
+from crowdstream.estimators.coding import clean_answers, one_task
+from crowdstream.estimators.open_tasks import OpenTasks
+from crowdstream.estimators.votes import Scorer, posteriors_by
+from crowdstream.labels import (
+    UNKNOWN,
+    Answers,
+    ClassLabel,
+    TaskId,
+    Vocabulary,
+    WorkerId,
+    clean_label,
+)
+from crowdstream.labels.batch import NO_TRUTHS, LabelBatch
+
+Floats = NDArray[np.float64]
+Given = Sequence[tuple[WorkerId, ClassLabel]]
+
+
+class OneTaskVerbs(OpenTasks):
+    """`learn_one`, `predict_one` and what goes with them."""
+
+    def learn_one(self, answers: Answers, *, gold: ClassLabel | None = None) -> None:
+        """Learn from one task's answers.
+
+        Parameters
+        ----------
+        answers
+            Who said what; ``None`` is a skip: a worker who was asked and did not answer.
+        gold
+            The task's true class, where it is known.
+
+        Examples
+        --------
+        >>> import crowdstream as cs
+        >>> crowd = cs.Adaptive()
+        >>> crowd.learn_one({"ann": "spam", "bob": "ham"}, gold="spam")
+        >>> crowd.classes_
+        ['spam', 'ham']
+        """
+        rows, truth = clean_answers(answers), clean_label(gold, "gold")
+        batch = self._meet(rows, truth)
+        self._learn(batch, 1)
+        self._tell(batch, 1)
+        self.intake_.count(one_task(rows))
+
+    def unlearn_one(self, answers: Answers, *, gold: ClassLabel | None = None) -> None:
+        """Take back one task's answers, as learnt before with the same arguments.
+
+        The agreement sums come back to the bit. Posterior counts and what monitors saw are taken
+        back by what is known now; with ``memory``, only the task learnt last can be taken back.
+
+        Parameters
+        ----------
+        answers, gold
+            As they were given to `learn_one`.
+
+        Examples
+        --------
+        >>> import crowdstream as cs
+        >>> crowd = cs.AgreementBased()
+        >>> crowd.learn_one({"ann": "spam", "bob": "ham"})
+        >>> crowd.unlearn_one({"ann": "spam", "bob": "ham"})
+        >>> crowd.tasks_
+        0
+        """
+        rows, truth = clean_answers(answers), clean_label(gold, "gold")
+        given = [(worker, label) for worker, label in rows if label is not None]
+        strange = [repr(worker) for worker, _ in rows if worker not in self._workers]
+        strange += [repr(label) for _, label in given if label not in self._classes]
+        if truth is not None and truth not in self._classes:
+            strange.append(repr(truth))
+        if strange or self.tasks_ == 0:
+            raise InputError("unlearn_one", "a task that was learnt", ", ".join(strange) or "none")
+        batch = self._code(given, self._classes, truth)
+        said, known = self._sums.said, self._sums.told
+        for i, x in zip(batch.workers.tolist(), batch.labels.tolist(), strict=True):
+            if not said[i, x] > 0 or (truth is not None and not known[i] > 0):
+                where = f"unlearn_one, answers[{self._workers[i]!r}]"
+                raise InputError(where, "an answer that was learnt", repr(self._classes[x]))
+        self._learn(batch, -1)
+        self._tell(batch, -1)
+        self.intake_.count(one_task(rows), -1)
+
+    def predict_one(self, answers: Answers, *, task: TaskId | None = None) -> ClassLabel | None:
+        """The likeliest class given one task's answers; ``None`` without an answer.
+
+        Parameters
+        ----------
+        answers
+            Who said what.
+        task
+            The task's id: the coin that breaks a tie belongs to it.
+
+        Examples
+        --------
+        >>> import crowdstream as cs
+        >>> cs.Adaptive().predict_one({"ann": "spam", "bob": "spam", "cy": "ham"})
+        'spam'
+        """
+        return self.decide_one(answers, task=task).label
+
+    def predict_proba_one(self, answers: Answers) -> dict[ClassLabel, float]:
+        """The probability of each class seen so far or in the answers.
+
+        Parameters
+        ----------
+        answers
+            Who said what.
+
+        Examples
+        --------
+        >>> import crowdstream as cs
+        >>> found = cs.MajorityVote().predict_proba_one({"ann": "spam", "bob": "ham"})
+        >>> found
+        {'spam': 0.5, 'ham': 0.5}
+        """
+        batch, classes, scorer, scores = self._score_answers(answers)
+        if not len(classes):
+            return {}
+        found = posteriors_by(scores, batch.sizes, scorer, len(classes))[0]
+        return dict(zip(classes, found.tolist(), strict=True))
+
+    def decide_one(
+        self,
+        answers: Answers,
+        *,
+        task: TaskId | None = None,
+        settle: float | None = SETTLE,
+        min_labels: int = MIN_LABELS,
+    ) -> Decision:
+        """The decision on one task from what was learnt so far: changes nothing.
+
+        While only one class was ever named, the confidence allows for another one.
+
+        Parameters
+        ----------
+        answers
+            Who said what.
+        task
+            The task's id: the coin that breaks a tie belongs to it.
+        settle, min_labels
+            Confidence and number of labels from which the decision is settled.
+
+        Examples
+        --------
+        >>> import crowdstream as cs
+        >>> decision = cs.MajorityVote().decide_one({"ann": "spam", "bob": "ham", "cy": "spam"})
+        >>> decision.label, round(decision.confidence, 3), decision.settled
+        ('spam', 0.6, False)
+        """
+        rule = SettleRule.checked(settle, min_labels)
+        batch, classes, *scored = self._score_answers(answers, task)
+        vote = self._pick(batch, classes, *scored)
+        return make_decision("" if task is None else task, vote, batch.labels.size, rule)
+
+    # Coding ----------------------------------------------------------------------------------
+
+    def _score_one(self, batch: LabelBatch, classes: Vocabulary) -> tuple[Scorer, Floats]:
+        """The scores of one task whose labels are of these classes."""
+        scorer = self._scorer_for(self._workers, classes)
+        scores = np.empty((1, max(len(classes), 2)))
+        scorer.score(batch, scores)
+        return scorer, scores
+
+    def _meet(
+        self, rows: Sequence[tuple[WorkerId, ClassLabel | None]], truth: ClassLabel | None
+    ) -> LabelBatch:
+        """One task's answers in codes; new workers and classes are added."""
+        for worker, label in rows:
+            self._workers.add(worker)
+            if label is not None:
+                self._classes.add(label)
+        if truth is not None:
+            self._classes.add(truth)
+        self._make_room()
+        given = [(worker, label) for worker, label in rows if label is not None]
+        return self._code(given, self._classes, truth)
+
+    def _score_answers(
+        self, answers: Answers, task: TaskId | None = None
+    ) -> tuple[LabelBatch, Vocabulary, Scorer, Floats]:
+        """Answers in codes, the classes known or in the answers, and their scores; adds nobody."""
+        given = [(who, label) for who, label in clean_answers(answers) if label is not None]
+        classes = self._classes
+        if any(label not in classes for _, label in given):
+            classes = classes.copy()
+            for _, label in given:
+                classes.add(label)
+        batch = self._code(given, classes, tasks=() if task is None else (task,))
+        return batch, classes, *self._score_one(batch, classes)
+
+    def _code(
+        self,
+        given: Given,
+        classes: Vocabulary,
+        truth: ClassLabel | None = None,
+        tasks: Sequence[TaskId] = (),
+    ) -> LabelBatch:
+        """One task's answers in codes; an unknown worker is coded past the end."""
+        codes = [self._workers.code(worker) for worker, _ in given]
+        unknown = len(self._workers)
+        return LabelBatch(
+            np.array([0, len(given)], np.int64),
+            np.array([unknown if code == UNKNOWN else code for code in codes], np.int32),
+            np.array([classes.code(label) for _, label in given], np.int32),
+            NO_TRUTHS if truth is None else np.array([classes.code(truth)], np.int32),
+            tasks,
+        )

@@ -1,0 +1,234 @@
+"""Tasks of a stream that still take labels: `OpenTask`, and how a crowd learns and decides them.
+
+A label is learnt as it comes, and taken back if it changes; a task is decided by what was learnt of
+all other tasks, so its own labels never vouch for themselves. What cannot be taken back is learnt
+when the task closes. Knows nothing of why a task closes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from crowdstream.decisions import Vote, Votes
+from crowdstream.estimators.state import CrowdState
+from crowdstream.estimators.votes import Scorer, choose_one
+from crowdstream.labels import UNKNOWN, Answers, ClassLabel, TaskId, Vocabulary, WorkerId
+from crowdstream.labels.batch import NO_TRUTHS, Codes, LabelBatch
+from crowdstream.sums.growing import grown
+
+Floats = NDArray[np.float64]
+
+ROOM = 8
+"""Labels that there is room for at first."""
+
+
+class OpenTask:
+    """The labels of one task in codes; ``place`` is where it stands in the order of tasks."""
+
+    __slots__ = ("labels", "name", "place", "size", "truth", "workers")
+
+    def __init__(self, name: TaskId, place: int) -> None:
+        self.name = name
+        self.place = place
+        self.size = 0
+        self.truth = UNKNOWN
+        self.workers: Codes = np.empty(ROOM, np.int32)
+        self.labels: Codes = np.empty(ROOM, np.int32)
+
+    @classmethod
+    def of(cls, batch: LabelBatch, t: int, place: int) -> OpenTask:
+        """Task t of a batch, to go on taking labels."""
+        task = cls(batch.tasks[t] if len(batch.tasks) else "", place)
+        here = slice(int(batch.starts[t]), int(batch.starts[t + 1]))
+        task.workers, task.labels = batch.workers[here].copy(), batch.labels[here].copy()
+        task.size = task.workers.size
+        return task
+
+    def find(self, worker: int) -> int:
+        """Where a worker's label is, or −1."""
+        for at in range(self.size):
+            if self.workers[at] == worker:
+                return at
+        return UNKNOWN
+
+    def append(self, worker: int, label: int) -> None:
+        """Add the label of a worker who has given none."""
+        self.workers = grown(self.workers, self.size + 1)
+        self.labels = grown(self.labels, self.size + 1)
+        self.workers[self.size] = worker
+        self.labels[self.size] = label
+        self.size += 1
+
+    def remove(self, at: int) -> None:
+        """Take the label at this place away; the others keep their order."""
+        for array in (self.workers, self.labels):
+            array[at : self.size - 1] = array[at + 1 : self.size].copy()
+        self.size -= 1
+
+    def batch(self, size: int | None = None) -> LabelBatch:
+        """The labels so far, or the first ``size`` of them, copied."""
+        size = self.size if size is None else size
+        return LabelBatch(
+            np.array([0, size], np.int64),
+            self.workers[:size].copy(),
+            self.labels[:size].copy(),
+            NO_TRUTHS if self.truth == UNKNOWN else np.array([self.truth], np.int32),
+            (self.name,),
+        )
+
+
+class StopRule(NamedTuple):
+    """When a task takes no more labels: sure enough with so many labels, or full."""
+
+    settle: float | None
+    min_labels: int
+    max_labels: int | None
+
+
+class Opened(NamedTuple):
+    """What became of new tasks that were given all their labels at once.
+
+    ``identified``: whose votes were weighted. ``why``: 0 where a task is open, 1 settled, 2 full.
+    ``place``: of the first task in the order of tasks. ``batch``: the labels that were taken.
+    """
+
+    votes: Votes
+    identified: NDArray[np.bool_]
+    why: NDArray[np.int32]
+    place: int
+    batch: LabelBatch
+
+
+class OpenTasks(CrowdState):
+    """A crowd that learns tasks label by label."""
+
+    # What an estimator may add ---------------------------------------------------------------
+
+    def _learn_open(self, batch: LabelBatch, sign: int, place: int) -> None:
+        """Learn of an open task what can be taken back, or take it back."""
+        self._sums.add(batch, sign * self._scale.weight(place))
+
+    def _learn_closed(self, batch: LabelBatch, place: int) -> None:
+        """Learn what the labels of an open task have not taught yet: it closes."""
+        return
+
+    def _score_open(self, task: OpenTask) -> tuple[Scorer, Floats]:
+        """Score an open task by the sums without its own labels."""
+        batch = task.batch()
+        sums = self._sums
+        if task.size:
+            sums = sums.without(batch, self._scale.weight(task.place))
+        scorer = self._scorer(sums, len(self._classes))
+        scores = np.empty((1, max(len(self._classes), 2)))
+        scorer.score(batch, scores)
+        return scorer, scores
+
+    def _add_label(self, task: OpenTask) -> Vote:
+        """Learn the last label of an open task, which is new, and decide the task."""
+        if task.size > 1:
+            self._learn_open(task.batch(task.size - 1), -1, task.place)
+        self._learn_open(task.batch(), 1, task.place)
+        return self.vote_open(task)
+
+    def _open_many(self, batch: LabelBatch, rule: StopRule) -> Opened | None:
+        """Give new tasks their labels in turn; ``None`` if labels are only taken one by one."""
+        return None
+
+    # What a stream calls ---------------------------------------------------------------------
+
+    def open_task(self, name: TaskId) -> OpenTask:
+        """A task that will take labels; its place in the order of tasks is now."""
+        self._scale.make_room(self._clock, self._arrays())
+        self._clock += 1
+        self.intake_.tasks += 1
+        return OpenTask(name, self._clock - 1)
+
+    def open_tasks(
+        self, tasks: Mapping[TaskId, Mapping[WorkerId, ClassLabel]], rule: StopRule
+    ) -> Opened | None:
+        """New tasks take their labels in turn, each until it is settled or full.
+
+        ``None`` where an estimator takes labels one by one only.
+        """
+        if type(self)._open_many is OpenTasks._open_many:
+            return None
+        workers = [self._workers.add(worker) for labels in tasks.values() for worker in labels]
+        labels = [self._classes.add(x) for labels in tasks.values() for x in labels.values()]
+        self._make_room()
+        batch = LabelBatch(
+            np.cumsum([0, *(len(labels) for labels in tasks.values())], dtype=np.int64),
+            np.array(workers, np.int32),
+            np.array(labels, np.int32),
+            tasks=list(tasks),
+        )
+        return self._open_many(batch, rule)
+
+    def resume_task(
+        self, name: TaskId, place: int, answers: Answers, truth: ClassLabel | None
+    ) -> OpenTask:
+        """An open task whose labels were learnt before the crowd was saved."""
+        task = OpenTask(name, place)
+        for worker, label in answers.items():
+            if label is not None:
+                task.append(self._workers.code(worker), self._classes.code(label))
+        task.truth = UNKNOWN if truth is None else self._classes.code(truth)
+        return task
+
+    def put_label(self, task: OpenTask, worker: WorkerId, label: ClassLabel | None) -> Vote:
+        """Set a worker's label on an open task, or (``None``) take it away; decide it anew."""
+        i = self._workers.add(worker)
+        x = UNKNOWN if label is None else self._classes.add(label)
+        if i >= self._sums.workers or x >= self._sums.classes:
+            self._make_room()
+        at = task.find(i)
+        if at < 0:  # a new label, or (x < 0) somebody was asked and did not answer
+            self.intake_.rows += 1
+            if x < 0:
+                self.intake_.null_label += 1
+                return self.vote_open(task)
+            self.intake_.labels += 1
+            task.append(i, x)
+            return self._add_label(task)
+        self._learn_open(task.batch(), -1, task.place)
+        if x < 0:
+            self.intake_.rows -= 1
+            self.intake_.labels -= 1
+            task.remove(at)
+        else:
+            task.labels[at] = x
+        self._learn_open(task.batch(), 1, task.place)
+        return self.vote_open(task)
+
+    def put_truth(self, task: OpenTask, truth: ClassLabel) -> None:
+        """The truth of an open task is known."""
+        code = self._classes.add(truth)
+        self._make_room()
+        if task.size:
+            self._learn_open(task.batch(), -1, task.place)
+        task.truth = code
+        if task.size:
+            self._learn_open(task.batch(), 1, task.place)
+
+    def close_task(self, task: OpenTask) -> None:
+        """Learn the rest of an open task: no more labels will come."""
+        batch = task.batch()
+        self._learn_closed(batch, task.place)
+        self._tell(batch, 1, in_order=True)
+
+    def vote_open(self, task: OpenTask) -> Vote:
+        """The vote on an open task by what was learnt of all others; changes nothing."""
+        return self._pick(task, self._classes, *self._score_open(task))
+
+    def _pick(
+        self, task: OpenTask | LabelBatch, classes: Vocabulary, scorer: Scorer, scores: Floats
+    ) -> Vote:
+        """The vote that these scores make of one task."""
+        batch = task.batch() if isinstance(task, OpenTask) else task
+        ties = self._ties(classes)
+        winner, confidence, margin = choose_one(batch, scores, len(classes), scorer, ties)
+        label = None if winner == UNKNOWN else classes[winner]
+        return Vote(label, confidence, margin, scorer.identified)

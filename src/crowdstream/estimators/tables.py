@@ -1,0 +1,301 @@
+"""Verbs for tables and rows of labels. What comes back is of the kind that came in.
+
+A table is coded once (`labels.coding`), learnt or scored in compiled loops, and decided in
+`decisions`. Knows nothing of files.
+"""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any, Self, TypeAlias
+
+from crowdstream.decisions import (
+    MIN_LABELS,
+    SETTLE,
+    SettleRule,
+    Votes,
+    decision_table,
+    posterior_table,
+)
+from crowdstream.errors import NotIdentifiable
+from crowdstream.estimators.coding import ColumnNames, Truths, code_table, in_kind, kind_of
+from crowdstream.estimators.one_task import OneTaskVerbs
+from crowdstream.estimators.votes import posteriors
+from crowdstream.labels import Intake, Table
+from crowdstream.labels.batch import LabelBatch
+
+NativeTable: TypeAlias = Any
+"""A table of the kind that came in: polars, pandas, pyarrow, duckdb; polars if rows came in."""
+
+
+class TableVerbs(OneTaskVerbs):
+    """`fit_predict`, `learn_many` and what goes with them."""
+
+    _kind: str = "polars"
+    """The kind of the table that was learnt last."""
+
+    def learn_many(
+        self,
+        data: Table,
+        *,
+        gold: Truths | None = None,
+        task: str | None = None,
+        worker: str | None = None,
+        label: str | None = None,
+    ) -> None:
+        """Learn from a table or rows of labels: as `learn_one` on each task in turn.
+
+        Give all labels of a task at once: in two calls they would count as two tasks.
+
+        Parameters
+        ----------
+        data
+            Anything that speaks Arrow (polars, pandas, pyarrow, duckdb), or rows of (task, worker,
+            label).
+        gold
+            True classes of some tasks: a mapping, or a table of task and label.
+        task, worker, label
+            Names of the columns, where they are not the usual ones.
+
+        Examples
+        --------
+        >>> import crowdstream as cs
+        >>> crowd = cs.Adaptive()
+        >>> crowd.learn_many([("t1", "ann", "spam"), ("t1", "bob", "spam"), ("t2", "ann", "ham")])
+        >>> crowd.tasks_
+        2
+        """
+        batch, intake = self._take_in(data, ColumnNames(task, worker, label), gold)
+        self._learn(batch, 1)
+        self._tell(batch, 1)
+        self.intake_.count(intake)
+
+    def stream_many(
+        self,
+        data: Table,
+        *,
+        gold: Truths | None = None,
+        settle: float | None = SETTLE,
+        min_labels: int = MIN_LABELS,
+        task: str | None = None,
+        worker: str | None = None,
+        label: str | None = None,
+    ) -> NativeTable:
+        """Decide each task from the tasks before it, then learn it: what a stream would say.
+
+        Parameters
+        ----------
+        data, gold, task, worker, label
+            As for `learn_many`.
+        settle, min_labels
+            Confidence and number of labels from which a decision is settled.
+
+        Examples
+        --------
+        >>> import crowdstream as cs
+        >>> rows = [("t1", "ann", "spam"), ("t1", "bob", "spam"), ("t2", "ann", "ham")]
+        >>> cs.Adaptive().stream_many(rows)["label"].to_list()
+        ['spam', 'ham']
+        """
+        rule = SettleRule.checked(settle, min_labels)
+        batch, intake = self._take_in(data, ColumnNames(task, worker, label), gold)
+        votes = self._follow(batch)
+        self._tell(batch, 1)
+        self.intake_.count(intake)
+        return in_kind(decision_table(batch, votes, self._classes, rule), self._kind)
+
+    def predict_many(
+        self,
+        data: Table,
+        *,
+        gold: Truths | None = None,
+        settle: float | None = SETTLE,
+        min_labels: int = MIN_LABELS,
+        task: str | None = None,
+        worker: str | None = None,
+        label: str | None = None,
+    ) -> NativeTable:
+        """Decide every task of a table from what was learnt so far, and learn nothing.
+
+        Parameters
+        ----------
+        data, gold, task, worker, label
+            As for `learn_many`.
+        settle, min_labels
+            Confidence and number of labels from which a decision is settled.
+
+        Examples
+        --------
+        >>> import crowdstream as cs
+        >>> rows = [("t1", "ann", "spam"), ("t1", "bob", "spam"), ("t2", "ann", "ham")]
+        >>> cs.MajorityVote().predict_many(rows).columns
+        ['task', 'label', 'confidence', 'margin', 'votes', 'settled']
+        """
+        rule = SettleRule.checked(settle, min_labels)
+        workers, classes = self._workers.copy(), self._classes.copy()
+        columns = ColumnNames(task, worker, label)
+        batch, _ = code_table(data, workers, classes, columns=columns, gold=gold)
+        votes = self._decide(batch, workers, classes)
+        self._warn_if_counted(batch, votes)
+        return in_kind(decision_table(batch, votes, classes, rule), kind_of(data))
+
+    def predict_proba_many(
+        self,
+        data: Table,
+        *,
+        gold: Truths | None = None,
+        task: str | None = None,
+        worker: str | None = None,
+        label: str | None = None,
+    ) -> NativeTable:
+        """The probability of each class for every task of a table; learns nothing.
+
+        Parameters
+        ----------
+        data, gold, task, worker, label
+            As for `learn_many`.
+
+        Examples
+        --------
+        >>> import crowdstream as cs
+        >>> rows = [("t1", "ann", "spam"), ("t1", "bob", "spam"), ("t2", "ann", "ham")]
+        >>> cs.MajorityVote().predict_proba_many(rows).rows()
+        [('t1', 0.75, 0.25), ('t2', 0.3333333333333333, 0.6666666666666666)]
+        """
+        workers, classes = self._workers.copy(), self._classes.copy()
+        columns = ColumnNames(task, worker, label)
+        batch, _ = code_table(data, workers, classes, columns=columns, gold=gold)
+        found = posteriors(batch, self._scorer_for(workers, classes), len(classes))
+        return in_kind(posterior_table(batch, found, classes), kind_of(data))
+
+    def fit(
+        self,
+        data: Table,
+        *,
+        gold: Truths | None = None,
+        task: str | None = None,
+        worker: str | None = None,
+        label: str | None = None,
+    ) -> Self:
+        """Begin afresh and learn a table as a whole, in passes over it.
+
+        Parameters
+        ----------
+        data, gold, task, worker, label
+            As for `learn_many`.
+
+        Returns
+        -------
+        The estimator itself.
+
+        Examples
+        --------
+        >>> import crowdstream as cs
+        >>> rows = [("t1", "ann", "spam"), ("t1", "bob", "spam"), ("t2", "ann", "ham")]
+        >>> cs.Adaptive().fit(rows).workers_
+        ['ann', 'bob']
+        """
+        self._fit_table(data, ColumnNames(task, worker, label), gold, decide=False)
+        return self
+
+    def fit_predict(
+        self,
+        data: Table,
+        *,
+        gold: Truths | None = None,
+        settle: float | None = SETTLE,
+        min_labels: int = MIN_LABELS,
+        task: str | None = None,
+        worker: str | None = None,
+        label: str | None = None,
+    ) -> NativeTable:
+        """`fit`, then decide every task of the table with all that it taught.
+
+        Where workers change (`Tracking`), each task is decided from those before it instead: what
+        workers are worth in the end does not say what they were worth at an early task. To go on
+        from what was learnt before, call `learn_many` and `predict_many`.
+
+        Parameters
+        ----------
+        data, gold, task, worker, label
+            As for `learn_many`.
+        settle, min_labels
+            Confidence and number of labels from which a decision is settled.
+
+        Returns
+        -------
+        One row per task: task, label, confidence, margin, votes, settled (see `Decision`).
+
+        Examples
+        --------
+        >>> import crowdstream as cs
+        >>> rows = [(t, who, t % 2) for t in range(20) for who in ("ann", "bob", "cy")]
+        >>> cs.Adaptive().fit_predict(rows)["label"].to_list()[:4]
+        [0, 1, 0, 1]
+        """
+        rule = SettleRule.checked(settle, min_labels)
+        batch, votes = self._fit_table(data, ColumnNames(task, worker, label), gold, decide=True)
+        self._warn_if_counted(batch, votes)
+        return in_kind(decision_table(batch, votes, self._classes, rule), self._kind)
+
+    def fit_predict_proba(
+        self,
+        data: Table,
+        *,
+        gold: Truths | None = None,
+        task: str | None = None,
+        worker: str | None = None,
+        label: str | None = None,
+    ) -> NativeTable:
+        """`fit`, then the probability of each class for every task of the table.
+
+        Parameters
+        ----------
+        data, gold, task, worker, label
+            As for `learn_many`.
+
+        Examples
+        --------
+        >>> import crowdstream as cs
+        >>> rows = [(t, who, t % 2) for t in range(20) for who in ("ann", "bob", "cy")]
+        >>> cs.Adaptive().fit_predict_proba(rows).columns
+        ['task', '0', '1']
+        """
+        batch, _ = self._fit_table(data, ColumnNames(task, worker, label), gold, decide=False)
+        classes = self._classes
+        found = posteriors(batch, self._scorer_for(self._workers, classes), len(classes))
+        return in_kind(posterior_table(batch, found, classes), self._kind)
+
+    def _fit_table(
+        self, data: Table, columns: ColumnNames, gold: Truths | None, *, decide: bool
+    ) -> tuple[LabelBatch, Votes]:
+        """Learn a table from nothing; a table that cannot be read changes nothing."""
+        afresh = self.clone()
+        batch, intake = afresh._take_in(data, columns, gold)
+        votes = Votes.room(0)
+        if decide and self.follows:
+            votes = afresh._follow(batch)
+        else:
+            afresh._fit(batch)
+        afresh._tell(batch, 1)
+        afresh.intake_.count(intake)
+        self.__dict__.clear()
+        self.__dict__.update(afresh.__dict__)
+        if decide and not self.follows:
+            votes = self._decide(batch, self._workers, self._classes)
+        return batch, votes
+
+    def _take_in(
+        self, data: Table, columns: ColumnNames, gold: Truths | None
+    ) -> tuple[LabelBatch, Intake]:
+        """A table in codes; new workers and classes are added."""
+        batch, intake = code_table(data, self._workers, self._classes, columns=columns, gold=gold)
+        self._kind = kind_of(data)
+        self._make_room()
+        return batch, intake
+
+    def _warn_if_counted(self, batch: LabelBatch, votes: Votes) -> None:
+        """Say so where votes could not be weighted."""
+        if self.weighs and batch.labels.size and not votes.identified:
+            reason = f"{self.identifiable_.reason}: fell back to majority vote"
+            warnings.warn(reason, NotIdentifiable, stacklevel=3)

@@ -1,0 +1,58 @@
+"""The tie coin: classes that are tied for a task, and which of them wins.
+
+The coin belongs to the task's name and the classes' names, so that neither the order of arrival
+nor the place of a task in it has a part in who wins. `loops.choose` compares the keys.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import zlib
+from collections.abc import Iterable
+
+import msgspec
+import numpy as np
+from numpy.typing import NDArray
+
+from crowdstream.estimators.parameters import Ties
+from crowdstream.labels import ClassLabel
+from crowdstream.labels.batch import LabelBatch
+
+Keys = NDArray[np.uint64]
+
+NO_KEYS: Keys = np.empty(0, np.uint64)
+
+TIE = 1e-9
+"""Scores this close, per vote, are a tie: well above rounding (1e-15) and the fixed point's 1e-12,
+well below any difference that means something."""
+
+GOLDEN = np.uint64(0x9E3779B97F4A7C15)
+"""2⁶⁴ over the golden ratio: multiples of it are spread evenly."""
+
+
+def toss(batch: LabelBatch, seed: int) -> Keys:
+    """One coin per task, made of its name."""
+    names = batch.tasks if len(batch.tasks) else [b""] * len(batch)
+    found = [zlib.crc32(msgspec.msgpack.encode(name)) for name in names]
+    return np.asarray(np.array(found, np.uint64) * GOLDEN ^ np.uint64(seed))
+
+
+def class_keys(classes: Iterable[ClassLabel], ties: Ties, known: Keys = NO_KEYS) -> Keys:
+    """One number per class by which ties are broken, whatever the order of arrival.
+
+    For a coin a hash of the class; for the rule its rank (booleans, then integers, then strings).
+    ``known`` are the keys of the first classes, where they were asked for before.
+    """
+    values = list(classes)
+    if ties == "coin":
+        digests = [
+            hashlib.blake2b(msgspec.msgpack.encode(value), digest_size=8).digest()
+            for value in values[known.size :]
+        ]
+        more = np.array([int.from_bytes(digest, "little") for digest in digests], np.uint64)
+        return np.concatenate([known, more])
+    kinds = {bool: 0, int: 1, str: 2}
+    order = sorted(range(len(values)), key=lambda code: (kinds[type(values[code])], values[code]))
+    keys = np.empty(len(values), np.uint64)
+    keys[order] = np.arange(len(values), dtype=np.uint64)
+    return keys
