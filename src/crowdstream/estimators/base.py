@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from crowdstream.errors import InputError, MergeError, NotIdentifiable, StateError
-from crowdstream.estimators import loops
+from crowdstream.estimators import vote_loops
 from crowdstream.estimators.coding import (
     Truths,
     clean_answers,
@@ -25,6 +25,7 @@ from crowdstream.estimators.coding import (
     code_truths,
     one_task,
 )
+from crowdstream.estimators.families import check_families
 from crowdstream.estimators.observer import Observer, Packed
 from crowdstream.estimators.open_task import OpenTask
 from crowdstream.estimators.votes import Keys, Scorer, Ties, Votes, class_keys, decide, toss
@@ -46,7 +47,7 @@ from crowdstream.serialization import seal, unseal
 from crowdstream.sums.agreement import AgreementSums
 from crowdstream.sums.forgetting import Forgetting
 from crowdstream.sums.parallel import parts_of, side_by_side
-from crowdstream.validation import check_number
+from crowdstream.validation import SEED, Check, Parameters, check_number, number, one_of
 
 if TYPE_CHECKING:
     import polars as pl
@@ -116,8 +117,15 @@ class _Saved(msgspec.Struct):
     observers: list[tuple[str, dict[str, tuple[str, list[int], bytes]]]]
 
 
-class Estimator(ABC):
+class Estimator(Parameters, ABC):
     """Base of all estimators; see `AgreementBased` for what the verbs do."""
+
+    checks: ClassVar[Mapping[str, Check]] = {
+        "memory": number(1.0, 1e15, open_low=True, optional=True),
+        "families": check_families,
+        "ties": one_of("coin", "lowest"),
+        "seed": SEED,
+    }
 
     weighs: ClassVar[bool] = True
     """Whether votes are weighed; those that only count votes do not warn that they do."""
@@ -306,7 +314,7 @@ class Estimator(ABC):
         """Tasks learnt so far, here or by those merged in."""
         return self.intake_.tasks
 
-    def get_params(self) -> dict[str, Param]:
+    def get_params(self) -> dict[str, Param]:  # type: ignore[override]
         """The constructor's arguments, as given."""
         return {name: getattr(self, name) for name in inspect.signature(type(self)).parameters}
 
@@ -372,7 +380,7 @@ class Estimator(ABC):
         if strange or self.tasks_ == 0:
             raise InputError("unlearn_one", "a task that was learnt", ", ".join(strange) or "none")
         batch = self._coded(given, truth)
-        said, told = self._sums.said, self._sums.told
+        said, told = self._sums.said, self._sums.known
         for i, x in zip(batch.workers.tolist(), batch.labels.tolist(), strict=True):
             if not said[i, x] > 0 or (truth is not None and not told[i] > 0):
                 where = f"unlearn_one, answers[{self._workers[i]!r}]"
@@ -410,13 +418,13 @@ class Estimator(ABC):
         """The decision that scores make of one task."""
         size = task.size if isinstance(task, OpenTask) else task.labels.size
         rules = size, len(classes), scorer.rho, self._keys(classes)
-        winner, confidence, margin, tied = loops.choose_one(scores, *rules, False, 0)
+        winner, confidence, margin, tied = vote_loops.choose_one(scores, *rules, False, 0)
         if scorer.calibrate is not None and winner != UNKNOWN:
             confidence = float(scorer.calibrate(np.array([confidence]))[0])
         if tied > 1 and self.ties == "coin":
             batch = task.batch() if isinstance(task, OpenTask) else task
             coin = int(toss(batch, self.seed)[0])
-            winner = loops.choose_one(scores, *rules, True, coin)[0]
+            winner = vote_loops.choose_one(scores, *rules, True, coin)[0]
         label = None if winner == UNKNOWN else classes[winner]
         return Vote(label, confidence, margin, scorer.identified)
 

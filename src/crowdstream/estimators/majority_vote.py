@@ -2,24 +2,28 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 from numpy.typing import NDArray
 
 from crowdstream.estimators.base import Estimator, Identifiability
-from crowdstream.estimators.votes import Scorer, Ties, check_ties, majority
+from crowdstream.estimators.fallback import MAJORITY
+from crowdstream.estimators.votes import Scorer, Ties
 from crowdstream.estimators.worker_table import WorkerReading
 from crowdstream.sums.agreement import AgreementSums
 
 
+@dataclass(eq=False, repr=False)
 class MajorityVote(Estimator):
-    """The class most workers chose. The yardstick: whatever weighs votes must beat it.
+    """The class most workers chose. The baseline: any estimator that weighs votes must beat it.
 
     Confidence is the share of the votes by the rule of succession, ``(votes + 1)/(m + K)``.
 
     Parameters
     ----------
     ties
-        ``"coin"``: a fair coin, seeded; ``"lowest"``: the lowest class in sorting order.
+        ``"coin"``: at random, by the seed; ``"lowest"``: the lowest class in sorting order.
     seed
         Random seed for breaking ties.
 
@@ -32,28 +36,25 @@ class MajorityVote(Estimator):
     {'spam': 0.6, 'ham': 0.4}
     """
 
+    ties: Ties = "coin"
+    seed: int = 0
     weighs = False
 
-    def __init__(self, ties: Ties = "coin", seed: int = 0) -> None:
-        self.ties = ties
-        self.seed = seed
-        check_ties(ties, seed)
-
     def _scorer(self, sums: AgreementSums, classes: int) -> Scorer:
-        return Scorer(majority, identified=False)
+        return MAJORITY
 
     @property
     def identifiable_(self) -> Identifiability:
-        """Nobody is asked how good they are."""
+        """Never: workers are not weighed."""
         return Identifiability(False, "majority vote does not weigh votes")
 
     def skills(self) -> NDArray[np.float64]:
-        """All alike."""
+        """The same for all workers."""
         return np.full(len(self._workers), self.mean_skill_)
 
     @property
     def mean_skill_(self) -> float:
-        """As good as may be expected of anybody: 70 % right."""
+        """What 70 % right answers mean, for want of an estimate."""
         classes = max(len(self._classes), 2)
         return (0.7 * classes - 1) / (classes - 1)
 

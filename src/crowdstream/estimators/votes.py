@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from crowdstream.errors import InputError
-from crowdstream.estimators import loops
+from crowdstream.estimators import vote_loops
 from crowdstream.labels import ClassLabel
 from crowdstream.labels.batch import Codes, LabelBatch
 from crowdstream.sums.parallel import parts_of, side_by_side
@@ -73,11 +73,6 @@ class Scorer(NamedTuple):
     calibrate: Callable[[Floats], Floats] | None = None
 
 
-def majority(batch: LabelBatch, scores: Floats) -> None:
-    """Every vote counts the same."""
-    loops.count_votes(batch.starts, batch.labels, scores)
-
-
 def decide(
     batch: LabelBatch, scorer: Scorer, named: int, keys: Keys, ties: Ties, seed: int
 ) -> Votes:
@@ -114,14 +109,14 @@ def choose(
     rho: float,
 ) -> None:
     """Fill in the decisions that scores make; coins are tossed for those tasks that need one."""
-    tied = loops.choose(batch.starts, scores, named, rho, keys, NO_KEYS, *votes[:3])
+    tied = vote_loops.choose(batch.coded, scores, named, rho, keys, NO_KEYS, votes)
     if not tied or ties == "lowest":
         return
     which = np.flatnonzero((votes.margins == 0.0) & (votes.winners >= 0))
     again = batch.pick(which)
     room = Votes.room(which.size, votes.identified)
     coins = toss(again, seed)
-    loops.choose(again.starts, scores[which], named, rho, keys, coins, *room[:3])
+    vote_loops.choose(again.coded, scores[which], named, rho, keys, coins, room)
     votes.winners[which] = room.winners
 
 
