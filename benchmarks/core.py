@@ -35,10 +35,12 @@ from rich.console import Console
 from rich.table import Table
 
 import crowdstream as cs
-from crowdstream.estimators import loops
 from crowdstream.estimators.adaptive import SAMPLE
-from crowdstream.estimators.reading import Reading, vote_weights
-from crowdstream.estimators.votes import Votes, choose, class_keys, majority
+from crowdstream.estimators.confusion_loops import add_posteriors
+from crowdstream.estimators.fallback import majority
+from crowdstream.estimators.reading import Reading
+from crowdstream.estimators.teacher import vote_weights, weighted_votes
+from crowdstream.estimators.votes import Votes, choose, class_keys
 from crowdstream.labels.batch import LabelBatch
 from crowdstream.monitoring import monitor
 from crowdstream.sums.agreement import AgreementSums
@@ -188,18 +190,17 @@ def learn(crowd: Crowd, times: int) -> float:
 
 
 def teach(crowd: Crowd, times: int) -> float:
-    """Pass 2: the teacher's posteriors, added to its workers' soft counts."""
+    """Pass 2: the teacher's posteriors, added to its workers' counts."""
     reading = Reading(empty_sums(crowd))
     reading.sums.add(crowd.batch)
     reading.renew_teacher(1.0, 2)
     weights = vote_weights(np.append(reading.skills(), reading.teacher.mean), 2)
-    prior = np.log(np.asarray(reading.teacher.f))
+    vote = weighted_votes(weights, np.log(reading.teacher.f))
     counts, mass = np.zeros((crowd.workers, 2, 2)), np.zeros(2)
 
     def work(here: LabelBatch, scores: Floats) -> None:
-        loops.add_weights(here.starts, here.workers, here.labels, weights, prior, scores)
-        args = here.starts, here.workers, here.labels, here.truths, scores, counts, mass
-        loops.add_soft_counts(*args)
+        vote(here, scores)
+        add_posteriors(here.coded, scores, counts, mass)
 
     return least(lambda: in_steps(crowd.batch, work), times)
 
@@ -406,9 +407,8 @@ UNCOMPILED = """
 import sys, time, warnings
 warnings.simplefilter("ignore")
 import numpy as np, crowdstream as cs
-from crowdstream.estimators import loops
-from crowdstream.estimators.adaptive import SAMPLE
-assert loops.__file__.endswith(".py")
+from crowdstream.estimators import vote_loops
+assert vote_loops.__file__.endswith(".py")
 rng = np.random.default_rng(0)
 tasks = int(sys.argv[1])
 rows = [(t, int(w), int(x)) for t in range(tasks)

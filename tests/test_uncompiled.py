@@ -35,10 +35,10 @@ rows = [
     (t, f"w{i}", f"c{truth[t] if rng.random() < skill[i] else rng.integers(3)}")
     for t in range(150) for i in rng.permutation(8)[:5].tolist()
 ]
-kin = {"w1": "x", "w2": "x", "w6": "y", "w7": "y"}
+families = {"w1": "x", "w2": "x", "w6": "y", "w7": "y"}
 made = [
     cs.MajorityVote(), cs.AgreementBased(), cs.AgreementBased(memory=30), cs.CentredAgreement(),
-    cs.Adaptive(), cs.Adaptive(memory=30), cs.Adaptive(families=kin),
+    cs.Adaptive(), cs.Adaptive(memory=30), cs.Adaptive(families=families), cs.Tracking(),
 ]
 for crowd in made:
     gold = {t: f"c{truth[t]}" for t in range(0, 150, 10)}
@@ -48,6 +48,10 @@ for crowd in made:
         said = "".join(table["label"])
         digest = hashlib.blake2b(crowd.to_bytes() + numbers + said.encode()).hexdigest()[:32]
         print(repr(crowd), verb.__name__, digest)
+    answers = {"w0": "c1", "w1": "c2", "w5": "c1"}
+    crowd.learn_one(answers)
+    crowd.unlearn_one(answers)
+    print(repr(crowd), "unlearn_one", hashlib.blake2b(crowd.to_bytes()).hexdigest()[:32])
 stream = cs.Stream(cs.Adaptive(), settle=0.9, max_labels=4)
 for task, worker, label in rows:
     stream.observe(task, worker, label, at=0)
@@ -83,5 +87,5 @@ def test_uncompiled_loops_give_the_same_bits(tmp_path: Path) -> None:
 
         shutil.copytree(SOURCE, folder / "crowdstream", ignore=leave_out)
         said[how] = run(folder, how)
-    assert len(said["compiled"]) == 15
+    assert len(said["compiled"]) == 25
     assert said["uncompiled"] == said["compiled"]

@@ -167,7 +167,7 @@ def aligned(crowd: Estimator) -> dict[str, NDArray[np.float64]]:
     return {
         "rows": rows[np.ix_(workers, columns)],
         "shares": sums.shares[classes],
-        "kin": sums.kin,
+        "relatives": sums.relatives,
         "total": sums.total,
     }
 

@@ -8,10 +8,8 @@ import pytest
 
 import crowdstream as cs
 from crowdstream.errors import NotIdentifiable
-from crowdstream.estimators import tracking, tracking_loops
 from crowdstream.science.scoring import expected_error
 from crowdstream.science.simulate import Simulated, jump, replacement, simulate, sine
-from tests.uncompiled import uncompiled
 
 Task = dict[cs.WorkerId, cs.ClassLabel | None]
 
@@ -301,22 +299,3 @@ def test_a_stream_follows_too_and_forgets_no_label() -> None:
     # One task is open at a time, so its labels teach the same in the end.
     assert stream.crowd.skills() == pytest.approx(once.skills(), abs=1e-12)
     assert wrong / 300 < 0.16  # majority vote 0.13 ± 0.02: not worse by more than its noise
-
-
-# Without a compiler --------------------------------------------------------------------------
-
-
-def test_the_loops_do_the_same_uncompiled(monkeypatch: pytest.MonkeyPatch) -> None:
-    labels = crowd_of(6, 80, p=np.linspace(0.1, 0.7, 6), classes=3, answer_rate=0.7).labels()
-    quick = cs.Tracking()
-    wanted = quick.stream_many(labels, gold={"7": "1"})
-    monkeypatch.setattr(tracking, "Bank", uncompiled(tracking_loops).Bank)
-    slow = cs.Tracking()
-    found = slow.stream_many(labels, gold={"7": "1"})
-    assert found.equals(wanted)
-    assert slow.to_bytes() == quick.to_bytes()
-    answers: Task = {"w0": "1", "w1": "2", "w5": "1"}
-    for crowd in (slow, quick):
-        crowd.learn_one(answers)
-        crowd.unlearn_one(answers)
-    assert slow.to_bytes() == quick.to_bytes()

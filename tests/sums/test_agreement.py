@@ -48,7 +48,7 @@ def bits(sums: AgreementSums, groups: bool = True) -> dict[str, bytes]:
 def by_definition(some: Sequence[Task], related: bool) -> tuple[np.ndarray, np.ndarray]:
     """The formulas over pairs of labels, as they are written."""
     k = CLASSES
-    rows, kin = np.zeros((WORKERS, HEAD + 3 * k)), np.zeros((2 if related else 0, 2))
+    rows, relatives = np.zeros((WORKERS, HEAD + 3 * k)), np.zeros((2 if related else 0, 2))
     for said, truth in some:
         for i, x in said.items():
             rows[i, HEAD + x] += 1
@@ -59,7 +59,7 @@ def by_definition(some: Sequence[Task], related: bool) -> tuple[np.ndarray, np.n
                 if j == i:
                     continue
                 if related and FAMILIES[i] >= 0 and FAMILIES[i] == FAMILIES[j]:
-                    kin[FAMILIES[i]] += 1, x == y
+                    relatives[FAMILIES[i]] += 1, x == y
                     continue
                 met += 1
                 rows[i, 0] += x == y
@@ -67,16 +67,16 @@ def by_definition(some: Sequence[Task], related: bool) -> tuple[np.ndarray, np.n
             rows[i, 1] += met
             rows[i, 2] += met * (met - 1)
             rows[i, HEAD + k + x] += met
-    return rows, kin
+    return rows, relatives
 
 
 @given(tasks, families)
 @shared
 def test_sums_are_what_the_formulas_say(some: list[Task], related: bool) -> None:
     sums = summed(some, related)
-    rows, kin = by_definition(some, related)
+    rows, relatives = by_definition(some, related)
     assert np.array_equal(sums.rows, rows)
-    assert np.array_equal(sums.kin, kin)
+    assert np.array_equal(sums.relatives, relatives)
     labels = sum(len(said) for said, _ in some)
     assert sums.total.tolist() == [len(some), sum(bool(said) for said, _ in some), labels]
     labelled = [list(said.values()) for said, _ in some if said]
@@ -210,7 +210,7 @@ def test_saved_sums_that_do_not_fit_are_refused() -> None:
     packed = summed([({0: 1, 1: 1}, -1)]).pack()
     for name, array in packed.items():
         for wrong in ({**packed, name: array[:-1]}, {k: v for k, v in packed.items() if k != name}):
-            if name == "kin":  # no families: nothing to cut off
+            if name == "relatives":  # no families: nothing to cut off
                 continue
             with pytest.raises(StateError, match=name):
                 AgreementSums().unpack(wrong, WORKERS, CLASSES)

@@ -1,4 +1,4 @@
-"""Soft counts: posteriors in multiples of 2⁻²⁴, so that their sums too are exact."""
+"""Posterior counts: posteriors in multiples of 2⁻²⁴, so that their sums too are exact."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from crowdstream.estimators import loops
+from crowdstream.estimators import vote_loops
 from crowdstream.estimators.reading import Reading
 from crowdstream.labels.batch import LabelBatch
 from crowdstream.sums import parallel
@@ -22,22 +22,21 @@ from tests.sums.batches import CLASSES, WORKERS, Task, batch_of, tasks
 shared = settings(
     deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=60
 )
-WEIGHTS = np.array([0.3, -0.7, 1.1, 2.3, 0.01, 0.9, 0.5])  # and a stranger's
+WEIGHTS = np.array([0.3, -0.7, 1.1, 2.3, 0.01, 0.9, 0.5])  # and an unknown worker's
 GOLD = 5.0  # times that a task of known truth counts
 PRIOR = np.log([0.4, 0.3, 0.2, 0.1])
 
 
 def vote(batch: LabelBatch, scores: NDArray[np.float64]) -> None:
     """Scores that are no round numbers."""
-    loops.add_weights(batch.starts, batch.workers, batch.labels, WEIGHTS, PRIOR, scores)
+    vote_loops.add_weights(batch.coded, WEIGHTS, PRIOR, scores)
 
 
 def counted(some: Sequence[Task]) -> ConfusionSums:
     sums = AgreementSums()
     sums.make_room(WORKERS, CLASSES)
     reading = Reading(sums)
-    reading.make_room()
-    reading._count(batch_of(some), vote, reading.taught)
+    reading.count(batch_of(some), vote, reading.taught)
     return reading.taught
 
 
@@ -103,7 +102,7 @@ def test_no_partition_or_merge_tree_matters(some: list[Task], data: st.DataObjec
 
 @given(tasks, st.randoms(use_true_random=False))
 @shared
-def test_merging_goes_by_name_and_room_changes_nothing(some: list[Task], random) -> None:  # type: ignore[no-untyped-def]
+def test_merging_goes_by_name_and_spare_rows_change_nothing(some: list[Task], random) -> None:  # type: ignore[no-untyped-def]
     names = np.array(random.sample(range(WORKERS + 3), WORKERS))
     classes = np.array(random.sample(range(CLASSES + 2), CLASSES))
     one, large = counted(some), ConfusionSums()

@@ -1,33 +1,43 @@
-"""`Adaptive`: the default. A robust teacher, a flexible student, and sweeps where they are safe."""
+"""`Adaptive`: the default. A robust teacher, a flexible student, and sweeps where they are safe.
+
+Decides when to read anew what `Reading` reads; knows nothing of formulas.
+"""
 
 from __future__ import annotations
 
 import zlib
-from collections.abc import Iterable
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from functools import cached_property
 
 import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
 from crowdstream.decisions import Vote, Votes, value_series
+from crowdstream.estimators import crowd_loops
 from crowdstream.estimators.base import Estimator
-from crowdstream.estimators.independence import excess_correlation, gate_of, mix, pairs_in
+from crowdstream.estimators.fallback import verdict
+from crowdstream.estimators.independence import (
+    compact,
+    excess_correlation,
+    gate_of,
+    mix,
+    pairs_in,
+)
 from crowdstream.estimators.observer import Packed
 from crowdstream.estimators.open_tasks import Opened, OpenTask, StopRule
 from crowdstream.estimators.parameters import Families, Ties
-from crowdstream.estimators.reading import Reading, Shared, compact, vote_weights
+from crowdstream.estimators.reading import Reading
 from crowdstream.estimators.reservoir import Reservoir
 from crowdstream.estimators.state import Identifiability
+from crowdstream.estimators.teacher import vote_weights
 from crowdstream.estimators.ties import class_keys
-from crowdstream.estimators.votes import (
-    Scorer,
-    choose,
-    majority,
-)
+from crowdstream.estimators.votes import Scorer, choose
 from crowdstream.estimators.worker_table import WorkerReading
 from crowdstream.labels import TaskId, Vocabulary
-from crowdstream.labels.batch import Ints, LabelBatch
+from crowdstream.labels.batch import NO_TRUTHS, Ints, LabelBatch
+from crowdstream.labels.batch_loops import Tasks
 from crowdstream.sums.agreement import AgreementSums, fill
 
 Floats = NDArray[np.float64]
@@ -46,14 +56,16 @@ FRESH, FEW = 1.25, 20
 """The same in labels, and how many there are at first, where tasks stay open for long."""
 
 LOOK, GROWTH = 100, 2.0
-"""Tasks after which a stream first asks whether workers err together, and the growth after which
-it asks again."""
+"""Tasks after which a stream first measures whether workers err together, and the growth in tasks
+after which it does so again."""
 
-FADE = 0.75
-"""What an earlier look counts beside the latest."""
+EARLIER = 0.75
+"""What earlier measurements count beside the latest."""
 
 ODD = np.uint64(0xD1B54A32D192ED03)
 """Places become keys as multiples of it, mixed: an odd number without a pattern."""
+
+NO_STARTS: Ints = np.zeros(1, np.int64)
 
 
 @dataclass(eq=False, repr=False)
@@ -63,21 +75,22 @@ class Adaptive(Estimator):
     A teacher (one skill per worker, from agreement beyond the workers' habits) votes; a student
     counts each worker's confusions by the teacher's posteriors; both decide together. Where workers
     prove to err independently, confusions recounted from their own posteriors take over, which is
-    then the best possible; where they err together, it is not done. Confidence is lowered by as
-    much as they do. Time per label O(K), memory O(n K²).
+    then the best possible; not where they err together. Confidence is lowered by how much they do.
+    Time per label O(K), memory O(n K²).
 
     Parameters
     ----------
     memory
         About how many tasks to remember, for workers who change; ``None``: all. `Tracking` finds
-        out by itself how fast each worker's past fades.
+        out by itself how fast each worker changes.
     ties
-        ``"coin"``: a fair coin, seeded; ``"lowest"``: the lowest class in sorting order.
+        ``"coin"``: at random, by the seed; ``"lowest"``: the lowest class in sorting order.
     seed
         Random seed for breaking ties and for choosing the sample.
     families
         Workers who do not judge independently (one model, one agency), by the name of their
-        family. They do not vouch for one another, and together weigh as they deserve.
+        family. They are not compared with one another, and their votes count less the more they
+        err together.
 
     Examples
     --------
@@ -90,30 +103,29 @@ class Adaptive(Estimator):
     True
     """
 
-    order_free = False
-    _reading_: Reading | None = field(default=None, init=False)
-    _renewed: float = field(default=0.0, init=False)
-    """Tasks learnt when the shared readings were renewed."""
-    _renewed_labels: float = field(default=0.0, init=False)
-    """Labels learnt then."""
-    _looked: float = field(default=0.0, init=False)
-    """Tasks learnt when it was last asked whether workers err together."""
-    _pairs: float = field(default=0.0, init=False)
-    """Pairs of labels that this was measured on."""
-
     memory: float | None = None
     ties: Ties = "coin"
     seed: int = 0
     families: Families | None = None
+    order_free = False
+    _renewed = 0.0
+    """Tasks learnt when the shared readings were renewed."""
+    _renewed_labels = 0.0
+    """Labels learnt then."""
+    _looked = 0.0
+    """Tasks learnt when it was last measured whether workers err together."""
+    _pairs = 0.0
+    """Pairs of labels that this was measured on."""
 
     # State -----------------------------------------------------------------------------------
 
-    @property
+    @cached_property
     def _reading(self) -> Reading:
-        if self._reading_ is None:
-            self._reading_ = Reading(self._sums)
-            self._sample = Reservoir()
-        return self._reading_
+        return Reading(self._sums)
+
+    @cached_property
+    def _sample(self) -> Reservoir:
+        return Reservoir()
 
     def _make_room(self) -> None:
         super()._make_room()
@@ -126,25 +138,23 @@ class Adaptive(Estimator):
         reading = self._reading
         return [*super()._arrays(), *reading.taught.arrays(), *reading.swept.arrays()]
 
-    def _scored(self) -> Scorer:
-        """What becomes of scores that were made already."""
-        reading = self._reading
-        if reading.crowd.heads:
-            return Scorer(majority, identified=False)
-        return Scorer(majority, True, reading.discount, reading.calibrate)
-
     def _renew(self) -> None:
         """Read anew what all workers share."""
         self._reading.renew(self._unit, len(self._classes))
         self._renewed = float(self._clock)
         self._renewed_labels = float(self._sums.total[2])
 
-    def _room(self, tasks: int) -> int:
-        """How many of so many tasks may be learnt before something is due."""
-        ahead = int(self._renewed * RENEW) + 1 - self._clock
-        if self._clock < self._next_look:  # else it waits for tasks to close
-            ahead = min(ahead, self._next_look - self._clock)
-        return min(tasks, max(ahead, 1), self._scale.make_room(self._clock, self._arrays()))
+    def _parts(self, batch: LabelBatch) -> Iterator[tuple[LabelBatch, slice]]:
+        """Parts of a batch, each ending where something is due."""
+        at = 0
+        while at < len(batch):
+            ahead = int(self._renewed * RENEW) + 1 - self._clock
+            if self._clock < self._next_look:  # else it waits for tasks to close
+                ahead = min(ahead, self._next_look - self._clock)
+            ahead = min(max(ahead, 1), self._scale.make_room(self._clock, self._arrays()))
+            end = min(at + ahead, len(batch))
+            yield batch.part(at, end), slice(at, end)
+            at = end
 
     def _renew_if_due(self) -> None:
         if self._clock > self._renewed * RENEW:
@@ -152,7 +162,7 @@ class Adaptive(Estimator):
 
     @property
     def _next_look(self) -> int:
-        """The tasks at which it is asked next whether workers err together."""
+        """The tasks at which it is measured next whether workers err together."""
         return int(max(self._looked * GROWTH, LOOK))
 
     # Learning --------------------------------------------------------------------------------
@@ -161,7 +171,7 @@ class Adaptive(Estimator):
         if sign < 0:
             super()._learn(batch, sign)
             weight = -self._scale.weight(self._clock)
-            self._close(batch, weight, own=False)
+            self._reading.crowd.close(batch.coded, weight, own=False)
             self._renew()
         elif batch.truths.size:  # decisions show what confidence is worth
             self._follow(batch)
@@ -171,46 +181,40 @@ class Adaptive(Estimator):
     def _follow(self, batch: LabelBatch) -> Votes:
         votes = Votes.room(len(batch))
         self._go_through(batch, votes)
-        return votes._replace(identified=not self._reading.crowd.heads)
+        return votes._replace(identified=not self._reading.crowd.fell_back)
 
     def _go_through(self, batch: LabelBatch, votes: Votes | None) -> None:
         """Learn tasks in order, deciding each before where decisions are asked for."""
         reading, scale = self._reading, self._scale
-        at = 0
-        while at < len(batch):
-            end = at + self._room(len(batch) - at)
-            part = batch.part(at, end)
+        for part, here in self._parts(batch):
             found = np.empty((len(part) if votes is not None else 0, reading.sums.classes))
-            reading.crowd.follow(
-                part.starts, part.workers, part.labels, part.truths,
-                scale.weight(self._clock), scale.growth, found,
-            )  # fmt: skip
+            reading.crowd.follow(part.coded, scale.weight(self._clock), scale.growth, found)
             if votes is not None:
-                self._judge(part, found, votes.part(at, end))
-            self._after(part)
-            at = end
+                self._judge(part, found, votes.part(here.start, here.stop))
+            self._after(len(part), part)
 
     def _judge(self, part: LabelBatch, scores: Floats, votes: Votes) -> None:
         """Decide by scores; where the truth is known, see whether it was right to be so sure."""
-        scorer, classes = self._scored(), self._classes
+        scorer, classes = self._reading.scored(), self._classes
         choose(part, scores, votes, len(classes), self._ties(classes), scorer.rho)
         before = votes.confidences.copy()
         if scorer.calibrate is not None:
             votes.confidences[:] = scorer.calibrate(votes.confidences)
         if part.truths.size and scorer.identified:
-            told = (part.truths >= 0) & (votes.winners >= 0)
-            right = votes.winners[told] == part.truths[told]
-            self._reading.calibration.add(before[told], right)
+            known = (part.truths >= 0) & (votes.winners >= 0)
+            right = votes.winners[known] == part.truths[known]
+            self._reading.calibration.add(before[known], right)
 
-    def _after(self, part: LabelBatch) -> None:
-        """Tasks were learnt: sample them, and renew what is due."""
-        self._sample.offer(part, self._place_keys(self._clock, len(part)))
-        self._clock += len(part)
+    def _after(self, tasks: int, part: LabelBatch, which: Ints | None = None) -> None:
+        """So many tasks were learnt: sample them (``which`` says which), and renew what is due."""
+        keys = self._place_keys(self._clock, tasks)
+        self._sample.offer(part, keys if which is None else keys[which])
+        self._clock += tasks
         self._look_if_due()
         self._renew_if_due()
 
     def _look_if_due(self) -> None:
-        """Ask the sample now and then whether workers err together."""
+        """Measure on the sample now and then whether workers err together."""
         if len(self._sample) and self._clock >= self._next_look:
             self._measure(*self._sample.batch())
             self._looked = float(self._clock)
@@ -223,7 +227,7 @@ class Adaptive(Estimator):
         labels = np.append(labels, np.zeros(max(2 - labels.size, 0), np.uint64))
         classes = reading.sums.classes
         excess = excess_correlation(batch, classes, keys, workers, labels, twins)
-        before, pairs = FADE * self._pairs, pairs_in(batch)
+        before, pairs = EARLIER * self._pairs, pairs_in(batch)
         reading.rho = (before * reading.rho + pairs * excess) / max(before + pairs, 1.0)
         self._pairs = before + pairs
         if self.memory is None:  # confusions that feed on themselves need all tasks to stand on
@@ -245,34 +249,23 @@ class Adaptive(Estimator):
         return super().open_task(name)
 
     def _open_many(self, batch: LabelBatch, rule: StopRule) -> Opened | None:
-        settle, min_labels, max_labels = rule
         place, size = self._clock, len(batch)
         used, why = np.empty(size, np.int64), np.empty(size, np.int32)
-        identified = np.empty(size, np.bool_)
-        votes = Votes.room(size)
-        reading, scale, keys = self._reading, self._scale, self._ties(self._classes).keys
-        at = 0
-        while at < size:
-            end = at + self._room(size - at)
-            part = batch.part(at, end)
-            goal = 2.0 if settle is None else reading.calibration.before(settle)
-            most = np.inf if max_labels is None else max_labels
-            identified[at:end] = not reading.crowd.heads
-            rules = np.array([goal, min_labels, most, reading.discount])
+        identified, votes = np.empty(size, np.bool_), Votes.room(size)
+        reading, scale = self._reading, self._scale
+        for part, here in self._parts(batch):
+            goal = 2.0 if rule.settle is None else reading.calibration.before(rule.settle)
+            most = 2**62 if rule.max_labels is None else rule.max_labels
+            stop = crowd_loops.StopRule(goal, rule.min_labels, most, reading.discount)
+            identified[here] = not reading.crowd.fell_back
             scores = np.empty((len(part), reading.sums.classes))
+            weight = scale.weight(self._clock)
             reading.crowd.observe_tasks(
-                part.starts, part.workers, part.labels, scale.weight(self._clock), scale.growth,
-                rules, keys, used[at:end], why[at:end], scores,
-            )  # fmt: skip
-            taken = part.first(used[at:end])
-            self._judge(taken, scores, votes.part(at, end))
-            closed = np.flatnonzero(why[at:end])
-            keys_here = self._place_keys(self._clock, len(part))
-            self._sample.offer(taken.pick(closed), keys_here[closed])
-            self._clock += len(part)
-            self._look_if_due()
-            self._renew_if_due()
-            at = end
+                part.coded, stop, weight, scale.growth, used[here], why[here], scores
+            )
+            taken, closed = part.first(used[here]), np.flatnonzero(why[here])
+            self._judge(taken, scores, votes.part(here.start, here.stop))
+            self._after(len(part), taken.pick(closed), closed)
         taken = batch.first(used)
         self.intake_.tasks += size
         self.intake_.rows += taken.labels.size
@@ -284,14 +277,9 @@ class Adaptive(Estimator):
         if batch.truths.size and batch.labels.size:
             task = OpenTask.of(batch, 0, place)
             self._judge(batch, self._score_open(task)[1], Votes.room(1))
-        self._close(batch, self._scale.weight(place), own=True)
+        self._reading.crowd.close(batch.coded, self._scale.weight(place), own=True)
         self._sample.offer(batch, self._place_keys(place, 1))
         self._look_if_due()
-
-    def _close(self, batch: LabelBatch, weight: float, own: bool) -> None:
-        """Soft counts of one task."""
-        truth = int(batch.truths[0]) if batch.truths.size else -1
-        self._reading.crowd.close(batch.workers, batch.labels, truth, weight, own)
 
     def _fit(self, batch: LabelBatch) -> None:
         """Passes over the table; the order of its rows has no part in the result."""
@@ -321,11 +309,11 @@ class Adaptive(Estimator):
         blind._workers, blind._classes = self._workers, self._classes
         blind._make_room()
         blind._fit(LabelBatch(batch.starts, batch.workers, batch.labels, tasks=batch.tasks))
-        told = batch.pick(np.flatnonzero(batch.truths >= 0))
-        votes = blind._decide(told, self._workers, self._classes)
+        known = batch.pick(np.flatnonzero(batch.truths >= 0))
+        votes = blind._decide(known, self._workers, self._classes)
         if votes.identified:
             some = votes.winners >= 0
-            right = votes.winners[some] == told.truths[some]
+            right = votes.winners[some] == known.truths[some]
             self._reading.calibration.add(votes.confidences[some], right)
 
     # Reading ---------------------------------------------------------------------------------
@@ -334,38 +322,31 @@ class Adaptive(Estimator):
         return self._reading.scorer()
 
     def _score_open(self, task: OpenTask) -> tuple[Scorer, Floats]:
-        reading = self._reading
-        scores = np.empty((1, reading.sums.classes))
-        weight = self._scale.weight(task.place)
-        reading.crowd.ask(task.workers, task.labels, task.size, True, weight, scores)
-        return self._scored(), scores
+        return self._ask(tasks_of(task), task.size, self._scale.weight(task.place))
 
     def _score_one(self, batch: LabelBatch, classes: Vocabulary) -> tuple[Scorer, Floats]:
         if len(classes) > self._sums.classes:
             return super()._score_one(batch, classes)
+        return self._ask(batch.coded, batch.labels.size, 0.0)
+
+    def _ask(self, tasks: Tasks, size: int, own: float) -> tuple[Scorer, Floats]:
+        """Score one task; ``own``: what it counted if its labels are among the sums, else 0."""
         scores = np.empty((1, self._sums.classes))
-        size = batch.labels.size
-        self._reading.crowd.ask(batch.workers, batch.labels, size, False, 0.0, scores)
-        return self._scored(), scores
+        self._reading.crowd.ask(tasks, size, own, scores)
+        return self._reading.scored(), scores
 
     def _add_label(self, task: OpenTask) -> Vote:
-        reading = self._reading
         if self._sums.total[2] > self._renewed_labels * FRESH + FEW * self._unit:
             self._renew()
-        scores = np.empty((1, reading.sums.classes))
-        reading.crowd.observe(
-            task.workers, task.labels, task.size, task.truth,
-            self._scale.weight(task.place), scores,
-        )  # fmt: skip
-        return self._pick(task, self._classes, self._scored(), scores)
+        reading, scores = self._reading, np.empty((1, self._sums.classes))
+        weight = self._scale.weight(task.place)
+        reading.crowd.observe(tasks_of(task), task.size, task.truth, weight, scores)
+        return self._pick(task, self._classes, reading.scored(), scores)
 
     @property
     def identifiable_(self) -> Identifiability:
         """Whether the labels so far say who is to be trusted, and if not, why."""
-        reading = self._reading
-        if reading.reason and not reading.crowd.heads:
-            return Identifiability(True, "only by the truths that were given")
-        return Identifiability(not reading.reason, reading.reason)
+        return Identifiability(*verdict(self._reading.reason, self._reading.crowd.fell_back))
 
     def _skills(self) -> Floats:
         """How much better than chance each worker is."""
@@ -373,12 +354,12 @@ class Adaptive(Estimator):
 
     @property
     def mean_skill_(self) -> float:
-        """The same of a worker of whom nothing is known."""
+        """The skill of a worker about whom nothing is known."""
         return float(self._reading.teacher.mean)
 
     @property
     def mean_accuracy_(self) -> float:
-        """How often a worker of whom nothing is known is right."""
+        """How often a worker about whom nothing is known is right."""
         return float(1.0 - self._reading.typical_error)
 
     @property
@@ -424,7 +405,7 @@ class Adaptive(Estimator):
         for name, part in (("taught", reading.taught), ("swept", reading.swept)):
             found |= {f"{name}.{key}": array for key, array in part.pack().items()}
         found |= {f"sample.{key}": array for key, array in self._sample.pack().items()}
-        found |= {f"shared.{key}": v for key, v in reading.save()._asdict().items()}
+        found |= {f"shared.{key}": array for key, array in reading.pack().items()}
         found["calibration"] = reading.calibration.sums
         found["moments"] = np.array(
             [self._renewed, self._renewed_labels, self._looked, self._pairs]
@@ -440,8 +421,7 @@ class Adaptive(Estimator):
         self._sample.unpack(_under(arrays, "sample"), n, k)
         fill({"calibration": reading.calibration.sums}, arrays)
         reading.calibration.known = reading.calibration.tasks > 0
-        reading.restore(Shared(**_under(arrays, "shared")))  # type: ignore[arg-type]
-        reading.reason = reading.why_not(len(self._classes))
+        reading.unpack(_under(arrays, "shared"), len(self._classes))
         moments = arrays["moments"].tolist()
         self._renewed, self._renewed_labels, self._looked, self._pairs = moments
 
@@ -459,3 +439,8 @@ def name_keys(names: Iterable[str | int]) -> Keys:
     """A number per name."""
     found = [zlib.crc32(msgspec.msgpack.encode(name)) for name in names]
     return np.array(found, np.uint64) * ODD
+
+
+def tasks_of(task: OpenTask) -> Tasks:
+    """The labels of an open task for the loops, with its spare capacity."""
+    return Tasks(NO_STARTS, task.workers, task.labels, NO_TRUTHS)

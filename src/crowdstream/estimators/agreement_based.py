@@ -12,12 +12,19 @@ from numpy.typing import NDArray
 
 from crowdstream.errors import AnswerRateInDoubt
 from crowdstream.estimators import fixed_point_loops as fixed_point
-from crowdstream.estimators import loops
 from crowdstream.estimators.base import Estimator
+from crowdstream.estimators.fallback import (
+    AT_CHANCE,
+    BY_GOLD,
+    MAJORITY,
+    TOO_FEW,
+    Meetings,
+    why_not,
+)
 from crowdstream.estimators.parameters import Ties
-from crowdstream.estimators.reading import CHANCE, MAIN_GROUP
 from crowdstream.estimators.state import Identifiability
-from crowdstream.estimators.votes import Scorer, majority
+from crowdstream.estimators.teacher import weighted_votes
+from crowdstream.estimators.votes import Scorer
 from crowdstream.estimators.worker_table import WorkerReading
 from crowdstream.labels.batch import LabelBatch
 from crowdstream.sums.agreement import AgreementSums
@@ -43,7 +50,7 @@ CERTAIN = 1e9
 everybody, and against another such worker the others decide."""
 
 ALIKE = 1e12
-"""Pseudo-answers where nothing tells the workers apart: all weigh the same."""
+"""Pseudo-answers where nothing distinguishes the workers: all weigh the same."""
 
 GOLD = 5.0
 """How many answers' agreement one answer on a task of known truth is worth."""
@@ -52,7 +59,7 @@ DOUBT = 4.0
 """Standard errors by which the answers may differ from the answer rate that was given."""
 
 
-class Reading(NamedTuple):
+class Solution(NamedTuple):
     """What the sums say: θ and the weight of every worker, the mean θ, who was solved for.
 
     ``shares``: whether the fixed point had a part in it, or known truths alone.
@@ -91,11 +98,11 @@ class AgreementBased(Estimator):
         About how many tasks to remember, for workers who change; ``None``: all.
     shrinkage
         Pseudo-answers at the crowd's mean that every worker starts with, more of them where
-        the agreements do not tell the workers apart (empirical Bayes). 0 for none at all.
+        the agreements hardly distinguish the workers (empirical Bayes). 0 for none at all.
     clip
         Error rates are kept between ``clip`` and ``1 − clip``.
     ties
-        ``"coin"``: a fair coin, seeded; ``"lowest"``: the lowest class in sorting order.
+        ``"coin"``: at random, by the seed; ``"lowest"``: the lowest class in sorting order.
     seed
         Random seed for breaking ties.
 
@@ -134,25 +141,17 @@ class AgreementBased(Estimator):
     def _scorer(self, sums: AgreementSums, classes: int) -> Scorer:
         found = self._solve(sums)
         if found.reason:
-            return Scorer(majority, identified=False)
+            return MAJORITY
         weights = np.append(found.weights, self._weights(np.array([found.mean]), sums.classes))
-        prior = np.zeros(max(classes, 2))
+        return Scorer(weighted_votes(weights, np.zeros(max(classes, 2))), identified=True)
 
-        def score(batch: LabelBatch, scores: Floats) -> None:
-            args = batch.starts, batch.workers, batch.labels, weights, prior, scores
-            loops.add_weights(*args)
-
-        return Scorer(score, identified=True)
-
-    def _solve(self, sums: AgreementSums) -> Reading:
+    def _solve(self, sums: AgreementSums) -> Solution:
         """Error rates from agreements, or why there are none."""
         n, k = sums.workers, sums.classes
         nobody = np.zeros(n, np.bool_)
         start = (k * PRIOR - 1) / (k - 1)
-        found = Reading("", False, np.full(n, start), np.ones(n), start, nobody, nobody)
-        groups = sums.groups
-        sizes = np.bincount(groups, sums.met > 0, n) if n else np.zeros(0)
-        inside = groups == (sizes.argmax() if n else -1)
+        found = Solution("", False, np.full(n, start), np.ones(n), start, nobody, nobody)
+        inside = sums.groups == sums.main_group
         reason = self._why_not(sums, inside)
         if not reason:
             agreement = self._agreement(sums)
@@ -164,30 +163,22 @@ class AgreementBased(Estimator):
                 return self._solved(sums, shares, scale, inside)
             reason = "the agreements have no solution"
             if status == fixed_point.FLAT:
-                reason = "workers agree as often as by chance"
-        if self.answer_rate is None and sums.told.any():
-            return self._with_gold(sums, found, 0.0)._replace(solved=sums.told > 0)
+                reason = AT_CHANCE
+        if self.answer_rate is None and sums.known.any():
+            return self._with_gold(sums, found, 0.0)._replace(solved=sums.known > 0)
         return found._replace(reason=reason)
 
     def _why_not(self, sums: AgreementSums, inside: Flags) -> str:
         """Why the fixed point need not be asked, if so."""
-        few = "fewer than three workers share tasks"
         if self.answer_rate is not None:
-            return few if sums.workers < 3 else ""
-        if not sums.met.any():
-            return "no two workers share a task"
-        if (inside & (sums.met > 0)).sum() < 3:
-            return few
-        if len(self._classes) < 2:
-            return "only one class was ever seen"
-        if sums.met[inside].sum() < MAIN_GROUP * sums.met.sum():
-            return "groups of workers share no task"
-        # Of guessers, R² is met/(K − 1) on average.
-        guessed = self._unit * sums.met / (sums.classes - 1)
+            return TOO_FEW if sums.workers < 3 else ""
+        met = sums.met
+        guessed = self._unit * met / (sums.classes - 1)  # R² of guessers, on average
         beyond = (self._agreement(sums) ** 2 - guessed).sum()
-        if not beyond > CHANCE * np.sqrt(2 * (guessed**2).sum()):
-            return "workers agree as often as by chance"
-        return ""
+        error = max(float(np.sqrt(2 * (guessed**2).sum())), 1e-300)
+        workers = int((inside & (met > 0)).sum())
+        found = Meetings(met[inside].sum(), met.sum(), workers, beyond / error)
+        return why_not(found, len(self._classes))
 
     def _agreement(self, sums: AgreementSums) -> Floats:
         """R_i = Σ (K·1{agree} − 1)/(K − 1) over the others met; by equation (5) if α is known.
@@ -206,7 +197,7 @@ class AgreementBased(Estimator):
         before."""
         return float(sums.total[0]) if self.memory is None else self._unit * self.memory
 
-    def _solved(self, sums: AgreementSums, shares: Floats, scale: float, inside: Flags) -> Reading:
+    def _solved(self, sums: AgreementSums, shares: Floats, scale: float, inside: Flags) -> Solution:
         unit, k = self._unit, sums.classes
         answers = sums.answers / unit
         if self.answer_rate is not None:
@@ -230,8 +221,8 @@ class AgreementBased(Estimator):
             theta = (counted * theta + strength * mean) / (counted + strength)
         elif self.answer_rate is None:
             theta = np.where(inside & (answers > 0), theta, mean)
-        solved = inside | (sums.told > 0)
-        found = Reading("", True, theta, theta, float(mean), solved, ~inside & ~solved)
+        solved = inside | (sums.known > 0)
+        found = Solution("", True, theta, theta, float(mean), solved, ~inside & ~solved)
         return self._with_gold(sums, found, strength)
 
     def _alike(self, sums: AgreementSums, theta: Floats, mean: float) -> float:
@@ -256,16 +247,16 @@ class AgreementBased(Estimator):
         strength = float((answers**2 * noise).sum() / answers.sum())
         return min(strength / variance, ALIKE) if variance > 0 else ALIKE
 
-    def _with_gold(self, sums: AgreementSums, found: Reading, strength: float) -> Reading:
+    def _with_gold(self, sums: AgreementSums, found: Solution, strength: float) -> Solution:
         """Answers on tasks of known truth count `GOLD`-fold; then weights by equation (2)."""
         unit, k = self._unit, sums.classes
-        told = sums.told / unit
-        direct = (k * sums.right / unit - told) / (k - 1)
+        known = sums.known / unit
+        direct = (k * sums.right / unit - known) / (k - 1)
         before = sums.answers / unit + max(strength, self.shrinkage)
         before = np.where(found.solved & (sums.met > 0), before, self.shrinkage)
         with np.errstate(divide="ignore", invalid="ignore"):
-            mixed = (before * found.theta + GOLD * direct) / (before + GOLD * told)
-        theta = np.where(told > 0, mixed, found.theta)
+            mixed = (before * found.theta + GOLD * direct) / (before + GOLD * known)
+        theta = np.where(known > 0, mixed, found.theta)
         return found._replace(theta=theta, weights=self._weights(theta, k))
 
     def _weights(self, theta: Floats, classes: int) -> Floats:
@@ -283,9 +274,9 @@ class AgreementBased(Estimator):
     def identifiable_(self) -> Identifiability:
         """Whether the labels so far determine the error rates, and if not, why."""
         found = self._solve(self._sums)
-        by_gold = not found.reason and not found.shares
-        reason = "only by the truths that were given" if by_gold else found.reason
-        return Identifiability(not found.reason, reason)
+        if not found.reason and not found.shares:
+            return Identifiability(True, BY_GOLD)
+        return Identifiability(not found.reason, found.reason)
 
     def _skills(self) -> Floats:
         """How much better than chance each worker is."""
@@ -293,20 +284,28 @@ class AgreementBased(Estimator):
 
     @property
     def mean_skill_(self) -> float:
-        """The same of a worker of whom nothing is known."""
+        """The skill of a worker about whom nothing is known."""
         return self._solve(self._sums).mean
 
     def _warn_if_counted(self, batch: LabelBatch, votes: object) -> None:
         super()._warn_if_counted(batch, votes)  # type: ignore[arg-type]
-        told = self.answer_rate_in_doubt()
-        if told:
-            warnings.warn(told, AnswerRateInDoubt, stacklevel=3)
+        doubt = self.answer_rate_in_doubt()
+        if doubt:
+            warnings.warn(doubt, AnswerRateInDoubt, stacklevel=3)
 
     def answer_rate_in_doubt(self) -> str:
-        """What speaks against the answer rate that was given, if anything does.
+        """Say why the answer rate that was given looks wrong, if it does.
 
-        A file of labels does not tell of tasks that nobody answered, nor of workers who were asked
-        and did not answer: then the rate of answers is not what it was said to be.
+        A file of labels leaves out tasks that nobody answered and workers who were asked and did
+        not answer: then the rate of answers in it is not the one that was given.
+
+        Examples
+        --------
+        >>> crowd = AgreementBased(answer_rate=0.5)
+        >>> for _ in range(100):
+        ...     crowd.learn_one({"ann": 1, "bob": 1, "cy": 1})
+        >>> crowd.answer_rate_in_doubt()[:48]
+        'answer_rate=0.5, but workers answered 1 of the t'
         """
         sums = self._sums
         asked = sums.total[0] * sums.workers
@@ -317,7 +316,7 @@ class AgreementBased(Estimator):
         if abs(found - rate) <= DOUBT * error:
             return ""
         return (
-            f"answer_rate={rate:g}, but workers answered {found:.3g} of the tasks told of: were "
+            f"answer_rate={rate:g}, but workers answered {found:.3g} of the tasks given: were "
             "tasks that nobody answered left out?"
         )
 

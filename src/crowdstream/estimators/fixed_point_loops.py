@@ -1,4 +1,5 @@
 # cython: language_level=3
+# cython: infer_types=True
 """The paper's fixed point, equation (6), rewritten by shares. Compiled; arrays in, numbers out.
 
 With R_i worker i's agreements minus disagreements with the others of its tasks, find the scale
@@ -8,6 +9,9 @@ the paper's ``v = f(â, v)``: share_i = 1 − √(δ_i/v), u = 4/(n² v t).
 The unknown here is the share h of the worker with the largest R ("the top"), from which
 u = h (2 − h)/R_top: smooth where u is not. 0 < h ≤ 1 is the paper's equation, 1 < h < 2 the one
 with the root of the top's term flipped, for a worker who holds over half of the crowd's signal.
+
+Changing it changes what `AgreementBased` decides, and is held against the paper by its tests;
+nothing that is saved.
 """
 
 import cython
@@ -25,24 +29,13 @@ STEEP = cython.declare(cython.double, 1e-4)  # a share above 1 is believed where
 TINY = cython.declare(cython.double, 1e-300)  # keeps 0/0 from being NaN
 
 
-@cython.cfunc
-@cython.nogil
-@cython.exceptval(check=False)
-def excess(
-    agreement: cython.double[::1],
-    top: cython.Py_ssize_t,
-    share: cython.double,
-    slope: cython.double[::1],
-) -> cython.double:
+def excess(agreement, top, share, slope):
     """Σ shares − 2 where the top's share is ``share``; its derivative in it goes to ``slope``."""
-    i: cython.Py_ssize_t
-    unit: cython.double = 1.0 / agreement[top]
-    z: cython.double = 1.0 - share
-    scale: cython.double = share * (2.0 - share) * unit
+    unit = 1.0 / agreement[top]
+    z = 1.0 - share
+    scale = share * (2.0 - share) * unit
     total: cython.double = 0
     rise: cython.double = 0
-    r: cython.double
-    root: cython.double
     for i in range(agreement.shape[0]):
         r = agreement[i]
         # Not 1 − u r, which cancels where r is near the top.
@@ -56,23 +49,11 @@ def excess(
     return total - 2.0
 
 
-@cython.cfunc
-@cython.nogil
-@cython.exceptval(check=False)
-def bracketed(
-    agreement: cython.double[::1],
-    top: cython.Py_ssize_t,
-    low: cython.double,
-    high: cython.double,
-    slope: cython.double[::1],
-) -> cython.double:
+def bracketed(agreement, top, low, high, slope):
     """The root of `excess` between two points of different sign: Newton, kept in its bracket."""
-    _k: cython.Py_ssize_t
     rising: cython.bint = excess(agreement, top, low, slope) <= 0.0
     share: cython.double = 0.5 * (low + high)
-    value: cython.double
-    moved: cython.double
-    for _k in range(200):
+    for _ in range(200):
         value = excess(agreement, top, share, slope)
         if value == 0.0:
             return share
@@ -80,7 +61,7 @@ def bracketed(
             low = share
         else:
             high = share
-        moved = share - value / slope[0] if slope[0] != 0.0 else low
+        moved: cython.double = share - value / slope[0] if slope[0] != 0.0 else low
         if not low < moved < high:
             moved = 0.5 * (low + high)
         if fabs(moved - share) <= 4e-16 * fabs(share):
@@ -98,19 +79,14 @@ def solve(
     """Status and scale u; fills every worker's share, 0 without a solution.
 
     ``dominant`` allows a share above 1; the paper does not, and finds no solution there.
-    ``slope`` is room for one number.
+    ``slope`` has space for one number.
     """
-    i: cython.Py_ssize_t
-    _k: cython.Py_ssize_t
-    n: cython.Py_ssize_t = agreement.shape[0]
+    n = agreement.shape[0]
     top: cython.Py_ssize_t = 0
     flat: cython.bint = True
     total: cython.double = 0
-    most: cython.double
     at_one: cython.double = -2.0
     share: cython.double = 0
-    high: cython.double
-    r: cython.double
     with cython.nogil:
         for i in range(n):
             shares[i] = 0.0
@@ -134,8 +110,8 @@ def solve(
             share = bracketed(agreement, top, 0.0, 1.0, slope)
         elif dominant and total > 2.0 * most:  # the others agree among themselves
             # Near share 2 the excess is (2 − h)(ΣR − 2 R_top)/R_top > 0: a root lies before it.
-            high = 1.0
-            for _k in range(1, 40):
+            high: cython.double = 1
+            for _ in range(1, 40):
                 high = 0.5 * (high + 2.0)
                 if excess(agreement, top, high, slope) > 0.0:
                     share = bracketed(agreement, top, 1.0, high, slope)

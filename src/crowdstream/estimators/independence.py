@@ -1,4 +1,4 @@
-"""Do workers make mistakes together? Measured within tasks, against a twin where they do not.
+"""Do workers make mistakes together? Measured within tasks, against a twin crowd that does not.
 
 The within-task correlation of ``how right − how right expected given the class``, at the swept
 posterior, minus the same on a *twin*: labels drawn from the fitted confusions and fitted alike.
@@ -12,15 +12,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from crowdstream.estimators.reading import Reading
-from crowdstream.labels.batch import LabelBatch
+from crowdstream.labels.batch import Codes, LabelBatch
 from crowdstream.sums.agreement import AgreementSums
 
 Floats = NDArray[np.float64]
 Keys = NDArray[np.uint64]
 
 GATE = 0.04
-"""Excess correlation at which the swept confusions have no say: independent simulated crowds have
-0.00 ± 0.01, nearly all real ones 0.02 to 0.19."""
+"""Excess correlation from which on the swept confusions are not believed: independent simulated
+crowds have 0.00 ± 0.01, nearly all real ones 0.02 to 0.19."""
 
 TWIN_PRIOR = 4.0
 """Answers by the pooled confusion that a worker of the twin has beside its own."""
@@ -43,6 +43,14 @@ def excess_correlation(
         drawn = _twin(truthless, posterior, n, keys, workers, labels)
         expected += _correlation(drawn, _swept(drawn, n, classes), n) / twins
     return _correlation(truthless, posterior, n) - expected
+
+
+def compact(batch: LabelBatch) -> tuple[LabelBatch, Codes]:
+    """The same tasks with their own workers numbered from 0, and who those are."""
+    who, codes = np.unique(batch.workers, return_inverse=True)
+    return LabelBatch(
+        batch.starts, codes.astype(np.int32), batch.labels, batch.truths, batch.tasks
+    ), who.astype(np.int32)
 
 
 def pairs_in(batch: LabelBatch) -> float:

@@ -8,23 +8,24 @@ import numpy as np
 from numpy.typing import NDArray
 
 from crowdstream.estimators.base import Estimator
+from crowdstream.estimators.fallback import MAJORITY
 from crowdstream.estimators.parameters import Ties
 from crowdstream.estimators.state import Identifiability
-from crowdstream.estimators.votes import Scorer, majority
+from crowdstream.estimators.votes import Scorer
 from crowdstream.estimators.worker_table import WorkerReading
 from crowdstream.sums.agreement import AgreementSums
 
 
 @dataclass(eq=False, repr=False)
 class MajorityVote(Estimator):
-    """The class most workers chose. The yardstick: whatever weighs votes must beat it.
+    """The class most workers chose. The baseline: any estimator that weighs votes must beat it.
 
     Confidence is the share of the votes by the rule of succession, ``(votes + 1)/(m + K)``.
 
     Parameters
     ----------
     ties
-        ``"coin"``: a fair coin, seeded; ``"lowest"``: the lowest class in sorting order.
+        ``"coin"``: at random, by the seed; ``"lowest"``: the lowest class in sorting order.
     seed
         Random seed for breaking ties.
 
@@ -37,26 +38,25 @@ class MajorityVote(Estimator):
     {'spam': 0.6, 'ham': 0.4}
     """
 
-    weighs = False
-
     ties: Ties = "coin"
     seed: int = 0
+    weighs = False
 
     def _scorer(self, sums: AgreementSums, classes: int) -> Scorer:
-        return Scorer(majority, identified=False)
+        return MAJORITY
 
     @property
     def identifiable_(self) -> Identifiability:
-        """Nobody is asked how good they are."""
+        """Never: workers are not weighed."""
         return Identifiability(False, "majority vote does not weigh votes")
 
     def _skills(self) -> NDArray[np.float64]:
-        """All alike."""
+        """The same for all workers."""
         return np.full(len(self._workers), self.mean_skill_)
 
     @property
     def mean_skill_(self) -> float:
-        """As good as may be expected of anybody: 70 % right."""
+        """What 70 % right answers mean, for want of an estimate."""
         classes = max(len(self._classes), 2)
         return (0.7 * classes - 1) / (classes - 1)
 

@@ -83,7 +83,7 @@ class OneTaskVerbs(OpenTasks):
         if strange or self.tasks_ == 0:
             raise InputError("unlearn_one", "a task that was learnt", ", ".join(strange) or "none")
         batch = self._code(given, self._classes, truth)
-        said, known = self._sums.said, self._sums.told
+        said, known = self._sums.said, self._sums.known
         for i, x in zip(batch.workers.tolist(), batch.labels.tolist(), strict=True):
             if not said[i, x] > 0 or (truth is not None and not known[i] > 0):
                 where = f"unlearn_one, answers[{self._workers[i]!r}]"

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Literal, TypeAlias
 
-from crowdstream.errors import InputError
-from crowdstream.labels import WorkerId, clean_id
+from crowdstream.estimators.families import check_families
+from crowdstream.labels import WorkerId
 from crowdstream.validation import SEED, Check, number, one_of
 
 Ties: TypeAlias = Literal["coin", "lowest"]
@@ -14,17 +14,6 @@ Ties: TypeAlias = Literal["coin", "lowest"]
 
 Families: TypeAlias = "Mapping[str, str] | Mapping[int, str] | Mapping[WorkerId, str]"
 """Workers who do not judge independently of one another, by the name of their family."""
-
-
-def check_families(name: str, families: object) -> None:
-    """Refuse what is not a mapping of workers to families."""
-    if families is None:
-        return
-    if not isinstance(families, Mapping):
-        raise InputError(name, "a mapping of worker to family", repr(families))
-    for worker, family in families.items():
-        if clean_id(worker, f"{name}, worker") is None or not isinstance(family, str):
-            raise InputError(f"{name}[{worker!r}]", "the name of a family, str", repr(family))
 
 
 CHECKS: Mapping[str, Check] = {

@@ -95,16 +95,13 @@ class Reservoir:
 
     def unpack(self, arrays: Mapping[str, NDArray[np.generic]], workers: int, classes: int) -> None:
         """Take over what `pack` gave."""
-        try:
-            starts, who, labels, keys = (
-                arrays[name] for name in ("starts", "workers", "labels", "keys")
-            )
-        except KeyError as error:
-            raise StateError(f"a saved state without its sample: {error}") from None
+        names = "starts", "workers", "labels", "keys"
+        if missing := set(names) - set(arrays):
+            raise StateError(f"a saved state without its sample: {', '.join(sorted(missing))}")
+        starts, who, labels, keys = (arrays[name] for name in names)
         fits = starts.size == keys.size + 1 and who.shape == labels.shape
-        if not fits or max(who.tolist(), default=-1) >= workers:
-            raise StateError("a saved state whose sample does not fit")
-        if max(labels.tolist(), default=-1) >= classes:
+        fits &= max(who.tolist(), default=-1) < workers
+        if not fits or max(labels.tolist(), default=-1) >= classes:
             raise StateError("a saved state whose sample does not fit")
         self._keys = keys.astype(np.uint64)
         self._batch = LabelBatch(starts, who, labels)  # type: ignore[arg-type]
@@ -115,12 +112,9 @@ class Reservoir:
 def _cut(batch: LabelBatch) -> LabelBatch:
     """The first labels of every task, and no more."""
     sizes = batch.sizes
-    if not (sizes > LABELS).any():
-        return LabelBatch(batch.starts, batch.workers, batch.labels)
-    place = np.arange(batch.workers.size) - np.repeat(batch.starts[:-1], sizes)
-    kept = place < LABELS
-    starts = np.concatenate([[0], np.cumsum(np.minimum(sizes, LABELS))]).astype(np.int64)
-    return LabelBatch(starts, batch.workers[kept], batch.labels[kept])
+    if (sizes > LABELS).any():
+        batch = batch.first(np.minimum(sizes, LABELS))
+    return LabelBatch(batch.starts, batch.workers, batch.labels)
 
 
 def _join(batches: Sequence[LabelBatch]) -> LabelBatch:

@@ -18,8 +18,10 @@ from numpy.typing import NDArray
 
 from crowdstream.decisions import Votes
 from crowdstream.errors import MergeError, StateError
+from crowdstream.estimators.fallback import why_not
 from crowdstream.estimators.observer import Observer, Packed
 from crowdstream.estimators.parameters import CHECKS, Families, Ties
+from crowdstream.estimators.teacher import read_teacher, skills_of, vote_weights
 from crowdstream.estimators.ties import Keys, class_keys
 from crowdstream.estimators.votes import Scorer, TieRule, decide
 from crowdstream.estimators.worker_table import WorkerReading
@@ -125,23 +127,31 @@ class CrowdState(Parameters, ABC):
     def _scorer(self, sums: AgreementSums, classes: int) -> Scorer:
         """How tasks are scored by these sums, where labels are of so many classes."""
 
-    @abstractmethod
-    def _read(self) -> WorkerReading:
-        """What is known of every worker."""
-
     @property
-    @abstractmethod
     def identifiable_(self) -> Identifiability:
         """Whether the labels so far determine the error rates, and if not, why."""
+        reason = why_not(read_teacher(self._sums, self._unit), len(self._classes))
+        return Identifiability(not reason, reason)
 
-    @abstractmethod
     def _skills(self) -> Floats:
         """How much better than chance each worker is: 1 always right, 0 guessing, below 0 worse."""
+        return skills_of(read_teacher(self._sums, self._unit), self._sums.workers)
 
     @property
-    @abstractmethod
     def mean_skill_(self) -> float:
         """How much better than chance a worker is of whom nothing is known."""
+        return float(read_teacher(self._sums, self._unit).mean)
+
+    def _read(self) -> WorkerReading:
+        """What is known of every worker; unless an estimator knows more, what agreement says."""
+        sums, skills, known = self._sums, self._skills(), bool(self.identifiable_)
+        apart = sums.groups != sums.main_group
+        return WorkerReading(
+            errors=np.clip((1 - skills) * (1 - 1 / sums.classes), 0.0, 1.0),
+            weights=vote_weights(skills, sums.classes),
+            solved=np.full(sums.workers, known) & ~apart,
+            apart=apart & known,
+        )
 
     @property
     def mean_accuracy_(self) -> float:

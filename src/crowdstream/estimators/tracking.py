@@ -1,29 +1,28 @@
-"""`Tracking`: follows workers who change, without being told how fast."""
+"""`Tracking`: follows workers who change, each as fast as it does. Knows workers by codes only."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
 from crowdstream.decisions import Votes
 from crowdstream.estimators.base import Estimator
+from crowdstream.estimators.fallback import MAJORITY, NO_MEETINGS, verdict, why_not
 from crowdstream.estimators.observer import Packed
 from crowdstream.estimators.open_tasks import OpenTask
 from crowdstream.estimators.parameters import Ties
-from crowdstream.estimators.reading import read_teacher, why_not
 from crowdstream.estimators.state import Identifiability
-from crowdstream.estimators.tracking_loops import Bank
-from crowdstream.estimators.votes import Scorer, choose, majority
+from crowdstream.estimators.teacher import read_teacher
+from crowdstream.estimators.tracking_loops import Horizons
+from crowdstream.estimators.votes import Scorer, choose
 from crowdstream.estimators.worker_table import WorkerReading
 from crowdstream.labels import TaskId
 from crowdstream.labels.batch import Ints, LabelBatch
 from crowdstream.sums.agreement import AgreementSums, fill
-
-if TYPE_CHECKING:
-    pass
+from crowdstream.sums.growing import grown
 
 Floats = NDArray[np.float64]
 
@@ -34,13 +33,13 @@ KEEP: Floats = np.array([1.0 - 1.0 / horizon for horizon in HORIZONS] + [1.0])
 """What an answer leaves of the sums at each horizon."""
 
 RENEW = 1.05
-"""Growth in tasks after which it is asked anew whether the crowd can be identified."""
+"""Growth in tasks after which it is found out again whether the crowd can be identified."""
 
 NO_SCORES: Floats = np.empty((0, 2))
 
 
 class HorizonSums:
-    """What is learnt of every worker at each horizon, and of the crowd: arrays with room to spare.
+    """What is learnt of every worker at each horizon, and of the crowd.
 
     ``rows``: B, C and weights; ``crowd``: spread, pairs and belief of each horizon; ``total``: see
     `crowdstream.estimators.tracking_loops`.
@@ -54,28 +53,21 @@ class HorizonSums:
         self.crowd[2] = 1.0 / horizons
         self.crowd[3] = 1.0
         self.total: Floats = np.zeros(6)
-        self._classes = 2
-        self.loops = self._bind(0)
-
-    def _bind(self, named: int) -> Bank:
-        room = np.empty(KEEP.size), np.empty(self._classes)
-        bank = Bank(self._rows, self.crowd, self.total, KEEP, *room)
-        bank.named = named
-        return bank
+        self._odds: Floats = np.empty(2)
+        self.loops = Horizons(self.crowd, self.total, KEEP, np.empty(horizons))
+        self.loops.bind(self._rows, self._odds)
 
     def make_room(self, workers: int, classes: int) -> None:
-        """Let there be rows for so many workers, and room to score so many classes."""
-        room = len(self._rows)
-        if workers > room or classes > self._classes:
-            rows = np.zeros((max(workers, 2 * room, 16) if workers > room else room, 3 * KEEP.size))
-            rows[:room] = self._rows
-            self._rows, self._classes = rows, max(classes, self._classes)
-            self.loops = self._bind(self.loops.named)
+        """Have rows for so many workers, and space to score so many classes."""
+        before = self._rows, self._odds
+        self._rows, self._odds = grown(self._rows, workers), grown(self._odds, classes)
+        if before[0] is not self._rows or before[1] is not self._odds:
+            self.loops.bind(self._rows, self._odds)
         self.workers = max(self.workers, workers)
 
     @property
     def rows(self) -> Floats:
-        """One row per worker, without spare room."""
+        """One row per worker, without spare rows."""
         return self._rows[: self.workers]
 
     def merge(self, other: HorizonSums, names: Ints) -> None:
@@ -96,19 +88,19 @@ class HorizonSums:
         self.total += other.total
 
     def pack(self) -> Packed:
-        """The arrays, without spare room."""
+        """The arrays, without spare rows."""
         return {"horizons": self.rows, "crowd": self.crowd, "total_skill": self.total}
 
     def unpack(self, arrays: Packed, workers: int, classes: int) -> None:
         """Take over what `pack` gave."""
         self.make_room(workers, classes)
-        fill({"horizons": self.rows, "crowd": self.crowd, "total_skill": self.total}, arrays)
+        fill(self.pack(), arrays)
         self.loops.named = classes
 
 
 @dataclass(eq=False, repr=False)
 class Tracking(Estimator):
-    """Follows workers who change, each as fast as it does, without being told how fast.
+    """Follows workers who change, each as fast as it does, without a memory to choose.
 
     What a worker did is summed up at six horizons, from its last 8 answers to all it ever gave.
     A label is foreseen at each horizon, from the other labels of its task alone; a horizon is
@@ -122,7 +114,7 @@ class Tracking(Estimator):
     Parameters
     ----------
     ties
-        ``"coin"``: a fair coin, seeded; ``"lowest"``: the lowest class in sorting order.
+        ``"coin"``: at random, by the seed; ``"lowest"``: the lowest class in sorting order.
     seed
         Random seed for breaking ties.
 
@@ -150,32 +142,30 @@ class Tracking(Estimator):
     M. Herbster and M. Warmuth, Tracking the best expert, 1998 (mixing that lets the best change).
     """
 
-    order_free = False
-    follows = True
-    _horizons_: HorizonSums | None = field(default=None, init=False)
-    _reason: str = field(default="no two workers share a task", init=False)
-    _majority: bool = field(default=True, init=False)
-    _closed: int = field(default=0, init=False)
-    """Tasks that the horizons have learnt."""
-    _renewed: int = field(default=0, init=False)
-
     ties: Ties = "coin"
     seed: int = 0
+    order_free = False
+    follows = True
+    _reason = NO_MEETINGS
+    """Why the crowd cannot be identified by agreement, if so."""
+    _fell_back = True
+    _closed = 0
+    """Tasks that the horizons have learnt."""
+    _renewed = 0
+    """How many tasks had opened and closed when it was last asked what can be identified."""
 
     # State -----------------------------------------------------------------------------------
 
-    @property
+    @cached_property
     def _horizons(self) -> HorizonSums:
-        if self._horizons_ is None:
-            self._horizons_ = HorizonSums()
-        return self._horizons_
+        return HorizonSums()
 
     def _make_room(self) -> None:
         super()._make_room()
         self._horizons.make_room(len(self._workers), len(self._classes))
 
     def _due(self) -> int:
-        """How many tasks may be learnt before it is to be asked anew what can be identified.
+        """How many tasks may be learnt before `_renew`.
 
         An open task counts when it opens and again when it closes.
         """
@@ -183,10 +173,10 @@ class Tracking(Estimator):
         return (left + 1) // 2
 
     def _renew(self) -> None:
-        """Ask anew whether the crowd can be identified."""
+        """Find out again whether the crowd can be identified."""
         named = self._horizons.loops.named
-        self._reason = why_not(read_teacher(narrowed(self._sums, named), 1.0), named)
-        self._majority = bool(self._reason) and not self._sums.told.any()
+        self._reason = why_not(read_teacher(self._sums.narrowed(named), 1.0), named)
+        self._fell_back = bool(self._reason) and not self._sums.known.any()
         self._renewed = self._clock + self._closed
 
     # Learning --------------------------------------------------------------------------------
@@ -196,17 +186,14 @@ class Tracking(Estimator):
             self._go_through(batch)
             return
         super()._learn(batch, sign)
-        self._horizons.loops.take_back(
-            batch.starts, batch.workers, batch.labels, batch.truths, work_for(batch)
-        )
+        self._horizons.loops.take_back(batch.coded, work_for(batch))
         self._closed -= len(batch)
         self._renew()
 
     def _follow(self, batch: LabelBatch) -> Votes:
-        n = len(batch)
-        votes = Votes.room(n)
+        votes = Votes.room(len(batch))
         self._go_through(batch, votes)
-        return votes._replace(identified=not self._majority)
+        return votes._replace(identified=not self._fell_back)
 
     def _go_through(self, batch: LabelBatch, votes: Votes | None = None) -> None:
         """Learn tasks in order, deciding each before where decisions are asked for."""
@@ -216,9 +203,7 @@ class Tracking(Estimator):
             end = min(at + max(self._due(), 1), len(batch))
             part = batch.part(at, end)
             scores = NO_SCORES if votes is None else np.empty((len(part), max(named, 2)))
-            self._horizons.loops.follow(
-                part.starts, part.workers, part.labels, part.truths, work, self._majority, scores
-            )
+            self._horizons.loops.follow(part.coded, work, self._fell_back, scores)
             if votes is not None:
                 room = votes.part(at, end)
                 choose(part, scores, room, named, self._ties(self._classes), 0.0)
@@ -243,10 +228,7 @@ class Tracking(Estimator):
         self._horizons.loops.named = len(self._classes)
 
     def _learn_closed(self, batch: LabelBatch, place: int) -> None:
-        self._horizons.loops.follow(
-            batch.starts, batch.workers, batch.labels, batch.truths, work_for(batch), False,
-            NO_SCORES,
-        )  # fmt: skip
+        self._horizons.loops.follow(batch.coded, work_for(batch), False, NO_SCORES)
         self._closed += len(batch)
         if self._due() <= 0:
             self._renew()
@@ -260,44 +242,42 @@ class Tracking(Estimator):
     # Reading ---------------------------------------------------------------------------------
 
     def _scorer(self, sums: AgreementSums, classes: int) -> Scorer:
-        bank = self._horizons.loops
-        bank.prepare(classes)
-        if self._majority:
-            return Scorer(majority, identified=False)
+        loops = self._horizons.loops
+        loops.prepare(classes)
+        if self._fell_back:
+            return MAJORITY
 
         def score(batch: LabelBatch, scores: Floats) -> None:
-            bank.score(batch.starts, batch.workers, batch.labels, scores)
+            loops.score(batch.coded, scores)
 
         return Scorer(score, identified=True)
 
     @property
     def identifiable_(self) -> Identifiability:
         """Whether the labels so far say who is to be trusted, and if not, why."""
-        if self._horizons.workers and self._reason and not self._majority:
-            return Identifiability(True, "only by the truths that were given")
-        return Identifiability(not self._reason, self._reason)
+        return Identifiability(*verdict(self._reason, self._fell_back))
 
     def _skills(self) -> Floats:
         """How much better than chance each worker is now."""
         found = np.empty(len(self._workers))
-        bank = self._horizons.loops
-        bank.prepare(len(self._classes))
-        bank.fill_skills(found)
+        self._prepared().fill_skills(found)
         return found
 
     @property
     def mean_skill_(self) -> float:
-        """The same of a worker of whom nothing is known."""
-        bank = self._horizons.loops
-        bank.prepare(len(self._classes))
-        return bank.mean
+        """The skill of a worker about whom nothing is known."""
+        return self._prepared().mean
+
+    def _prepared(self) -> Horizons:
+        self._horizons.loops.prepare(len(self._classes))
+        return self._horizons.loops
 
     def _read(self) -> WorkerReading:
         sums, skills = self._sums, self._skills()
         k, weights = sums.classes, np.empty(sums.workers)
         self._horizons.loops.fill_weights(weights)
         known = bool(self.identifiable_)
-        apart = sums.groups != main_group(sums)
+        apart = sums.groups != sums.main_group
         return WorkerReading(
             errors=np.clip((1.0 - skills) * (1.0 - 1.0 / k), 0.0, 1.0),
             weights=weights,
@@ -310,8 +290,7 @@ class Tracking(Estimator):
     def _merge(self, other: Estimator, names: Ints, classes: Ints) -> None:
         assert isinstance(other, Tracking)
         super()._merge(other, names, classes)
-        theirs = other._horizons
-        self._horizons.merge(theirs, names)
+        self._horizons.merge(other._horizons, names)
         self._horizons.loops.named = len(self._classes)
         self._clock += other._clock
         self._closed += other._closed
@@ -319,35 +298,18 @@ class Tracking(Estimator):
 
     def _pack(self) -> Packed:
         found = super()._pack() | self._horizons.pack()
-        found["moments"] = np.array([self._closed, self._renewed, self._majority], np.int64)
+        found["moments"] = np.array([self._closed, self._renewed, self._fell_back], np.int64)
         found["reason"] = np.frombuffer(self._reason.encode(), np.uint8)
         return found
 
     def _unpack(self, arrays: Packed) -> None:
         super()._unpack(arrays)
         self._horizons.unpack(arrays, len(self._workers), len(self._classes))
-        self._closed, self._renewed, majority = arrays["moments"].tolist()
-        self._majority = bool(majority)
+        self._closed, self._renewed, fell_back = arrays["moments"].tolist()
+        self._fell_back = bool(fell_back)
         self._reason = arrays["reason"].tobytes().decode()
 
 
 def work_for(batch: LabelBatch) -> Floats:
-    """Two rows with room for the labels of any of these tasks."""
+    """Two rows with space for the labels of any of these tasks."""
     return np.empty((2, int(batch.sizes.max(initial=1))))
-
-
-def main_group(sums: AgreementSums) -> int:
-    """Who stands for the largest group of workers who share tasks."""
-    if not sums.workers:
-        return -1
-    return int(np.bincount(sums.groups, sums.met > 0, sums.workers).argmax())
-
-
-def narrowed(sums: AgreementSums, classes: int) -> AgreementSums:
-    """The sums with columns for the first classes only: the others have not been named yet."""
-    if max(classes, 2) == sums.classes:
-        return sums
-    found = AgreementSums(len(sums.kin))
-    found.make_room(sums.workers, classes)
-    found.merge(sums, np.arange(sums.workers), np.arange(classes))
-    return found

@@ -1,30 +1,18 @@
 import numpy as np
 from numpy.typing import NDArray
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
-Codes = NDArray[np.int32]
+from crowdstream.labels.batch_loops import Tasks
 
-class Bank:
+Floats = NDArray[np.float64]
+
+class Horizons:
     named: int
     mean: float
-    def __init__(
-        self, rows: Floats, crowd: Floats, total: Floats, keep: Floats, prior: Floats, odds: Floats
-    ) -> None: ...
+    def __init__(self, crowd: Floats, total: Floats, keep: Floats, prior: Floats) -> None: ...
+    def bind(self, rows: Floats, odds: Floats) -> None: ...
     def prepare(self, classes: int) -> None: ...
     def fill_skills(self, out: Floats) -> None: ...
     def fill_weights(self, out: Floats) -> None: ...
-    def score(self, starts: Ints, workers: Codes, labels: Codes, scores: Floats) -> None: ...
-    def follow(
-        self,
-        starts: Ints,
-        workers: Codes,
-        labels: Codes,
-        truths: Codes,
-        work: Floats,
-        majority: bool,
-        scores: Floats,
-    ) -> None: ...
-    def take_back(
-        self, starts: Ints, workers: Codes, labels: Codes, truths: Codes, work: Floats
-    ) -> None: ...
+    def score(self, tasks: Tasks, scores: Floats) -> None: ...
+    def follow(self, tasks: Tasks, work: Floats, majority: bool, scores: Floats) -> None: ...
+    def take_back(self, tasks: Tasks, work: Floats) -> None: ...

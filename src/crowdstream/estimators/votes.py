@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from crowdstream.decisions import Votes
-from crowdstream.estimators import loops
+from crowdstream.estimators import vote_loops
 from crowdstream.estimators.ties import NO_KEYS, Keys, toss
 from crowdstream.labels import UNKNOWN
 from crowdstream.labels.batch import LabelBatch
@@ -44,11 +44,6 @@ class TieRule(NamedTuple):
     keys: Keys
     coin: bool
     seed: int
-
-
-def majority(batch: LabelBatch, scores: Floats) -> None:
-    """Every vote counts the same."""
-    loops.count_votes(batch.starts, batch.labels, scores)
 
 
 def score_in_parts(
@@ -90,14 +85,14 @@ def choose(
     batch: LabelBatch, scores: Floats, votes: Votes, named: int, ties: TieRule, rho: float
 ) -> None:
     """Fill in the winners by these scores; coins are tossed for tied tasks only."""
-    tied = loops.choose(batch.starts, scores, named, rho, ties.keys, NO_KEYS, *votes[:3])
+    tied = vote_loops.choose(batch.coded, scores, named, rho, ties.keys, NO_KEYS, votes)
     if not tied or not ties.coin:
         return
     which = np.flatnonzero((votes.margins == 0.0) & (votes.winners >= 0))
     again = batch.pick(which)
     room = Votes.room(which.size, votes.identified)
     coins = toss(again, ties.seed)
-    loops.choose(again.starts, scores[which], named, rho, ties.keys, coins, *room[:3])
+    vote_loops.choose(again.coded, scores[which], named, rho, ties.keys, coins, room)
     votes.winners[which] = room.winners
 
 
@@ -107,11 +102,11 @@ def choose_one(
     """Winner (−1 for none), confidence and margin of one task."""
     size = int(batch.starts[1] - batch.starts[0])
     rules = size, named, scorer.rho, ties.keys
-    winner, confidence, margin, tied = loops.choose_one(scores, *rules, False, 0)
+    winner, confidence, margin, tied = vote_loops.choose_one(scores, *rules, False, 0)
     if scorer.calibrate is not None and winner != UNKNOWN:
         confidence = float(scorer.calibrate(np.array([confidence]))[0])
     if tied > 1 and ties.coin:
-        winner = loops.choose_one(scores, *rules, True, int(toss(batch, ties.seed)[0]))[0]
+        winner = vote_loops.choose_one(scores, *rules, True, int(toss(batch, ties.seed)[0]))[0]
     return winner, confidence, margin
 
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from crowdstream.estimators.base import Estimator
 from crowdstream.estimators.independence import GATE
-from crowdstream.estimators.reading import read_teacher
+from crowdstream.estimators.teacher import read_teacher
 from crowdstream.labels import WorkerId
 from crowdstream.monitoring.pairs import Pairs
 
@@ -69,7 +69,7 @@ def identifiability(crowd: Estimator) -> IdentifiabilityReport:
     told = crowd.identifiable_
     skill, z = _above_chance(crowd)
     pairs, single = _shared_pairs(crowd)
-    gold = round(float(crowd._sums.told.sum() / crowd._unit))
+    gold = round(float(crowd._sums.known.sum() / crowd._unit))
     sign = "most workers are taken to be better than chance"
     if gold:
         sign = f"{gold:,} answers to tasks whose truth is known"

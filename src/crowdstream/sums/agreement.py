@@ -14,14 +14,15 @@ from numpy.typing import NDArray
 
 from crowdstream.errors import StateError
 from crowdstream.labels.batch import Codes, Ints, LabelBatch
-from crowdstream.sums.loops import Rows, flatten, merge_groups
+from crowdstream.sums.agreement_loops import AgreementRows
+from crowdstream.sums.group_loops import flatten, join_pairs
+from crowdstream.sums.growing import grown
 from crowdstream.sums.parallel import parts_of, side_by_side
 
 Floats = NDArray[np.float64]
-Arrays = dict[str, tuple[list[int], bytes]]
 
 HEAD = 5
-"""Columns before said, own and others: agree, met, met2, told, right."""
+"""Columns before said, own and others: agree, met, met2, known, right."""
 
 
 class AgreementSums:
@@ -40,46 +41,45 @@ class AgreementSums:
         self._groups: Codes = np.empty(0, np.int32)
         self._family: Codes = np.empty(0, np.int32)
         self.shares: Floats = np.zeros(2)
-        self.kin: Floats = np.zeros((families, 2))
+        self.relatives: Floats = np.zeros((families, 2))
         """Of each family: pairs of its members' labels on the same task, how many are the same."""
         self.total: Floats = np.zeros(3)
         """Tasks, tasks with labels, labels."""
-        self.loops: Rows = self._bind()
+        self.loops = AgreementRows()
+        self._bind()
 
-    def _bind(self) -> Rows:
-        return Rows(
-            self._rows, self.shares, self._groups, self._family, self.kin, self.total,
-            np.zeros(self.classes),
-        )  # fmt: skip
+    def _bind(self) -> None:
+        arrays = self._rows, self.shares, self._groups, self._family, self.relatives, self.total
+        self.loops.bind(*arrays)
+        self.loops.set_classes(np.zeros(self.classes))
 
     def make_room(self, workers: int, classes: int) -> None:
-        """Let there be rows for so many workers and columns for so many classes."""
-        classes = max(classes, self.classes)
-        if workers > len(self._rows) or classes > self.classes:
-            room = len(self._rows)
-            room = max(workers, 2 * room, 16) if workers > room else room
-            rows = np.zeros((room, HEAD + 3 * classes))
-            n, k = len(self._rows), self.classes
-            rows[:n, :HEAD] = self._rows[:, :HEAD]
-            for part in range(3):
-                begin = HEAD + part * classes
-                rows[:n, begin : begin + k] = self._rows[:, HEAD + part * k : HEAD + part * k + k]
-            groups = np.arange(room, dtype=np.int32)
-            groups[:n] = self._groups
-            family = np.full(room, -1, np.int32)
-            family[:n] = self._family
-            shares = np.zeros(classes)
-            shares[:k] = self.shares
-            self._rows, self._groups, self._family, self.shares = rows, groups, family, shares
+        """Have rows for so many workers and columns for so many classes."""
+        n, k = len(self._rows), self.classes
+        if workers > n:
+            self._rows, self._family = grown(self._rows, workers), grown(self._family, workers, -1)
+            self._groups = grown(self._groups, workers)
+            self._groups[n:] = np.arange(n, self._groups.size)
+        if classes > k:
+            wider = np.zeros((len(self._rows), 3, classes))
+            wider[:, :, :k] = self._by_class
+            self._rows = np.hstack([self._rows[:, :HEAD], wider.reshape(len(wider), 3 * classes)])
+            self.shares = np.append(self.shares, np.zeros(classes - k))
             self.classes = classes
-            self.loops = self._bind()
+        if workers > n or classes > k:
+            self._bind()
         self.workers = max(self.workers, workers)
+
+    @property
+    def _by_class(self) -> Floats:
+        """A view of said, own and others: by worker, which of the three, class."""
+        return self._rows[:, HEAD:].reshape(-1, 3, self.classes)
 
     # What is there ---------------------------------------------------------------------------
 
     @property
     def rows(self) -> Floats:
-        """One row per worker, without spare room."""
+        """One row per worker, without spare rows."""
         return self._rows[: self.workers]
 
     @property
@@ -98,7 +98,7 @@ class AgreementSums:
         return self.rows[:, 2]
 
     @property
-    def told(self) -> Floats:
+    def known(self) -> Floats:
         """Answers on tasks of known truth."""
         return self.rows[:, 3]
 
@@ -128,6 +128,13 @@ class AgreementSums:
         return groups
 
     @property
+    def main_group(self) -> int:
+        """The largest of these groups, by workers who have met anybody; −1 without workers."""
+        if not self.workers:
+            return -1
+        return int(np.bincount(self.groups, self.met > 0, self.workers).argmax())
+
+    @property
     def family(self) -> Codes:
         """The number of each worker's declared family, −1 for none."""
         return self._family[: self.workers]
@@ -138,7 +145,7 @@ class AgreementSums:
 
     def arrays(self) -> list[Floats]:
         """All that forgetting scales."""
-        return [self._rows, self.shares, self.kin, self.total]
+        return [self._rows, self.shares, self.relatives, self.total]
 
     # Adding up -------------------------------------------------------------------------------
 
@@ -159,11 +166,11 @@ class AgreementSums:
             self.merge(other, names, np.arange(self.classes))
 
     def _add(self, batch: LabelBatch, weight: float, growth: float) -> None:
-        self.loops.add(batch.starts, batch.workers, batch.labels, batch.truths, weight, growth)
+        self.loops.add(batch.coded, weight, growth)
 
     def empty(self) -> AgreementSums:
         """The same crowd with nothing learnt."""
-        other = AgreementSums(len(self.kin))
+        other = AgreementSums(len(self.relatives))
         other.make_room(self.workers, self.classes)
         other.declare(self.family, 0)
         return other
@@ -180,37 +187,44 @@ class AgreementSums:
     def merge(self, other: AgreementSums, names: Ints, classes: Ints) -> None:
         """Add another crowd's sums; its worker i is ``names[i]`` here, its class a ``classes[a]``.
 
-        Columns of classes that the other made room for and never met are left out.
+        Columns of classes that the other has columns for and never met are left out.
         """
         k = classes.size
-        theirs = other.rows
-        self._rows[names, :HEAD] += theirs[:, :HEAD]
-        for part in range(3):
-            columns = HEAD + part * self.classes + classes
-            begin = HEAD + part * other.classes
-            self._rows[np.ix_(names, columns)] += theirs[:, begin : begin + k]
+        self._rows[names, :HEAD] += other.rows[:, :HEAD]
+        self._by_class[np.ix_(names, np.arange(3), classes)] += other._by_class[: names.size, :, :k]
         self.shares[classes] += other.shares[:k]
-        self.kin += other.kin
+        self.relatives += other.relatives
         self.total += other.total
-        merge_groups(self._groups, other.groups, names)
+        join_pairs(self._groups, names, names[other.groups])
+
+    def narrowed(self, classes: int) -> AgreementSums:
+        """The sums with columns for the first classes only: the others have no label yet."""
+        if max(classes, 2) == self.classes:
+            return self
+        found = AgreementSums(len(self.relatives))
+        found.make_room(self.workers, classes)
+        found.merge(self, np.arange(self.workers), np.arange(classes))
+        return found
 
     # Saving ----------------------------------------------------------------------------------
 
     def pack(self) -> dict[str, NDArray[np.generic]]:
-        """The arrays, without spare room."""
-        return {
-            "rows": self.rows, "shares": self.shares, "groups": self.groups, "kin": self.kin,
-            "total": self.total,
-        }  # fmt: skip
+        """The arrays, without spare rows."""
+        return self._slots(self.workers) | {"groups": self.groups}
 
     def unpack(self, arrays: Mapping[str, NDArray[np.generic]], workers: int, classes: int) -> None:
         """Take over what `pack` gave."""
         self.make_room(workers, classes)
-        slots: dict[str, NDArray[np.generic]] = {
-            "rows": self.rows, "shares": self.shares, "groups": self._groups[:workers],
-            "kin": self.kin, "total": self.total,
-        }  # fmt: skip
-        fill(slots, arrays)
+        fill(self._slots(workers), arrays)
+
+    def _slots(self, workers: int) -> dict[str, NDArray[np.generic]]:
+        return {
+            "rows": self._rows[:workers],
+            "shares": self.shares,
+            "groups": self._groups[:workers],
+            "relatives": self.relatives,
+            "total": self.total,
+        }
 
 
 def fill(

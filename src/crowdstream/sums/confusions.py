@@ -1,8 +1,9 @@
-"""Soft confusions: how often each worker said what of which class, classes by how likely they were.
+"""Confusions as posterior counts: how often each worker said x on tasks of class a.
 
-Posteriors are rounded to multiples of 2⁻²⁴ before they are added, so these sums too do not depend
-on the order or the partition of the tasks, up to 2²⁹ of them. What a task adds depends on who
-judges it when, so merged streams agree with one stream approximately only.
+A task counts for each class by its posterior, rounded to multiples of 2⁻²⁴ before it is added, so
+these sums too do not depend on the order or the partition of the tasks, up to 2²⁹ of them. What a
+task adds depends on the estimates at that moment, so merged streams agree with one stream only
+approximately. Knows workers and classes by their codes only.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from numpy.typing import NDArray
 
 from crowdstream.labels.batch import Ints
 from crowdstream.sums.agreement import fill
+from crowdstream.sums.growing import grown
 
 Floats = NDArray[np.float64]
 
@@ -31,21 +33,19 @@ class ConfusionSums:
         self.mass: Floats = np.zeros(2)
 
     def make_room(self, workers: int, classes: int) -> None:
-        """Let there be rows for so many workers and so many classes."""
-        classes = max(classes, self.classes)
-        if workers > len(self.counts) or classes > self.classes:
-            room, k = len(self.counts), self.classes
-            size = max(workers, 2 * room, 16) if workers > room else room
-            counts = np.zeros((size, classes + 1, classes))
-            counts[:room, :k, :k] = self.counts[:, :k]
-            counts[:room, classes, :k] = self.counts[:, k]
-            mass = np.zeros(classes)
-            mass[:k] = self.mass
-            self.counts, self.mass, self.classes = counts, mass, classes
+        """Have rows for so many workers and so many classes."""
+        k = self.classes
+        self.counts = grown(self.counts, workers)
+        if classes > k:
+            counts = np.zeros((len(self.counts), classes + 1, classes))
+            counts[:, :k, :k] = self.counts[:, :k]
+            counts[:, classes, :k] = self.counts[:, k]
+            self.counts, self.classes = counts, classes
+            self.mass = np.append(self.mass, np.zeros(classes - k))
         self.workers = max(self.workers, workers)
 
     def replace(self, counts: Floats, mass: Floats) -> None:
-        """Begin anew from counts without their sums over what was said."""
+        """Start again from counts without their sums over x."""
         n = len(counts)
         self.counts[:n, : self.classes] = counts
         self.counts[:n, self.classes] = counts.sum(axis=1)
@@ -65,7 +65,7 @@ class ConfusionSums:
         self.mass[classes] += other.mass[:k]
 
     def pack(self) -> dict[str, NDArray[np.generic]]:
-        """The arrays, without spare room."""
+        """The arrays, without spare rows."""
         return {"counts": self.counts[: self.workers], "mass": self.mass}
 
     def unpack(self, arrays: Mapping[str, NDArray[np.generic]], workers: int, classes: int) -> None:

@@ -1,0 +1,26 @@
+# C types of these loops.
+
+from crowdstream.estimators.confusion_loops cimport Student
+from crowdstream.estimators.teacher_loops cimport Teacher
+from crowdstream.labels.batch_loops cimport Tasks
+from crowdstream.sums.agreement_loops cimport AgreementRows
+
+cdef class StopRule:
+    cdef double settle, rho
+    cdef Py_ssize_t min_labels, max_labels
+
+cdef class Crowd:
+    cdef AgreementRows sums
+    cdef Teacher teacher
+    cdef Student taught
+    cdef Student swept
+    cdef public double[::1] rho
+    cdef Py_ssize_t classes
+    cdef public double gate
+    cdef public bint fell_back
+
+    cdef double power(self, Tasks tasks, Py_ssize_t begin, Py_ssize_t end, Py_ssize_t i) noexcept nogil
+    cdef void judge(self, Tasks tasks, Py_ssize_t begin, Py_ssize_t end, double own) noexcept nogil
+    cdef void score(self, Tasks tasks, Py_ssize_t begin, Py_ssize_t end, double[:, ::1] scores, Py_ssize_t t) noexcept nogil
+    cdef void teach(self, Tasks tasks, Py_ssize_t begin, Py_ssize_t end, Py_ssize_t truth, double weight) noexcept nogil
+    cdef bint is_settled(self, StopRule rule, double[:, ::1] scores, Py_ssize_t t, Py_ssize_t m) noexcept nogil

@@ -1,0 +1,286 @@
+# cython: language_level=3
+# cython: infer_types=True
+"""The crowd: teacher and students decide tasks one after the other, and learn them. Arrays only.
+
+Formulas are those of docs/how-it-works.md, in its letters. Changing it changes what `Adaptive`
+decides and learns from a stream (in the tests that compare bits too), not what is saved;
+benchmarks/core.py times it as "online" and "stream".
+"""
+
+import cython
+
+if cython.compiled:
+    from cython.cimports.crowdstream.estimators.confusion_loops import Student
+    from cython.cimports.crowdstream.estimators.teacher_loops import Teacher
+    from cython.cimports.crowdstream.estimators.vote_loops import (
+        count,
+        highest,
+        odds_against,
+        rescale,
+    )
+    from cython.cimports.crowdstream.labels.batch_loops import Tasks
+    from cython.cimports.crowdstream.sums.agreement_loops import AgreementRows
+    from cython.cimports.libc.math import log, sqrt
+else:
+    from math import log, sqrt
+
+    from crowdstream.estimators.confusion_loops import Student
+    from crowdstream.estimators.teacher_loops import Teacher
+    from crowdstream.estimators.vote_loops import count, highest, odds_against, rescale
+    from crowdstream.labels.batch_loops import Tasks
+    from crowdstream.sums.agreement_loops import AgreementRows
+
+OPEN = cython.declare(cython.int, 0)
+SETTLED = cython.declare(cython.int, 1)
+FULL = cython.declare(cython.int, 2)
+NEVER = cython.declare(cython.double, 1.0)  # no confidence is above it
+
+
+@cython.final
+@cython.cclass
+class StopRule:
+    """When a task needs no more labels.
+
+    ``settle``: the confidence at which it is settled, above 1 for never, given ``min_labels``;
+    ``max_labels``: those at which it is full; ``rho``: the correlation of errors within a task by
+    which confidence is discounted.
+    """
+
+    def __init__(
+        self,
+        settle: cython.double,
+        min_labels: cython.Py_ssize_t,
+        max_labels: cython.Py_ssize_t,
+        rho: cython.double,
+    ):
+        self.settle = settle
+        self.min_labels = min_labels
+        self.max_labels = max_labels
+        self.rho = rho
+
+
+@cython.final
+@cython.cclass
+class Crowd:
+    """Teacher and students together.
+
+    ``taught`` counts by the teacher's posteriors, ``swept`` by its own; ``gate`` is how far the
+    swept confusions are believed (they are not read at 0). ``fell_back``: whether the crowd cannot
+    be identified, so that votes are counted. ``rho``: of each declared family the correlation of
+    errors.
+    """
+
+    def __init__(self, sums: AgreementRows, teacher: Teacher, taught: Student, swept: Student, rho):
+        self.sums = sums
+        self.teacher = teacher
+        self.taught = taught
+        self.swept = swept
+        self.rho = rho
+        self.classes = teacher.f.shape[0]
+        self.gate = 0.0
+        self.fell_back = True
+
+    # Stages ----------------------------------------------------------------------------------
+
+    def power(self, tasks, begin, end, i):
+        """1/(1 + (s − 1) ρ): what a label of worker i counts, whose family has s on the task."""
+        n = self.sums.family.shape[0]
+        if self.rho.shape[0] == 0 or i >= n or self.sums.family[i] < 0:
+            return 1.0
+        family = self.sums.family[i]
+        others: cython.double = -1
+        for z in range(begin, end):
+            j = tasks.workers[z]
+            if j < n and self.sums.family[j] == family:
+                others += 1.0
+        return 1.0 / (1.0 + others * self.rho[family])
+
+    def judge(self, tasks, begin, end, own):
+        """Products of likelihoods: the teacher's, both students' (their priors included).
+
+        ``own``: what the task counted if its labels are among the sums, so that they are left out
+        of them; otherwise 0.
+        """
+        power = 1.0
+        self.teacher.begin()
+        self.taught.begin()
+        self.swept.begin()
+        if own != 0.0:
+            for z in range(begin, end):
+                self.teacher.votes[tasks.labels[z]] += 1.0
+        for z in range(begin, end):
+            i = tasks.workers[z]
+            x = tasks.labels[z]
+            if self.rho.shape[0]:
+                power = self.power(tasks, begin, end, i)
+            self.teacher.multiply(i, x, end - begin, own, power)
+            self.taught.multiply(i, x, power)
+            if self.gate > 0.0:
+                self.swept.multiply(i, x, power)
+            if (z - begin) % 8 == 7:
+                rescale(self.teacher.product)
+                rescale(self.taught.product)
+                rescale(self.swept.product)
+
+    def score(self, tasks, begin, end, scores, t):
+        """Of a task that was judged (1 − g)·(A + B)/2 + g·B_swept, in logarithms; or its votes."""
+        if self.fell_back:
+            count(tasks, begin, end, scores, t)
+            return
+        g = self.gate
+        for a in range(self.classes):
+            both = self.teacher.product[a] * self.taught.product[a]
+            scores[t, a] = log(max(both, 1e-300)) / 2.0
+            if g > 0.0:
+                swept = log(max(self.swept.product[a], 1e-300))
+                scores[t, a] = (1.0 - g) * scores[t, a] + g * swept
+
+    def teach(self, tasks, begin, end, truth, weight):
+        """Of a task that was judged q ∝ f·A goes to one student's counts, its own q to the other's.
+
+        Where the swept confusions are not believed, they count by √(A B).
+        """
+        for a in range(self.classes):
+            if not self.gate > 0.0:
+                self.swept.product[a] = sqrt(self.teacher.product[a] * self.taught.product[a])
+            self.taught.product[a] = self.teacher.product[a] * self.teacher.f[a]
+        self.taught.learn(tasks, begin, end, truth, weight)
+        self.swept.learn(tasks, begin, end, truth, weight)
+
+    # Tasks in order --------------------------------------------------------------------------
+
+    def follow(
+        self,
+        tasks: Tasks,
+        weight: cython.double,
+        growth: cython.double,
+        scores: cython.double[:, ::1],
+    ):
+        """Decide each task from those before it, then learn it; ``scores`` may have no rows."""
+        with cython.nogil:
+            for t in range(tasks.size):
+                begin = tasks.starts[t]
+                end = tasks.starts[t + 1]
+                truth = tasks.truth(t)
+                self.judge(tasks, begin, end, 0.0)
+                if scores.shape[0]:
+                    self.score(tasks, begin, end, scores, t)
+                self.sums.add_task(tasks, begin, end, truth, weight)
+                if end > begin:
+                    self.teach(tasks, begin, end, truth, weight)
+                weight *= growth
+
+    def close(self, tasks: Tasks, weight: cython.double, own: cython.bint):
+        """Posterior counts of one task; ``own``: its labels are among the sums already."""
+        with cython.nogil:
+            begin = tasks.starts[0]
+            end = tasks.starts[1]
+            if end > begin:
+                self.judge(tasks, begin, end, weight if own else 0.0)
+                self.teach(tasks, begin, end, tasks.truth(0), weight)
+
+    def ask(
+        self,
+        tasks: Tasks,
+        m: cython.Py_ssize_t,
+        own: cython.double,
+        scores: cython.double[:, ::1],
+    ):
+        """The scores of one task by its first m labels; ``own`` as for `judge`."""
+        with cython.nogil:
+            self.judge(tasks, 0, m, own)
+            self.score(tasks, 0, m, scores, 0)
+
+    def observe(
+        self,
+        tasks: Tasks,
+        m: cython.Py_ssize_t,
+        truth: cython.Py_ssize_t,
+        weight: cython.double,
+        scores: cython.double[:, ::1],
+    ):
+        """An open task has got its m-th label: the sums learn it, then it is scored as by `ask`."""
+        with cython.nogil:
+            if m > 1:
+                self.sums.add_task(tasks, 0, m - 1, truth, -weight)
+            self.sums.add_task(tasks, 0, m, truth, weight)
+            self.judge(tasks, 0, m, weight)
+            self.score(tasks, 0, m, scores, 0)
+
+    def observe_tasks(
+        self,
+        tasks: Tasks,
+        rule: StopRule,
+        weight: cython.double,
+        growth: cython.double,
+        used: cython.longlong[::1],
+        why: cython.int[::1],
+        scores: cython.double[:, ::1],
+    ):
+        """New tasks take their labels one by one, each closing as soon as it is settled or full.
+
+        ``used`` becomes the number of labels taken, ``why`` 0 (open), 1 (settled) or 2 (full).
+        """
+        with cython.nogil:
+            for t in range(tasks.size):
+                begin = tasks.starts[t]
+                most = tasks.starts[t + 1] - begin
+                why[t] = OPEN
+                if most >= rule.max_labels:
+                    most = rule.max_labels
+                    why[t] = FULL
+                m: cython.Py_ssize_t = 1 if rule.settle <= NEVER else most
+                self.sums.add_task(tasks, begin, begin + m, -1, weight)
+                while True:
+                    self.judge(tasks, begin, begin + m, weight)
+                    self.score(tasks, begin, begin + m, scores, t)
+                    if self.is_settled(rule, scores, t, m):
+                        why[t] = SETTLED
+                        break
+                    if m >= most:
+                        break
+                    self.sums.add_task(tasks, begin, begin + m, -1, -weight)
+                    m += 1
+                    self.sums.add_task(tasks, begin, begin + m, -1, weight)
+                used[t] = m
+                if why[t] != OPEN:
+                    self.teach(tasks, begin, begin + m, -1, weight)
+                weight *= growth
+
+    def is_settled(self, rule, scores, t, m):
+        """Whether these scores of a task with m labels settle it."""
+        if rule.settle > NEVER or m < rule.min_labels:
+            return False
+        rho = 0.0 if self.fell_back else rule.rho
+        best = highest(scores, t, scores.shape[1])
+        return 1.0 / odds_against(scores, t, best, 1.0 / (1.0 + (m - 1.0) * rho)) >= rule.settle
+
+    # Tables ----------------------------------------------------------------------------------
+
+    def fill_powers(self, tasks: Tasks, out: cython.double[::1]):
+        """What each label counts beside its relatives' on the same task."""
+        for t in range(tasks.size):
+            for z in range(tasks.starts[t], tasks.starts[t + 1]):
+                out[z] = self.power(tasks, tasks.starts[t], tasks.starts[t + 1], tasks.workers[z])
+
+    def fill_logs(self, out: cython.double[:, :, ::1], prior: cython.double[::1]):
+        """What label x of worker i adds to the score of class a; the last row: unknown workers."""
+        K = self.classes
+        g = self.gate
+        with cython.nogil:
+            for a in range(K):
+                prior[a] = (1.0 - g) / 2.0 * log(self.taught.prior[a])
+                if g > 0.0:
+                    prior[a] += g * log(self.swept.prior[a])
+            for i in range(out.shape[0]):
+                vote = log(self.teacher.odds(i, 0, 1, 0.0))
+                self.taught.read(i)
+                self.swept.read(i)
+                for x in range(K):
+                    for a in range(K):
+                        out[i, x, a] = log(self.taught.likelihood(i, x, a))
+                        if x == a:
+                            out[i, x, a] += vote
+                        out[i, x, a] *= (1.0 - g) / 2.0
+                        if g > 0.0:
+                            out[i, x, a] += g * log(self.swept.likelihood(i, x, a))

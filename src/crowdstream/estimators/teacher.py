@@ -1,0 +1,55 @@
+"""The teacher read from agreement sums, and votes weighted by its skills. Knows codes only."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from crowdstream.estimators import vote_loops
+from crowdstream.estimators.teacher_loops import CAP_SKILL, Teacher
+from crowdstream.labels.batch import LabelBatch
+from crowdstream.sums.agreement import AgreementSums
+
+Floats = NDArray[np.float64]
+
+
+def new_teacher(sums: AgreementSums) -> Teacher:
+    """A teacher that has read nothing yet."""
+    k = sums.classes
+    return Teacher(sums.loops, np.full(k, 1.0 / k), np.zeros(k), np.empty(k))
+
+
+def renew_teacher(teacher: Teacher, sums: AgreementSums, unit: float) -> None:
+    """Let a teacher read the sums, in which the newest task counts ``unit``."""
+    teacher.renew(sums.workers, unit, np.empty((max(sums.workers, 1), 3)))
+
+
+def read_teacher(sums: AgreementSums, unit: float) -> Teacher:
+    """A teacher that has read the sums, in which the newest task counts ``unit``."""
+    teacher = new_teacher(sums)
+    renew_teacher(teacher, sums, unit)
+    return teacher
+
+
+def skills_of(teacher: Teacher, workers: int) -> Floats:
+    """The skills of the first workers."""
+    found = np.empty(workers)
+    teacher.fill_skills(found)
+    return found
+
+
+def vote_weights(skills: Floats, classes: int) -> Floats:
+    """log(s (K − 1)/(1 − s)), s = 1/K + (1 − 1/K) ψ, with skills ψ kept in [0, 0.6]."""
+    kept = np.clip(skills, 0.0, CAP_SKILL)
+    return np.log((1 + (classes - 1) * kept) / (1 - kept))
+
+
+def weighted_votes(weights: Floats, prior: Floats) -> Callable[[LabelBatch, Floats], None]:
+    """Scores by one weight per worker and one more for workers unknown, beside a class's prior."""
+
+    def score(batch: LabelBatch, scores: Floats) -> None:
+        vote_loops.add_weights(batch.coded, weights, prior, scores)
+
+    return score
