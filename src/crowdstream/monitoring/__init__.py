@@ -1,7 +1,7 @@
-"""How sure, who changed, who copies, how hard: observers that read and keep sums of their own.
+"""How sure, who changed, who copies, how hard: observers that keep sums of their own.
 
-They are attached to an estimator as `Observer`s and change none of its decisions. `Intervals` goes
-along with every estimator made after this package is imported; `monitor` attaches the others.
+They are attached to an estimator as `Observer`s and change none of its decisions. Every estimator
+made after this package is imported has `Intervals`; `monitor` attaches the others.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ __all__ = [
 Crowd = TypeVar("Crowd", bound=Estimator)
 
 MONITORS: tuple[type[Observer], ...] = (Intervals, Drift, Trends, Pairs)
-"""All there are."""
+"""All monitors."""
 
 if Intervals not in Observer.standard:
     Observer.standard.append(Intervals)
@@ -49,9 +49,16 @@ if Intervals not in Observer.standard:
 def monitor(crowd: Crowd) -> Crowd:
     """Attach all monitors to an estimator that has learnt nothing yet, and return it.
 
-    Then `alarms`, `trends`, `pairs`, `families` and `effective_votes` have an answer. What was
-    learnt before would be missing from what they see, so that is refused.
+    `alarms`, `trends`, `pairs`, `families` and `effective_votes` need them. An estimator that has
+    already learnt is refused: the monitors would have missed what it learnt.
 
+    Parameters
+    ----------
+    crowd
+        The estimator.
+
+    Examples
+    --------
     >>> from crowdstream.estimators import Adaptive
     >>> crowd = monitor(Adaptive())
     >>> [type(observer).__name__ for observer in crowd.observers]
