@@ -20,22 +20,10 @@ from crowdstream.monitoring.pairs import Pairs, pairs
 from crowdstream.monitoring.trends import Trends, trends
 
 __all__ = [
-    "Drift",
-    "DriftAlarm",
-    "Group",
-    "IdentifiabilityReport",
-    "Intervals",
-    "Pairs",
-    "Trends",
-    "alarms",
-    "difficulty",
-    "effective_votes",
-    "families",
-    "identifiability",
-    "monitor",
-    "pairs",
+    "Drift", "DriftAlarm", "Group", "IdentifiabilityReport", "Intervals", "Pairs", "Trends",
+    "alarms", "difficulty", "effective_votes", "families", "identifiability", "monitor", "pairs",
     "trends",
-]
+]  # fmt: skip
 
 Crowd = TypeVar("Crowd", bound=Estimator)
 
@@ -59,8 +47,8 @@ def monitor(crowd: Crowd) -> Crowd:
 
     Examples
     --------
-    >>> from crowdstream.estimators import Adaptive
-    >>> crowd = monitor(Adaptive())
+    >>> import crowdstream as cs
+    >>> crowd = monitor(cs.Adaptive())
     >>> [type(observer).__name__ for observer in crowd.observers]
     ['Intervals', 'Drift', 'Trends', 'Pairs']
     """

@@ -97,18 +97,8 @@ class _Pairs(NamedTuple):
 def dependence(met: Floats, agreed: Floats, said: Floats) -> Dependence:
     """Correlation of every two workers' answers beyond what the truth explains.
 
-    Parameters
-    ----------
-    met
-        Tasks that both workers answered, n × n; counts may be weighted.
-    agreed
-        On how many of those both gave the same label.
-    said
-        How often each worker gave each label, n × K.
-
-    Examples
-    --------
-    Four workers of whom the last two copy:
+    ``met[i, j]`` tasks were answered by both, on ``agreed[i, j]`` of them alike; ``said[i, k]`` is
+    how often i gave label k. Four workers of whom the last two copy:
 
     >>> met = np.full((4, 4), 1000.0)
     >>> agreed = np.full((4, 4), 680.0)
@@ -152,15 +142,6 @@ def families(
     Two workers are near-duplicates when ρ ≥ ``least_rho`` and z ≥ ``least_z``; a family is all
     that such pairs connect. The mean ρ of family f stands at f − 1, over its pairs that met.
 
-    Parameters
-    ----------
-    found
-        What `dependence` found.
-    least_rho, least_z
-        Correlation and standard errors from which on two workers are near-duplicates.
-
-    Examples
-    --------
     >>> rho = np.zeros((4, 4))
     >>> rho[1, 3] = rho[3, 1] = 0.8
     >>> family, inside = families(Dependence(rho, 10 * rho, np.full(4, 0.4)))

@@ -10,18 +10,16 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
 from crowdstream.estimators.base import Estimator
 from crowdstream.estimators.worker_table import value_series
 from crowdstream.labels import Table
 from crowdstream.monitoring import estimator_view as view
 from crowdstream.monitoring.difficulty_loops import fill_likelihoods
+from crowdstream.monitoring.worker_sums import Floats
 
 if TYPE_CHECKING:
     import polars as pl
-
-Floats = NDArray[np.float64]
 
 GRID: Floats = np.linspace(0.0, 1.4, 8)
 """Strengths of a task: how much of its workers' skill it lets through."""
@@ -48,11 +46,10 @@ def difficulty(crowd: Estimator, table: Table) -> pl.DataFrame:
 
     Examples
     --------
-    >>> from crowdstream.estimators import Adaptive
+    >>> import crowdstream as cs
     >>> said = [[t % 2] * 6 if t < 180 else [0, 1] * 3 for t in range(200)]  # the last are split
     >>> rows = [(t, w, said[t][w]) for t in range(200) for w in range(6)]
-    >>> crowd = Adaptive().fit(rows)
-    >>> found = difficulty(crowd, rows)["difficulty"]
+    >>> found = difficulty(cs.Adaptive().fit(rows), rows)["difficulty"]
     >>> bool(found[:180].max() < found[180:].min())
     True
     """

@@ -67,16 +67,7 @@ class DriftAlarm(msgspec.Struct, frozen=True):
 
 
 class Drift(HistorySums):
-    """Keeps two likelihood ratios per worker, one for each direction, and the latest alarms.
-
-    Examples
-    --------
-    >>> from crowdstream.estimators import Adaptive
-    >>> crowd = Adaptive()
-    >>> crowd.attach(Drift())
-    >>> alarms(crowd)
-    []
-    """
+    """Keeps two likelihood ratios per worker, one for each direction, and the latest alarms."""
 
     per_worker: ClassVar[Shapes] = {"rows": (15,)}
     shared: ClassVar[Shapes] = {"events": (EVENTS, 7), "count": (2,)}
@@ -95,11 +86,10 @@ def alarms(crowd: Estimator) -> list[DriftAlarm]:
 
     Examples
     --------
-    >>> from crowdstream.estimators import Adaptive
-    >>> from crowdstream.monitoring import monitor
-    >>> from crowdstream.science.simulate import jump, simulate
-    >>> crowd = monitor(Adaptive())
-    >>> [of_ten] = simulate(10, 600, p=0.1, drift=jump(300, [0.5] + [0.1] * 9))
+    >>> import crowdstream as cs
+    >>> from crowdstream.science.simulate import jump
+    >>> crowd = cs.monitor(cs.Adaptive())
+    >>> [of_ten] = cs.simulate(10, 600, p=0.1, drift=jump(300, [0.5] + [0.1] * 9))
     >>> crowd.learn_many(of_ten.labels())
     >>> [(alarm.worker, alarm.direction) for alarm in alarms(crowd)]
     [('w0', 'worse')]

@@ -89,11 +89,11 @@ class DriftSums(JudgedSums):
 
         Where answers tell less, e₂ is small, alarms are rarer and may come sooner.
         """
-        told = self.rows[i, REF_C]
+        size = self.rows[i, REF_C]
         skill = self.known(judge, i)
-        spread = 1.0 - skill * skill * self.rows[i, REF_D] / max(told, TINY)
-        doubt = LEEWAY * sqrt(max(spread, LEAST_SPREAD) / (told + REFERENCE))
-        mean = told / self.rows[i, REF_N]
+        spread = 1.0 - skill * skill * self.rows[i, REF_D] / max(size, TINY)
+        doubt = LEEWAY * sqrt(max(spread, LEAST_SPREAD) / (size + REFERENCE))
+        mean = size / self.rows[i, REF_N]
         self.rows[i, LOW] = max(skill - doubt, -MOST_SKILL)
         self.rows[i, HIGH] = min(skill + doubt, MOST_SKILL)
         self.rows[i, LIMIT] = max(WORSE * mean * mean, 2.0)
@@ -115,8 +115,8 @@ class DriftSums(JudgedSums):
         """
         at = cython.cast(cython.Py_ssize_t, self.count[0]) % self.events.shape[0]
         skill = self.known(judge, i)
-        told = self.rows[i, REF_C] - self.rows[i, way + 2]
-        after = (self.rows[i, REF_B] - self.rows[i, way + 1] + 2.0 * skill) / (told + 2.0)
+        size = self.rows[i, REF_C] - self.rows[i, way + 2]
+        after = (self.rows[i, REF_B] - self.rows[i, way + 1] + 2.0 * skill) / (size + 2.0)
         self.events[at, SEEN] = self.count[1]
         self.events[at, WORKER] = i
         self.events[at, DIRECTION] = 1.0 if way == UP else -1.0

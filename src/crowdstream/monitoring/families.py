@@ -31,12 +31,10 @@ def families(crowd: Estimator) -> list[list[WorkerId]]:
 
     Examples
     --------
-    >>> from crowdstream.estimators import Adaptive
-    >>> from crowdstream.monitoring import monitor
-    >>> from crowdstream.science.simulate import simulate
-    >>> crowd = monitor(Adaptive())
+    >>> import crowdstream as cs
+    >>> crowd = cs.monitor(cs.Adaptive())
     >>> copying = {1: (0, 0.95), 2: (0, 0.95)}
-    >>> crowd.learn_many(next(simulate(9, 800, p=0.3, copying=copying)).labels())
+    >>> crowd.learn_many(next(cs.simulate(9, 800, p=0.3, copying=copying)).labels())
     >>> families(crowd)
     [['w0', 'w1', 'w2']]
     """
@@ -64,11 +62,9 @@ def effective_votes(crowd: Estimator, votes: float) -> float:
 
     Examples
     --------
-    >>> from crowdstream.estimators import Adaptive
-    >>> from crowdstream.monitoring import monitor
-    >>> from crowdstream.science.simulate import simulate
-    >>> crowd = monitor(Adaptive())
-    >>> crowd.learn_many(next(simulate(10, 1000, p=0.2)).labels())
+    >>> import crowdstream as cs
+    >>> crowd = cs.monitor(cs.Adaptive())
+    >>> crowd.learn_many(next(cs.simulate(10, 1000, p=0.2)).labels())
     >>> 8 < effective_votes(crowd, 10) <= 10  # they err independently
     True
     """

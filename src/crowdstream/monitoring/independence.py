@@ -19,22 +19,7 @@ NOTICED = 0.02
 
 
 class Group(msgspec.Struct, frozen=True):
-    """Workers who share tasks, directly or through others.
-
-    Parameters
-    ----------
-    workers
-        How many they are.
-    answers
-        How many answers they gave.
-    example
-        The most active of them.
-
-    Examples
-    --------
-    >>> Group(workers=3, answers=150, example="ann").workers
-    3
-    """
+    """Workers who share tasks, directly or through others: how many, and the most active one."""
 
     workers: int
     answers: int
@@ -58,7 +43,7 @@ class IdentifiabilityReport(msgspec.Struct, frozen=True):
         Mean skill by agreement, and its evidence: standard errors by which the agreement differs
         from that of a crowd that guesses.
     at_chance
-        Whether the crowd cannot be told from one that guesses.
+        Whether the crowd cannot be distinguished from one that guesses.
     sign
         What tells the crowd from its mirror image, in which everybody's errors are right.
     excess_correlation, together
@@ -67,8 +52,8 @@ class IdentifiabilityReport(msgspec.Struct, frozen=True):
 
     Examples
     --------
-    >>> from crowdstream.estimators import Adaptive
-    >>> identifiability(Adaptive()).reason
+    >>> import crowdstream as cs
+    >>> identifiability(cs.Adaptive()).reason
     'no two workers share a task'
     """
 
@@ -95,8 +80,8 @@ def identifiability(crowd: Estimator) -> IdentifiabilityReport:
 
     Examples
     --------
-    >>> from crowdstream.estimators import Adaptive
-    >>> crowd = Adaptive()
+    >>> import crowdstream as cs
+    >>> crowd = cs.Adaptive()
     >>> for k in range(50):
     ...     crowd.learn_one({"ann": k % 2, "bob": k % 2, "cy": k % 2})
     ...     crowd.learn_one({"di": k % 2, "ed": k % 2})
@@ -129,13 +114,6 @@ def identifiability(crowd: Estimator) -> IdentifiabilityReport:
 def in_words(excess: float | None) -> str:
     """What an excess correlation of errors within tasks means.
 
-    Parameters
-    ----------
-    excess
-        The excess correlation, or ``None`` if it was not measured.
-
-    Examples
-    --------
     >>> in_words(0.11).partition(":")[0]
     'these workers make mistakes together'
     """

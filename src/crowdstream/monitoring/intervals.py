@@ -34,9 +34,7 @@ from crowdstream.monitoring.columns import (
 )  # fmt: skip
 from crowdstream.monitoring.interval_loops import IntervalSums, SlopeSums
 from crowdstream.monitoring.recent_tasks import RecentTasks
-from crowdstream.monitoring.worker_sums import ForgettingSums, Shapes, mirrored
-
-Floats = NDArray[np.float64]
+from crowdstream.monitoring.worker_sums import Floats, ForgettingSums, Shapes, mirrored
 
 SMALL = 32
 """Largest crowd whose skills are fitted together. In crowds of 50 and more the error in one skill
@@ -91,16 +89,7 @@ class Slopes(NamedTuple):
 
 
 class Intervals(ForgettingSums):
-    """Limits of every worker's error rate, for the table of workers.
-
-    Examples
-    --------
-    >>> from crowdstream.estimators import Adaptive
-    >>> from crowdstream.science.simulate import simulate
-    >>> crowd = Adaptive().fit(next(simulate(8, 500, p=0.2)).labels())
-    >>> (crowd.workers()["error_high"] - crowd.workers()["error_low"]).max() < 0.1
-    True
-    """
+    """Limits of every worker's error rate, for the table of workers."""
 
     per_worker: ClassVar[Shapes] = {"rows": (6,)}
     shared: ClassVar[Shapes] = {"pull": (SMALL,), "info": (SMALL, SMALL), "total": (5,)}
@@ -301,15 +290,6 @@ def score_limits(
 ) -> tuple[Floats, Floats]:
     """The roots θ of ``(B − θ C)² = z² (V + θ F − θ² D)``; ∓∞ where nothing is known.
 
-    Parameters
-    ----------
-    b, c, v, f, d
-        Sums of judged labels, see `interval_loops.IntervalSums`.
-    z
-        Standard errors between the middle and a limit.
-
-    Examples
-    --------
     >>> low, high = score_limits(*(np.array([x]) for x in (8.0, 10.0, 10.0, 0.0, 10.0)), 1.96)
     >>> low.round(2).item(), high.round(2).item()
     (0.19, 0.96)

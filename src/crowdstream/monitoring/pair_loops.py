@@ -12,8 +12,8 @@ import cython
 class PairSums:
     """``met[i, j]`` and ``same[i, j]`` of the workers who have a slot, above the diagonal.
 
-    ``slots``: each worker's slot, −1 for none. ``scratch`` has room for the labels of a task that
-    are compared.
+    ``slots``: each worker's slot, −1 for none. ``scratch`` holds the labels of a task that are
+    compared.
     """
 
     def __init__(self, met, same, slots, scratch):

@@ -19,13 +19,11 @@ from crowdstream.labels.batch import Codes, Ints, LabelBatch
 from crowdstream.monitoring import estimator_view as view
 from crowdstream.monitoring.dependence import LEAST_RHO, LEAST_Z, Dependence, dependence
 from crowdstream.monitoring.pair_loops import PairSums
-from crowdstream.monitoring.worker_sums import ForgettingSums, Shapes, mirrored
+from crowdstream.monitoring.worker_sums import Floats, ForgettingSums, Shapes, mirrored
 from crowdstream.validation import check_number
 
 if TYPE_CHECKING:
     import polars as pl
-
-Floats = NDArray[np.float64]
 
 SLOTS = 256
 """Workers who are compared: a table of 256² pairs takes half a megabyte."""
@@ -55,17 +53,7 @@ class Compared(NamedTuple):
 
 
 class Pairs(ForgettingSums):
-    """Tasks shared and agreements of each two of the most active workers.
-
-    Examples
-    --------
-    >>> from crowdstream.estimators import Adaptive
-    >>> crowd = Adaptive()
-    >>> crowd.attach(Pairs())
-    >>> crowd.learn_one({"ann": "spam", "bob": "spam"})
-    >>> pairs(crowd, least=1).row(0)[:4]
-    ('ann', 'bob', 1.0, 1.0)
-    """
+    """Tasks shared and agreements of each two of the most active workers."""
 
     per_worker: ClassVar[Shapes] = {"rows": (2,)}
 
@@ -183,12 +171,10 @@ def pairs(crowd: Estimator, *, least: int = 20) -> pl.DataFrame:
 
     Examples
     --------
-    >>> from crowdstream.estimators import Adaptive
-    >>> from crowdstream.monitoring import monitor
-    >>> from crowdstream.science.simulate import simulate
-    >>> crowd = monitor(Adaptive())
+    >>> import crowdstream as cs
+    >>> crowd = cs.monitor(cs.Adaptive())
     >>> copying = {1: (0, 0.95)}  # the second copies the first
-    >>> crowd.learn_many(next(simulate(8, 500, p=0.3, copying=copying)).labels())
+    >>> crowd.learn_many(next(cs.simulate(8, 500, p=0.3, copying=copying)).labels())
     >>> pairs(crowd).select("one", "other", "duplicate").row(0)
     ('w0', 'w1', True)
     """

@@ -10,7 +10,6 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from crowdstream.errors import InputError
 from crowdstream.estimators.base import Estimator
@@ -19,12 +18,10 @@ from crowdstream.labels import WorkerId
 from crowdstream.monitoring import columns
 from crowdstream.monitoring import estimator_view as view
 from crowdstream.monitoring.trend_loops import TrendSums
-from crowdstream.monitoring.worker_sums import HistorySums, Shapes
+from crowdstream.monitoring.worker_sums import Floats, HistorySums, Shapes
 
 if TYPE_CHECKING:
     import polars as pl
-
-Floats = NDArray[np.float64]
 
 POINTS = 16
 """Finished points per worker: enough for a line in a table or a small chart."""
@@ -37,16 +34,7 @@ Z = 1.959964
 
 
 class Trends(HistorySums):
-    """Keeps a few points per worker.
-
-    Examples
-    --------
-    >>> from crowdstream.estimators import Adaptive
-    >>> crowd = Adaptive()
-    >>> crowd.attach(Trends())
-    >>> trends(crowd).height
-    0
-    """
+    """Keeps a few points per worker."""
 
     per_worker: ClassVar[Shapes] = {"rows": (5,), "points": (POINTS, 3)}
     shared: ClassVar[Shapes] = {"count": (1,)}
@@ -61,8 +49,8 @@ class Trends(HistorySums):
         if row[columns.NEXT_N] > 0:
             latest = *row[[columns.NEXT_B, columns.NEXT_C]], self.arrays["count"][0]
             points = np.vstack([points, latest])
-        told = points[:, 1] + PRIOR
-        return points[:, 2], (points[:, 0] + PRIOR * self.skills[-1]) / told, 1 / np.sqrt(told)
+        size = points[:, 1] + PRIOR
+        return points[:, 2], (points[:, 0] + PRIOR * self.skills[-1]) / size, 1 / np.sqrt(size)
 
 
 def trends(crowd: Estimator, workers: Sequence[WorkerId] | None = None) -> pl.DataFrame:
@@ -79,11 +67,9 @@ def trends(crowd: Estimator, workers: Sequence[WorkerId] | None = None) -> pl.Da
 
     Examples
     --------
-    >>> from crowdstream.estimators import Adaptive
-    >>> from crowdstream.monitoring import monitor
-    >>> from crowdstream.science.simulate import simulate
-    >>> crowd = monitor(Adaptive())
-    >>> crowd.learn_many(next(simulate(10, 600, p=0.1)).labels())
+    >>> import crowdstream as cs
+    >>> crowd = cs.monitor(cs.Adaptive())
+    >>> crowd.learn_many(next(cs.simulate(10, 600, p=0.1)).labels())
     >>> trends(crowd, ["w3"]).height
     10
     """

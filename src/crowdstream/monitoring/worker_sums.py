@@ -90,9 +90,9 @@ class WorkerSums(Observer):
             self._judge = None
         single = batch.starts.size == 2  # spares a single task the time of NumPy's calls
         largest = int(batch.starts[1] - batch.starts[0] if single else batch.sizes.max(initial=1))
-        classes, (known, room) = view.class_count(crowd), self._judge_size
-        if self._judge is None or crowd.families or known != classes or largest > room:
-            self._judge_size = classes, max(largest, 2 * room if largest > room else room)
+        classes, (known, most) = view.class_count(crowd), self._judge_size
+        if self._judge is None or crowd.families or known != classes or largest > most:
+            self._judge_size = classes, max(largest, 2 * most if largest > most else most)
             self._judge = view.judge_by(self.skills, crowd, self._judge_size[1])
         return self._judge
 
@@ -205,8 +205,8 @@ class ForgettingSums(WorkerSums):
             return
         at = 0
         while at < len(batch):
-            room = self._scale.make_room(self._clock, self._weights(), self._squares())
-            end = min(at + room, len(batch))
+            most = self._scale.make_room(self._clock, self._weights(), self._squares())
+            end = min(at + most, len(batch))
             part = batch if end - at == len(batch) else batch.part(at, end)
             yield part, self._scale.weight(self._clock)
             self._clock += end - at
