@@ -82,7 +82,7 @@ def alarms(crowd: Estimator) -> list[DriftAlarm]:
     Parameters
     ----------
     crowd
-        An estimator with monitors, see `monitor`.
+        The estimator, which must have had its monitors before it learnt.
 
     Examples
     --------

@@ -15,8 +15,7 @@ cdef class DriftSums(JudgedSums):
     cdef double[::1] count
 
     cdef void count_task(self, Judge judge, Tasks tasks, Py_ssize_t t, double weight) noexcept nogil
-    cdef void add_task(self, Judge judge, Tasks tasks, Py_ssize_t t, double weight) noexcept nogil
-    cdef void follow(self, Judge judge, Py_ssize_t i, Py_ssize_t at) noexcept nogil
+    cdef void add_label(self, Judge judge, Py_ssize_t i, Py_ssize_t at) noexcept nogil
     cdef double known(self, Judge judge, Py_ssize_t i) noexcept nogil
     cdef void set_limits(self, Judge judge, Py_ssize_t i) noexcept nogil
     cdef void move(self, Py_ssize_t i, Py_ssize_t way, double ratio) noexcept nogil

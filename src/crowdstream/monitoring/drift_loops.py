@@ -52,13 +52,7 @@ class DriftSums(JudgedSums):
         """One more task seen."""
         self.count[1] += 1.0
 
-    def add_task(self, judge, tasks, t, weight):
-        """Follow every worker of a task."""
-        begin = tasks.starts[t]
-        for z in range(begin, tasks.starts[t + 1]):
-            self.follow(judge, tasks.workers[z], z - begin)
-
-    def follow(self, judge, i, at):
+    def add_label(self, judge, i, at):
         """W ← max(1, W (1 + θ₁ h)/(1 + θ₀ h)), θ₀ the known skill with leeway, θ₁ = θ₀ ∓ SHIFT."""
         h = judge.h[at]
         self.rows[i, REF_B] += h

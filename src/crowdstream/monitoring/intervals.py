@@ -62,13 +62,6 @@ SMALL_SAMPLE = 2.0
 """Variances of the joint fit are raised by 1 + this/answers."""
 
 
-class Fit(NamedTuple):
-    """Skills and their variances."""
-
-    skill: Floats
-    variance: Floats
-
-
 class Slopes(NamedTuple):
     """Slopes of the likelihood, see `interval_loops.SlopeSums`."""
 
@@ -154,26 +147,26 @@ class Intervals(ForgettingSums):
         whole, growth = self._recent.batch(), self._scale.growth
         first = self._scale.weight(self._clock - len(whole))
         before = self._slopes.copy()
-        skills = self._fit(crowd).skill
+        skills = self._fit(crowd)[0]
         self._slopes.add(whole, crowd, skills, first, growth)
         if len(whole) > 2 * KEPT:  # the fit saw a sample: once more, at what all tasks say
-            skills = self._solve(self._slopes, crowd, skills).skill
+            skills = self._solve(self._slopes, crowd, skills)[0]
             for array, old in zip(self._slopes, before, strict=True):
                 array[...] = old
             self._slopes.add(whole, crowd, skills, first, growth)
         self._recent.clear()
 
-    def _fit(self, crowd: Estimator) -> Fit:
+    def _fit(self, crowd: Estimator) -> tuple[Floats, Floats]:
         """The likeliest skills and their variances: rounds of `_solve`; changes nothing."""
         part, weight, growth = self._sampled()
-        found = Fit(view.skills_of(crowd), np.full(crowd.n_workers_, np.inf))
+        skills = view.skills_of(crowd)
         for _ in range(ROUNDS):
-            slopes, before = self._slopes.copy(), found.skill
+            slopes, before = self._slopes.copy(), skills
             slopes.add(part, crowd, before, weight, growth)
-            found = self._solve(slopes, crowd, before)
-            if np.abs(found.skill - before).max(initial=0.0) < STILL:
+            skills, variances = self._solve(slopes, crowd, before)
+            if np.abs(skills - before).max(initial=0.0) < STILL:
                 break
-        return found
+        return skills, variances
 
     def _sampled(self) -> tuple[LabelBatch, float, float]:
         """The tasks kept, or a sample of them, with the first's weight and how it grows."""
@@ -187,8 +180,8 @@ class Intervals(ForgettingSums):
         weight = step * self._scale.weight(self._clock - size + first)
         return whole.pick(which), weight, float(self._scale.growth**step)
 
-    def _solve(self, slopes: Slopes, crowd: Estimator, skills: Floats) -> Fit:
-        """The joint fit: ``θ + A⁻¹ (pull − J θ)``, and A⁻¹, A being J with a prior.
+    def _solve(self, slopes: Slopes, crowd: Estimator, skills: Floats) -> tuple[Floats, Floats]:
+        """Skills and variances: ``θ + A⁻¹ (pull − J θ)`` and A⁻¹, A being J with a prior.
 
         Off the diagonal J is noisy where tasks are few: it is shrunk by as much as its squares
         exceed their noise (Schäfer and Strimmer, 2005).
@@ -210,7 +203,7 @@ class Intervals(ForgettingSums):
         ratio = total[WEIGHT2] / max(total[WEIGHT], TINY)
         variance = ratio * np.diag(inverse) * (1.0 + SMALL_SAMPLE / np.maximum(answers, 1.0))
         least = -MOST_SKILL / (view.class_count(crowd) - 1.0)
-        return Fit(np.clip(found, least, MOST_SKILL), variance)
+        return np.clip(found, least, MOST_SKILL), variance
 
     # Limits ----------------------------------------------------------------------------------
 

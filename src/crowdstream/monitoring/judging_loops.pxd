@@ -26,3 +26,4 @@ cdef class JudgedSums:
     cpdef void add(self, Judge judge, Tasks tasks, double weight, double growth, bint in_order)
     cdef void count_task(self, Judge judge, Tasks tasks, Py_ssize_t t, double weight) noexcept nogil
     cdef void add_task(self, Judge judge, Tasks tasks, Py_ssize_t t, double weight) noexcept nogil
+    cdef void add_label(self, Judge judge, Py_ssize_t i, Py_ssize_t at) noexcept nogil

@@ -182,4 +182,10 @@ class JudgedSums:
         """Add what any task adds, whether or not its labels can be judged."""
 
     def add_task(self, judge, tasks, t, weight):
-        """Add what the judged labels of a task say."""
+        """Add what the judged labels of a task say: here one by one, without weights."""
+        begin = tasks.starts[t]
+        for z in range(begin, tasks.starts[t + 1]):
+            self.add_label(judge, tasks.workers[z], z - begin)
+
+    def add_label(self, judge, i, at):
+        """Add what worker i's label says, the task's label number ``at``."""

@@ -12,5 +12,5 @@ cdef class TrendSums(JudgedSums):
     cdef double[::1] count
 
     cdef void count_task(self, Judge judge, Tasks tasks, Py_ssize_t t, double weight) noexcept nogil
-    cdef void add_task(self, Judge judge, Tasks tasks, Py_ssize_t t, double weight) noexcept nogil
+    cdef void add_label(self, Judge judge, Py_ssize_t i, Py_ssize_t at) noexcept nogil
     cdef void finish_point(self, Py_ssize_t i) noexcept nogil

@@ -32,16 +32,13 @@ class TrendSums(JudgedSums):
         """One more task seen."""
         self.count[0] += 1.0
 
-    def add_task(self, judge, tasks, t, weight):
-        """Add every label to its worker's unfinished point."""
-        begin = tasks.starts[t]
-        for z in range(begin, tasks.starts[t + 1]):
-            i = tasks.workers[z]
-            self.rows[i, NEXT_B] += judge.h[z - begin]
-            self.rows[i, NEXT_C] += judge.e2[z - begin]
-            self.rows[i, NEXT_N] += 1.0
-            if self.rows[i, NEXT_N] >= max(self.rows[i, STRIDE], SHORTEST):
-                self.finish_point(i)
+    def add_label(self, judge, i, at):
+        """Add a label to its worker's unfinished point."""
+        self.rows[i, NEXT_B] += judge.h[at]
+        self.rows[i, NEXT_C] += judge.e2[at]
+        self.rows[i, NEXT_N] += 1.0
+        if self.rows[i, NEXT_N] >= max(self.rows[i, STRIDE], SHORTEST):
+            self.finish_point(i)
 
     def finish_point(self, i):
         """Store the point; if all are full, halve their number and let this point go on."""
