@@ -1,4 +1,4 @@
-"""Crowds that the tests of this room share."""
+"""Crowds that the tests of monitors share."""
 
 from __future__ import annotations
 

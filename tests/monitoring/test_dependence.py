@@ -241,4 +241,4 @@ def test_256_workers_take_a_blink() -> None:
         start = time.perf_counter()
         families(dependence(*arguments))
         took.append(time.perf_counter() - start)
-    assert min(took) < 0.2, "0.03 s measured; the room is for busy machines"
+    assert min(took) < 0.2, "0.03 s measured; the rest is for busy machines"

@@ -89,12 +89,12 @@ def test_forgetting_is_less_sure_and_still_right(n: int) -> None:
     for seed in range(160 // n):
         p = rates("unequal", n, 2, seed)
         block = crowd_of(n, 1500, p=p, per_task=8, seed=seed)
-        kept, faded = (Adaptive(memory=m) for m in (None, 300))
-        for crowd in (kept, faded):
+        kept, forgot = (Adaptive(memory=m) for m in (None, 300))
+        for crowd in (kept, forgot):
             crowd.learn_many(block.labels())
-        found += inside(faded.workers(), p)
+        found += inside(forgot.workers(), p)
         # About 600 tasks count instead of 1,500: a factor of 1.6.
-        assert width(faded.workers()).mean() > 1.25 * width(kept.workers()).mean()
+        assert width(forgot.workers()).mean() > 1.25 * width(kept.workers()).mean()
     assert np.mean(found) >= 0.93 - 0.052
 
 
@@ -186,10 +186,10 @@ def joint_errors() -> tuple[list[tuple[int, int, int]], dict[int, int], np.ndarr
 
 def test_gold_that_the_crowd_gets_wrong_raises_the_upper_limit() -> None:
     rows, truth, really = joint_errors()
-    blind, told = AgreementBased(), AgreementBased()
+    blind, with_gold = AgreementBased(), AgreementBased()
     blind.learn_many(rows)
-    told.learn_many(rows, gold={t: truth[t] for t in range(80)})
-    before, after = blind.workers(), told.workers()
+    with_gold.learn_many(rows, gold={t: truth[t] for t in range(80)})
+    before, after = blind.workers(), with_gold.workers()
     assert set(before["evidence"]) == {"agreement"}
     assert set(after["evidence"]) == {"gold"}
     assert (before["error_high"].to_numpy() < really).all()

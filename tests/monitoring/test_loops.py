@@ -2,28 +2,46 @@
 
 from __future__ import annotations
 
-import importlib.util
-from importlib.machinery import SourceFileLoader
-from pathlib import Path
-from types import ModuleType
+import sys
+from types import ModuleType, SimpleNamespace
+from unittest.mock import patch
 
 import numpy as np
 import pytest
 
-import crowdstream.monitoring
+from crowdstream.labels import batch_loops
 from crowdstream.labels.batch import LabelBatch
-from crowdstream.monitoring import loops
+from crowdstream.monitoring import (
+    difficulty_loops,
+    drift_loops,
+    interval_loops,
+    judging_loops,
+    pair_loops,
+    trend_loops,
+)
+from tests.uncompiled import uncompiled
+
+COMPILED: list[ModuleType] = [
+    batch_loops, judging_loops, interval_loops, drift_loops, trend_loops, pair_loops,
+    difficulty_loops,
+]  # fmt: skip
+
+
+def names_of(modules: list[ModuleType]) -> SimpleNamespace:
+    return SimpleNamespace(
+        **{name: value for each in modules for name, value in vars(each).items()}
+    )
 
 
 @pytest.fixture(scope="module")
-def plain() -> ModuleType:
-    path = str(Path(crowdstream.monitoring.__file__).parent / "loops.py")
-    loader = SourceFileLoader("uncompiled_monitoring_loops", path)
-    spec = importlib.util.spec_from_loader(loader.name, loader)
-    assert spec is not None
-    module = importlib.util.module_from_spec(spec)
-    loader.exec_module(module)
-    return module
+def sources() -> SimpleNamespace:
+    """The loops as the Python they are written in, each importing the others' sources."""
+    found = []
+    with patch.dict(sys.modules):
+        for module in COMPILED:
+            found.append(uncompiled(module))
+            sys.modules[module.__name__] = found[-1]
+    return names_of(found)
 
 
 def batch_of(classes: int, gold: bool) -> LabelBatch:
@@ -37,58 +55,53 @@ def batch_of(classes: int, gold: bool) -> LabelBatch:
 
 
 def results(
-    module: ModuleType, classes: int, gold: bool, in_order: bool, kin: bool
+    loops: SimpleNamespace, classes: int, gold: bool, in_order: bool, families: bool
 ) -> list[np.ndarray]:
     batch = batch_of(classes, gold)
-    skills = np.linspace(-0.3, 0.9, 7)  # six workers and the mean: the last is a stranger
-    family = np.array([0, 0, 1, -1, 1, -1, -1], np.int32) if kin else np.empty(0, np.int32)
-    room = np.empty((4, 8)), np.empty(classes), np.empty(classes)
-    judge = module.Judge(skills, family, *room)
-    args = batch.starts, batch.workers, batch.labels, batch.truths
-    found = [np.zeros((7, 6)), np.zeros(32), np.zeros((32, 32)), np.zeros(5)]
-    sums = module.IntervalSums(*found)
-    sums.add(judge, *args, 1.0, 1.01, in_order)
-    sums.add_slopes(judge, *args, 1.0, 1.01)
+    tasks = loops.Tasks(batch.starts, batch.workers, batch.labels, batch.truths)
+    skills = np.linspace(-0.3, 0.9, 7)  # six workers and the mean: the last is unknown
+    family = np.array([0, 0, 1, -1, 1, -1, -1] if families else [], np.int32)
+    judge = loops.Judge(skills, family, np.empty((4, 8)), np.empty((2, classes)))
+    rows = [np.zeros((7, 6)), np.zeros(5)]
+    loops.IntervalSums(*rows).add(judge, tasks, 1.0, 1.01, in_order)
+    slopes = [np.zeros(32), np.zeros((32, 32))]
+    loops.SlopeSums(*slopes).add(judge, tasks, 1.0, 1.01, False)
     drift = [np.zeros((7, 15)), np.zeros((8, 7)), np.zeros(2)]
-    follow = module.DriftSums(*drift)
     trend = [np.zeros((7, 5)), np.zeros((7, 4, 3)), np.zeros(1)]
-    plot = module.TrendSums(*trend)
-    for _ in range(3):
-        follow.add(judge, *args, in_order)
-        plot.add(judge, *args, in_order)
+    for sums in (loops.DriftSums(*drift), loops.TrendSums(*trend)):
+        for _ in range(3):
+            sums.add(judge, tasks, 1.0, 1.0, in_order)
     slots = np.array([2, 0, 1, -1, 3, 4, -1], np.int32)
     tables = [np.zeros((5, 5)), np.zeros((5, 5))]
-    module.add_pairs(*args[:3], slots, *tables, np.empty(8, np.int64), 1.0, 1.01, 3)
-    like = np.empty((120, 3))
-    grid = np.array([0.0, 0.5, 1.0])
-    module.strengths(*args[:3], 0.7 * skills, grid, np.empty((3, classes)), like)
-    return [*found, *drift, *trend, *tables, like]
+    loops.PairSums(*tables, slots, np.empty(8, np.int64)).add(tasks, 1.0, 1.01, 3)
+    like, grid = np.empty((120, 3)), np.array([0.0, 0.5, 1.0])
+    loops.fill_likelihoods(tasks, 0.7 * skills, grid, np.empty((3, classes)), like)
+    return [*rows, *slopes, *drift, *trend, *tables, like]
 
 
 @pytest.mark.parametrize("classes", [2, 4])
 @pytest.mark.parametrize(
-    ("gold", "in_order", "kin"),
+    ("gold", "in_order", "families"),
     [(False, False, False), (False, True, False), (True, True, True), (True, False, True)],
 )
 def test_compiled_or_not_the_sums_are_the_same(
-    plain: ModuleType, classes: int, gold: bool, in_order: bool, kin: bool
+    sources: SimpleNamespace, classes: int, gold: bool, in_order: bool, families: bool
 ) -> None:
-    one = results(loops, classes, gold, in_order, kin)
-    other = results(plain, classes, gold, in_order, kin)
+    one = results(names_of(COMPILED), classes, gold, in_order, families)
+    other = results(sources, classes, gold, in_order, families)
     for ours, theirs in zip(one, other, strict=True):
         assert ours == pytest.approx(theirs, rel=1e-12, abs=1e-12)
-    assert any(array.any() for array in one)
+    assert sum(array.any() for array in one) >= 11  # alarms may be missing
 
 
 def test_a_label_judged_by_the_others_is_the_posterior_by_hand() -> None:
     skills = np.array([0.8, 0.4, 0.2, 0.5])
-    judge = loops.Judge(skills, np.empty(0, np.int32), np.empty((4, 3)), np.empty(2), np.empty(2))
-    rows, total = np.zeros((3, 6)), np.zeros(5)
-    sums = loops.IntervalSums(rows, np.zeros(32), np.zeros((32, 32)), total)
-    starts, workers = np.array([0, 3]), np.array([0, 1, 2], np.int32)
-    sums.add(
-        judge, starts, workers, np.array([1, 1, 0], np.int32), np.empty(0, np.int32), 1, 1, False
-    )
+    family = np.empty(0, np.int32)
+    judge = judging_loops.Judge(skills, family, np.empty((4, 3)), np.empty((2, 2)))
+    rows = np.zeros((3, 6))
+    labels = np.array([0, 1, 2], np.int32), np.array([1, 1, 0], np.int32)
+    batch = LabelBatch(np.array([0, 3]), *labels)
+    interval_loops.IntervalSums(rows, np.zeros(5)).add(judge, batch.coded, 1, 1, False)
     # Two classes: h = ± tanh of half the others' log-odds; worker 1 says 1, worker 2 says 0.
     odds = np.log((1 + skills) / (1 - skills))
     h = np.tanh((odds[1] - odds[2]) / 2)

@@ -38,10 +38,10 @@ def test_with_and_without_monitors_decisions_are_the_same_to_the_bit(
 ) -> None:
     block = crowd_of(8, 150, p=0.25, classes=3, seed=1)
     gold = block.truths().head(30)
-    watched, alone = monitor(kind()), kind()
+    observed, alone = monitor(kind()), kind()
     alone.observers = []
     tables = []
-    for crowd in (watched, alone):
+    for crowd in (observed, alone):
         if how == "one by one":
             for answers in rows_of(block):
                 crowd.learn_one(answers)
@@ -51,9 +51,9 @@ def test_with_and_without_monitors_decisions_are_the_same_to_the_bit(
         else:
             tables.append(crowd.stream_many(block.labels(), gold=gold))
     assert tables[0].equals(tables[1])
-    assert len(watched.observers) == 4
-    assert watched.predict_many(block.labels()).equals(alone.predict_many(block.labels()))
-    assert without_observers(watched) == alone.to_bytes()
+    assert len(observed.observers) == 4
+    assert observed.predict_many(block.labels()).equals(alone.predict_many(block.labels()))
+    assert without_observers(observed) == alone.to_bytes()
 
 
 @pytest.mark.parametrize("how", [{}, {"memory": 100}, {"families": {"w0": "a", "w1": "a"}}])
@@ -92,9 +92,9 @@ def test_merged_halves_are_as_sure_as_one_pass(n: int) -> None:
     left += right
     one, two = whole.workers().sort("worker"), left.workers().sort("worker")
     # Half a standard error of a thousand answers; a fifth of those in the larger crowd.
-    room = 0.01 if n == 8 else 0.03
+    margin = 0.01 if n == 8 else 0.03
     for column in ("error_low", "error_high"):
-        assert two[column].to_numpy() == pytest.approx(one[column].to_numpy(), abs=room)
+        assert two[column].to_numpy() == pytest.approx(one[column].to_numpy(), abs=margin)
     assert counts(left) == counts(whole)
 
 

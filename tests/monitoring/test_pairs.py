@@ -79,7 +79,7 @@ def test_difficulty_takes_strangers_and_new_classes() -> None:
     assert 0 <= found["difficulty"].item() <= 1
 
 
-def test_groups_that_share_no_task_are_told() -> None:
+def test_groups_that_share_no_task_are_reported() -> None:
     crowd = monitor(Adaptive())
     for k in range(50):
         crowd.learn_one({"ann": k % 2, "bob": k % 2, "cy": k % 2})
@@ -98,10 +98,13 @@ def test_guessers_are_at_chance_and_knowers_are_not() -> None:
     assert not report.at_chance
     assert report.mean_skill == pytest.approx(0.6, abs=0.1)
     assert report.sign == "most workers are taken to be better than chance"
+    for crowd in (guess, know):  # the report and the estimator go by the same evidence
+        agree = crowd.identifiable_.reason == "workers agree no more than by chance"
+        assert identifiability(crowd).at_chance == agree
     assert "independently" in report.together
 
 
-def test_workers_who_err_together_are_told_so() -> None:
+def test_workers_who_err_together_are_reported() -> None:
     rng = np.random.default_rng(5)
     hard = np.where(rng.random(800) < 0.3, 0.5, 0.05)[:, None] * np.ones(10)
     said = rng.integers(2, size=800)[:, None] ^ (rng.random((800, 10)) < hard)

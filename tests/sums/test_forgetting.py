@@ -37,3 +37,17 @@ def test_a_long_stream_is_the_fading_average(memory: float) -> None:
     assert np.log(largest) <= MOST + scale.fade
     # Sixty thousand roundings of the plain sum, fading as it does.
     assert total[0] / scale.weight(said.size - 1) == pytest.approx(plain, rel=1e-9)
+
+
+def test_sums_of_squared_weights_are_brought_back_too() -> None:
+    scale = Forgetting(2.0, most=20.0)
+    total, squares = np.zeros(1), np.zeros(1)
+    for task in range(100):
+        scale.make_room(task, [total], [squares])
+        total += scale.weight(task)
+        squares += scale.weight(task) ** 2
+    unit = scale.weight(99)
+    assert scale.origin > 0
+    # Of a geometric series of halves, and of their squares.
+    assert total / unit == pytest.approx(2.0)
+    assert squares / unit**2 == pytest.approx(4 / 3)

@@ -1,7 +1,7 @@
-"""How sure, who changed, who copies, how hard: observers that read and keep sums of their own.
+"""How sure, who changed, who copies, how hard: observers that keep sums of their own.
 
-They are attached to an estimator as `Observer`s and change none of its decisions. `Intervals` goes
-along with every estimator made after this package is imported; `monitor` attaches the others.
+They are attached to an estimator as `Observer`s and change none of its decisions. Every estimator
+made after this package is imported has `Intervals`; `monitor` attaches the others.
 """
 
 from __future__ import annotations
@@ -20,27 +20,15 @@ from crowdstream.monitoring.pairs import Pairs, pairs
 from crowdstream.monitoring.trends import Trends, trends
 
 __all__ = [
-    "Drift",
-    "DriftAlarm",
-    "Group",
-    "IdentifiabilityReport",
-    "Intervals",
-    "Pairs",
-    "Trends",
-    "alarms",
-    "difficulty",
-    "effective_votes",
-    "families",
-    "identifiability",
-    "monitor",
-    "pairs",
+    "Drift", "DriftAlarm", "Group", "IdentifiabilityReport", "Intervals", "Pairs", "Trends",
+    "alarms", "difficulty", "effective_votes", "families", "identifiability", "monitor", "pairs",
     "trends",
-]
+]  # fmt: skip
 
 Crowd = TypeVar("Crowd", bound=Estimator)
 
 MONITORS: tuple[type[Observer], ...] = (Intervals, Drift, Trends, Pairs)
-"""All there are."""
+"""All monitors."""
 
 if Intervals not in Observer.standard:
     Observer.standard.append(Intervals)
@@ -49,11 +37,18 @@ if Intervals not in Observer.standard:
 def monitor(crowd: Crowd) -> Crowd:
     """Attach all monitors to an estimator that has learnt nothing yet, and return it.
 
-    Then `alarms`, `trends`, `pairs`, `families` and `effective_votes` have an answer. What was
-    learnt before would be missing from what they see, so that is refused.
+    `alarms`, `trends`, `pairs`, `families` and `effective_votes` need them. An estimator that has
+    already learnt is refused: the monitors would have missed what it learnt.
 
-    >>> from crowdstream.estimators import Adaptive
-    >>> crowd = monitor(Adaptive())
+    Parameters
+    ----------
+    crowd
+        The estimator.
+
+    Examples
+    --------
+    >>> import crowdstream as cs
+    >>> crowd = monitor(cs.Adaptive())
     >>> [type(observer).__name__ for observer in crowd.observers]
     ['Intervals', 'Drift', 'Trends', 'Pairs']
     """

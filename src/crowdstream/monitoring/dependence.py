@@ -1,13 +1,13 @@
 """Who copies whom: agreement of pairs beyond what the truth explains. Knows nothing of tasks.
 
-Take from the agreement of two workers what their label frequencies give by chance:
+Subtract from the agreement of two workers what their label frequencies give by chance:
 ``C_ij = agreement − Σ_k p_ik p_jk``. Workers who err independently have ``C_ij = v_i v_j``, with
 v the centred skill. Copying only adds to ``C_ij``: v is fitted to all pairs but those whose excess
 looks like copying, from several starts, since least squares takes a block of copies for the truth.
 The excess over the spread that the truth leaves to the two is the correlation ρ of their errors.
 
-An undeclared majority of copies passes for the truth where it must: no fit of agreements can tell.
-Workers who meet only where classes are shared out unlike elsewhere are not what this assumes.
+A majority of undeclared copies passes for the truth: no fit of agreements can tell them apart.
+Assumes that classes are as frequent where two workers meet as elsewhere.
 """
 
 from __future__ import annotations
@@ -17,16 +17,20 @@ from typing import NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from crowdstream.monitoring.columns import TINY
+from crowdstream.sums.groups import connected
+
 Floats: TypeAlias = NDArray[np.float64]
 Ints: TypeAlias = NDArray[np.int64]
 Flags: TypeAlias = NDArray[np.bool_]
 
 LEAST_MET = 20.0
-"""Pairs that met less often are left out: 20 labels alike are no rarity (0.6²⁰ = 4e-5 a pair,
-and 256 workers are 32,640 pairs)."""
+"""Pairs that met less often are left out: 20 equal labels are not rare (0.6²⁰ = 4e-5 per pair, and
+256 workers are 32,640 pairs)."""
 
 LEAST_RHO, LEAST_Z = 0.5, 5.0
 """Correlation and standard errors from which on two workers are near-duplicates."""
+
 SMOOTHING = 0.5
 """Labels of each class that a worker is taken to have given before the first (Jeffreys)."""
 
@@ -35,7 +39,7 @@ LEAST_SPREAD = 0.05
 Below it ρ is a ratio of two small errors: someone who errs once in 40, or says one class always."""
 
 SLACK = 0.005
-"""Misfit of ``C_ij = v_i v_j`` that is nobody's copying, such as tasks of unequal difficulty: keeps
+"""Misfit of ``C_ij = v_i v_j`` that is not copying, such as tasks of unequal difficulty: keeps
 millions of labels from making every pair an outlier."""
 
 COPIES = 0.25
@@ -55,22 +59,19 @@ DOUBT = 8.0
 """
 
 EVIDENCE = 4.0
-"""What v must explain of the pairs kept, a worker, before any pair may be left out: twice what a
+"""What v must explain of the pairs kept, per worker, before any pair may be left out: twice what a
 skill vector explains of pure noise (half the square of its largest eigenvalue, 2√S). Experts among
 guessers are no copies: without them nothing is left to explain."""
 
 STEPS = 25
-"""Iterations of a fit at most. Each halves the error about."""
+"""Most iterations of a fit. Each about halves the error."""
 
 SETTLED = 1e-3
 """A step of v so small ends the fit: well below its standard error, 0.01 for 1,000 tasks."""
 
-TINY = 1e-12
-"""Keeps a division by 0 from happening where the outcome is not used."""
-
 
 class Dependence(NamedTuple):
-    """How the answers of each pair hang together, once the truth is accounted for.
+    """How the answers of each pair depend on each other, once the truth is accounted for.
 
     ``rho`` is the correlation ρ_ij, ``z`` how many standard errors it lies above 0, ``skill`` the
     centred skill v_i. Both tables are symmetric, with 0 on the diagonal and for pairs that hardly
@@ -83,8 +84,8 @@ class Dependence(NamedTuple):
 
 
 class _Pairs(NamedTuple):
-    """What the fit sees: C, one over its variance (0: they hardly met), the excess that is clearly
-    none of noise, and the variance of each worker's answers.
+    """What the fit sees: C, one over its variance (0: they hardly met), the least excess that is
+    clearly not noise, and the variance of each worker's answers.
     """
 
     centred: Floats
@@ -96,8 +97,8 @@ class _Pairs(NamedTuple):
 def dependence(met: Floats, agreed: Floats, said: Floats) -> Dependence:
     """Correlation of every two workers' answers beyond what the truth explains.
 
-    ``met[i, j]`` tasks were answered by both, on ``agreed[i, j]`` of them alike, and ``said[i, k]``
-    is how often i said class k; counts may have faded. Four workers of whom the last two copy:
+    ``met[i, j]`` tasks were answered by both, on ``agreed[i, j]`` of them alike; ``said[i, k]`` is
+    how often i gave label k. Four workers of whom the last two copy:
 
     >>> met = np.full((4, 4), 1000.0)
     >>> agreed = np.full((4, 4), 680.0)
@@ -127,7 +128,7 @@ def dependence(met: Floats, agreed: Floats, said: Floats) -> Dependence:
     excess = np.where(used, centred - expected, 0.0)
     rho = np.clip(excess / _spread(pairs, skill), -1.0, 1.0)
 
-    # Were they independent, they would agree this often: 20 of 20 must not look certain.
+    # If independent they would agree this often: 20 of 20 must not look certain.
     alike = np.clip(chance + expected, 1.0 / (count + 2.0), 1.0 - 1.0 / (count + 2.0))
     noise = np.maximum(noise, alike * (1.0 - alike) / count)
     return Dependence(rho, excess / np.sqrt(noise + _uncertainty(pairs, skill)), skill)
@@ -148,30 +149,19 @@ def families(
     (array([0, 1, 0, 1]), array([0.8]))
     """
     alike = (found.rho >= least_rho) & (found.z >= least_z)
+    group = connected(len(alike), *np.nonzero(np.triu(alike, 1)))
     family = np.zeros(found.skill.size, np.int64)
     inside: list[float] = []
-    for i in np.flatnonzero(alike.any(axis=1)):
-        if family[i] == 0:
-            members = _reached(alike, int(i))
-            family[members] = len(inside) + 1
-            rho = found.rho[np.ix_(members, members)]
-            inside.append(float(rho[rho != 0.0].mean()))
+    for first in np.unique(group[alike.any(axis=1)]):
+        members = group == first
+        rho = found.rho[np.ix_(members, members)]
+        inside.append(float(rho[rho != 0.0].mean()))
+        family[members] = len(inside)
     return family, np.array(inside, np.float64)
 
 
-def _reached(alike: Flags, start: int) -> Flags:
-    """All that are connected with ``start``, itself included."""
-    members = np.zeros(len(alike), np.bool_)
-    members[start] = True
-    while True:
-        more = members | alike[members].any(axis=0)
-        if (more == members).all():
-            return members
-        members = more
-
-
 def _fit(pairs: _Pairs) -> Floats:
-    """The skill v with the least loss, over several starts; more are skilled than adverse."""
+    """The skill v with the least loss over several starts; most workers are taken to be skilled."""
     if not pairs.precision.any():
         return np.zeros_like(pairs.variance)
     fits = [_descend(pairs, start) for start in _starts(pairs)]
@@ -180,11 +170,11 @@ def _fit(pairs: _Pairs) -> Floats:
 
 
 def _starts(pairs: _Pairs) -> list[Floats]:
-    """Where the descent begins: all alike, each row's median, its lower quarter, least squares.
+    """Where the descent begins: all equal, each row's median, its lower quartile, least squares.
 
-    Were most v alike at s, most of row i of C would be ``v_i s``, also where some are copies; the
-    quarter, of the sizes, stands for copies of more than half. Least squares, which explains all
-    pairs if any fit does, is the one to see two experts among guessers.
+    If most v were equal to s, most of row i of C would be ``v_i s``, even with some copies; the
+    quartile, of absolute values, allows for more than half being copies. Least squares, which
+    explains all pairs if any fit does, is the one to see two experts among guessers.
     """
     median = _row_quantile(pairs.centred, pairs.precision, 0.5)
     quarter = _row_quantile(np.abs(pairs.centred), pairs.precision, 0.25)
@@ -219,7 +209,7 @@ def _descend(pairs: _Pairs, skill: Floats, kept: Flags | None = None) -> Floats:
     """Least squares over the pairs ``kept``, or over those that v itself says to keep.
 
     All rows at once, half a step each so that the scale settles. ``1/var_i`` is the prior's
-    precision: a skill that no pair speaks of is 0.
+    precision: a skill that no pair says anything about is 0.
     """
     bound = np.sqrt(pairs.variance)
     skill = np.clip(skill, -bound, bound)
@@ -246,7 +236,7 @@ def _kept(pairs: _Pairs, skill: Floats) -> Flags:
 
 
 def _loss(pairs: _Pairs, skill: Floats) -> float:
-    """What v leaves unexplained, whether no pair is left out or some are, and the prior's."""
+    """What v leaves unexplained, with or without leaving pairs out, plus the prior's loss."""
     square = (pairs.centred - np.outer(skill, skill)) ** 2 * pairs.precision
     kept = _kept(pairs, skill)
     loss = square.sum() / 2

@@ -10,23 +10,22 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
-from crowdstream.decisions import value_series
 from crowdstream.estimators.base import Estimator
-from crowdstream.labels import Table, code_block
-from crowdstream.monitoring import loops
+from crowdstream.decisions import value_series
+from crowdstream.labels import Table
+from crowdstream.monitoring import estimator_view as view
+from crowdstream.monitoring.difficulty_loops import fill_likelihoods
+from crowdstream.monitoring.worker_sums import Floats
 
 if TYPE_CHECKING:
     import polars as pl
-
-Floats = NDArray[np.float64]
 
 GRID: Floats = np.linspace(0.0, 1.4, 8)
 """Strengths of a task: how much of its workers' skill it lets through."""
 
 PRIOR: Floats = np.array([0.1, 0.1, 0.1, 0.1, 0.2, 20.0, 0.2, 0.1])
-"""Tasks of each strength that the frequencies start from: most are as workers are."""
+"""Tasks of each strength that the frequencies start from: most let all skill through."""
 
 STRONGEST = 0.98 / 1.4
 """Skill from which on the strongest task would leave no error."""
@@ -38,29 +37,34 @@ ROUNDS = 30
 def difficulty(crowd: Estimator, table: Table) -> pl.DataFrame:
     """Tasks of a table and how hard each is: the chance that an average worker errs.
 
-    >>> from crowdstream.estimators import Adaptive
+    Parameters
+    ----------
+    crowd
+        An estimator that has learnt; it needs no monitors.
+    table
+        Labels of the tasks in question.
+
+    Examples
+    --------
+    >>> import crowdstream as cs
     >>> said = [[t % 2] * 6 if t < 180 else [0, 1] * 3 for t in range(200)]  # the last are split
     >>> rows = [(t, w, said[t][w]) for t in range(200) for w in range(6)]
-    >>> crowd = Adaptive().fit(rows)
-    >>> found = difficulty(crowd, rows)["difficulty"]
+    >>> found = difficulty(cs.Adaptive().fit(rows), rows)["difficulty"]
     >>> bool(found[:180].max() < found[180:].min())
     True
     """
     import polars as pl
 
-    vocabulary = crowd._classes.copy()
-    block = code_block(table, crowd._workers.copy(), vocabulary)
-    classes = max(len(vocabulary), 2)
-    skills = np.append(crowd._skills(), crowd.mean_skill_)
+    batch, classes = view.code_table(crowd, table)
+    skills = np.append(view.skills_of(crowd), view.mean_skill(crowd))
     skills = np.clip(skills, -STRONGEST / (classes - 1.0), STRONGEST)
-    like = np.empty((block.starts.size - 1, GRID.size))
-    room = np.empty((GRID.size, classes))
-    loops.strengths(block.starts, block.workers, block.labels, skills, GRID, room, like)
+    like = np.empty((len(batch), GRID.size))
+    fill_likelihoods(batch.coded, skills, GRID, np.empty((GRID.size, classes)), like)
     worst = 1.0 - 1.0 / classes
     hard = np.clip((1.0 - _mean_strengths(like) * skills[-1]) * worst, 0.0, worst)
-    found = pl.Series("difficulty", np.where(np.diff(block.starts) > 0, hard, np.nan))
+    found = pl.Series("difficulty", np.where(batch.sizes > 0, hard, np.nan))
     return pl.DataFrame(
-        {"task": value_series("task", block.tasks), "difficulty": found.fill_nan(None)}
+        {"task": value_series("task", batch.tasks), "difficulty": found.fill_nan(None)}
     )
 
 

@@ -9,19 +9,17 @@ import numpy as np
 
 from crowdstream.estimators.base import Estimator
 from crowdstream.estimators.independence import GATE
-from crowdstream.estimators.teacher import read_teacher
+from crowdstream.estimators.fallback import CHANCE
 from crowdstream.labels import WorkerId
+from crowdstream.monitoring import estimator_view as view
 from crowdstream.monitoring.pairs import Pairs
-
-SURE = 3.0
-"""Standard errors above chance from which on the crowd is taken to know something."""
 
 NOTICED = 0.02
 """Excess correlation that independent crowds do not reach: theirs is 0.00 ± 0.01."""
 
 
 class Group(msgspec.Struct, frozen=True):
-    """Workers who share tasks, directly or by way of others."""
+    """Workers who share tasks, directly or through others: how many, and the most active one."""
 
     workers: int
     answers: int
@@ -31,12 +29,32 @@ class Group(msgspec.Struct, frozen=True):
 class IdentifiabilityReport(msgspec.Struct, frozen=True):
     """Whether error rates can be known from these labels, and what stands in the way.
 
-    ``groups``: the connected parts of the graph of shared tasks, the largest first; error rates in
-    one say nothing of another. ``pairs``: workers compared pair by pair who share a task, and
-    ``single_pairs``: those who share one only; ``None`` without a `Pairs` observer. ``mean_skill``
-    is ``z`` standard errors above chance. ``sign``: what tells the crowd from its mirror image.
-    ``excess_correlation`` of errors within a task, ``None`` if the estimator does not measure it,
-    and ``together``: what that means.
+    Parameters
+    ----------
+    ok, reason
+        Whether they can be known, and why not.
+    groups
+        Connected parts of the graph of shared tasks, the largest first; error rates in one say
+        nothing about another.
+    pairs, single_pairs
+        Pairs of the workers compared who share a task, and those who share only one; ``None``
+        without a `Pairs` observer.
+    mean_skill, z
+        Mean skill by agreement, and its evidence: standard errors by which the agreement differs
+        from that of a crowd that guesses.
+    at_chance
+        Whether the crowd cannot be distinguished from one that guesses.
+    sign
+        What tells the crowd from its mirror image, in which everybody's errors are right.
+    excess_correlation, together
+        Excess correlation of errors within a task, ``None`` if the estimator does not measure it,
+        and what it means.
+
+    Examples
+    --------
+    >>> import crowdstream as cs
+    >>> identifiability(cs.Adaptive()).reason
+    'no two workers share a task'
     """
 
     ok: bool
@@ -53,10 +71,17 @@ class IdentifiabilityReport(msgspec.Struct, frozen=True):
 
 
 def identifiability(crowd: Estimator) -> IdentifiabilityReport:
-    """What the labels so far can tell of the error rates.
+    """What the labels so far can tell about the error rates.
 
-    >>> from crowdstream.estimators import Adaptive
-    >>> crowd = Adaptive()
+    Parameters
+    ----------
+    crowd
+        An estimator that has learnt; pairs are reported if it has monitors.
+
+    Examples
+    --------
+    >>> import crowdstream as cs
+    >>> crowd = cs.Adaptive()
     >>> for k in range(50):
     ...     crowd.learn_one({"ann": k % 2, "bob": k % 2, "cy": k % 2})
     ...     crowd.learn_one({"di": k % 2, "ed": k % 2})
@@ -66,24 +91,21 @@ def identifiability(crowd: Estimator) -> IdentifiabilityReport:
     >>> report.sign
     'most workers are taken to be better than chance'
     """
-    told = crowd.identifiable_
-    skill, z = _above_chance(crowd)
+    solved = crowd.identifiable_
+    skill, z = view.above_chance(crowd)
     pairs, single = _shared_pairs(crowd)
-    gold = round(float(crowd._sums.known.sum() / crowd._unit))
+    gold, excess = view.gold_answers(crowd), view.excess_correlation(crowd)
     sign = "most workers are taken to be better than chance"
-    if gold:
-        sign = f"{gold:,} answers to tasks whose truth is known"
-    excess = getattr(crowd, "excess_correlation_", None)
     return IdentifiabilityReport(
-        ok=bool(told),
-        reason=told.reason,
+        ok=bool(solved),
+        reason=solved.reason,
         groups=_groups(crowd),
         pairs=pairs,
         single_pairs=single,
         mean_skill=skill,
         z=z,
-        at_chance=z < SURE,
-        sign=sign,
+        at_chance=z < CHANCE,
+        sign=f"{gold:,} answers to tasks whose truth is known" if gold else sign,
         excess_correlation=excess,
         together=in_words(excess),
     )
@@ -102,40 +124,24 @@ def in_words(excess: float | None) -> str:
     if excess < GATE:
         return "these workers may make some mistakes together"
     return (
-        "these workers make mistakes together: confidence is lowered by it, and only known truths "
-        "show how often all are wrong"
+        "these workers make mistakes together: confidence is lowered because of it, and only tasks "
+        "whose truth is known can show how often all of them are wrong"
     )
 
 
 def _groups(crowd: Estimator) -> list[Group]:
-    sums, names = crowd._sums, crowd.workers_
-    answers, roots = sums.answers / crowd._unit, sums.groups
+    names, answers, firsts = crowd.workers_, view.answers_of(crowd), view.groups_of(crowd)
     found = []
-    for root in np.unique(roots):
-        here = np.flatnonzero(roots == root)
-        best = int(here[answers[here].argmax()])
-        found.append(Group(here.size, round(float(answers[here].sum())), names[best]))
+    for first in np.unique(firsts):
+        here = np.flatnonzero(firsts == first)
+        busiest = int(here[answers[here].argmax()])
+        found.append(Group(here.size, round(float(answers[here].sum())), names[busiest]))
     return sorted(found, key=lambda group: (-group.workers, -group.answers))
 
 
-def _above_chance(crowd: Estimator) -> tuple[float, float]:
-    """The mean skill, and how many standard errors the agreement is above that of guessers.
-
-    A pair of guessers agrees beyond chance by 0 on average, with variance 1/(K − 1); each pair is
-    counted from both sides.
-    """
-    sums = crowd._sums
-    teacher = read_teacher(sums, crowd._unit)
-    if not teacher.met > 0:
-        return 0.0, 0.0
-    error = float(np.sqrt(2.0 * teacher.met * crowd._unit / (sums.classes - 1)))
-    product = teacher.surplus / teacher.met
-    return float(np.sign(product) * np.sqrt(abs(product))), float(teacher.surplus / error)
-
-
 def _shared_pairs(crowd: Estimator) -> tuple[int | None, int | None]:
-    for observer in crowd.observers:
-        if isinstance(observer, Pairs):
-            met = np.triu(observer.compared(crowd).met, 1)
-            return int((met > 0).sum()), int(((met > 0) & (met <= 1)).sum())
-    return None, None
+    observer = view.find_observer(crowd, Pairs)
+    if observer is None:
+        return None, None
+    met = np.triu(observer.compared(crowd).met, 1)
+    return int((met > 0).sum()), int(((met > 0) & (met <= 1)).sum())

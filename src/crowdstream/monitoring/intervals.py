@@ -1,23 +1,23 @@
-"""`Intervals`: how sure the error rates are. Sums of labels judged by the others on their task.
+"""`Intervals`: how sure the error rates are. Knows nothing of what decides a task.
 
-Crowds of more than 32 workers: with ``h`` and ``e_r`` of a label against the posterior of its
-task's other labels (see `loops`), ``B = Σh`` has mean ``θ C`` and variance ``V + θ F − θ² D``, so
-the limits of θ are the roots of a parabola, from the first answer on.
+Crowds of more than 32 workers: with h and e_r of a label against the posterior of its task's other
+labels (see `judging_loops`), ``B = Σh`` has mean ``θ C`` and variance ``V + θ F − θ² D``, so the
+limits of θ are the roots of a parabola, from the first answer on.
 
-Smaller crowds: there a posterior leans on few skills, each of which leans on the worker in
+Smaller crowds: there a posterior depends on few skills, each of which depends on the worker in
 question. So all skills are fitted together by maximum likelihood; the inverse of its information
-``J = Σ s sᵀ``, s the score of a task, is their covariance, which counts that the others' skills
-are not known either. The latest 2,000 tasks are kept as they came; of earlier ones the score and
-its square at the skills found then (`loops.IntervalSums`). A likelihood does not depend on the
+``J = Σ s sᵀ``, s the score of a task, is their covariance, which accounts for the others' skills
+being uncertain too. The latest 2,000 tasks are kept as they came; of earlier ones the score and its
+square at the skills found then (`interval_loops.SlopeSums`). A likelihood does not depend on the
 rule by which somebody stopped asking.
 
-Holds for workers who err independently. Errors that the crowd makes together are invisible to
-it; known truths bound them. Knows nothing of what decides a task.
+Holds for workers who err independently. Errors that the crowd makes together are invisible to it;
+known truths bound them.
 """
 
-from __future__ import annotations
+from __future__ import annotations  # noqa: I001  (each column would be on a line of its own)
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from statistics import NormalDist
 from typing import ClassVar, NamedTuple, Self
 
@@ -28,92 +28,95 @@ from crowdstream.estimators.base import Estimator
 from crowdstream.estimators.observer import Packed
 from crowdstream.estimators.worker_table import wilson
 from crowdstream.labels.batch import Ints, LabelBatch
-from crowdstream.monitoring import loops
+from crowdstream.monitoring import estimator_view as view
+from crowdstream.monitoring.columns import (
+    GOLD, KNOWN, LEAST_SPREAD, MOST_SKILL, STOPS, TINY, WEIGHT, WEIGHT2, WRONG, B, C, D, F, V,
+)  # fmt: skip
+from crowdstream.monitoring.interval_loops import IntervalSums, SlopeSums
 from crowdstream.monitoring.recent_tasks import RecentTasks
-from crowdstream.monitoring.worker_sums import FadingSums, judge_by, memory_of, mirrored
-
-Floats = NDArray[np.float64]
-
-B, C, V, F, D, GOLD = range(6)
-"""Columns of a worker's row; formulas in `loops`."""
-
-WEIGHT, WEIGHT2, TOLD, WRONG, STOPS = range(5)
-"""Places in the totals: Σg and Σg² over tasks, tasks of known truth, those decided wrongly, and
-whether tasks were judged in order."""
+from crowdstream.monitoring.worker_sums import Floats, ForgettingSums, Shapes, mirrored
 
 SMALL = 32
-"""Workers up to whom all skills are fitted together. In crowds of 50 and more the error in one
-skill moves the others' too little to be seen (coverage 0.935 to 0.97 without the joint fit)."""
+"""Largest crowd whose skills are fitted together. In crowds of 50 and more the error in one skill
+moves the others' too little to be seen (coverage 0.935 to 0.97 without the joint fit)."""
 
 KEPT = 2000
 """Tasks of a small crowd that are kept as they came: the fit is exact up to there. Of tables with
-more tasks the fit sees a sample of so many; then all are added up at the skills found, and once
+more tasks the fit sees a sample of this size; then all are added up at the skills found, and once
 more at those that this gives: at 100,000 tasks 240 intervals covered 0.91 with the sample's alone,
 960 intervals 0.94 so."""
 
 ROUNDS, STILL = 20, 1e-4
-"""Rounds of the fit at most, and a step that ends it: a hundredth of a standard error."""
+"""Most rounds of the fit, and the step that ends it: a hundredth of a standard error."""
 
 ENOUGH = 20
 """Tasks of known truth from which on they bound how often the crowd is wrong together."""
 
 H = 8.0
-"""Answers at the mean by which a stream's own skills are shrunk, as all priors of estimators."""
+"""Answers at the mean by which a stream's own skills are shrunk, like all priors of estimators."""
 
 PRIOR = 2.0
-"""Pseudo-answers of no opinion in the joint fit: one shared task is no certainty."""
+"""Pseudo-answers without information in the joint fit: one shared task is no certainty."""
 
 SMALL_SAMPLE = 2.0
 """Variances of the joint fit are raised by 1 + this/answers."""
 
-LEAST_SPREAD = 0.05
-"""Of an answer's variance, as a share of e₂: nobody is known to be perfect."""
 
-MOST_SKILL = 0.98
-"""Nobody is taken to be better in the fit; who reaches it may be perfect."""
+class Slopes(NamedTuple):
+    """Slopes of the likelihood, see `interval_loops.SlopeSums`."""
 
-TINY = 1e-12
+    pull: Floats
+    info: Floats
+
+    def copy(self) -> Slopes:
+        """To be added to without changing this one."""
+        return Slopes(self.pull.copy(), self.info.copy())
+
+    def add(
+        self, batch: LabelBatch, crowd: Estimator, skills: Floats, weight: float, growth: float
+    ) -> None:
+        """Add tasks at these skills, every label judged by all others of its task."""
+        largest = int(batch.sizes.max(initial=1))
+        judge = view.judge_by(np.append(skills, 0.0), crowd, largest)
+        SlopeSums(*self).add(judge, batch.coded, weight, growth, False)
 
 
-class Fit(NamedTuple):
-    """Skills and their variances."""
+class Intervals(ForgettingSums):
+    """Limits of every worker's error rate, for the table of workers."""
 
-    skill: Floats
-    variance: Floats
-
-
-class Intervals(FadingSums):
-    """Limits of every worker's error rate."""
-
-    per_worker: ClassVar[dict[str, tuple[int, ...]]] = {"rows": (6,)}
-    shared: ClassVar[dict[str, tuple[int, ...]]] = {
-        "pull": (SMALL,),
-        "info": (SMALL, SMALL),
-        "total": (5,),
-    }
+    per_worker: ClassVar[Shapes] = {"rows": (6,)}
+    shared: ClassVar[Shapes] = {"pull": (SMALL,), "info": (SMALL, SMALL), "total": (5,)}
 
     def __init__(self) -> None:
         self._recent = RecentTasks()
         super().__init__()
 
     def _bind(self) -> None:
-        names = ("rows", "pull", "info", "total")
-        self._sums = loops.IntervalSums(*(self.arrays[name] for name in names))
+        self._sums = IntervalSums(self.arrays["rows"], self.arrays["total"])
+        self._slopes = Slopes(self.arrays["pull"], self.arrays["info"])
+
+    def _weights(self) -> Iterator[Floats]:
+        yield self.arrays["rows"][:, B:V]
+        yield self.arrays["total"][WEIGHT:WEIGHT2]
+        yield from self._slopes
+
+    def _squares(self) -> Iterator[Floats]:
+        yield self.arrays["rows"][:, V:GOLD]
+        yield self.arrays["total"][WEIGHT2:KNOWN]
 
     # Seeing ----------------------------------------------------------------------------------
 
     def see(self, batch: LabelBatch, crowd: Estimator, sign: int, in_order: bool) -> None:
-        """Add what tasks say of their workers, or take it away by today's skills."""
+        """Add what tasks say about their workers, or take it away by today's skills."""
         if not crowd.weighs:
             return
-        self._remember(memory_of(crowd))
-        self._make_room(crowd.n_workers_)
+        self._remember(view.memory_of(crowd))
+        self._reserve(crowd.n_workers_)
         if in_order:
             self.arrays["total"][STOPS] = 1.0
-        judge = self._judge_for(batch, crowd, sign)
+        judge, growth = self._judge_for(batch, crowd, sign), self._scale.growth
         for part, weight in self._weighted(batch, sign):
-            args = part.starts, part.workers, part.labels, part.truths
-            self._sums.add(judge, *args, weight, self._scale.growth, in_order)
+            self._sums.add(judge, part.coded, weight, growth, in_order)
         if crowd.n_workers_ > SMALL:
             self._recent.clear()
         elif sign > 0:
@@ -121,12 +124,13 @@ class Intervals(FadingSums):
             if len(self._recent) > KEPT:
                 self._add_up(crowd)
         elif not self._recent.remove(batch):
-            self._add_slopes(batch, crowd, crowd._skills(), -self._scale.weight(self._clock))
+            weight = -self._scale.weight(self._clock)
+            self._slopes.add(batch, crowd, view.skills_of(crowd), weight, growth)
 
     def _read_skills(self, crowd: Estimator) -> Floats:
-        """The estimator's; where tasks stop when they are settled, those of these sums.
+        """The estimator's skills; where tasks stop when they are settled, those of these sums.
 
-        Stopping tilts agreement, and skills read from it; what is judged in order it cannot.
+        Stopping biases agreement, and skills read from it, but not labels judged in order.
         """
         found = super()._read_skills(crowd)
         if self.arrays["total"][STOPS]:
@@ -139,45 +143,30 @@ class Intervals(FadingSums):
     # The joint fit of small crowds -----------------------------------------------------------
 
     def _add_up(self, crowd: Estimator) -> None:
-        """Of the tasks kept, keep scores and squares at the skills that fit all tasks best."""
-        whole = self._recent.batch()
+        """Replace the tasks kept by their scores and squares at the skills that fit all best."""
+        whole, growth = self._recent.batch(), self._scale.growth
         first = self._scale.weight(self._clock - len(whole))
-        slopes = {name: self.arrays[name].copy() for name in ("pull", "info")}
-        skills = self._fit(crowd).skill
-        self._add_slopes(whole, crowd, skills, first)
+        before = self._slopes.copy()
+        skills = self._fit(crowd)[0]
+        self._slopes.add(whole, crowd, skills, first, growth)
         if len(whole) > 2 * KEPT:  # the fit saw a sample: once more, at what all tasks say
-            skills = self._solve(crowd, skills).skill
-            for name, before in slopes.items():
-                self.arrays[name][...] = before
-            self._add_slopes(whole, crowd, skills, first)
+            skills = self._solve(self._slopes, crowd, skills)[0]
+            for array, old in zip(self._slopes, before, strict=True):
+                array[...] = old
+            self._slopes.add(whole, crowd, skills, first, growth)
         self._recent.clear()
 
-    def _add_slopes(
-        self, batch: LabelBatch, crowd: Estimator, skills: Floats, weight: float
-    ) -> None:
-        judge = judge_by(
-            np.append(skills, 0.0), crowd, _classes(crowd), int(batch.sizes.max(initial=1))
-        )
-        args = batch.starts, batch.workers, batch.labels, batch.truths
-        self._sums.add_slopes(judge, *args, weight, self._scale.growth)
-
-    def _fit(self, crowd: Estimator) -> Fit:
-        """The likeliest skills, and their variances: rounds of `_solve`; changes nothing."""
+    def _fit(self, crowd: Estimator) -> tuple[Floats, Floats]:
+        """The likeliest skills and their variances: rounds of `_solve`; changes nothing."""
         part, weight, growth = self._sampled()
-        trial = Intervals()
-        trial._scale, trial._clock = self._scale, self._clock
-        found = Fit(crowd._skills(), np.full(crowd.n_workers_, np.inf))
+        skills = view.skills_of(crowd)
         for _ in range(ROUNDS):
-            trial.arrays = {name: array.copy() for name, array in self.arrays.items()}
-            trial._bind()
-            largest = int(part.sizes.max(initial=1))
-            judge = judge_by(np.append(found.skill, 0.0), crowd, _classes(crowd), largest)
-            args = part.starts, part.workers, part.labels, part.truths
-            trial._sums.add_slopes(judge, *args, weight, growth)
-            before, found = found.skill, trial._solve(crowd, found.skill)
-            if np.abs(found.skill - before).max(initial=0.0) < STILL:
+            slopes, before = self._slopes.copy(), skills
+            slopes.add(part, crowd, before, weight, growth)
+            skills, variances = self._solve(slopes, crowd, before)
+            if np.abs(skills - before).max(initial=0.0) < STILL:
                 break
-        return found
+        return skills, variances
 
     def _sampled(self) -> tuple[LabelBatch, float, float]:
         """The tasks kept, or a sample of them, with the first's weight and how it grows."""
@@ -191,34 +180,49 @@ class Intervals(FadingSums):
         weight = step * self._scale.weight(self._clock - size + first)
         return whole.pick(which), weight, float(self._scale.growth**step)
 
-    def _fade(self, factor: float) -> None:
-        """Variances are sums of squared weights."""
-        rows, total = self.arrays["rows"], self.arrays["total"]
-        rows[:, [B, C]] *= factor
-        rows[:, [V, F, D]] *= factor * factor
-        total[WEIGHT] *= factor
-        total[WEIGHT2] *= factor * factor
-        self.arrays["pull"] *= factor
-        self.arrays["info"] *= factor
+    def _solve(self, slopes: Slopes, crowd: Estimator, skills: Floats) -> tuple[Floats, Floats]:
+        """Skills and variances: ``θ + A⁻¹ (pull − J θ)`` and A⁻¹, A being J with a prior.
+
+        Off the diagonal J is noisy where tasks are few: it is shrunk by as much as its squares
+        exceed their noise (Schäfer and Strimmer, 2005).
+        """
+        n = skills.size
+        info, pull = mirrored(slopes.info[:n, :n]), slopes.pull[:n]
+        total, unit = self.arrays["total"], self._unit
+        answers = view.answers_of(crowd)
+        scale = np.sqrt(np.maximum(np.diag(info), TINY))
+        share = info / np.outer(scale, scale)
+        np.fill_diagonal(share, 0.0)
+        shared = np.outer(answers, answers) * unit / max(total[WEIGHT], TINY)
+        noise = np.where(share != 0.0, 1.0 / np.maximum(shared, 1.0), 0.0)
+        kept = max(1.0 - noise.sum() / max((share**2).sum(), TINY), 0.0)
+        wide = kept * info
+        wide[np.diag_indices(n)] = np.diag(info) + PRIOR * unit
+        inverse = np.linalg.inv(wide)
+        found = skills + inverse @ (pull - info @ skills)
+        ratio = total[WEIGHT2] / max(total[WEIGHT], TINY)
+        variance = ratio * np.diag(inverse) * (1.0 + SMALL_SAMPLE / np.maximum(answers, 1.0))
+        least = -MOST_SKILL / (view.class_count(crowd) - 1.0)
+        return np.clip(found, least, MOST_SKILL), variance
 
     # Limits ----------------------------------------------------------------------------------
 
     def columns(self, crowd: Estimator, level: float) -> dict[str, NDArray[np.generic] | list[str]]:
-        """``error_low``, ``error_high`` and ``evidence``, what backs them."""
+        """``error_low``, ``error_high`` and ``evidence``: whether known truths back them."""
         if not crowd.weighs:
             return {}
-        n, classes = crowd.n_workers_, _classes(crowd)
-        self._make_room(n, seen=False)
+        n, classes = crowd.n_workers_, view.class_count(crowd)
+        self._reserve(n, seen=False)
         z = NormalDist().inv_cdf((1.0 + level) / 2.0)
         least = -1.0 / (classes - 1.0)
         low, high = (np.clip(limit, least, 1.0) for limit in self._skill_limits(crowd, z))
-        told = self.arrays["total"][TOLD]
-        backed = (self.arrays["rows"][:n, GOLD] > 0) | (told >= ENOUGH)
-        low = np.where((told >= ENOUGH) & (low > 0), low * self._left_by_gold(classes), low)
-        worst = 1.0 - 1.0 / classes
+        enough = self.arrays["total"][KNOWN] >= ENOUGH
+        backed = (self.arrays["rows"][:n, GOLD] > 0) | enough
+        if enough:
+            low = np.where(low > 0, low * self._left_by_gold(classes), low)
         return {
-            "error_low": np.clip((1.0 - high) * worst, 0.0, 1.0),
-            "error_high": np.clip((1.0 - low) * worst, 0.0, 1.0),
+            "error_low": view.error_rates(high, classes),
+            "error_high": view.error_rates(low, classes),
             "evidence": ["gold" if gold else "agreement" for gold in backed],
         }
 
@@ -238,34 +242,10 @@ class Intervals(FadingSums):
         low, high = score_limits(skill * c, c, c, tilt * c, shape * c, z)
         return low, np.where(skill >= MOST_SKILL, 1.0, high)  # may be perfect
 
-    def _solve(self, crowd: Estimator, skills: Floats) -> Fit:
-        """The joint fit: ``θ + A⁻¹ (pull − J θ)``, and A⁻¹, A being J with a prior.
-
-        Off the diagonal J is noisy where tasks are few: it is shrunk by as much as its squares
-        exceed their noise (Schäfer and Strimmer, 2005).
-        """
-        n = skills.size
-        info, pull = mirrored(self.arrays["info"][:n, :n]), self.arrays["pull"][:n]
-        total, unit = self.arrays["total"], self._unit
-        answers = crowd._sums.answers / crowd._unit
-        scale = np.sqrt(np.maximum(np.diag(info), TINY))
-        share = info / np.outer(scale, scale)
-        np.fill_diagonal(share, 0.0)
-        shared = np.outer(answers, answers) * unit / max(total[WEIGHT], TINY)
-        noise = np.where(share != 0.0, 1.0 / np.maximum(shared, 1.0), 0.0)
-        kept = max(1.0 - noise.sum() / max((share**2).sum(), TINY), 0.0)
-        wide = kept * info
-        wide[np.diag_indices(n)] = np.diag(info) + PRIOR * unit
-        inverse = np.linalg.inv(wide)
-        found = skills + inverse @ (pull - info @ skills)
-        ratio = total[WEIGHT2] / max(total[WEIGHT], TINY)
-        variance = ratio * np.diag(inverse) * (1.0 + SMALL_SAMPLE / np.maximum(answers, 1.0))
-        return Fit(np.clip(found, -MOST_SKILL / (_classes(crowd) - 1.0), MOST_SKILL), variance)
-
     def _left_by_gold(self, classes: int) -> float:
         """What is left of a skill if the crowd errs together as often as known truths allow."""
-        told, wrong = self.arrays["total"][[TOLD, WRONG]]
-        upper = float(wilson(np.array([wrong]), np.array([told]))[1][0])
+        known, wrong = self.arrays["total"][[KNOWN, WRONG]]
+        upper = float(wilson(np.array([wrong]), np.array([known]))[1][0])
         return max(1.0 - classes * upper / (classes - 1.0), 0.0)
 
     # Merging and saving ----------------------------------------------------------------------
@@ -296,10 +276,6 @@ class Intervals(FadingSums):
         """Take over what `pack` gave."""
         super().unpack(arrays)
         self._recent.unpack(arrays, self.workers)
-
-
-def _classes(crowd: Estimator) -> int:
-    return max(len(crowd._classes), 2)
 
 
 def score_limits(

@@ -1,40 +1,38 @@
 """`Pairs`: how often each two workers agree, and how far beyond what the truth explains.
 
-The 256 most active workers are compared; what their agreements say is worked out in `dependence`.
-Reported only: no decision depends on it. Knows nothing of declared families.
+The 256 most active workers are compared; `dependence` finds what their agreements say. Only
+reported: no decision depends on it. Knows nothing of declared families.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, ClassVar, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from crowdstream.decisions import value_series
-from crowdstream.errors import StateError
 from crowdstream.estimators.base import Estimator
 from crowdstream.estimators.observer import Packed
+from crowdstream.decisions import value_series
 from crowdstream.labels.batch import Codes, Ints, LabelBatch
-from crowdstream.monitoring import loops
+from crowdstream.monitoring import estimator_view as view
 from crowdstream.monitoring.dependence import LEAST_RHO, LEAST_Z, Dependence, dependence
-from crowdstream.monitoring.worker_sums import FadingSums, memory_of, mirrored, observer_of
+from crowdstream.monitoring.pair_loops import PairSums
+from crowdstream.monitoring.worker_sums import Floats, ForgettingSums, Shapes, mirrored
 from crowdstream.validation import check_number
 
 if TYPE_CHECKING:
     import polars as pl
 
-Floats = NDArray[np.float64]
-
 SLOTS = 256
 """Workers who are compared: a table of 256² pairs takes half a megabyte."""
 
 MANY = 64
-"""Labels of one task that are compared pair by pair at most."""
+"""Most labels of one task that are compared pair by pair."""
 
 FIRST = 2
-"""Labels that are compared where it hangs on them whether there are more."""
+"""Labels of one task that are compared where they decide whether there are more."""
 
 WORTH = 2.0
 """A worker takes the slot of one who has answered this many times less."""
@@ -46,7 +44,7 @@ ANSWERS, SLOT = range(2)
 
 
 class Compared(NamedTuple):
-    """Who is compared, the tasks that pairs share, on how many they agree, what that says."""
+    """Workers who are compared, tasks shared by each pair, agreements, and what those say."""
 
     who: Ints
     met: Floats
@@ -54,29 +52,29 @@ class Compared(NamedTuple):
     found: Dependence
 
 
-class Pairs(FadingSums):
-    """Tasks shared and agreements of every two of the most active workers."""
+class Pairs(ForgettingSums):
+    """Tasks shared and agreements of each two of the most active workers."""
 
-    per_worker: ClassVar[dict[str, tuple[int, ...]]] = {"rows": (2,)}
+    per_worker: ClassVar[Shapes] = {"rows": (2,)}
 
     def __init__(self) -> None:
         self._slots: Codes = np.empty(0, np.int32)
-        self._some: Ints = np.empty(MANY, np.int64)
+        self._scratch: Ints = np.empty(MANY, np.int64)
+        self._tables = {name: np.zeros((SLOTS, SLOTS)) for name in TABLES}
         super().__init__()
-        for name in TABLES:
-            self.arrays[name] = np.zeros((SLOTS, SLOTS))
 
     def _bind(self) -> None:
         self._slots = self.arrays["rows"][:, SLOT].astype(np.int32) - 1
+        met, same = self._tables.values()
+        self._sums = PairSums(met, same, self._slots, self._scratch)
 
-    def _fade(self, factor: float) -> None:
-        for name in TABLES:
-            self.arrays[name] *= factor
+    def _weights(self) -> Iterator[Floats]:
+        yield from self._tables.values()
 
     def see(self, batch: LabelBatch, crowd: Estimator, sign: int, in_order: bool) -> None:
         """Count shared tasks and agreements, or take them back."""
-        self._remember(memory_of(crowd))
-        self._make_room(crowd.n_workers_)
+        self._remember(view.memory_of(crowd))
+        self._reserve(crowd.n_workers_)
         who, times = batch.workers[batch.starts[0] : batch.starts[-1]], None
         if len(batch) > 1:
             who, times = np.unique(who, return_counts=True)
@@ -85,13 +83,10 @@ class Pairs(FadingSums):
             self._choose(len(batch))
         most = FIRST if in_order else MANY
         for part, weight in self._weighted(batch, sign):
-            loops.add_pairs(
-                part.starts, part.workers, part.labels, self._slots, self.arrays["met"],
-                self.arrays["same"], self._some, weight, self._scale.growth, most,
-            )  # fmt: skip
+            self._sums.add(part.coded, weight, self._scale.growth, most)
 
     def _choose(self, more: int) -> None:
-        """Who is compared: the first workers, then those who have answered far more."""
+        """Choose who is compared: the first workers, then those who have answered far more."""
         free = int((self.arrays["rows"][: min(self.workers, SLOTS), SLOT] == 0).sum())
         if self.workers <= SLOTS and free:
             first = np.arange(self.workers)
@@ -118,21 +113,21 @@ class Pairs(FadingSums):
         left = holders[weakest[taken]]
         self._give(left[left >= 0], np.full((left >= 0).sum(), -1))
         self._give(outside[taken], weakest[taken])
-        for name in TABLES:
-            self.arrays[name][weakest[taken]] = 0.0
-            self.arrays[name][:, weakest[taken]] = 0.0
+        for table in self._tables.values():
+            table[weakest[taken]] = 0.0
+            table[:, weakest[taken]] = 0.0
 
     def compared(self, crowd: Estimator) -> Compared:
-        """Those compared, and what their agreements say."""
+        """The workers who are compared, and what their agreements say."""
         who = np.flatnonzero(self._slots[: self.workers] >= 0)
         here = np.ix_(self._slots[who], self._slots[who])
-        met, same = (mirrored(self.arrays[name])[here] / self._unit for name in TABLES)
-        return Compared(who, met, same, dependence(met, same, crowd._sums.said[who] / crowd._unit))
+        met, same = (mirrored(table)[here] / self._unit for table in self._tables.values())
+        return Compared(who, met, same, dependence(met, same, view.label_counts(crowd)[who]))
 
     # Merging and saving ----------------------------------------------------------------------
 
     def merge(self, other: Self, names: Ints, classes: Ints) -> None:
-        """Add another's pairs, as far as there is room for its workers."""
+        """Add another's pairs, as far as there are slots for its workers."""
         self._add_counts(other, names)
         self._add_clock(other)
         few = names[: other.workers]
@@ -140,49 +135,53 @@ class Pairs(FadingSums):
         self._choose(0)
         there, here = other._slots[: few.size], self._slots[few]
         both = (there >= 0) & (here >= 0)
-        for name in TABLES:
+        for name, table in self._tables.items():
             moved = np.zeros((SLOTS, SLOTS))
-            found = mirrored(other.arrays[name])[np.ix_(there[both], there[both])]
+            found = mirrored(other._tables[name])[np.ix_(there[both], there[both])]
             moved[np.ix_(here[both], here[both])] = found
-            self.arrays[name] += np.triu(moved, 1)
+            table += np.triu(moved, 1)
 
     def pack(self) -> Packed:
         """All sums, without empty slots."""
         used = min(self.workers, SLOTS)
-        return super().pack() | {name: self.arrays[name][:used, :used] for name in TABLES}
+        return super().pack() | {name: self._tables[name][:used, :used] for name in TABLES}
 
     def unpack(self, arrays: Mapping[str, NDArray[np.generic]]) -> None:
         """Take over what `pack` gave."""
         super().unpack(arrays)
         used = min(self.workers, SLOTS)
-        for name in TABLES:
-            found = arrays.get(name)
-            if found is None or found.shape != (used, used):
-                raise StateError(f"a saved Pairs whose sums do not fit: {name}")
-            self.arrays[name] = np.zeros((SLOTS, SLOTS))
-            self.arrays[name][:used, :used] = found
+        for name, found in self._checked(arrays, dict.fromkeys(TABLES, (used, used))).items():
+            self._tables[name][...] = 0.0
+            self._tables[name][:used, :used] = found
 
 
 def pairs(crowd: Estimator, *, least: int = 20) -> pl.DataFrame:
-    """Workers pair by pair, the most dependent first: how far they agree beyond the truth.
+    """One row per pair of workers, the most dependent first: how far they agree beyond the truth.
 
-    ``tasks`` shared (at least ``least``), ``agreement``, ``rho``: the correlation of their errors,
-    ``z``: its standard errors above 0, ``duplicate``: whether they are near-duplicates. The 256
-    most active workers are compared; nobody is discounted for it.
+    ``tasks``: how many they share; ``agreement``; ``rho``: the correlation of their errors; ``z``:
+    its standard errors above 0; ``duplicate``: whether they are near-duplicates. The 256 most
+    active workers are compared; no worker's weight depends on it.
 
-    >>> from crowdstream.estimators import Adaptive
-    >>> from crowdstream.monitoring import monitor
-    >>> from crowdstream.science.simulate import simulate
-    >>> crowd = monitor(Adaptive())
+    Parameters
+    ----------
+    crowd
+        An estimator with monitors, see `monitor`.
+    least
+        Fewest tasks that a pair must share to be listed.
+
+    Examples
+    --------
+    >>> import crowdstream as cs
+    >>> crowd = cs.monitor(cs.Adaptive())
     >>> copying = {1: (0, 0.95)}  # the second copies the first
-    >>> crowd.learn_many(next(simulate(8, 500, p=0.3, copying=copying)).labels())
+    >>> crowd.learn_many(next(cs.simulate(8, 500, p=0.3, copying=copying)).labels())
     >>> pairs(crowd).select("one", "other", "duplicate").row(0)
     ('w0', 'w1', True)
     """
     import polars as pl
 
     check_number("least", least, 1, 10**12, whole=True)
-    who, met, same, found = observer_of(crowd, Pairs).compared(crowd)
+    who, met, same, found = view.observer_of(crowd, Pairs).compared(crowd)
     one, other = np.nonzero(np.triu(met >= least, 1))
     names, rho, z = crowd.workers_, found.rho[one, other], found.z[one, other]
     return pl.DataFrame(

@@ -13,16 +13,23 @@ from crowdstream.labels.batch import Codes, Ints, LabelBatch
 
 NOTHING: Codes = np.empty(0, np.int32)
 
+FIELDS = {"starts": np.int64, "workers": np.int32, "labels": np.int32, "truths": np.int32}
+"""Arrays of a `LabelBatch` that are kept; truths are always written out, −1 where unknown."""
+
 
 class RecentTasks:
     """Tasks in the order in which they came."""
 
     def __init__(self) -> None:
-        self._parts: list[LabelBatch] = []
-        self._size = 0
+        self.clear()
 
     def __len__(self) -> int:
         return self._size
+
+    def clear(self) -> None:
+        """Keep none."""
+        self._parts: list[LabelBatch] = []
+        self._size = 0
 
     def append(self, batch: LabelBatch) -> None:
         """Keep a copy of some tasks."""
@@ -33,75 +40,62 @@ class RecentTasks:
         self._size += len(batch)
 
     def remove(self, batch: LabelBatch) -> bool:
-        """Take back one task, the latest of those that have its labels; whether there was one."""
-        whole = self.batch()
-        first, last = int(batch.starts[0]), int(batch.starts[-1])
-        wanted = _rows(batch, first, last)
-        truth = int(batch.truths[0]) if batch.truths.size else -1
+        """Take back the latest task that has the labels of this one; false if there is none."""
+        whole, wanted = self.batch(), _labels(batch, 0)
         for t in range(len(whole) - 1, -1, -1):
-            begin, end = int(whole.starts[t]), int(whole.starts[t + 1])
-            if int(whole.truths[t]) == truth and _rows(whole, begin, end) == wanted:
-                left = np.delete(np.arange(len(whole)), t)
-                self._parts, self._size = [whole.pick(left)], len(left)
+            if _labels(whole, t) == wanted:
+                rest = whole.pick(np.delete(np.arange(len(whole)), t))
+                self._parts, self._size = [rest], len(rest)
                 return True
         return False
 
     def batch(self) -> LabelBatch:
-        """All of them."""
-        if len(self._parts) > 1:
+        """All of them in one batch."""
+        if len(self._parts) != 1:
             parts = self._parts
             ends = np.cumsum([0, *(part.labels.size for part in parts)])
             starts = [part.starts[1:] + end for part, end in zip(parts, ends, strict=False)]
-            joined = LabelBatch(
-                np.concatenate([np.zeros(1, np.int64), *starts]),
-                np.concatenate([part.workers for part in parts]),
-                np.concatenate([part.labels for part in parts]),
-                np.concatenate([part.truths for part in parts]),
-            )
-            self._parts = [joined]
-        empty = LabelBatch(np.zeros(1, np.int64), NOTHING, NOTHING, NOTHING)
-        return self._parts[0] if self._parts else empty
 
-    def clear(self) -> None:
-        """Keep none."""
-        self._parts, self._size = [], 0
+            def joined(name: str) -> Codes:
+                return np.concatenate([NOTHING, *(getattr(part, name) for part in parts)])
+
+            begins = np.concatenate([np.zeros(1, np.int64), *starts])
+            codes = joined("workers"), joined("labels"), joined("truths")
+            self._parts = [LabelBatch(begins, *codes)]
+        return self._parts[0]
 
     def take_in(self, other: RecentTasks, names: Ints, classes: Ints) -> None:
         """Append another's; its worker i is ``names[i]`` here, its class a ``classes[a]``."""
         theirs = other.batch()
-        if not len(theirs):
-            return
-        truths = np.where(theirs.truths >= 0, classes[theirs.truths], -1).astype(np.int32)
-        workers, labels = names[theirs.workers], classes[theirs.labels]
-        coded = workers.astype(np.int32), labels.astype(np.int32)
-        self.append(LabelBatch(theirs.starts, *coded, truths))
+        if len(theirs):
+            truths = np.where(theirs.truths >= 0, classes[theirs.truths], -1).astype(np.int32)
+            workers, labels = names[theirs.workers], classes[theirs.labels]
+            coded = workers.astype(np.int32), labels.astype(np.int32)
+            self.append(LabelBatch(theirs.starts, *coded, truths))
 
     def pack(self) -> Packed:
         """As arrays."""
         whole = self.batch()
-        return {
-            "recent.starts": whole.starts,
-            "recent.workers": whole.workers,
-            "recent.labels": whole.labels,
-            "recent.truths": whole.truths,
-        }
+        return {f"recent.{name}": getattr(whole, name) for name in FIELDS}
 
-    def unpack(self, arrays: Mapping[str, NDArray[np.generic]], workers: int) -> None:
-        """Take over what `pack` gave."""
+    def unpack(self, arrays: Mapping[str, NDArray[np.generic]], known: int) -> None:
+        """Take over what `pack` gave, of so many known workers."""
         try:
-            found = [arrays[f"recent.{name}"] for name in ("starts", "workers", "labels", "truths")]
-            starts = found[0].astype(np.int64)
-            who, labels, truths = (array.astype(np.int32) for array in found[1:])
+            starts, workers, labels, truths = (
+                arrays[f"recent.{name}"].astype(kind) for name, kind in FIELDS.items()
+            )
         except KeyError as error:
             raise StateError(f"a saved state without its latest tasks: {error}") from None
-        fits = who.shape == labels.shape and truths.size == starts.size - 1
-        fits = fits and bool((np.diff(starts) >= 0).all()) and starts[-1] == who.size
-        if not fits or (who >= workers).any() or (who < 0).any() or (labels < 0).any():
+        batch = LabelBatch(starts, workers, labels, truths)
+        fits = workers.shape == labels.shape and truths.size == len(batch)
+        fits = fits and bool((batch.sizes >= 0).all()) and starts[-1] == workers.size
+        if not fits or (workers >= known).any() or (workers < 0).any() or (labels < 0).any():
             raise StateError("a saved state whose latest tasks do not fit")
-        self._parts, self._size = [LabelBatch(starts, who, labels, truths)], truths.size
+        self._parts, self._size = [batch], len(batch)
 
 
-def _rows(batch: LabelBatch, begin: int, end: int) -> set[tuple[int, int]]:
-    """Who said what, in no order."""
-    labels = batch.labels[begin:end].tolist()
-    return set(zip(batch.workers[begin:end].tolist(), labels, strict=True))
+def _labels(batch: LabelBatch, t: int) -> tuple[int, set[tuple[int, int]]]:
+    """The truth of a task, −1 if unknown, and who gave which label, in no order."""
+    begin, end = int(batch.starts[t]), int(batch.starts[t + 1])
+    rows = zip(batch.workers[begin:end].tolist(), batch.labels[begin:end].tolist(), strict=True)
+    return int(batch.truths[t]) if batch.truths.size else -1, set(rows)

@@ -1,47 +1,47 @@
-"""`WorkerSums`: what the monitors of this room have in common. Sums per worker, with room to spare.
+"""What monitors have in common: arrays of sums, the skills that judge labels, and forgetting.
 
-A monitor says what arrays it keeps; growing, packing and unpacking them is done here, and so is
-reading the skills by which labels are judged. Knows nothing of what is summed.
+A monitor names the arrays it keeps; growing, saving and loading them happens here. Knows nothing
+of what is summed.
 """
 
 from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Iterator, Mapping
-from typing import ClassVar, Self, TypeVar
+from typing import ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from crowdstream.errors import InputError, StateError
+from crowdstream.errors import StateError
 from crowdstream.estimators.base import Estimator
 from crowdstream.estimators.observer import Observer, Packed
-from crowdstream.labels.batch import Codes, Ints, LabelBatch
-from crowdstream.monitoring import loops
+from crowdstream.labels.batch import Ints, LabelBatch
+from crowdstream.monitoring import estimator_view as view
+from crowdstream.monitoring.judging_loops import Judge, JudgedSums
 from crowdstream.sums.forgetting import Forgetting
+from crowdstream.sums.growing import grown
 
 Floats = NDArray[np.float64]
-Kind = TypeVar("Kind", bound=Observer)
+Shapes = dict[str, tuple[int, ...]]
 
 RENEW = 1.05
-"""Growth in tasks after which the workers' skills are read anew: estimators renew their shared
+"""Growth in tasks after which the workers' skills are read again: estimators renew their shared
 readings as often, which was measured to be harmless."""
 
 MOST = 200.0
 """The logarithm of a weight at which sums are brought back to units of the present: variances are
 sums of its square, and their products must stay below 1e308."""
 
-NO_FAMILY: Codes = np.empty(0, np.int32)
-
 
 class WorkerSums(Observer):
-    """An observer whose state is arrays: some with a row per worker, some shared by all.
+    """An observer whose state is arrays: some with one row per worker, some shared by all.
 
     ``per_worker`` and ``shared`` name them, with the shape of a row and of the whole.
     """
 
-    per_worker: ClassVar[dict[str, tuple[int, ...]]] = {}
-    shared: ClassVar[dict[str, tuple[int, ...]]] = {}
+    per_worker: ClassVar[Shapes] = {}
+    shared: ClassVar[Shapes] = {}
 
     def __init__(self) -> None:
         self.workers = 0
@@ -54,23 +54,19 @@ class WorkerSums(Observer):
         self.renewed = 0.0
         """Tasks that had been seen when skills were read last."""
         self.skills: Floats = np.zeros(1)
-        """The skills by which labels are judged; the last is the crowd's mean, for strangers."""
-        self._judge: loops.Judge | None = None
-        self._judges = (0, 0)
+        """The skills that judge labels; the last is the mean, for unknown workers."""
+        self._judge: Judge | None = None
+        self._judge_size = (0, 0)
         self._bind()
 
     def _bind(self) -> None:
-        """The arrays have moved: tell the loops."""
+        """Hand the arrays to the loops; called whenever the arrays have moved."""
 
-    def _make_room(self, workers: int, *, seen: bool = True) -> None:
-        """Let there be rows for so many workers; a question does not count them as seen."""
-        room = len(self.arrays[next(iter(self.per_worker))])
-        if workers > room:
-            room = max(workers, 2 * room, 16)
-            for name, shape in self.per_worker.items():
-                grown = np.zeros((room, *shape))
-                grown[: self.workers] = self.arrays[name][: self.workers]
-                self.arrays[name] = grown
+    def _reserve(self, workers: int, *, seen: bool = True) -> None:
+        """Have rows for so many workers; a question does not count them as seen."""
+        if workers > len(self.arrays[next(iter(self.per_worker))]):
+            for name in self.per_worker:
+                self.arrays[name] = grown(self.arrays[name], workers)
             self._bind()
         if seen:
             self.workers = max(self.workers, workers)
@@ -78,39 +74,38 @@ class WorkerSums(Observer):
     # Judging labels --------------------------------------------------------------------------
 
     def _due(self, more: int, memory: float | None) -> bool:
-        """Whether skills are to be read anew, once so many tasks more were seen."""
+        """Whether to read skills again once so many more tasks have been seen."""
         growth = (RENEW - 1.0) * min(self.renewed, memory or self.renewed)
         return self.tasks + more >= self.renewed + growth
 
     def _read_skills(self, crowd: Estimator) -> Floats:
-        """The skills by which labels are judged from now on, and the mean."""
-        return np.append(crowd._skills(), crowd.mean_skill_)
+        """The skills that judge labels from now on, and their mean."""
+        return np.append(view.skills_of(crowd), view.mean_skill(crowd))
 
-    def _judge_for(self, batch: LabelBatch, crowd: Estimator, sign: int) -> loops.Judge:
-        """What judges the labels of these tasks."""
-        if self.renewed == 0.0 or (sign > 0 and self._due(len(batch), memory_of(crowd))):
+    def _judge_for(self, batch: LabelBatch, crowd: Estimator, sign: int) -> Judge:
+        """The judge of these tasks' labels, made anew when skills are read again."""
+        if self.renewed == 0.0 or (sign > 0 and self._due(len(batch), view.memory_of(crowd))):
             self.skills = self._read_skills(crowd)
             self.renewed = float(max(self.tasks + len(batch), 1))
             self._judge = None
-        classes = max(len(crowd._classes), 2)
-        single = batch.starts.size == 2
+        single = batch.starts.size == 2  # spares a single task the time of NumPy's calls
         largest = int(batch.starts[1] - batch.starts[0] if single else batch.sizes.max(initial=1))
-        known, room = self._judges
-        if self._judge is None or crowd.families or known != classes or largest > room:
-            self._judges = classes, max(largest, 2 * room if largest > room else room)
-            self._judge = judge_by(self.skills, crowd, *self._judges)
+        classes, (known, most) = view.class_count(crowd), self._judge_size
+        if self._judge is None or crowd.families or known != classes or largest > most:
+            self._judge_size = classes, max(largest, 2 * most if largest > most else most)
+            self._judge = view.judge_by(self.skills, crowd, self._judge_size[1])
         return self._judge
 
     # Merging and saving ----------------------------------------------------------------------
 
     def _add_counts(self, other: Self, names: Ints) -> None:
-        """Make room for another's workers, and count its tasks."""
-        self._make_room(int(names.max(initial=-1)) + 1)
+        """Have rows for another's workers, and count its tasks."""
+        self._reserve(int(names.max(initial=-1)) + 1)
         self.tasks += other.tasks
-        self.renewed = 0.0  # skills are read anew when the next task comes
+        self.renewed = 0.0  # skills are read again when the next task comes
 
     def pack(self) -> Packed:
-        """All sums, without spare room."""
+        """All sums, without spare rows."""
         found: Packed = {name: self.arrays[name][: self.workers] for name in self.per_worker}
         found |= {name: self.arrays[name] for name in self.shared}
         found["skills"] = self.skills
@@ -119,34 +114,73 @@ class WorkerSums(Observer):
 
     def unpack(self, arrays: Mapping[str, NDArray[np.generic]]) -> None:
         """Take over what `pack` gave."""
-        first = arrays.get(next(iter(self.per_worker)), np.empty(0))
-        wanted = {name: (len(first), *shape) for name, shape in self.per_worker.items()}
-        wanted |= self.shared | {"seen": (2,)}
-        for name, shape in wanted.items():
-            found = arrays.get(name)
-            if found is None or found.shape != shape or found.dtype != np.float64:
-                raise StateError(f"a saved {type(self).__name__} whose sums do not fit: {name}")
-        for name in (*self.per_worker, *self.shared):
-            self.arrays[name] = arrays[name].astype(np.float64)
-        self.workers = len(first)
-        self.tasks, self.renewed = int(arrays["seen"][0]), float(arrays["seen"][1])
+        self.workers = len(arrays.get(next(iter(self.per_worker)), ()))
+        wanted = {name: (self.workers, *shape) for name, shape in self.per_worker.items()}
+        self.arrays |= self._checked(arrays, wanted | self.shared)
+        seen = self._checked(arrays, {"seen": (2,)})["seen"]
+        self.tasks, self.renewed = int(seen[0]), float(seen[1])
         self.skills = arrays["skills"].astype(np.float64)
         self._judge = None
         self._bind()
 
+    def _checked(
+        self, arrays: Mapping[str, NDArray[np.generic]], wanted: Shapes
+    ) -> dict[str, Floats]:
+        """Copies of saved arrays, which must have these shapes."""
+        for name, shape in wanted.items():
+            found = arrays.get(name)
+            if found is None or found.shape != shape or found.dtype != np.float64:
+                raise StateError(f"a saved {type(self).__name__} whose sums do not fit: {name}")
+        return {name: arrays[name].astype(np.float64) for name in wanted}
 
-class FadingSums(WorkerSums):
-    """Sums that fade as the crowd's do, each task counting more than the one before."""
+
+class HistorySums(WorkerSums):
+    """A monitor of how workers change over time: it follows tasks in order.
+
+    The array ``count`` ends with the number of tasks seen.
+    """
+
+    _sums: JudgedSums
+
+    def see(self, batch: LabelBatch, crowd: Estimator, sign: int, in_order: bool) -> None:
+        """Follow tasks in order. Taking tasks back does not change the history."""
+        self._reserve(crowd.n_workers_)
+        if sign > 0:
+            judge = self._judge_for(batch, crowd, sign)
+            self._sums.add(judge, batch.coded, 1.0, 1.0, in_order)
+        else:
+            self.arrays["count"][-1] -= len(batch)
+        self.tasks += sign * len(batch)
+
+    def merge(self, other: Self, names: Ints, classes: Ints) -> None:
+        """Count another's tasks, and take over the history of workers who have none here.
+
+        Two streams have no common order, so no worker's two histories can be joined.
+        """
+        self._add_counts(other, names)
+        few = names[: other.workers]
+        fresh = ~self.arrays["rows"][few].any(axis=1)
+        for name in self.per_worker:
+            self.arrays[name][few[fresh]] = other.arrays[name][: other.workers][fresh]
+        self.arrays["count"][-1] += other.arrays["count"][-1]
+
+
+class ForgettingSums(WorkerSums):
+    """Sums that forget as the crowd's do: each task counts more than the one before."""
 
     def __init__(self) -> None:
         self._memory: float | None = None
-        self._scale = Forgetting(None)
+        self._scale = Forgetting(None, MOST)
         self._clock = 0
         super().__init__()
 
     @abstractmethod
-    def _fade(self, factor: float) -> None:
-        """Multiply what every task counts."""
+    def _weights(self) -> Iterator[Floats]:
+        """Views of the sums of weights."""
+
+    def _squares(self) -> Iterator[Floats]:
+        """Views of the sums of squared weights."""
+        yield from ()
 
     @property
     def _unit(self) -> float:
@@ -154,84 +188,50 @@ class FadingSums(WorkerSums):
         return self._scale.weight(max(self._clock - 1, 0))
 
     def _remember(self, memory: float | None) -> None:
-        """The crowd remembers so many tasks."""
+        """Follow the crowd's memory."""
         if memory != self._memory:
-            self._memory, self._scale = memory, Forgetting(memory)
-            self._scale.origin = self._clock
+            self._set_scale(memory, self._clock, self._clock)
 
-    def _renormalise(self, task: int) -> None:
-        """Bring the sums to units in which the task at this place counts 1."""
-        if self._scale.fade and task != self._scale.origin:
-            self._fade(1.0 / self._scale.weight(task))
-            self._scale.origin = task
+    def _set_scale(self, memory: float | None, clock: int, origin: int) -> None:
+        self._memory, self._scale, self._clock = memory, Forgetting(memory, MOST), clock
+        self._scale.origin = origin
 
     def _weighted(self, batch: LabelBatch, sign: int) -> Iterator[tuple[LabelBatch, float]]:
-        """The tasks in parts, with what the first of each part counts."""
-        at, fade = 0, self._scale.fade
-        while at < len(batch):
-            end = len(batch)
-            if fade and sign > 0:
-                if fade * (self._clock - self._scale.origin) >= MOST:
-                    self._renormalise(self._clock)
-                end = min(end, at + int(MOST / fade) + 1 - (self._clock - self._scale.origin))
-            self._clock -= end - at if sign < 0 else 0
-            whole = at == 0 and end == len(batch)
-            part = batch if whole else batch.part(at, end)
-            yield part, sign * self._scale.weight(self._clock)
-            self._clock += end - at if sign > 0 else 0
-            at = end
+        """The tasks in parts, with the weight of the first task of each."""
         self.tasks += sign * len(batch)
+        if sign < 0:
+            self._clock -= len(batch)
+            yield batch, -self._scale.weight(self._clock)
+            return
+        at = 0
+        while at < len(batch):
+            most = self._scale.make_room(self._clock, self._weights(), self._squares())
+            end = min(at + most, len(batch))
+            part = batch if end - at == len(batch) else batch.part(at, end)
+            yield part, self._scale.weight(self._clock)
+            self._clock += end - at
+            at = end
 
     def _add_clock(self, other: Self) -> None:
         """Bring both to units of their newest task, before they are added up."""
         for one in (self, other):
-            one._renormalise(max(one._clock - 1, 0))
+            one._scale.renormalise(max(one._clock - 1, 0), one._weights(), one._squares())
         fades = self._scale.fade > 0
         self._clock = max(self._clock, other._clock) if fades else self._clock + other._clock
         self._scale.origin = max(self._clock - 1, 0) if fades else 0
 
     def pack(self) -> Packed:
-        """All sums, and the scale they fade by."""
+        """All sums, and the scale of their weights."""
         scale = [self._memory or 0.0, self._clock, self._scale.origin]
         return super().pack() | {"scale": np.array(scale, np.float64)}
 
     def unpack(self, arrays: Mapping[str, NDArray[np.generic]]) -> None:
         """Take over what `pack` gave."""
         super().unpack(arrays)
-        scale = arrays.get("scale")
-        if scale is None or scale.shape != (3,):
-            raise StateError(f"a saved {type(self).__name__} whose sums do not fit: scale")
-        memory, clock, origin = scale.tolist()
-        self._memory = memory or None
-        self._scale, self._clock = Forgetting(self._memory), int(clock)
-        self._scale.origin = int(origin)
+        memory, clock, origin = self._checked(arrays, {"scale": (3,)})["scale"].tolist()
+        self._set_scale(memory or None, int(clock), int(origin))
 
 
 def mirrored(above: Floats) -> Floats:
     """A symmetric table of which the part above the diagonal was kept."""
     return above + np.triu(above, 1).T
-
-
-def judge_by(skills: Floats, crowd: Estimator, classes: int, largest: int) -> loops.Judge:
-    """What judges labels by these skills, the last being a stranger's."""
-    family = crowd._sums.family if crowd.families else NO_FAMILY
-    room = np.empty((4, largest))
-    return loops.Judge(skills.copy(), family, room, np.empty(classes), np.empty(classes))
-
-
-def memory_of(crowd: Estimator) -> float | None:
-    """How many tasks a crowd remembers, where it is a number."""
-    memory = crowd.memory
-    return float(memory) if isinstance(memory, (int, float, np.number)) else None
-
-
-def observer_of(crowd: Estimator, kind: type[Kind]) -> Kind:
-    """The crowd's observer of this kind."""
-    for observer in crowd.observers:
-        if isinstance(observer, kind):
-            return observer
-    raise InputError(
-        "crowd",
-        f"an estimator with {kind.__name__}: call monitoring.monitor(crowd) before it learns",
-        f"{type(crowd).__name__} without it",
-    )

@@ -21,12 +21,15 @@ four of them must stay below 1e308."""
 class Forgetting:
     """The scale of a crowd that remembers about ``memory`` tasks, or all (``None``).
 
+    ``most``: the logarithm of a weight at which sums are brought back to units of the present.
+
     >>> scale = Forgetting(4.0)
     >>> [round(scale.weight(task), 2) for task in range(3)]
     [1.0, 1.33, 1.78]
     """
 
-    def __init__(self, memory: float | None) -> None:
+    def __init__(self, memory: float | None, most: float = MOST) -> None:
+        self.most = most
         self.fade = 0.0 if memory is None else -math.log1p(-1.0 / memory)
         self.origin = 0
         """The task that counts 1."""
@@ -40,18 +43,33 @@ class Forgetting:
         """What the task at this place in the stream counts."""
         return math.exp(self.fade * (task - self.origin)) if self.fade else 1.0
 
-    def make_room(self, task: int, sums: Iterable[NDArray[np.float64]]) -> int:
+    def make_room(
+        self,
+        task: int,
+        sums: Iterable[NDArray[np.float64]],
+        squares: Iterable[NDArray[np.float64]] = (),
+    ) -> int:
         """How many tasks can be learnt from this place on; the sums are brought back if need be."""
         if not self.fade:
             return 2**62
-        if self.fade * (task - self.origin) >= MOST:
-            self.renormalise(task, sums)
-        return int(MOST / self.fade) - (task - self.origin) + 1
+        if self.fade * (task - self.origin) >= self.most:
+            self.renormalise(task, sums, squares)
+        return int(self.most / self.fade) - (task - self.origin) + 1
 
-    def renormalise(self, task: int, sums: Iterable[NDArray[np.float64]]) -> None:
-        """Bring the sums to units in which the task at this place counts 1."""
+    def renormalise(
+        self,
+        task: int,
+        sums: Iterable[NDArray[np.float64]],
+        squares: Iterable[NDArray[np.float64]] = (),
+    ) -> None:
+        """Bring the sums to units in which the task at this place counts 1.
+
+        ``squares`` are sums of squared weights.
+        """
         if self.fade and task != self.origin:
             factor = 1.0 / self.weight(task)
             for array in sums:
                 array *= factor
+            for array in squares:
+                array *= factor * factor
             self.origin = task

@@ -1,0 +1,36 @@
+"""Columns of the monitors' arrays, and constants that their compiled loops share with Python.
+
+Changing a column changes the saved format. Knows nothing of what is done with them.
+"""
+
+B, C, V, F, D, GOLD = range(6)
+"""Intervals, per worker: Σg h, Σg e₂, Σg² e₂, Σg² e₃, Σg² e₂², answers to tasks of known truth; g
+is the weight of a task, h and e are explained in `judging_loops`."""
+
+WEIGHT, WEIGHT2, KNOWN, WRONG, STOPS = range(5)
+"""Intervals, shared: Σg, Σg², tasks of known truth, how many of those the labels would decide
+wrongly, and whether labels were judged in order."""
+
+REF_B, REF_C, REF_D, REF_N, LOW, HIGH, LIMIT, UP, DOWN = (*range(8), 11)
+"""Drift, per worker: Σh, Σe₂, Σe₂² and answers since the worker was last met anew; limits of the
+known skill; the ratio that raises an alarm; for either direction the likelihood ratio, followed by
+what Σh, Σe₂ and the answers were when it was last 1."""
+
+SEEN, WORKER, DIRECTION, BEFORE, AFTER, EVIDENCE, ANSWERS = range(7)
+"""An alarm: tasks seen, worker, direction (±1), skill before and after, log likelihood ratio, and
+how many of the worker's answers ago the change began."""
+
+NEXT_B, NEXT_C, NEXT_N, STRIDE, POINTS = range(5)
+"""Trends, per worker: Σh, Σe₂ and answers of the unfinished point, answers per point, points."""
+
+MOST_SKILL = 0.98
+"""No worker is taken to be better: a single error would otherwise be impossible."""
+
+LEAST_SPREAD = 0.05
+"""Least variance of an answer, as a share of e₂: no worker is known to be perfect."""
+
+SETTLED_IN = 50
+"""Answers of a worker before there can be an alarm."""
+
+TINY = 1e-12
+"""Keeps divisions by 0 from happening where the result is not used."""

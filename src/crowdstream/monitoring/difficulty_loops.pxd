@@ -1,0 +1,7 @@
+# Types of difficulty_loops.py.
+
+from crowdstream.labels.batch_loops cimport Tasks
+
+cdef double LARGE
+
+cpdef void fill_likelihoods(Tasks tasks, double[::1] skills, double[::1] grid, double[:, ::1] like, double[:, ::1] out)

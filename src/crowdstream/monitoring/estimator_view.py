@@ -1,0 +1,120 @@
+"""All that monitors ask of an estimator: the only module of the package that knows its attributes.
+
+Everything is read, nothing is changed.
+"""
+
+from __future__ import annotations
+
+from typing import TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from crowdstream.errors import InputError
+from crowdstream.estimators.base import Estimator
+from crowdstream.estimators.observer import Observer
+from crowdstream.estimators.teacher import read_teacher
+from crowdstream.labels import Table, code_block
+from crowdstream.labels.batch import Codes, LabelBatch
+from crowdstream.monitoring.columns import TINY
+from crowdstream.monitoring.judging_loops import Judge
+
+Floats = NDArray[np.float64]
+Kind = TypeVar("Kind", bound=Observer)
+
+NO_FAMILY: Codes = np.empty(0, np.int32)
+
+
+def find_observer(crowd: Estimator, kind: type[Kind]) -> Kind | None:
+    """The crowd's observer of this kind, if it has one."""
+    return next((found for found in crowd.observers if isinstance(found, kind)), None)
+
+
+def observer_of(crowd: Estimator, kind: type[Kind]) -> Kind:
+    """The crowd's observer of this kind; without one, an error that says how to get it."""
+    found = find_observer(crowd, kind)
+    if found is None:
+        raise InputError(
+            "crowd",
+            f"an estimator with {kind.__name__}: call monitoring.monitor(crowd) before it learns",
+            f"{type(crowd).__name__} without it",
+        )
+    return found
+
+
+def class_count(crowd: Estimator) -> int:
+    """How many classes there are, at least two."""
+    return max(len(crowd._classes), 2)
+
+
+def memory_of(crowd: Estimator) -> float | None:
+    """How many tasks a crowd remembers, if it is a number."""
+    memory = crowd.memory
+    return float(memory) if isinstance(memory, (int, float, np.number)) else None
+
+
+def skills_of(crowd: Estimator) -> Floats:
+    """Skill of every worker."""
+    return crowd._skills()
+
+
+def mean_skill(crowd: Estimator) -> float:
+    """Mean skill, which stands for unknown workers."""
+    return crowd.mean_skill_
+
+
+def answers_of(crowd: Estimator) -> Floats:
+    """Answers of every worker, in units of the newest task."""
+    return crowd._sums.answers / crowd._unit
+
+
+def answer_shares(crowd: Estimator) -> Floats:
+    """Every worker's share of all answers."""
+    answers = crowd._sums.answers
+    return answers / max(float(answers.sum()), TINY)
+
+
+def label_counts(crowd: Estimator) -> Floats:
+    """Answers of every worker by class, in units of the newest task."""
+    return crowd._sums.said / crowd._unit
+
+
+def gold_answers(crowd: Estimator) -> int:
+    """Answers to tasks of known truth."""
+    return round(float(crowd._sums.known.sum() / crowd._unit))
+
+
+def groups_of(crowd: Estimator) -> Codes:
+    """Of every worker the first of those it is linked with by shared tasks."""
+    return crowd._sums.groups
+
+
+def excess_correlation(crowd: Estimator) -> float | None:
+    """Excess correlation of errors within a task, if the estimator measures it."""
+    return getattr(crowd, "excess_correlation_", None)
+
+
+def above_chance(crowd: Estimator) -> tuple[float, float]:
+    """Mean skill by agreement, and the evidence for it: standard errors above guessers."""
+    teacher = read_teacher(crowd._sums, crowd._unit)
+    product = teacher.surplus / teacher.met if teacher.met > 0 else 0.0
+    return float(np.sign(product) * np.sqrt(abs(product))), float(teacher.evidence)
+
+
+def error_rates(skills: Floats, classes: int) -> Floats:
+    """Error rates of workers with these skills, kept between 0 and 1."""
+    return np.clip((1.0 - skills) * (1.0 - 1.0 / classes), 0.0, 1.0)
+
+
+def judge_by(skills: Floats, crowd: Estimator, largest: int) -> Judge:
+    """A judge of labels by these skills, the last for unknown workers, and tasks of this size."""
+    family = crowd._sums.family if crowd.families else NO_FAMILY
+    return Judge(skills.copy(), family, np.empty((4, largest)), np.empty((2, class_count(crowd))))
+
+
+def code_table(crowd: Estimator, table: Table) -> tuple[LabelBatch, int]:
+    """A table in the crowd's codes, with new ones for new workers; the number of classes."""
+    classes = crowd._classes.copy()
+    block = code_block(table, crowd._workers.copy(), classes)
+    batch = LabelBatch(block.starts, block.workers, block.labels, tasks=block.tasks)
+    return batch, max(len(classes), 2)

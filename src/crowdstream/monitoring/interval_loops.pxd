@@ -1,0 +1,19 @@
+# Types of interval_loops.py.
+
+from crowdstream.labels.batch_loops cimport Tasks
+from crowdstream.monitoring.judging_loops cimport Judge, JudgedSums
+
+cdef Py_ssize_t B, C, V, F, D, GOLD, WEIGHT, WEIGHT2, KNOWN, WRONG
+
+cdef class IntervalSums(JudgedSums):
+    cdef double[:, ::1] rows
+    cdef double[::1] total
+
+    cdef void count_task(self, Judge judge, Tasks tasks, Py_ssize_t t, double weight) noexcept nogil
+    cdef void add_task(self, Judge judge, Tasks tasks, Py_ssize_t t, double weight) noexcept nogil
+
+cdef class SlopeSums(JudgedSums):
+    cdef double[::1] pull
+    cdef double[:, ::1] info
+
+    cdef void add_task(self, Judge judge, Tasks tasks, Py_ssize_t t, double weight) noexcept nogil

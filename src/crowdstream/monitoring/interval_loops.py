@@ -1,0 +1,87 @@
+# cython: language_level=3
+# cython: infer_types=True
+"""What judged labels add to the sums behind intervals. Knows nothing of limits and levels.
+
+Changing it changes the bits of every interval and what saved sums mean (their columns are in
+`columns`). Types are in interval_loops.pxd.
+"""
+
+import cython
+
+from crowdstream.monitoring.columns import GOLD, KNOWN, WEIGHT, WEIGHT2, WRONG, B, C, D, F, V
+
+if not cython.compiled:
+    from crowdstream.monitoring.judging_loops import JudgedSums
+
+
+class IntervalSums(JudgedSums):
+    """Sums of judged labels, one row per worker, and the tasks of known truth."""
+
+    def __init__(self, rows, total):
+        self.rows = rows
+        self.total = total
+
+    def count_task(self, judge, tasks, t, weight):
+        """Σg, Σg²; of tasks of known truth, how many the labels would have decided wrongly."""
+        self.total[WEIGHT] += weight
+        self.total[WEIGHT2] += weight * weight if weight > 0.0 else -weight * weight
+        if tasks.truth(t) >= 0 and tasks.starts[t + 1] > tasks.starts[t]:
+            sign = 1.0 if weight > 0.0 else -1.0
+            judge.by_others(tasks, t)
+            best = 0
+            for k in range(1, judge.classes):
+                if judge.like[k] > judge.like[best]:
+                    best = k
+            self.total[KNOWN] += sign
+            if best != tasks.truth(t):
+                self.total[WRONG] += sign
+
+    def add_task(self, judge, tasks, t, weight):
+        """B += g h, C += g e₂, and the parts of the variance of B − θ C, V + θ F − θ² D."""
+        begin = tasks.starts[t]
+        truth = tasks.truth(t)
+        squared = weight * weight if weight > 0.0 else -weight * weight
+        for z in range(begin, tasks.starts[t + 1]):
+            i = tasks.workers[z]
+            e2 = judge.e2[z - begin]
+            self.rows[i, B] += weight * judge.h[z - begin]
+            self.rows[i, C] += weight * e2
+            self.rows[i, V] += squared * e2
+            self.rows[i, F] += squared * judge.e3[z - begin]
+            self.rows[i, D] += squared * e2 * e2
+            if truth >= 0:
+                self.rows[i, GOLD] += 1.0 if weight > 0.0 else -1.0
+
+
+class SlopeSums(JudgedSums):
+    """The slopes of the likelihood by the skills of a small crowd.
+
+    ``pull`` and ``info`` are ``Σ s + J θ`` and ``J = Σ s sᵀ``, s being the score of a task at the
+    skills θ known then: every task adds a parabola to the log-likelihood, whose top is
+    ``J⁻¹ pull``.
+    """
+
+    def __init__(self, pull, info):
+        self.pull = pull
+        self.info = info
+
+    def add_task(self, judge, tasks, t, weight):
+        """s = h/(1 + θ h); J += g s sᵀ (above the diagonal), pull += g (s + s ⟨s, θ⟩)."""
+        begin = tasks.starts[t]
+        end = tasks.starts[t + 1]
+        along = 0.0
+        for z in range(begin, end):
+            s = judge.h[z - begin]
+            s /= 1.0 + judge.skill(tasks.workers[z]) * s
+            judge.each[z - begin] = s
+            along += s * judge.skill(tasks.workers[z])
+        for z in range(begin, end):
+            i = tasks.workers[z]
+            s = weight * judge.each[z - begin]
+            self.pull[i] += s * (1.0 + along)
+            for y in range(z, end):
+                j = tasks.workers[y]
+                if i < j:
+                    self.info[i, j] += s * judge.each[y - begin]
+                else:
+                    self.info[j, i] += s * judge.each[y - begin]
