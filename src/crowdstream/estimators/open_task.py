@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import numpy as np
 
-from crowdstream.labels.batch import NO_TRUTHS, Codes, LabelBatch
+from crowdstream.labels.batch import NO_TRUTHS, Codes, Ints, LabelBatch
+from crowdstream.labels.batch_loops import Tasks
 from crowdstream.labels.label import TaskId
 
 ROOM = 8
 """Labels that there is room for at first."""
 
+STARTS: Ints = np.zeros(1, np.int64)
+
 
 class OpenTask:
     """Grows label by label; ``place`` is where the task stands in the order of tasks."""
 
-    __slots__ = ("labels", "name", "place", "size", "truth", "workers")
+    __slots__ = ("_coded", "labels", "name", "place", "size", "truth", "workers")
 
     def __init__(self, name: TaskId, place: int) -> None:
         self.name = name
@@ -23,6 +26,14 @@ class OpenTask:
         self.truth = -1
         self.workers: Codes = np.empty(ROOM, np.int32)
         self.labels: Codes = np.empty(ROOM, np.int32)
+        self._coded: tuple[Codes, Tasks] | None = None
+
+    @property
+    def coded(self) -> Tasks:
+        """The labels and the spare room after them for compiled loops, made once as it costs time."""
+        if self._coded is None or self._coded[0] is not self.labels:
+            self._coded = self.labels, Tasks(STARTS, self.workers, self.labels, NO_TRUTHS)
+        return self._coded[1]
 
     def find(self, worker: int) -> int:
         """Where a worker's label is, or −1."""
