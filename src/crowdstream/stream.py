@@ -14,9 +14,10 @@ import numbers
 import time
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Self, TypeAlias
+from typing import Self, TypeAlias, cast
 
 import msgspec
+import numpy as np
 
 from crowdstream.assignment import most_informative
 from crowdstream.decisions import MIN_LABELS, SETTLE, Decision, SettleRule, Vote, make_decision
@@ -707,7 +708,6 @@ def _named(value: object, what: str) -> str | int:
     return name
 
 
-def _number(value: float | None) -> float | int | None:
+def _number(value: float | np.generic | None) -> float | int | None:
     """A rule as it is saved: NumPy's scalars as Python's."""
-    found: float | int | None = value.item() if hasattr(value, "item") else value
-    return found
+    return cast("float", value.item()) if isinstance(value, np.generic) else value

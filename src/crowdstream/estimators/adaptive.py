@@ -36,7 +36,7 @@ from crowdstream.estimators.ties import class_keys
 from crowdstream.estimators.votes import Scorer, choose
 from crowdstream.estimators.worker_table import WorkerReading
 from crowdstream.labels import TaskId, Vocabulary
-from crowdstream.labels.batch import NO_TRUTHS, Ints, LabelBatch
+from crowdstream.labels.batch import Ints, LabelBatch
 from crowdstream.labels.batch_loops import Tasks
 from crowdstream.sums.agreement import AgreementSums, fill
 
@@ -64,8 +64,6 @@ EARLIER = 0.75
 
 ODD = np.uint64(0xD1B54A32D192ED03)
 """Places become keys as multiples of it, mixed: an odd number without a pattern."""
-
-NO_STARTS: Ints = np.zeros(1, np.int64)
 
 
 @dataclass(eq=False, repr=False)
@@ -322,7 +320,7 @@ class Adaptive(Estimator):
         return self._reading.scorer()
 
     def _score_open(self, task: OpenTask) -> tuple[Scorer, Floats]:
-        return self._ask(tasks_of(task), task.size, self._scale.weight(task.place))
+        return self._ask(task.coded, task.size, self._scale.weight(task.place))
 
     def _score_one(self, batch: LabelBatch, classes: Vocabulary) -> tuple[Scorer, Floats]:
         if len(classes) > self._sums.classes:
@@ -340,7 +338,7 @@ class Adaptive(Estimator):
             self._renew()
         reading, scores = self._reading, np.empty((1, self._sums.classes))
         weight = self._scale.weight(task.place)
-        reading.crowd.observe(tasks_of(task), task.size, task.truth, weight, scores)
+        reading.crowd.observe(task.coded, task.size, task.truth, weight, scores)
         return self._pick(task, self._classes, reading.scored(), scores)
 
     @property
@@ -439,8 +437,3 @@ def name_keys(names: Iterable[str | int]) -> Keys:
     """A number per name."""
     found = [zlib.crc32(msgspec.msgpack.encode(name)) for name in names]
     return np.array(found, np.uint64) * ODD
-
-
-def tasks_of(task: OpenTask) -> Tasks:
-    """The labels of an open task for the loops, with its spare capacity."""
-    return Tasks(NO_STARTS, task.workers, task.labels, NO_TRUTHS)

@@ -10,13 +10,13 @@ attributes must be saved by crowdstream.estimators.reading; benchmarks/core.py t
 import cython
 
 if cython.compiled:
-    from cython.cimports.crowdstream.estimators.vote_loops import highest
+    from cython.cimports.crowdstream.estimators.vote_loops import FamilyPowers, rescale
     from cython.cimports.crowdstream.labels.batch_loops import Tasks
     from cython.cimports.libc.math import exp, floor, pow, sqrt  # noqa: A004
 else:
     from math import exp, floor, pow, sqrt  # noqa: A004
 
-    from crowdstream.estimators.vote_loops import highest
+    from crowdstream.estimators.vote_loops import FamilyPowers, rescale
     from crowdstream.labels.batch_loops import Tasks
 
 UNIT = cython.declare(cython.double, 16777216.0)  # posterior counts are multiples of 2⁻²⁴
@@ -38,7 +38,8 @@ class Student:
     then the posterior.
     """
 
-    def __init__(self, pooled, prior, product):
+    def __init__(self, powers: FamilyPowers, pooled, prior, product):
+        self.powers = powers
         self.pooled = pooled
         self.prior = prior
         self.product = product
@@ -166,17 +167,23 @@ class Student:
 
     # One task --------------------------------------------------------------------------------
 
-    def begin(self):
-        """A task without labels."""
+    def judge(self, tasks, begin, end):
+        """The prior times the likelihoods of a task's labels."""
         for a in range(self.classes):
             self.product[a] = self.prior[a]
-
-    def multiply(self, i, x, power):
-        """Worker i says x, which counts to the power ``power``."""
-        self.read(i)
-        for a in range(self.classes):
-            p = self.likelihood(i, x, a)
-            self.product[a] *= p if power == 1.0 else pow(p, power)
+        for z in range(begin, end):
+            i = tasks.workers[z]
+            x = tasks.labels[z]
+            self.read(i)
+            if self.powers.rho.shape[0]:
+                power = self.powers.of(tasks, begin, end, i)
+                for a in range(self.classes):
+                    self.product[a] *= pow(self.likelihood(i, x, a), power)
+            else:
+                for a in range(self.classes):
+                    self.product[a] *= self.likelihood(i, x, a)
+            if (z - begin) % 8 == 7:
+                rescale(self.product)
 
     def learn(self, tasks, begin, end, truth, weight):
         """Add the task's posterior, `product` in multiples of 2⁻²⁴, to its workers' counts."""
@@ -211,8 +218,10 @@ def add_posteriors(
             if tasks.starts[t + 1] == tasks.starts[t]:
                 continue
             truth = tasks.truth(t)
-            best = highest(scores, t, K)
+            best: cython.double = scores[t, 0]
             total: cython.double = 0
+            for a in range(1, K):
+                best = max(best, scores[t, a])
             for a in range(K):
                 scores[t, a] = exp(scores[t, a] - best)
                 total += scores[t, a]

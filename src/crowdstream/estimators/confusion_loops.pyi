@@ -1,6 +1,7 @@
 import numpy as np
 from numpy.typing import NDArray
 
+from crowdstream.estimators.vote_loops import FamilyPowers
 from crowdstream.labels.batch_loops import Tasks
 
 Floats = NDArray[np.float64]
@@ -9,7 +10,9 @@ class Student:
     workers: int
     strength: float
     typical: float
-    def __init__(self, pooled: Floats, prior: Floats, product: Floats) -> None: ...
+    def __init__(
+        self, powers: FamilyPowers, pooled: Floats, prior: Floats, product: Floats
+    ) -> None: ...
     def bind(self, counts: Floats, mass: Floats) -> None: ...
     def renew(self, workers: int, strength: float, unit: float, f: Floats) -> None: ...
     def spread_strength(self, most: float, unit: float) -> float: ...

@@ -14,12 +14,10 @@ cdef class Crowd:
     cdef Teacher teacher
     cdef Student taught
     cdef Student swept
-    cdef public double[::1] rho
     cdef Py_ssize_t classes
     cdef public double gate
     cdef public bint fell_back
 
-    cdef double power(self, Tasks tasks, Py_ssize_t begin, Py_ssize_t end, Py_ssize_t i) noexcept nogil
     cdef void judge(self, Tasks tasks, Py_ssize_t begin, Py_ssize_t end, double own) noexcept nogil
     cdef void score(self, Tasks tasks, Py_ssize_t begin, Py_ssize_t end, double[:, ::1] scores, Py_ssize_t t) noexcept nogil
     cdef void teach(self, Tasks tasks, Py_ssize_t begin, Py_ssize_t end, Py_ssize_t truth, double weight) noexcept nogil

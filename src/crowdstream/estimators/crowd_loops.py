@@ -12,12 +12,7 @@ import cython
 if cython.compiled:
     from cython.cimports.crowdstream.estimators.confusion_loops import Student
     from cython.cimports.crowdstream.estimators.teacher_loops import Teacher
-    from cython.cimports.crowdstream.estimators.vote_loops import (
-        count,
-        highest,
-        odds_against,
-        rescale,
-    )
+    from cython.cimports.crowdstream.estimators.vote_loops import confidence, count
     from cython.cimports.crowdstream.labels.batch_loops import Tasks
     from cython.cimports.crowdstream.sums.agreement_loops import AgreementRows
     from cython.cimports.libc.math import log, sqrt
@@ -26,7 +21,7 @@ else:
 
     from crowdstream.estimators.confusion_loops import Student
     from crowdstream.estimators.teacher_loops import Teacher
-    from crowdstream.estimators.vote_loops import count, highest, odds_against, rescale
+    from crowdstream.estimators.vote_loops import confidence, count
     from crowdstream.labels.batch_loops import Tasks
     from crowdstream.sums.agreement_loops import AgreementRows
 
@@ -66,34 +61,19 @@ class Crowd:
 
     ``taught`` counts by the teacher's posteriors, ``swept`` by its own; ``gate`` is how far the
     swept confusions are believed (they are not read at 0). ``fell_back``: whether the crowd cannot
-    be identified, so that votes are counted. ``rho``: of each declared family the correlation of
-    errors.
+    be identified, so that votes are counted.
     """
 
-    def __init__(self, sums: AgreementRows, teacher: Teacher, taught: Student, swept: Student, rho):
+    def __init__(self, sums: AgreementRows, teacher: Teacher, taught: Student, swept: Student):
         self.sums = sums
         self.teacher = teacher
         self.taught = taught
         self.swept = swept
-        self.rho = rho
         self.classes = teacher.f.shape[0]
         self.gate = 0.0
         self.fell_back = True
 
     # Stages ----------------------------------------------------------------------------------
-
-    def power(self, tasks, begin, end, i):
-        """1/(1 + (s − 1) ρ): what a label of worker i counts, whose family has s on the task."""
-        n = self.sums.family.shape[0]
-        if self.rho.shape[0] == 0 or i >= n or self.sums.family[i] < 0:
-            return 1.0
-        family = self.sums.family[i]
-        others: cython.double = -1
-        for z in range(begin, end):
-            j = tasks.workers[z]
-            if j < n and self.sums.family[j] == family:
-                others += 1.0
-        return 1.0 / (1.0 + others * self.rho[family])
 
     def judge(self, tasks, begin, end, own):
         """Products of likelihoods: the teacher's, both students' (their priors included).
@@ -101,26 +81,10 @@ class Crowd:
         ``own``: what the task counted if its labels are among the sums, so that they are left out
         of them; otherwise 0.
         """
-        power = 1.0
-        self.teacher.begin()
-        self.taught.begin()
-        self.swept.begin()
-        if own != 0.0:
-            for z in range(begin, end):
-                self.teacher.votes[tasks.labels[z]] += 1.0
-        for z in range(begin, end):
-            i = tasks.workers[z]
-            x = tasks.labels[z]
-            if self.rho.shape[0]:
-                power = self.power(tasks, begin, end, i)
-            self.teacher.multiply(i, x, end - begin, own, power)
-            self.taught.multiply(i, x, power)
-            if self.gate > 0.0:
-                self.swept.multiply(i, x, power)
-            if (z - begin) % 8 == 7:
-                rescale(self.teacher.product)
-                rescale(self.taught.product)
-                rescale(self.swept.product)
+        self.teacher.judge(tasks, begin, end, own)
+        self.taught.judge(tasks, begin, end)
+        if self.gate > 0.0:
+            self.swept.judge(tasks, begin, end)
 
     def score(self, tasks, begin, end, scores, t):
         """Of a task that was judged (1 − g)·(A + B)/2 + g·B_swept, in logarithms; or its votes."""
@@ -251,17 +215,9 @@ class Crowd:
         """Whether these scores of a task with m labels settle it."""
         if rule.settle > NEVER or m < rule.min_labels:
             return False
-        rho = 0.0 if self.fell_back else rule.rho
-        best = highest(scores, t, scores.shape[1])
-        return 1.0 / odds_against(scores, t, best, 1.0 / (1.0 + (m - 1.0) * rho)) >= rule.settle
+        return confidence(scores, t, m, 0.0 if self.fell_back else rule.rho) >= rule.settle
 
     # Tables ----------------------------------------------------------------------------------
-
-    def fill_powers(self, tasks: Tasks, out: cython.double[::1]):
-        """What each label counts beside its relatives' on the same task."""
-        for t in range(tasks.size):
-            for z in range(tasks.starts[t], tasks.starts[t + 1]):
-                out[z] = self.power(tasks, tasks.starts[t], tasks.starts[t + 1], tasks.workers[z])
 
     def fill_logs(self, out: cython.double[:, :, ::1], prior: cython.double[::1]):
         """What label x of worker i adds to the score of class a; the last row: unknown workers."""

@@ -1,7 +1,7 @@
 """Declared families: workers who do not judge independently, and what their votes count together.
 
 Members are not compared with one another when skills are estimated. Where s of them label one task,
-each vote counts to the power 1/(1 + (s − 1) ρ) (`crowd_loops.Crowd.power`): 1 if they err
+each vote counts to the power 1/(1 + (s − 1) ρ) (`vote_loops.FamilyPowers`): 1 if they err
 independently (ρ = 0), one vote for all if they err as one (ρ = 1). Here ρ is measured.
 """
 

@@ -160,8 +160,8 @@ class OneTaskVerbs(OpenTasks):
         ('spam', 0.6, False)
         """
         rule = SettleRule.checked(settle, min_labels)
-        batch, classes, *scored = self._score_answers(answers, task)
-        vote = self._pick(batch, classes, *scored)
+        batch, classes, scorer, scores = self._score_answers(answers, task)
+        vote = self._pick(batch, classes, scorer, scores)
         return make_decision("" if task is None else task, vote, batch.labels.size, rule)
 
     # Coding ----------------------------------------------------------------------------------

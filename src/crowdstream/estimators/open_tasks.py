@@ -17,7 +17,8 @@ from crowdstream.decisions import Vote, Votes
 from crowdstream.estimators.state import CrowdState
 from crowdstream.estimators.votes import Scorer, choose_one
 from crowdstream.labels import UNKNOWN, Answers, ClassLabel, TaskId, Vocabulary, WorkerId
-from crowdstream.labels.batch import NO_TRUTHS, Codes, LabelBatch
+from crowdstream.labels.batch import NO_TRUTHS, Codes, Ints, LabelBatch
+from crowdstream.labels.batch_loops import Tasks
 from crowdstream.sums.growing import grown
 
 Floats = NDArray[np.float64]
@@ -25,11 +26,13 @@ Floats = NDArray[np.float64]
 ROOM = 8
 """Labels that there is room for at first."""
 
+NO_STARTS: Ints = np.zeros(1, np.int64)
+
 
 class OpenTask:
     """The labels of one task in codes; ``place`` is where it stands in the order of tasks."""
 
-    __slots__ = ("labels", "name", "place", "size", "truth", "workers")
+    __slots__ = ("_coded", "labels", "name", "place", "size", "truth", "workers")
 
     def __init__(self, name: TaskId, place: int) -> None:
         self.name = name
@@ -38,6 +41,14 @@ class OpenTask:
         self.truth = UNKNOWN
         self.workers: Codes = np.empty(ROOM, np.int32)
         self.labels: Codes = np.empty(ROOM, np.int32)
+        self._coded: tuple[Codes, Tasks] | None = None
+
+    @property
+    def coded(self) -> Tasks:
+        """The labels and the spare room after them for compiled loops, made once: it costs time."""
+        if self._coded is None or self._coded[0] is not self.labels:
+            self._coded = self.labels, Tasks(NO_STARTS, self.workers, self.labels, NO_TRUTHS)
+        return self._coded[1]
 
     @classmethod
     def of(cls, batch: LabelBatch, t: int, place: int) -> OpenTask:
@@ -227,8 +238,12 @@ class OpenTasks(CrowdState):
         self, task: OpenTask | LabelBatch, classes: Vocabulary, scorer: Scorer, scores: Floats
     ) -> Vote:
         """The vote that these scores make of one task."""
-        batch = task.batch() if isinstance(task, OpenTask) else task
-        ties = self._ties(classes)
-        winner, confidence, margin = choose_one(batch, scores, len(classes), scorer, ties)
+        name: TaskId | bytes
+        if isinstance(task, OpenTask):
+            name, size = task.name, task.size
+        else:
+            name, size = next(iter(task.tasks), b""), task.labels.size
+        rule = len(classes), scorer, self._ties(classes)
+        winner, confidence, margin = choose_one(name, size, scores, *rule)
         label = None if winner == UNKNOWN else classes[winner]
         return Vote(label, confidence, margin, scorer.identified)

@@ -67,8 +67,7 @@ class Reading:
         self.reason = NO_MEETINGS
         self.rho = 0.0
         self.calibration = Calibration()
-        self.families: Floats = NOTHING
-        """Of each declared family the correlation of errors."""
+        self.powers = vote_loops.FamilyPowers(sums.loops, NOTHING)
         self._set_classes(gate=0.0, fell_back=True)
 
     # The loops' objects ----------------------------------------------------------------------
@@ -92,13 +91,13 @@ class Reading:
         self.swept.make_room(n, k)
         self._prior = np.full(k, 1.0 / k), np.full(k, 1.0 / k)
         self._pooled = np.empty((k + 1, k)), np.empty((k + 1, k))
-        self.teacher = new_teacher(self.sums)
+        self.teacher = new_teacher(self.sums, self.powers)
         self._students = (
-            Student(self._pooled[0], self._prior[0], np.empty(k)),
-            Student(self._pooled[1], self._prior[1], np.empty(k)),
+            Student(self.powers, self._pooled[0], self._prior[0], np.empty(k)),
+            Student(self.powers, self._pooled[1], self._prior[1], np.empty(k)),
         )
         self._bind()
-        self.crowd = Crowd(self.sums.loops, self.teacher, *self._students, self.families)
+        self.crowd = Crowd(self.sums.loops, self.teacher, *self._students)
         self.crowd.gate, self.crowd.fell_back = gate, fell_back
         self.renew_students(1.0)
 
@@ -122,7 +121,7 @@ class Reading:
             "shares": np.array(self.teacher.f),
             "taught": taught,
             "swept": swept,
-            "state": np.concatenate([state, self.families]),
+            "state": np.concatenate([state, self.powers.rho]),
         }
 
     def unpack(self, arrays: Mapping[str, NDArray[np.generic]], named: int) -> None:
@@ -140,7 +139,7 @@ class Reading:
             pooled[:] = found[2 + k :].reshape(k + 1, k)
         gate, fell_back, self.rho, *families = arrays["state"].tolist()
         self.crowd.gate, self.crowd.fell_back = gate, bool(fell_back)
-        self.families = self.crowd.rho = np.array(families)
+        self.powers.rho = np.array(families)
         self.reason = why_not(self.teacher, named)
 
     # Reading ---------------------------------------------------------------------------------
@@ -156,7 +155,7 @@ class Reading:
         self.reason = why_not(self.teacher, named)
         self.crowd.fell_back = bool(self.reason) and not self.sums.known.any()
         if len(self.sums.relatives):
-            self.families = self.crowd.rho = correlations(self.sums, self.skills())
+            self.powers.rho = correlations(self.sums, self.skills())
 
     def renew_students(self, unit: float) -> None:
         """Read the confusions anew."""
@@ -229,16 +228,16 @@ class Reading:
         """By the teacher alone."""
         k, prior = self.sums.classes, np.log(self.teacher.f)
         weights = vote_weights(np.append(self.skills(), self.teacher.mean), k)
-        if self.families.size:  # labels count to the power of their families
+        if len(self.sums.relatives):  # labels count to the power of their families
             return self._with_tables(weights[:, None, None] * np.eye(k), prior)
         return weighted_votes(weights, prior)
 
     def _with_tables(self, logs: Floats, prior: Floats) -> Score:
         def score(batch: LabelBatch, scores: Floats) -> None:
             tasks, powers = batch.coded, NOTHING
-            if self.families.size:
+            if len(self.sums.relatives):
                 powers = np.ones(batch.workers.size)
-                self.crowd.fill_powers(tasks, powers)
+                self.powers.fill(tasks, powers)
             vote_loops.add_logs(tasks, powers, logs, prior, scores)
 
         return score

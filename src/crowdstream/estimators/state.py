@@ -187,8 +187,9 @@ class CrowdState(Parameters, ABC):
         for t in range(len(batch)):
             task = batch.part(t, t + 1)
             found = self._decide(task, self._workers, self._classes)
-            for column, value in zip(votes[:3], found[:3], strict=True):
-                column[t] = value[0]
+            votes.winners[t] = found.winners[0]
+            votes.confidences[t] = found.confidences[0]
+            votes.margins[t] = found.margins[0]
             identified = found.identified
             self._learn(task, 1)
         return votes._replace(identified=identified)

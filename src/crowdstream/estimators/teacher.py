@@ -15,10 +15,10 @@ from crowdstream.sums.agreement import AgreementSums
 Floats = NDArray[np.float64]
 
 
-def new_teacher(sums: AgreementSums) -> Teacher:
+def new_teacher(sums: AgreementSums, powers: vote_loops.FamilyPowers) -> Teacher:
     """A teacher that has read nothing yet."""
     k = sums.classes
-    return Teacher(sums.loops, np.full(k, 1.0 / k), np.zeros(k), np.empty(k))
+    return Teacher(sums.loops, powers, np.full(k, 1.0 / k), np.zeros(k), np.empty(k))
 
 
 def renew_teacher(teacher: Teacher, sums: AgreementSums, unit: float) -> None:
@@ -28,7 +28,7 @@ def renew_teacher(teacher: Teacher, sums: AgreementSums, unit: float) -> None:
 
 def read_teacher(sums: AgreementSums, unit: float) -> Teacher:
     """A teacher that has read the sums, in which the newest task counts ``unit``."""
-    teacher = new_teacher(sums)
+    teacher = new_teacher(sums, vote_loops.FamilyPowers(sums.loops, np.empty(0)))
     renew_teacher(teacher, sums, unit)
     return teacher
 

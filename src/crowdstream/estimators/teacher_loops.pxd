@@ -1,5 +1,7 @@
 # C types of these loops; what is here other compiled modules may use.
 
+from crowdstream.estimators.vote_loops cimport FamilyPowers
+from crowdstream.labels.batch_loops cimport Tasks
 from crowdstream.sums.agreement_loops cimport AgreementRows
 
 cdef struct Reading:
@@ -11,6 +13,7 @@ cdef struct Reading:
 
 cdef class Teacher:
     cdef AgreementRows sums
+    cdef FamilyPowers powers
     cdef readonly double[::1] f
     cdef double[::1] votes
     cdef double[::1] product
@@ -22,8 +25,7 @@ cdef class Teacher:
     cdef double skill_from(self, Reading found) noexcept nogil
     cdef bint is_inside(self, Py_ssize_t i) noexcept nogil
     cdef double odds(self, Py_ssize_t i, Py_ssize_t x, Py_ssize_t m, double weight) noexcept nogil
-    cdef void begin(self) noexcept nogil
-    cdef void multiply(self, Py_ssize_t i, Py_ssize_t x, Py_ssize_t m, double weight, double power) noexcept nogil
+    cdef void judge(self, Tasks tasks, Py_ssize_t begin, Py_ssize_t end, double own) noexcept nogil
     cdef void find_groups(self, double[:, ::1] scratch) noexcept nogil
     cdef void find_mean(self) noexcept nogil
     cdef void find_evidence(self, double[:, ::1] scratch) noexcept nogil

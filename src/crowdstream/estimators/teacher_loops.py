@@ -11,12 +11,14 @@ crowdstream.estimators.reading; benchmarks/core.py times it as a part of "fit".
 import cython
 
 if cython.compiled:
+    from cython.cimports.crowdstream.estimators.vote_loops import FamilyPowers, rescale
     from cython.cimports.crowdstream.sums.agreement_loops import AgreementRows
     from cython.cimports.crowdstream.sums.group_loops import find
     from cython.cimports.libc.math import pow, sqrt  # noqa: A004
 else:
     from math import pow, sqrt  # noqa: A004
 
+    from crowdstream.estimators.vote_loops import FamilyPowers, rescale
     from crowdstream.sums.agreement_loops import AgreementRows
     from crowdstream.sums.group_loops import find
 
@@ -59,8 +61,9 @@ class Teacher:
     and the ``product`` of the odds that they give each class.
     """
 
-    def __init__(self, sums: AgreementRows, f, votes, product):
+    def __init__(self, sums: AgreementRows, powers: FamilyPowers, f, votes, product):
         self.sums = sums
+        self.powers = powers
         self.f = f
         self.votes = votes
         self.product = product
@@ -146,16 +149,23 @@ class Teacher:
         skill = min(max(skill, 0.0), CAP)
         return (1.0 + (self.classes - 1.0) * skill) / (1.0 - skill)
 
-    def begin(self):
-        """A task without labels: all classes have the same odds."""
+    def judge(self, tasks, begin, end, own):
+        """The product of the odds of a task's labels; ``own``: what it counted, or 0, see `odds`."""
         for a in range(self.classes):
             self.product[a] = 1.0
             self.votes[a] = 0.0
-
-    def multiply(self, i, x, m, weight, power):
-        """Worker i says x: see `odds`; the label counts to the power ``power``."""
-        odds = self.odds(i, x, m, weight)
-        self.product[x] *= odds if power == 1.0 else pow(odds, power)
+        if own != 0.0:
+            for z in range(begin, end):
+                self.votes[tasks.labels[z]] += 1.0
+        for z in range(begin, end):
+            i = tasks.workers[z]
+            x = tasks.labels[z]
+            odds = self.odds(i, x, end - begin, own)
+            if self.powers.rho.shape[0]:
+                odds = pow(odds, self.powers.of(tasks, begin, end, i))
+            self.product[x] *= odds
+            if (z - begin) % 8 == 7:
+                rescale(self.product)
 
     # All workers -----------------------------------------------------------------------------
 

@@ -1,6 +1,7 @@
 import numpy as np
 from numpy.typing import NDArray
 
+from crowdstream.estimators.vote_loops import FamilyPowers
 from crowdstream.sums.agreement_loops import AgreementRows
 
 Floats = NDArray[np.float64]
@@ -22,6 +23,8 @@ class Teacher:
     evidence: float
     unit: float
     V: float
-    def __init__(self, sums: AgreementRows, f: Floats, votes: Floats, product: Floats) -> None: ...
+    def __init__(
+        self, sums: AgreementRows, powers: FamilyPowers, f: Floats, votes: Floats, product: Floats
+    ) -> None: ...
     def renew(self, workers: int, unit: float, scratch: Floats) -> None: ...
     def fill_skills(self, out: Floats) -> None: ...

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from crowdstream.estimators.parameters import Ties
-from crowdstream.labels import ClassLabel
+from crowdstream.labels import ClassLabel, TaskId
 from crowdstream.labels.batch import LabelBatch
 
 Keys = NDArray[np.uint64]
@@ -26,15 +26,19 @@ TIE = 1e-9
 """Scores this close, per vote, are a tie: well above rounding (1e-15) and the fixed point's 1e-12,
 well below any difference that means something."""
 
-GOLDEN = np.uint64(0x9E3779B97F4A7C15)
+GOLDEN = 0x9E3779B97F4A7C15
 """2⁶⁴ over the golden ratio: multiples of it are spread evenly."""
 
 
+def coin_of(task: TaskId | bytes, seed: int) -> int:
+    """A task's coin: 64 bits made of its name."""
+    return zlib.crc32(msgspec.msgpack.encode(task)) * GOLDEN % 2**64 ^ seed
+
+
 def toss(batch: LabelBatch, seed: int) -> Keys:
-    """One coin per task, made of its name."""
+    """One coin per task; tasks without a name share one."""
     names = batch.tasks if len(batch.tasks) else [b""] * len(batch)
-    found = [zlib.crc32(msgspec.msgpack.encode(name)) for name in names]
-    return np.asarray(np.array(found, np.uint64) * GOLDEN ^ np.uint64(seed))
+    return np.array([coin_of(name, seed) for name in names], np.uint64)
 
 
 def class_keys(classes: Iterable[ClassLabel], ties: Ties, known: Keys = NO_KEYS) -> Keys:

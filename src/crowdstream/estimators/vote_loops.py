@@ -11,11 +11,13 @@ import cython
 
 if cython.compiled:
     from cython.cimports.crowdstream.labels.batch_loops import Tasks
+    from cython.cimports.crowdstream.sums.agreement_loops import AgreementRows
     from cython.cimports.libc.math import exp, log
 else:
     from math import exp, log
 
     from crowdstream.labels.batch_loops import Tasks
+    from crowdstream.sums.agreement_loops import AgreementRows
 
     Pick = cython.struct(
         winner=cython.Py_ssize_t,
@@ -28,6 +30,38 @@ TIE = cython.declare(cython.double, 1e-9)  # scores this close, a vote, are a ti
 LARGE = cython.declare(cython.double, 1e100)  # products are scaled down beyond it
 MIX1 = cython.declare(cython.ulonglong, 0xBF58476D1CE4E5B9)
 MIX2 = cython.declare(cython.ulonglong, 0x94D049BB133111EB)
+
+
+@cython.final
+@cython.cclass
+class FamilyPowers:
+    """What a label counts beside those of its worker's declared family on the same task.
+
+    ``rho``: of each family the correlation of errors, or empty where none is declared.
+    """
+
+    def __init__(self, sums: AgreementRows, rho):
+        self.sums = sums
+        self.rho = rho
+
+    def of(self, tasks, begin, end, i):
+        """1/(1 + (s − 1) ρ) for worker i, whose family has s labels on the task."""
+        n = self.sums.family.shape[0]
+        if self.rho.shape[0] == 0 or i >= n or self.sums.family[i] < 0:
+            return 1.0
+        family = self.sums.family[i]
+        others: cython.double = -1
+        for z in range(begin, end):
+            j = tasks.workers[z]
+            if j < n and self.sums.family[j] == family:
+                others += 1.0
+        return 1.0 / (1.0 + others * self.rho[family])
+
+    def fill(self, tasks: Tasks, out: cython.double[::1]):
+        """The powers of all labels of some tasks."""
+        for t in range(tasks.size):
+            for z in range(tasks.starts[t], tasks.starts[t + 1]):
+                out[z] = self.of(tasks, tasks.starts[t], tasks.starts[t + 1], tasks.workers[z])
 
 
 # Labels → scores ---------------------------------------------------------------------------------
@@ -109,7 +143,10 @@ def rescale(product):
 # Scores → winners --------------------------------------------------------------------------------
 
 
-def mix(value):
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def mix(value: cython.ulonglong) -> cython.ulonglong:
     """A bijection of 64 bits that scatters them (the finaliser of splitmix64)."""
     if not cython.compiled:
         value &= 0xFFFFFFFFFFFFFFFF
@@ -122,38 +159,37 @@ def mix(value):
     return value ^ (value >> 31)
 
 
-def highest(scores, t, named):
-    """The highest score of the first ``named`` classes of task t."""
-    best: cython.double = scores[t, 0]
-    for a in range(1, named):
-        best = max(best, scores[t, a])
-    return best
-
-
-def odds_against(scores, t, best, scale):
-    """Σ_a exp((score_a − best)·scale): one over the posterior of the class that scores best."""
-    total = 0.0
-    for a in range(scores.shape[1]):
-        total += exp((scores[t, a] - best) * scale)
-    return total
-
-
-def pick(scores, t, m, named, rho, keys, tossed, coin):
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def pick(
+    scores: cython.double[:, ::1],
+    t: cython.Py_ssize_t,
+    m: cython.double,
+    named: cython.Py_ssize_t,
+    rho: cython.double,
+    keys: cython.ulonglong[::1],
+    tossed: cython.bint,
+    coin: cython.ulonglong,
+) -> Pick:
     """The winner of task t with m labels, its posterior, its lead, and how many classes are tied.
 
     The first ``named`` classes can win. Posteriors are softmax(scores/(1 + (m − 1) ρ)). A tie goes
     to the class with the least key; mixed with the task's coin, if one is ``tossed``.
     """
-    best = highest(scores, t, named)
+    best: cython.double = scores[t, 0]
     scale = 1.0 / (1.0 + (m - 1.0) * rho)
-    total = odds_against(scores, t, best, scale)
-    close = best - TIE * m
     second: cython.double = -1e300
+    total: cython.double = 0
     margin = 0.0
     tied: cython.Py_ssize_t = 0
     winner: cython.Py_ssize_t = -1
     least: cython.ulonglong = 0
+    for a in range(1, named):
+        best = max(best, scores[t, a])
+    close = best - TIE * m
     for a in range(scores.shape[1]):
+        total += exp((scores[t, a] - best) * scale)
         if a < named and scores[t, a] >= close:
             tied += 1
             key = keys[a]
@@ -167,6 +203,18 @@ def pick(scores, t, m, named, rho, keys, tossed, coin):
     if tied < 2:
         margin = (1.0 - exp((second - best) * scale)) / total
     return Pick(winner, 1.0 / total, margin, tied)
+
+
+def confidence(scores, t, m, rho):
+    """The posterior of the class of task t that scores best; see `pick`."""
+    best: cython.double = scores[t, 0]
+    total: cython.double = 0
+    scale = 1.0 / (1.0 + (m - 1.0) * rho)
+    for a in range(1, scores.shape[1]):
+        best = max(best, scores[t, a])
+    for a in range(scores.shape[1]):
+        total += exp((scores[t, a] - best) * scale)
+    return 1.0 / total
 
 
 def choose_one(

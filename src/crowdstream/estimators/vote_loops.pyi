@@ -4,6 +4,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from crowdstream.labels.batch_loops import Tasks
+from crowdstream.sums.agreement_loops import AgreementRows
 
 Floats = NDArray[np.float64]
 Keys = NDArray[np.uint64]
@@ -15,6 +16,11 @@ class Votes(Protocol):
     def confidences(self) -> Floats: ...
     @property
     def margins(self) -> Floats: ...
+
+class FamilyPowers:
+    rho: Floats
+    def __init__(self, sums: AgreementRows, rho: Floats) -> None: ...
+    def fill(self, tasks: Tasks, out: Floats) -> None: ...
 
 def count_votes(tasks: Tasks, scores: Floats) -> None: ...
 def add_weights(tasks: Tasks, weights: Floats, prior: Floats, scores: Floats) -> None: ...

@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 
 from crowdstream.decisions import Votes
 from crowdstream.estimators import vote_loops
-from crowdstream.estimators.ties import NO_KEYS, Keys, toss
-from crowdstream.labels import UNKNOWN
+from crowdstream.estimators.ties import NO_KEYS, Keys, coin_of, toss
+from crowdstream.labels import UNKNOWN, TaskId
 from crowdstream.labels.batch import LabelBatch
 from crowdstream.sums.parallel import parts_of, side_by_side
 
@@ -97,16 +97,15 @@ def choose(
 
 
 def choose_one(
-    batch: LabelBatch, scores: Floats, named: int, scorer: Scorer, ties: TieRule
+    task: TaskId | bytes, size: int, scores: Floats, named: int, scorer: Scorer, ties: TieRule
 ) -> tuple[int, float, float]:
-    """Winner (−1 for none), confidence and margin of one task."""
-    size = int(batch.starts[1] - batch.starts[0])
+    """Winner (−1 for none), confidence and margin of one task of so many labels."""
     rules = size, named, scorer.rho, ties.keys
     winner, confidence, margin, tied = vote_loops.choose_one(scores, *rules, False, 0)
     if scorer.calibrate is not None and winner != UNKNOWN:
         confidence = float(scorer.calibrate(np.array([confidence]))[0])
     if tied > 1 and ties.coin:
-        winner = vote_loops.choose_one(scores, *rules, True, int(toss(batch, ties.seed)[0]))[0]
+        winner = vote_loops.choose_one(scores, *rules, True, coin_of(task, ties.seed))[0]
     return winner, confidence, margin
 
 

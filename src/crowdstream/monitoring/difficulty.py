@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from crowdstream.estimators.base import Estimator
 from crowdstream.decisions import value_series
+from crowdstream.estimators.base import Estimator
 from crowdstream.labels import Table
 from crowdstream.monitoring import estimator_view as view
 from crowdstream.monitoring.difficulty_loops import fill_likelihoods

@@ -84,8 +84,8 @@ class AgreementRows:
             self.votes[tasks.labels[z]] += weight
         first = self.groups[tasks.workers[begin]]
         for z in range(begin, end):
-            i = tasks.workers[z]
-            x = tasks.labels[z]
+            i: cython.Py_ssize_t = tasks.workers[z]
+            x: cython.Py_ssize_t = tasks.labels[z]
             self.shares[x] += share
             self.rows[i, HEAD + x] += weight
             if truth >= 0:
