@@ -149,10 +149,11 @@ def decision_table(
     """Decide many tasks, as `make_decision` does each: one row per task."""
     import polars as pl
 
-    winners, confidences, margins = (np.array(column) for column in votes[:3])
+    winners, confidences, margins = votes.winners, votes.confidences, votes.margins
     known = np.zeros(len(batch), np.bool_)
     if batch.truths.size:
         known = batch.truths != UNKNOWN
+        winners, confidences, margins = winners.copy(), confidences.copy(), margins.copy()
         winners[known] = batch.truths[known]
         confidences[known] = margins[known] = 1.0
     decided = winners != UNKNOWN

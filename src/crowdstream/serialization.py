@@ -70,7 +70,8 @@ def kind_of(data: bytes) -> str:
     """What was saved in these bytes, or an empty string if it cannot be told."""
     if len(data) < HEADER.size or not data.startswith(MAGIC):
         return ""
-    return HEADER.unpack_from(data)[1].rstrip(b"\0").decode("ascii", "replace")
+    kind: bytes = HEADER.unpack_from(data)[1]
+    return kind.rstrip(b"\0").decode("ascii", "replace")
 
 
 def pack_arrays(arrays: Mapping[str, NDArray[np.generic]]) -> PackedArrays:
