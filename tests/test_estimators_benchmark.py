@@ -13,7 +13,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from crowdstream.science.scoring import expected_error
+from crowdstream.metrics import error_rate
 
 FILE = Path(__file__).parents[1] / "benchmarks" / "estimators.py"
 DATA = os.environ.get("CROWDSTREAM_DATA", "")
@@ -93,7 +93,7 @@ def test_there_are_forty_cold_starts_of_every_kind(estimators: ModuleType) -> No
 def test_who_knows_the_confusions_does_best(estimators: ModuleType) -> None:
     for recipe in estimators.REGRETS:
         crowd = estimators.replace(recipe, tasks=4_000).make(7)
-        best = expected_error(crowd.known, crowd.gold)
+        best = error_rate(crowd.known, crowd.gold)
         # Of 4,000 tasks majority gets over a hundred more wrong.
         assert best < estimators.majority_error(crowd) - 0.01
         assert crowd.labels.height == 40_000

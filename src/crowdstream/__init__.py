@@ -7,6 +7,7 @@ import importlib
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from crowdstream import metrics
     from crowdstream.decisions import Decision, decide
     from crowdstream.errors import (
         CrowdstreamError,
@@ -40,8 +41,8 @@ if TYPE_CHECKING:
         pairs,
         trends,
     )
-    from crowdstream.science import baselines, calibration, datasets, theory
-    from crowdstream.science.simulate import simulate
+    from crowdstream.science import baselines, datasets, theory
+    from crowdstream.science.simulate import simulate, simulate_blocks
     from crowdstream.stopping import information, labels_needed
     from crowdstream.stream import Stream
 
@@ -73,7 +74,6 @@ __all__ = [
     "WorkerId",
     "alarms",
     "baselines",
-    "calibration",
     "datasets",
     "decide",
     "difficulty",
@@ -83,9 +83,11 @@ __all__ = [
     "information",
     "labels_needed",
     "load",
+    "metrics",
     "monitor",
     "pairs",
     "simulate",
+    "simulate_blocks",
     "theory",
     "trends",
 ]
@@ -118,8 +120,9 @@ _ROOMS = {
         "pairs",
         "trends",
     ),
-    "science": ("baselines", "calibration", "datasets", "theory"),
-    "science.simulate": ("simulate",),
+    "metrics": ("metrics",),
+    "science": ("baselines", "datasets", "theory"),
+    "science.simulate": ("simulate", "simulate_blocks"),
     "stopping": ("information", "labels_needed"),
     "stream": ("Stream",),
 }
@@ -135,6 +138,8 @@ if not TYPE_CHECKING:  # or any name at all would pass for one of ours
         if room == "estimators":  # intervals go along with estimators made from here on
             importlib.import_module("crowdstream.monitoring")
         home = importlib.import_module(f"crowdstream.{room}")
+        if room == name:  # a module that is public as it is
+            return home
         if not hasattr(home, name):  # a room of its own
             importlib.import_module(f"{home.__name__}.{name}")
         found = getattr(home, name)

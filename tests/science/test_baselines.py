@@ -14,12 +14,12 @@ from hypothesis import strategies as st
 
 import crowdstream as cs
 from crowdstream.errors import InputError
+from crowdstream.metrics import error_rate
 from crowdstream.science.baselines import (
     DawidSkene,
     MajorityVote,
     OracleEstimator,
     OracleVote,
-    expected_error,
 )
 from crowdstream.science.datasets import binary, load
 from crowdstream.science.simulate import simulate
@@ -93,13 +93,13 @@ def test_a_tie_is_thrown_by_a_fair_coin_of_the_seed() -> None:
     # Four standard errors of a thousand tosses: 4·√(¼·1000) = 63.
     assert abs(found["label"].to_list().count("x") - 500) < 64
     gold = pl.DataFrame({"task": range(1000), "label": ["x"] * 1000})
-    assert expected_error(found, gold) == 0.5
+    assert error_rate(found, gold) == 0.5
 
 
 def test_an_expected_error_without_gold_is_refused() -> None:
     found = OracleVote({"ann": 0.2}).fit_predict([("t", "ann", "x")])
     with pytest.raises(InputError, match="truth of at least one decided task"):
-        expected_error(found, pl.DataFrame({"task": ["u"], "label": ["x"]}))
+        error_rate(found, pl.DataFrame({"task": ["u"], "label": ["x"]}))
 
 
 # OracleVote --------------------------------------------------------------------------------
@@ -128,7 +128,7 @@ def test_an_oracles_confidence_is_the_posterior_by_bayes_rule() -> None:
 
 @pytest.mark.parametrize("classes", [2, 4])
 def test_an_oracle_errs_as_often_as_it_says_and_less_than_a_majority(classes: int) -> None:
-    block = next(simulate(11, 5000, p=np.linspace(0.05, 0.6, 11), classes=classes, seed=3))
+    block = simulate(11, 5000, p=np.linspace(0.05, 0.6, 11), classes=classes, seed=3)
     found = OracleVote(block.error_rates).fit_predict(block.labels())
     wrong = share_wrong(found, block.truths())
     said = 1 - found["confidence"].mean()  # type: ignore[operator]
@@ -193,7 +193,7 @@ def test_truths_of_other_tasks_are_refused() -> None:
 
 def test_the_oracle_finds_the_true_rates_and_votes_as_well_as_with_them() -> None:
     p = np.linspace(0.1, 0.5, 9)
-    block = next(simulate(9, 4000, p=p, answer_rate=0.7, seed=5))
+    block = simulate(9, 4000, p=p, answer_rate=0.7, seed=5)
     oracle = OracleEstimator()
     found = oracle.error_rates(block.labels(), block.truths()).sort("worker")
     # Four standard errors of a share of 2,800 answers: 4·√(¼/2800) = 0.038.
@@ -211,9 +211,7 @@ def confused(tasks: int = 4000, seed: int = 7) -> tuple[pl.DataFrame, pl.DataFra
     """A crowd with biases: labels, truths, and the matrices behind them."""
     rng = np.random.default_rng(seed)
     tables = 0.6 * np.eye(3) + 0.4 * rng.dirichlet(np.ones(3), size=(12, 3))
-    block = next(
-        simulate(12, tasks, classes=3, balance=[0.6, 0.3, 0.1], confusions=tables, seed=seed)
-    )
+    block = simulate(12, tasks, classes=3, balance=[0.6, 0.3, 0.1], confusions=tables, seed=seed)
     return block.labels(), block.truths(), tables
 
 
@@ -300,11 +298,11 @@ def test_table_2_is_what_majority_vote_and_em_err(name: str) -> None:
     data = binary(load(name))
     majority, em = TABLE_2[name]
     # Both are exact but for the digits the figures were rounded to.
-    found = expected_error(MajorityVote().fit_predict(data.labels), data.gold)
+    found = error_rate(MajorityVote().fit_predict(data.labels), data.gold)
     assert found == pytest.approx(majority, abs=0.0006)
     crowd = DawidSkene()
     # Where EM stops and how it is smoothed moves single tasks: one in 500 here.
-    assert expected_error(crowd.fit_predict(data.labels), data.gold) == pytest.approx(em, abs=0.002)
+    assert error_rate(crowd.fit_predict(data.labels), data.gold) == pytest.approx(em, abs=0.002)
     assert crowd.converged_
 
 
@@ -314,6 +312,6 @@ def test_on_duchenne_it_does_not_matter_which_of_the_repeats_is_kept() -> None:
     for labels in (data.labels, data.labels.reverse()):  # the last, and the first, of each pair
         for crowd in (MajorityVote(), DawidSkene()):
             # 44 of 159 images; the digits the figure was rounded to.
-            assert expected_error(crowd.fit_predict(labels), data.gold) == pytest.approx(
+            assert error_rate(crowd.fit_predict(labels), data.gold) == pytest.approx(
                 0.277, abs=0.0005
             )

@@ -18,6 +18,7 @@ from hypothesis import strategies as st
 
 from crowdstream.errors import InputError
 from crowdstream.labels import Table
+from crowdstream.metrics import error_rate
 from crowdstream.science.baselines import (
     BeliefPropagation,
     Dalvi,
@@ -30,7 +31,6 @@ from crowdstream.science.baselines import (
     OneCoinEM,
     OracleVote,
     SpectralEM,
-    expected_error,
 )
 from crowdstream.science.baselines.common import code
 from crowdstream.science.baselines.minimax_entropy import _Dual
@@ -73,7 +73,7 @@ ROWS = st.lists(
 def crowd_of(classes: int, tasks: int = 2000, seed: int = 1) -> Simulated:
     """Twenty labellers from good to nearly guessing, each asked half of the tasks."""
     p = np.linspace(0.05, 0.45 if classes == 2 else 0.6, 20)
-    return next(simulate(20, tasks, p=p, answer_rate=0.5, classes=classes, seed=seed))
+    return simulate(20, tasks, p=p, answer_rate=0.5, classes=classes, seed=seed)
 
 
 def by_worker(crowd: OneCoinEM | Dalvi | MeanField, values: np.ndarray) -> np.ndarray:
@@ -90,8 +90,8 @@ def test_in_the_papers_model_each_errs_about_as_little_as_the_oracle(
     name: str, classes: int
 ) -> None:
     block = crowd_of(classes)
-    found = expected_error(BASELINES[name]().fit_predict(block.labels()), block.truths())
-    best = expected_error(OracleVote(block.error_rates).fit_predict(block.labels()), block.truths())
+    found = error_rate(BASELINES[name]().fit_predict(block.labels()), block.truths())
+    best = error_rate(OracleVote(block.error_rates).fit_predict(block.labels()), block.truths())
     # Of an error rate of 2 %, 2,000 tasks have a standard error of 0.003; three of them. Methods
     # that vote with the reliabilities themselves instead of log-odds lose about another.
     assert found <= best + 0.012
@@ -135,7 +135,7 @@ def confused(tasks: int, seed: int = 7) -> tuple[Simulated, np.ndarray]:
     rng = np.random.default_rng(seed)
     tables = 0.6 * np.eye(3) + 0.4 * rng.dirichlet(np.ones(3), size=(15, 3))
     prior = [0.5, 0.3, 0.2]
-    return next(simulate(15, tasks, classes=3, balance=prior, confusions=tables, seed=seed)), tables
+    return simulate(15, tasks, classes=3, balance=prior, confusions=tables, seed=seed), tables
 
 
 def test_moments_alone_give_matrices_and_prior() -> None:
@@ -166,10 +166,10 @@ def test_em_from_moments_survives_a_crowd_where_majority_is_led_astray() -> None
     tables = np.empty((15, 3, 3))
     tables[:] = [[0.35, 0.4, 0.25], [0.05, 0.9, 0.05], [0.05, 0.4, 0.55]]  # all lean to class 1
     tables = 0.9 * tables + 0.1 * rng.dirichlet(np.ones(3), size=(15, 3))
-    block = next(simulate(15, 3000, classes=3, confusions=tables, seed=3))
+    block = simulate(15, 3000, classes=3, confusions=tables, seed=3)
     crowd = SpectralEM()
-    wrong = expected_error(crowd.fit_predict(block.labels()), block.truths())
-    heads = expected_error(MajorityVote().fit_predict(block.labels()), block.truths())
+    wrong = error_rate(crowd.fit_predict(block.labels()), block.truths())
+    heads = error_rate(MajorityVote().fit_predict(block.labels()), block.truths())
     # Majority takes many of class 0 and 2 for class 1; who knows the matrices does not.
     assert wrong < heads / 2
 
@@ -177,8 +177,8 @@ def test_em_from_moments_survives_a_crowd_where_majority_is_led_astray() -> None
 @every_baseline
 def test_a_crowd_without_adversaries_is_never_turned_upside_down(name: str) -> None:
     for seed in range(10):
-        block = next(simulate(7, 60, p=[0.1, 0.2, 0.2, 0.3, 0.4, 0.5, 0.5], seed=seed))
-        found = expected_error(BASELINES[name]().fit_predict(block.labels()), block.truths())
+        block = simulate(7, 60, p=[0.1, 0.2, 0.2, 0.3, 0.4, 0.5, 0.5], seed=seed)
+        found = error_rate(BASELINES[name]().fit_predict(block.labels()), block.truths())
         # The oracle errs on 5 %; half-way to a flip is far outside what 60 tasks can do.
         assert found < 0.3
 
@@ -267,7 +267,7 @@ def test_the_first_iteration_of_one_coin_em_is_as_by_hand() -> None:
 
 
 def test_message_passing_sends_what_the_paper_writes() -> None:
-    block = next(simulate(6, 8, p=0.2, answer_rate=0.6, seed=2))
+    block = simulate(6, 8, p=0.2, answer_rate=0.6, seed=2)
     coded = code(block.labels())
     says = {(i, j): 2.0 * x - 1 for i, j, x in zip(coded.task, coded.worker, coded.label)}  # noqa: B905
     y = dict(zip(says, np.random.default_rng(0).normal(1, 1, len(says)), strict=True))
@@ -283,7 +283,7 @@ def test_message_passing_sends_what_the_paper_writes() -> None:
 
 
 def test_tasks_are_the_signs_of_the_top_eigenvector_of_task_by_task() -> None:
-    block = next(simulate(9, 40, p=0.25, answer_rate=0.7, seed=4))
+    block = simulate(9, 40, p=0.25, answer_rate=0.7, seed=4)
     coded = code(block.labels())
     u = np.zeros((len(coded.tasks), 9))
     u[coded.task, coded.worker] = 2 * coded.label - 1
@@ -310,7 +310,7 @@ def test_agreements_as_expected_give_the_reliabilities_back(variant: str) -> Non
 def test_bounded_newton_steps_reach_the_maximum_of_the_dual() -> None:
     from scipy.optimize import minimize
 
-    block = next(simulate(4, 6, p=0.3, classes=3, seed=1))
+    block = simulate(4, 6, p=0.3, classes=3, seed=1)
     coded = code(block.labels())
     posterior = np.random.default_rng(1).dirichlet(np.ones(3), 6)
     dual = _Dual(coded, 0.25)
@@ -421,8 +421,8 @@ def test_a_class_named_once_does_not_disturb_the_rest(name: str) -> None:
     gone = block.labels().with_columns(
         label=pl.when(pl.int_range(pl.len()) == 5).then(pl.lit("odd")).otherwise("label")
     )
-    before = expected_error(BASELINES[name]().fit_predict(block.labels()), block.truths())
-    after = expected_error(BASELINES[name]().fit_predict(gone), block.truths())
+    before = error_rate(BASELINES[name]().fit_predict(block.labels()), block.truths())
+    after = error_rate(BASELINES[name]().fit_predict(gone), block.truths())
     # One against the rest is another question: three standard errors of an error rate of 3 % over
     # 300 tasks. Minimax entropy, by its docstring, loses hard tasks to the stray class (48 of 300).
     assert after <= before + (0.2 if name == "minimax entropy" else 0.03)
@@ -503,7 +503,7 @@ their answers' number, RTE and Temp make a coin: one labeller there answered eve
 @functools.cache
 def real(name: str) -> tuple[Dataset, float]:
     data = load(name)
-    return data, expected_error(MajorityVote().fit_predict(data.labels), data.gold)
+    return data, error_rate(MajorityVote().fit_predict(data.labels), data.gold)
 
 
 @needs_data
@@ -515,13 +515,13 @@ def test_every_real_set_is_finished_without_absurdity(name: str, crowd: str) -> 
     found = make().fit_predict(data.labels)
     assert found["label"].null_count() == 0
     assert found["confidence"].is_finite().all()
-    assert expected_error(found, data.gold) <= majority + SLACK[name]
+    assert error_rate(found, data.gold) <= majority + SLACK[name]
 
 
 @needs_data
 @pytest.mark.parametrize(("crowd", "error"), [("bird", 0.2778), ("rte", 0.4913), ("trec", 0.4299)])
 def test_ghosh_kale_mcafee_errs_as_before(crowd: str, error: float) -> None:
     data, _ = real(crowd)
-    found = expected_error(GhoshKaleMcAfee().fit_predict(data.labels), data.gold)
+    found = error_rate(GhoshKaleMcAfee().fit_predict(data.labels), data.gold)
     # Measured once: a spectral vote has no random part, so another figure is another method.
     assert found == pytest.approx(error, abs=0.001)

@@ -25,7 +25,7 @@ from crowdstream.science.compare import (
     Study,
     choose,
     compare,
-    error_rate,
+    dataset_error,
     mean_ranks,
     measure,
     rank_test,
@@ -129,11 +129,11 @@ def test_a_weighted_tie_between_two_counts_half_and_among_more_as_it_fell() -> N
         {"task": ["1x", "2x", "3x"], "label": ["x", "y", "y"], "margin": [0.0, 0.0, 0.3]}
     )
     two = made("two", [("1x", "a", "x"), ("2x", "a", "y"), ("3x", "a", "y")])
-    assert error_rate(decided, two) == pytest.approx(2 / 3)
+    assert dataset_error(decided, two) == pytest.approx(2 / 3)
     three = made("three", [("1x", "a", "x"), ("2x", "a", "y"), ("3x", "a", "z")])
-    assert error_rate(decided, three) == pytest.approx(2 / 3)
-    assert error_rate(decided.head(2), three) == pytest.approx(2 / 3)  # undecided is wrong
-    assert error_rate(decided.with_columns(margin=None), two) == pytest.approx(2 / 3)
+    assert dataset_error(decided, three) == pytest.approx(2 / 3)
+    assert dataset_error(decided.head(2), three) == pytest.approx(2 / 3)  # undecided is wrong
+    assert dataset_error(decided.with_columns(margin=None), two) == pytest.approx(2 / 3)
 
 
 def test_only_tasks_with_labels_and_gold_are_judged_and_the_last_label_counts() -> None:
@@ -260,11 +260,10 @@ def test_the_page_needs_nothing_from_elsewhere(study: Study, tmp_path: Path) -> 
     comparing.write(study, tmp_path)
     page = (tmp_path / "index.html").read_text(encoding="utf-8")
     assert "://" not in page
-    pictures = re.findall(r"src='data:image/svg\+xml;base64,([^']+)'", page)
+    pictures = re.findall(r"src='data:image/png;base64,([^']+)'", page)
     assert len(pictures) == 3
     for picture in pictures:
-        svg = base64.b64decode(picture).decode()
-        assert not re.findall(r"(?:href|src)=|url\((?!#)|@import", svg)
+        assert base64.b64decode(picture).startswith(b"\x89PNG")
     for name, version in comparing.versions().items():
         assert f"{name} {version}" in page
     told = json.loads((tmp_path / "compare.json").read_text(encoding="utf-8"))
@@ -328,7 +327,7 @@ def test_without_data_sets_it_is_said_where_they_are_looked_for(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.delenv(datasets.VARIABLE, raising=False)
-    monkeypatch.setattr(datasets, "_pooch", lambda: None)
+    monkeypatch.setattr(datasets.loading, "_pooch", lambda: None)
     refused(call("compare", "rte"), "rte", datasets.VARIABLE)
     refused(call("compare", "all"), datasets.VARIABLE, "none")
 

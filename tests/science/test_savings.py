@@ -10,8 +10,9 @@ import pytest
 import crowdstream as cs
 from crowdstream.errors import InputError
 from crowdstream.science import datasets
-from crowdstream.science import savings as module
-from crowdstream.science.savings import FIXED, MAJORITY, STOP, Savings, redundancies, savings
+from crowdstream.science.savings import FIXED, MAJORITY, STOP, Savings, draw, redundancies, savings
+from crowdstream.science.savings import replay as module
+from crowdstream.science.savings.result import SAME
 from crowdstream.science.simulate import simulate
 
 DATA = os.environ.get("CROWDSTREAM_DATA")
@@ -24,7 +25,7 @@ LEVELS = (0.8, 0.9, 0.95, 0.98, 0.99)
 
 def made(tasks: int = 600, n: int = 25, per_task: int = 12) -> tuple[pl.DataFrame, pl.DataFrame]:
     """Labels and truths of a uniform crowd, errors 0.1 to 0.4."""
-    (block,) = simulate(n, tasks, p=np.linspace(0.1, 0.4, n), per_task=per_task, seed=3)
+    block = simulate(n, tasks, p=np.linspace(0.1, 0.4, n), per_task=per_task, seed=3)
     return block.labels(), block.truths()
 
 
@@ -135,7 +136,7 @@ def test_without_gold_all_labels_together_are_the_truth() -> None:
     found = savings(labels, settles=(0.8, 0.95), repeats=1)
     assert not found.has_gold
     assert found.levels()["error"][-1] == 0
-    assert found.target == module.SAME
+    assert found.target == SAME
     assert found.enough is not None
     assert "95% of the tasks" in found.answer()
     assert found.report()["error_against"] == "the decision from all labels"
@@ -226,7 +227,7 @@ def test_the_chart_names_every_way(has_gold: bool) -> None:
     pytest.importorskip("altair")
     labels, gold = made(60)
     found = savings(labels, gold if has_gold else None, repeats=1)
-    drawn = module.draw(found, "mine.csv").to_json()
+    drawn = draw(found, "mine.csv").to_json()
     for word in (STOP, FIXED, MAJORITY, "mine.csv", "labels a task", "1 random order"):
         assert word in drawn
 

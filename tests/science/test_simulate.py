@@ -12,6 +12,7 @@ from crowdstream.science.simulate import (
     learning,
     replacement,
     simulate,
+    simulate_blocks,
     sine,
 )
 
@@ -21,8 +22,7 @@ NOISE = 4 * 0.5 / np.sqrt(TASKS)
 
 
 def one(n: int, tasks: int = TASKS, **asked: object) -> Simulated:
-    (block,) = simulate(n, tasks, block=tasks, **asked)  # type: ignore[arg-type]
-    return block
+    return simulate(n, tasks, **asked)  # type: ignore[arg-type]
 
 
 def errors(block: Simulated) -> np.ndarray:
@@ -112,11 +112,11 @@ def test_drift_is_what_the_labels_show_and_the_block_tells() -> None:
 
 
 def test_a_stream_comes_in_blocks_and_a_seed_repeats_it() -> None:
-    blocks = list(simulate(3, 10, seed=5, block=4))
+    blocks = list(simulate_blocks(3, 10, seed=5, block=4))
     assert [block.truth.size for block in blocks] == [4, 4, 2]
     tasks = [name for block in blocks for name in block.truths()["task"]]
     assert tasks == [str(t) for t in range(10)]
-    again = simulate(3, 10, seed=5, block=4)
+    again = simulate_blocks(3, 10, seed=5, block=4)
     assert all(a.labels().equals(b.labels()) for a, b in zip(blocks, again, strict=True))
 
 

@@ -566,7 +566,7 @@ def test_sampling_agrees_with_the_exact_error(
     rng = np.random.default_rng(14)
     all_weights = (theory.optimal_weights(p), rng.normal(size=p.size), np.ones(p.size))
     exact = [theory.vote_error(p, w, alpha).value for w in all_weights]
-    monkeypatch.setattr(theory, "ATOMS", 1)
+    monkeypatch.setattr(theory.combinations, "ATOMS", 1)
     for weights, wanted in zip(all_weights, exact, strict=True):
         found = theory.vote_error(p, weights, alpha, samples=20_000)
         assert found == theory.vote_error(p, weights, alpha, samples=20_000)

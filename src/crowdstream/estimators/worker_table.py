@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from crowdstream.errors import InputError
 from crowdstream.labels import ClassLabel, Vocabulary
+from crowdstream.metrics import wilson
 
 if TYPE_CHECKING:
     import polars as pl
@@ -134,14 +135,6 @@ def _parrots(said: Floats) -> dict[int, int]:
     always = (answers >= FEW_ANSWERS) & (least > np.maximum(common, 0.7))
     always &= (said.max(axis=1) >= PARROT * answers) & (common < PARROT)
     return {int(i): int(top[i]) for i in np.flatnonzero(always)}
-
-
-def wilson(hits: Floats, of: Floats, z: float = 1.959964) -> tuple[Floats, Floats]:
-    """Limits of a share."""
-    of = np.maximum(of, 1e-9)
-    p = hits / of
-    middle, half = p + z * z / (2 * of), z * np.sqrt(p * (1 - p) / of + (z / (2 * of)) ** 2)
-    return (middle - half) / (1 + z * z / of), (middle + half) / (1 + z * z / of)
 
 
 def _cost_matrix(costs: Costs | None, classes: Vocabulary) -> Floats:

@@ -96,7 +96,7 @@ def alarms(crowd: Estimator) -> list[DriftAlarm]:
     >>> from crowdstream.monitoring import monitor
     >>> from crowdstream.science.simulate import jump, simulate
     >>> crowd = monitor(Adaptive())
-    >>> [of_ten] = simulate(10, 600, p=0.1, drift=jump(300, [0.5] + [0.1] * 9))
+    >>> of_ten = simulate(10, 600, p=0.1, drift=jump(300, [0.5] + [0.1] * 9))
     >>> crowd.learn_many(of_ten.labels())
     >>> [(alarm.worker, alarm.direction) for alarm in alarms(crowd)]
     [('w0', 'worse')]

@@ -29,7 +29,7 @@ def families(crowd: Estimator) -> list[list[WorkerId]]:
     >>> from crowdstream.science.simulate import simulate
     >>> crowd = monitor(Adaptive())
     >>> copying = {1: (0, 0.95), 2: (0, 0.95)}
-    >>> crowd.learn_many(next(simulate(9, 800, p=0.3, copying=copying)).labels())
+    >>> crowd.learn_many(simulate(9, 800, p=0.3, copying=copying).labels())
     >>> families(crowd)
     [['w0', 'w1', 'w2']]
     """
@@ -52,7 +52,7 @@ def effective_votes(crowd: Estimator, votes: float) -> float:
     >>> from crowdstream.monitoring import monitor
     >>> from crowdstream.science.simulate import simulate
     >>> crowd = monitor(Adaptive())
-    >>> crowd.learn_many(next(simulate(10, 1000, p=0.2)).labels())
+    >>> crowd.learn_many(simulate(10, 1000, p=0.2).labels())
     >>> 8 < effective_votes(crowd, 10) <= 10  # they err independently
     True
     """

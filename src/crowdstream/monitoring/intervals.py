@@ -26,8 +26,8 @@ from numpy.typing import NDArray
 
 from crowdstream.estimators.base import Estimator
 from crowdstream.estimators.observer import Packed
-from crowdstream.estimators.worker_table import wilson
 from crowdstream.labels.batch import Ints, LabelBatch
+from crowdstream.metrics import wilson
 from crowdstream.monitoring import loops
 from crowdstream.monitoring.recent_tasks import RecentTasks
 from crowdstream.monitoring.worker_sums import FadingSums, judge_by, memory_of, mirrored
@@ -265,7 +265,7 @@ class Intervals(FadingSums):
     def _left_by_gold(self, classes: int) -> float:
         """What is left of a skill if the crowd errs together as often as known truths allow."""
         told, wrong = self.arrays["total"][[TOLD, WRONG]]
-        upper = float(wilson(np.array([wrong]), np.array([told]))[1][0])
+        upper = float(wilson(wrong, told)[1])
         return max(1.0 - classes * upper / (classes - 1.0), 0.0)
 
     # Merging and saving ----------------------------------------------------------------------

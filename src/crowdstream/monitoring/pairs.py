@@ -175,7 +175,7 @@ def pairs(crowd: Estimator, *, least: int = 20) -> pl.DataFrame:
     >>> from crowdstream.science.simulate import simulate
     >>> crowd = monitor(Adaptive())
     >>> copying = {1: (0, 0.95)}  # the second copies the first
-    >>> crowd.learn_many(next(simulate(8, 500, p=0.3, copying=copying)).labels())
+    >>> crowd.learn_many(simulate(8, 500, p=0.3, copying=copying).labels())
     >>> pairs(crowd).select("one", "other", "duplicate").row(0)
     ('w0', 'w1', True)
     """

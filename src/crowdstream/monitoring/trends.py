@@ -87,7 +87,7 @@ def trends(crowd: Estimator, workers: Sequence[WorkerId] | None = None) -> pl.Da
     >>> from crowdstream.monitoring import monitor
     >>> from crowdstream.science.simulate import simulate
     >>> crowd = monitor(Adaptive())
-    >>> crowd.learn_many(next(simulate(10, 600, p=0.1)).labels())
+    >>> crowd.learn_many(simulate(10, 600, p=0.1).labels())
     >>> trends(crowd, ["w3"]).height
     10
     """

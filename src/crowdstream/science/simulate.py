@@ -1,13 +1,14 @@
 """The paper's model and what real crowds add to it: who answers, who errs, how that changes.
 
-Vectorised and seeded; a stream comes in blocks, so its length is not bounded by memory.
+Vectorised and seeded. `simulate` makes one block; `simulate_blocks` a stream that memory does not
+bound. Knows nothing of estimators.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import TypeAlias, TypedDict, Unpack
 
 import numpy as np
 import polars as pl
@@ -21,14 +22,21 @@ Floats: TypeAlias = NDArray[np.float64]
 Ints: TypeAlias = NDArray[np.int64]
 
 CELLS = 4_000_000
-"""Tasks times labellers of a block, if nobody says how long it should be."""
+"""Tasks times workers of a block, if nobody says how long it should be."""
+
+LARGEST = 100_000_000
+"""Tasks times workers (or labels per task) that are simulated at once: an answer takes up to 50
+bytes on the way, so this is about 5 GB."""
+
+Copying: TypeAlias = Mapping[int, tuple[int, float]]
+"""Followers, each with its leader and the probability of copying."""
 
 Drift: TypeAlias = Callable[[Floats, Ints], Floats]
-"""Error rates p (n of them) and places t in the stream → a row of n error rates a task."""
+"""Error rates p (n of them) and places t in the stream → one row of n error rates per task."""
 
 
 def error_rates(n: int, p: ArrayLike | None = None, q: float | None = None) -> Floats:
-    """Error rates of n labellers: given, or a generalised hammer-spammer of mean q.
+    """Error rates of n workers: given, or a generalised hammer-spammer of mean q.
 
     Half of a hammer-spammer crowd errs with ``p_1 = 2 q − ½``, the other half guesses.
 
@@ -67,7 +75,7 @@ def sine(omega: float) -> Drift:
 
 
 def jump(at: int, to: ArrayLike) -> Drift:
-    """From task ``at`` on error rates are ``to`` (one, or one a labeller; nan: as before)."""
+    """From task ``at`` on error rates are ``to`` (one, or one per worker; nan: as before)."""
 
     def rates(p: Floats, t: Ints) -> Floats:
         later = np.broadcast_to(np.asarray(to, float), p.shape)
@@ -88,7 +96,7 @@ def learning(half_life: float, start: float = 0.5) -> Drift:
 
 
 def replacement(every: int, seed: int = 0) -> Drift:
-    """Every so many tasks one labeller, each in turn, gives its place to a newcomer.
+    """Every so many tasks one worker, each in turn, gives its place to a newcomer.
 
     A newcomer's error rate is drawn from those of the crowd.
     """
@@ -110,10 +118,11 @@ def replacement(every: int, seed: int = 0) -> Drift:
 
 @dataclass(frozen=True)
 class Simulated:
-    """A block of a simulated stream: a row a label, the truth and the error rates behind it.
+    """Simulated labels, with the truth and the error rates behind them.
 
-    ``tasks`` count from the block's ``first``; ``error_rates`` are n, or a row of n a task if they
-    drift (with confusions: the chance of an error averaged over the classes).
+    ``tasks, workers, said`` have one entry per label; ``tasks`` count from ``first``, the number
+    of the block's first task. ``error_rates`` are n, or one row of n per task if they drift (with
+    confusions: the chance of an error averaged over the classes).
     """
 
     first: int
@@ -141,7 +150,7 @@ class Simulated:
         return pl.DataFrame({"task": self._names(), "label": pl.Series(self.truth).cast(pl.String)})
 
     def matrix(self) -> Ints:
-        """A row a task, a column a labeller: what it said, −1 for nothing."""
+        """One row per task, one column per worker: what it said, −1 for nothing."""
         found = np.full((self.truth.size, self.n), -1)
         found[self.tasks, self.workers] = self.said
         return found
@@ -163,6 +172,22 @@ class Simulated:
         return pl.int_range(self.first, self.first + self.truth.size, eager=True).cast(pl.String)
 
 
+class Crowd(TypedDict, total=False):
+    """What `simulate` takes besides the sizes; there each is explained."""
+
+    p: ArrayLike | None
+    q: float | None
+    answer_rate: ArrayLike
+    per_task: int | None
+    classes: int
+    balance: ArrayLike | None
+    drift: Drift | None
+    adversaries: float
+    copying: Copying | None
+    confusions: ArrayLike | None
+    seed: int
+
+
 def simulate(
     n: int,
     tasks: int,
@@ -175,89 +200,183 @@ def simulate(
     balance: ArrayLike | None = None,
     drift: Drift | None = None,
     adversaries: float = 0.0,
-    copying: Mapping[int, tuple[int, float]] | None = None,
+    copying: Copying | None = None,
     confusions: ArrayLike | None = None,
     seed: int = 0,
-    block: int | None = None,
-) -> Iterator[Simulated]:
-    """Simulate a crowd, a block of tasks at a time.
+) -> Simulated:
+    """Simulate a crowd: its labels, the truth, and the error rates behind them.
 
     Parameters
     ----------
     n, tasks
-        How many labellers and tasks.
+        How many workers and tasks. More than `LARGEST` answers are refused: `simulate_blocks`
+        makes a stream of any length.
     p, q
         Error rates, one or n; or the mean of a generalised hammer-spammer crowd (default 0.3).
     answer_rate
-        Probability that a labeller answers a task, one or n.
+        Probability that a worker answers a task, one or n.
     per_task
-        Exactly so many different labellers a task instead, drawn in proportion to ``answer_rate``
-        (and anew if one comes twice).
+        Exactly so many different workers per task instead, drawn in proportion to ``answer_rate``
+        (and drawn again if one comes twice).
     classes, balance
-        How many classes, and how likely each is to be the truth (default: alike).
+        How many classes, and how likely each is to be the truth (default: all equally).
     drift
         How error rates change: `sine`, `jump`, `learning`, `replacement`, or a function of p and t.
     adversaries
-        The share of labellers, drawn at random, who err with 1 − p instead of p.
+        The share of workers, drawn at random, who err with 1 − p instead of p.
     copying
         ``{follower: (leader, c)}``: where both answer, the follower says with probability c what
         the leader says.
     confusions
-        Instead of p: for every labeller a matrix, a row a truth, of the chances of what it says.
-    seed, block
-        The same arguments give the same labels; tasks a block.
+        Instead of p: for every worker a matrix, one row per true class, of the probabilities of
+        what it says.
+    seed
+        The same arguments give the same labels.
 
     Examples
     --------
-    >>> block = next(simulate(3, 10_000, p=[0.1, 0.2, 0.5], seed=1))
-    >>> (block.matrix() != block.truth[:, None]).mean(axis=0).round(1).tolist()
+    >>> made = simulate(3, 10_000, p=[0.1, 0.2, 0.5], seed=1)
+    >>> made.labels().head(2).rows()
+    [('0', 'w0', '0'), ('0', 'w1', '0')]
+    >>> (made.matrix() != made.truth[:, None]).mean(axis=0).round(1).tolist()
     [0.1, 0.2, 0.5]
     """
-    check_number("n", n, 1, 10**8, whole=True)
-    check_number("tasks", tasks, 0, 10**15, whole=True)
-    check_number("classes", classes, 2, 10**6, whole=True)
-    check_number("adversaries", adversaries, 0.0, 1.0)
-    rng = np.random.default_rng(seed)
-    rates = error_rates(n, p, q)
-    hostile = rng.permutation(n)[: round(adversaries * n)]
-    rates[hostile] = 1 - rates[hostile]
-    asked = np.atleast_1d(np.asarray(answer_rate, float))
-    if asked.shape not in ((1,), (n,)) or not ((asked > 0) & (asked <= 1)).all():
+    how = Crowd(
+        p=p,
+        q=q,
+        answer_rate=answer_rate,
+        per_task=per_task,
+        classes=classes,
+        balance=balance,
+        drift=drift,
+        adversaries=adversaries,
+        copying=copying,
+        confusions=confusions,
+        seed=seed,
+    )
+    model = _Model.of(n, tasks, how)
+    answers = tasks * (per_task or n)
+    if answers > LARGEST:
+        expected = f"at most {LARGEST:,} answers at once; simulate_blocks makes longer streams"
+        raise InputError("n, tasks", expected, f"{answers:,}")
+    return next(model.blocks(tasks, max(tasks, 1), seed))
+
+
+def simulate_blocks(
+    n: int, tasks: int, *, block: int | None = None, **how: Unpack[Crowd]
+) -> Iterator[Simulated]:
+    """Simulate a stream of any length, one block of tasks at a time.
+
+    Parameters
+    ----------
+    n, tasks
+        How many workers and tasks.
+    block
+        Tasks per block (default: as many as make `CELLS` answers).
+    how
+        Everything else that `simulate` takes. Another block length draws other labels.
+
+    Examples
+    --------
+    >>> [made.truth.size for made in simulate_blocks(3, 10, block=4, p=0.2)]
+    [4, 4, 2]
+    """
+    model = _Model.of(n, tasks, how)
+    size = block or max(1, CELLS // (model.per_task or n))
+    return model.blocks(tasks, size, how.get("seed", 0))
+
+
+@dataclass(frozen=True)
+class _Model:
+    """A crowd whose description has been checked."""
+
+    n: int
+    rates: Floats
+    answer_rate: Floats
+    per_task: int | None
+    prior: Floats
+    drift: Drift | None
+    adversaries: float
+    copying: Copying
+    tables: Floats | None
+    """Confusions: of worker, truth and what it says."""
+
+    @classmethod
+    def of(cls, n: int, tasks: int, how: Crowd) -> _Model:
+        classes, per_task = how.get("classes", 2), how.get("per_task")
+        check_number("n", n, 1, 10**8, whole=True)
+        check_number("tasks", tasks, 0, 10**15, whole=True)
+        check_number("classes", classes, 2, 10**6, whole=True)
+        check_number("adversaries", how.get("adversaries", 0.0), 0.0, 1.0)
+        if per_task is not None:
+            check_number("per_task", per_task, 1, n, whole=True)
+        prior = _prior(classes, how.get("balance"))
+        return cls(
+            n,
+            error_rates(n, how.get("p"), how.get("q")),
+            _answer_rates(n, how.get("answer_rate", 1.0)),
+            per_task,
+            prior,
+            how.get("drift"),
+            how.get("adversaries", 0.0),
+            _in_order(n, how.get("copying") or {}),
+            _confusions(n, classes, how.get("confusions")),
+        )
+
+    def blocks(self, tasks: int, size: int, seed: int) -> Iterator[Simulated]:
+        """The stream, so many tasks at a time."""
+        rng = np.random.default_rng(seed)
+        rates = self.rates.copy()
+        hostile = rng.permutation(self.n)[: round(self.adversaries * self.n)]
+        rates[hostile] = 1 - rates[hostile]
+        if self.tables is not None:
+            rates = 1 - np.einsum("nkk,k->n", self.tables, self.prior)
+        for first in range(0, max(tasks, 1), size):
+            t = np.arange(first, min(first + size, tasks))
+            truth = rng.choice(self.prior.size, size=t.size, p=self.prior)
+            task, worker = _who_answers(rng, t.size, self.n, self.answer_rate, self.per_task)
+            now = rates if self.drift is None else np.clip(self.drift(rates, t), 0, 1)
+            if self.tables is None:
+                chance = now[worker] if now.ndim == 1 else now[task, worker]
+                said = _err(rng, truth[task], chance, self.prior.size)
+            else:
+                steps = np.cumsum(self.tables, axis=2)[worker, truth[task]]
+                said = (rng.random(task.size)[:, None] >= steps[:, :-1]).sum(axis=1)
+            block = Simulated(first, self.n, task, worker, said, truth, now)
+            for follower, (leader, chance_of_copy) in self.copying.items():
+                _copy(rng, block, follower, leader, chance_of_copy)
+            yield block
+
+
+def _err(rng: np.random.Generator, truth: Ints, chance: Floats, classes: int) -> Ints:
+    """What is said of each truth by those who err with this chance, on all other classes alike."""
+    wrong = rng.random(truth.size) < chance
+    other = (truth + rng.integers(1, classes, size=truth.size)) % classes
+    return np.where(wrong, other, truth)
+
+
+def _answer_rates(n: int, answer_rate: ArrayLike) -> Floats:
+    rates = np.atleast_1d(np.asarray(answer_rate, float))
+    if rates.shape not in ((1,), (n,)) or not ((rates > 0) & (rates <= 1)).all():
         raise InputError("answer_rate", f"one probability above 0, or {n}", str(answer_rate))
-    if per_task is not None:
-        check_number("per_task", per_task, 1, n, whole=True)
+    return rates
+
+
+def _prior(classes: int, balance: ArrayLike | None) -> Floats:
     prior = np.full(classes, 1 / classes) if balance is None else np.asarray(balance, float)
     if prior.shape != (classes,) or not np.isclose(prior.sum(), 1) or (prior < 0).any():
         raise InputError("balance", f"{classes} probabilities that sum to 1", str(balance))
-    tables = None if confusions is None else np.asarray(confusions, float)
-    if tables is not None:
-        if tables.shape != (n, classes, classes) or not np.allclose(tables.sum(axis=2), 1):
-            expected = f"{n} matrices of {classes} rows that sum to 1"
-            raise InputError("confusions", expected, f"an array of shape {tables.shape}")
-        rates = 1 - np.einsum("nkk,k->n", tables, prior)
-    order = _follow_order(n, copying or {})
-    size = block or max(1, CELLS // (per_task or n))
+    return prior
 
-    def blocks() -> Iterator[Simulated]:
-        for first in range(0, max(tasks, 1), size):
-            t = np.arange(first, min(first + size, tasks))
-            truth = rng.choice(classes, size=t.size, p=prior)
-            task, worker = _who_answers(rng, t.size, n, asked, per_task)
-            now = rates if drift is None else np.clip(drift(rates, t), 0, 1)
-            if tables is None:
-                chance = now[worker] if now.ndim == 1 else now[task, worker]
-                wrong = rng.random(task.size) < chance
-                other = (truth[task] + rng.integers(1, classes, size=task.size)) % classes
-                said = np.where(wrong, other, truth[task])
-            else:
-                steps = np.cumsum(tables, axis=2)[worker, truth[task]]
-                said = (rng.random(task.size)[:, None] >= steps[:, :-1]).sum(axis=1)
-            for follower in order:
-                leader, chance_of_copy = (copying or {})[follower]
-                _copy(rng, task, worker, said, follower, leader, chance_of_copy)
-            yield Simulated(first, n, task, worker, said, truth, now)
 
-    return blocks()
+def _confusions(n: int, classes: int, confusions: ArrayLike | None) -> Floats | None:
+    if confusions is None:
+        return None
+    tables = np.asarray(confusions, float)
+    if tables.shape != (n, classes, classes) or not np.allclose(tables.sum(axis=2), 1):
+        expected = f"{n} matrices of {classes} rows that sum to 1"
+        raise InputError("confusions", expected, f"an array of shape {tables.shape}")
+    return tables
 
 
 def _who_answers(
@@ -287,34 +406,27 @@ def _who_answers(
     return np.repeat(np.arange(tasks), per_task), workers.ravel()
 
 
-def _follow_order(n: int, copying: Mapping[int, tuple[int, float]]) -> list[int]:
-    """Followers so that each comes after its leader; copying in a circle is refused."""
+def _in_order(n: int, copying: Copying) -> Copying:
+    """Who copies whom, each after its leader; copying in a circle is refused."""
     for follower, (leader, chance) in copying.items():
         if not (0 <= follower < n and 0 <= leader < n and 0 <= chance <= 1):
             expected = f"follower: (leader, probability), both below {n}"
             raise InputError("copying", expected, f"{follower}: ({leader}, {chance})")
-    order: list[int] = []
+    order: dict[int, tuple[int, float]] = {}
     waiting = dict(copying)
     while waiting:
         free = [f for f, (leader, _) in waiting.items() if leader not in waiting]
         if not free:
-            raise InputError("copying", "no circle", str(dict(waiting)))
-        order += free
-        for follower in free:
-            del waiting[follower]
+            raise InputError("copying", "no circle", str(waiting))
+        order |= {follower: waiting.pop(follower) for follower in free}
     return order
 
 
 def _copy(
-    rng: np.random.Generator,
-    task: Ints,
-    worker: Ints,
-    said: Ints,
-    follower: int,
-    leader: int,
-    chance: float,
+    rng: np.random.Generator, block: Simulated, follower: int, leader: int, chance: float
 ) -> None:
-    theirs, ours = np.flatnonzero(worker == leader), np.flatnonzero(worker == follower)
-    both, at, from_ = np.intersect1d(task[ours], task[theirs], return_indices=True)
+    """Let a follower say, where both answer, what its leader says with this chance."""
+    theirs, ours = (np.flatnonzero(block.workers == who) for who in (leader, follower))
+    both, at, from_ = np.intersect1d(block.tasks[ours], block.tasks[theirs], return_indices=True)
     copied = rng.random(both.size) < chance
-    said[ours[at[copied]]] = said[theirs[from_[copied]]]
+    block.said[ours[at[copied]]] = block.said[theirs[from_[copied]]]

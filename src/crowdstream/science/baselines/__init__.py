@@ -23,7 +23,6 @@ from crowdstream.science.baselines.spectral_meta_learner import SpectralMetaLear
 from crowdstream.science.baselines.streaming_dawid_skene import StreamingDawidSkene
 from crowdstream.science.baselines.triangular import TriangularEstimation
 from crowdstream.science.baselines.welinder_perona import WelinderPerona
-from crowdstream.science.scoring import expected_error
 
 __all__ = [
     "SBIC",
@@ -47,5 +46,4 @@ __all__ = [
     "StreamingDawidSkene",
     "TriangularEstimation",
     "WelinderPerona",
-    "expected_error",
 ]

@@ -1,18 +1,24 @@
-"""What the baselines share: labels in codes, weighted votes, and scores → decisions."""
+"""What the baselines share: labels in codes, weighted votes, and scores → decisions.
+
+Knows no particular method.
+"""
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
+from typing import ClassVar
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from crowdstream.estimators.base import SETTLE
 from crowdstream.estimators.votes import TIE
 from crowdstream.estimators.worker_table import value_series
 from crowdstream.labels import Table, TaskId, Vocabulary, code_block
-from crowdstream.validation import check_number
+from crowdstream.validation import SEED, Parameters, check_number
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -136,3 +142,55 @@ def decide(coded: Coded, scores: Floats, seed: int, settle: float) -> pl.DataFra
             "settled": decided & (confidence >= settle),
         }
     )
+
+
+@dataclass(eq=False, repr=False)
+class Baseline(Parameters):
+    """A method to compare the estimators with: labels in, the estimators' table of decisions out.
+
+    Parameters
+    ----------
+    seed
+        Random seed for breaking ties, and for whatever else a method draws.
+
+    Attributes
+    ----------
+    classes_, workers_
+        In order of first appearance; learnt arrays have their rows and columns in this order.
+    """
+
+    _: KW_ONLY
+    seed: int = 0
+
+    checks: ClassVar = {"seed": SEED}
+
+    def _code(self, data: Table) -> Coded:
+        """The labels in codes; remembers what the codes stand for."""
+        coded = code(data)
+        self.classes_ = coded.classes.to_list()
+        self.workers_ = coded.workers.to_list()
+        return coded
+
+    def _decide(self, coded: Coded, scores: Floats, settle: float) -> pl.DataFrame:
+        return decide(coded, scores, self.seed, settle)
+
+
+class LabelsOnly(Baseline):
+    """A baseline that needs nothing but the labels; a method adds how it scores the classes."""
+
+    def fit_predict(self, data: Table, *, settle: float = SETTLE) -> pl.DataFrame:
+        """Learn from a table of labels, and decide its tasks.
+
+        Parameters
+        ----------
+        data
+            Any table or rows of task, worker and label.
+        settle
+            Confidence from which a decision counts as settled.
+        """
+        coded = self._code(data)
+        return self._decide(coded, self._scores(coded), settle)
+
+    @abstractmethod
+    def _scores(self, coded: Coded) -> Floats:
+        """One row per task: a score for each class, in logarithms."""

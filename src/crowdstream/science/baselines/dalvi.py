@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal, get_args
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar, Literal, get_args
 
 import numpy as np
 
-from crowdstream.errors import InputError
 from crowdstream.science.baselines.binary import (
     centred,
     majority_sign,
@@ -16,6 +16,7 @@ from crowdstream.science.baselines.binary import (
 from crowdstream.science.baselines.common import Coded, Floats
 from crowdstream.science.baselines.one_against_rest import OneAgainstRest
 from crowdstream.science.baselines.pairs import check_crowd, pair_sums
+from crowdstream.validation import one_of
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
@@ -36,6 +37,7 @@ STILL = 1e-5
 sampling error of a million answers."""
 
 
+@dataclass(eq=False, repr=False)
 class Dalvi(OneAgainstRest):
     """Reliabilities ``1 − 2p`` from the agreement of pairs, then a vote with their log-odds.
 
@@ -59,13 +61,9 @@ class Dalvi(OneAgainstRest):
 
     Attributes
     ----------
-    classes_, workers_
-        In order of first appearance.
     reliabilities_
         A row for each class against the rest (of two classes one row, the second's), a column a
         labeller: ``1 − 2p`` if there are two classes, else only a weight.
-    error_rates_
-        Of each labeller: the share of its answers against the decisions.
 
     References
     ----------
@@ -82,13 +80,9 @@ class Dalvi(OneAgainstRest):
     [[0.9, 0.9, 0.9, 0.3]]
     """
 
-    reliabilities_: Floats
+    variant: Variant = "eigenvectors of ratio"
 
-    def __init__(self, variant: Variant = "eigenvectors of ratio", seed: int = 0) -> None:
-        super().__init__(seed)
-        self.variant = variant
-        if variant not in get_args(Variant):
-            raise InputError("variant", " or ".join(map(repr, get_args(Variant))), repr(variant))
+    checks: ClassVar = {"variant": one_of(*get_args(Variant))}
 
     def _begin(self, coded: Coded) -> None:
         check_crowd(coded)

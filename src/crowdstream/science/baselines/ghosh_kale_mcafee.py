@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 
 from crowdstream.science.baselines.binary import (
@@ -14,6 +16,7 @@ from crowdstream.science.baselines.common import Coded, Floats
 from crowdstream.science.baselines.one_against_rest import OneAgainstRest
 
 
+@dataclass(eq=False, repr=False)
 class GhoshKaleMcAfee(OneAgainstRest):
     """The signs of the top eigenvector of ``U Uᵀ``, U the matrix of tasks × labellers in ±1 and 0.
 
@@ -28,13 +31,6 @@ class GhoshKaleMcAfee(OneAgainstRest):
     ----------
     seed
         Of the vector that Lanczos starts from and of the coin that breaks ties.
-
-    Attributes
-    ----------
-    classes_, workers_
-        In order of first appearance.
-    error_rates_
-        Of each labeller: the share of its answers against the decisions.
 
     References
     ----------
@@ -51,9 +47,6 @@ class GhoshKaleMcAfee(OneAgainstRest):
     >>> crowd.error_rates_.tolist()
     [0.0, 0.0, 0.0, 1.0]
     """
-
-    def __init__(self, seed: int = 0) -> None:
-        super().__init__(seed)
 
     def _log_odds(self, coded: Coded, votes: Floats) -> Floats:
         says = centred(coded, votes)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping
+from dataclasses import dataclass
 from typing import NamedTuple, TypeAlias
 
 import numpy as np
@@ -10,9 +11,8 @@ import polars as pl
 
 from crowdstream.errors import InputError
 from crowdstream.estimators.base import SETTLE
-from crowdstream.estimators.votes import check_ties
-from crowdstream.labels import ClassLabel, Table, WorkerId
-from crowdstream.science.baselines.common import CERTAIN, Coded, Floats, Ints, code, decide
+from crowdstream.labels import Table
+from crowdstream.science.baselines.common import CERTAIN, Baseline, Coded, Floats, Ints
 from crowdstream.science.baselines.one_against_rest import one_against_rest
 
 APART = 2.0
@@ -40,7 +40,8 @@ class Rates(NamedTuple):
     prevalences: Floats
 
 
-class HuiWalter:
+@dataclass(eq=False, repr=False)
+class HuiWalter(Baseline):
     """Maximum likelihood from the 2 × 2 × 2 counts, in closed form where it lies inside.
 
     Two labellers answer the tasks of two populations in which a class is not equally frequent;
@@ -54,11 +55,6 @@ class HuiWalter:
 
     If the populations cannot be told apart, or one is empty, nothing is determined: heads are
     counted, a vote being worth log-odds of one, and all rates are ½; so it is class by class.
-
-    Parameters
-    ----------
-    seed
-        Of the coin that breaks ties.
 
     Attributes
     ----------
@@ -91,27 +87,13 @@ class HuiWalter:
     ([0.63, 0.05], [0.89, 0.89])
     """
 
-    classes_: list[ClassLabel]
-    workers_: list[WorkerId]
-    populations_: list[Hashable]
-    sensitivities_: Floats
-    specificities_: Floats
-    prevalences_: Floats
-    identifiable_: list[bool]
-
-    def __init__(self, seed: int = 0) -> None:
-        self.seed = seed
-        check_ties("coin", seed)
-
     def fit_predict(
         self, data: Table, population: Populations, *, settle: float = SETTLE
     ) -> pl.DataFrame:
         """Estimate everything from a table and the tasks' populations, and decide its tasks."""
-        coded = code(data)
+        coded = self._code(data)
         if len(coded.workers) != 2:
             raise InputError("labellers", "two", str(len(coded.workers)))
-        self.classes_ = coded.classes.to_list()
-        self.workers_ = coded.workers.to_list()
         where = self._places(coded, population)
         k = coded.n_classes
         self.sensitivities_, self.specificities_ = np.full((k, 2), 0.5), np.full((k, 2), 0.5)
@@ -138,7 +120,7 @@ class HuiWalter:
                 self.sensitivities_[1],
             )
             self.prevalences_[0] = 1 - self.prevalences_[1]
-        return decide(coded, scores, self.seed, settle)
+        return self._decide(coded, scores, settle)
 
     def _places(self, coded: Coded, population: Populations) -> Ints:
         """The population of each task, 0 or 1."""

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from typing import ClassVar
+
 import numpy as np
 
 from crowdstream.science.baselines.binary import (
@@ -11,13 +14,14 @@ from crowdstream.science.baselines.binary import (
 )
 from crowdstream.science.baselines.common import Coded, Floats
 from crowdstream.science.baselines.one_against_rest import OneAgainstRest
-from crowdstream.validation import check_number
+from crowdstream.validation import number
 
 ITERATIONS = 20
 """Rounds of messages: by then the signs have settled. On 18 real sets a hundred rounds decide
 otherwise on one only, relevance, and there on 0.2 % of the tasks."""
 
 
+@dataclass(eq=False, repr=False)
 class KargerOhShah(OneAgainstRest):
     """Iterative message passing on the graph of tasks and labellers.
 
@@ -37,32 +41,24 @@ class KargerOhShah(OneAgainstRest):
     seed
         Of the first messages and of the coin that breaks ties.
 
-    Attributes
-    ----------
-    classes_, workers_
-        In order of first appearance.
-    error_rates_
-        Of each labeller: the share of its answers against the decisions.
-
     References
     ----------
     Karger, Oh, Shah. Iterative Learning for Reliable Crowdsourcing Systems. NIPS 2011.
 
     Examples
     --------
-    >>> rows = [(t, who, "ab"[t % 2]) for t in range(6) for who in ("ann", "bob", "cy")]
-    >>> rows += [(t, "dee", "ab"[1 - t % 2]) for t in range(6)]
+    >>> said = {"ann": "ababab", "bob": "ababab", "cy": "ababab", "liar": "bababa"}
     >>> crowd = KargerOhShah()
-    >>> crowd.fit_predict(rows)["label"].to_list()
-    ['a', 'b', 'a', 'b', 'a', 'b']
+    >>> rows = [(t, who, x) for who, text in said.items() for t, x in enumerate(text)]
+    >>> "".join(crowd.fit_predict(rows)["label"])
+    'ababab'
     >>> crowd.error_rates_.tolist()
     [0.0, 0.0, 0.0, 1.0]
     """
 
-    def __init__(self, iterations: int = ITERATIONS, seed: int = 0) -> None:
-        super().__init__(seed)
-        self.iterations = iterations
-        check_number("iterations", iterations, 1, 10**6, whole=True)
+    iterations: int = ITERATIONS
+
+    checks: ClassVar = {"iterations": number(1, 10**6, whole=True)}
 
     def _log_odds(self, coded: Coded, votes: Floats) -> Floats:
         says = centred(coded, votes)

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY, dataclass
+from typing import ClassVar
+
 import numpy as np
 
 from crowdstream.science.baselines.common import (
@@ -11,7 +14,6 @@ from crowdstream.science.baselines.common import (
     normalise,
     weights_of,
 )
-from crowdstream.science.baselines.dawid_skene import TOLERANCE
 from crowdstream.science.baselines.iterated import Iterated
 from crowdstream.validation import check_number
 
@@ -29,24 +31,24 @@ exact for labellers of up to 127 answers; of more, the chance is told to within 
 nodes, at most 0.025 (midway) and less the nearer it is to 0 or 1."""
 
 
+def _check_prior(name: str, value: object) -> None:
+    """Two numbers above 0."""
+    for pseudo_answers in value if isinstance(value, tuple) else (value,):
+        check_number(name, pseudo_answers, 0.0, 1e6, open_low=True)
+
+
+@dataclass(eq=False, repr=False)
 class _OneCoin(Iterated):
     """What both have in common: a Beta prior, and an error rate a labeller."""
 
-    error_rates_: Floats
+    prior: tuple[float, float] = PRIOR
+    _: KW_ONLY
+    max_iterations: int = MAX_ITERATIONS
 
-    def __init__(
-        self,
-        prior: tuple[float, float] = PRIOR,
-        tolerance: float = TOLERANCE,
-        max_iterations: int = MAX_ITERATIONS,
-        seed: int = 0,
-    ) -> None:
-        super().__init__(tolerance, max_iterations, seed)
-        self.prior = prior
-        for pseudo_answers in prior:
-            check_number("prior", pseudo_answers, 0.0, 1e6, open_low=True)
+    checks: ClassVar = {"prior": _check_prior}
 
 
+@dataclass(eq=False, repr=False)
 class BeliefPropagation(_OneCoin):
     """Posteriors of the tasks by belief propagation, the labellers' error rates integrated out.
 
@@ -63,19 +65,11 @@ class BeliefPropagation(_OneCoin):
     ----------
     prior
         Of the Beta distribution: pseudo-answers right and wrong.
-    tolerance, max_iterations
-        When to stop.
-    seed
-        Of the coin that breaks ties.
 
     Attributes
     ----------
-    classes_, workers_
-        In order of first appearance.
     error_rates_
         Of each labeller: the posterior mean.
-    iterations_, converged_
-        How many there were, and whether the tolerance was reached.
 
     References
     ----------
@@ -91,13 +85,11 @@ class BeliefPropagation(_OneCoin):
     [0.33, 0.33, 0.42]
     """
 
-    _messages: Floats
-    """The log-odds that labellers have sent last, a label each."""
-
     def _start(self, coded: Coded) -> Floats:
         right, wrong = self.prior
         error_rate = np.array(wrong / (right + wrong))
-        self._messages = np.full(coded.task.size, weights_of(error_rate, coded.n_classes))
+        # The log-odds that workers sent last, one per label.
+        self._messages: Floats = np.full(coded.task.size, weights_of(error_rate, coded.n_classes))
         return np.exp(normalise(coded.count(self._messages))[0])
 
     def _iterate(self, coded: Coded, posterior: Floats) -> Floats:
@@ -139,6 +131,7 @@ class BeliefPropagation(_OneCoin):
         return mean / total
 
 
+@dataclass(eq=False, repr=False)
 class MeanField(_OneCoin):
     """Posteriors of the tasks and of the labellers' error rates as if they were independent.
 
@@ -149,45 +142,26 @@ class MeanField(_OneCoin):
     error rates. Every iteration raises the bound on the evidence. Any number of classes. Time
     O(labels + K tasks) an iteration, memory the same.
 
-    Parameters
-    ----------
-    prior
-        Of the Beta distribution: pseudo-answers right and wrong.
-    tolerance, max_iterations
-        When to stop.
-    seed
-        Of the coin that breaks ties.
+    Parameters, error_rates_ and reference are those of `BeliefPropagation`.
 
     Attributes
     ----------
-    classes_, workers_
-        In order of first appearance.
-    error_rates_
-        Of each labeller: the posterior mean.
     evidence_
         The lower bound on the log-likelihood of the labels after each iteration.
-    iterations_, converged_
-        How many there were, and whether the tolerance was reached.
-
-    References
-    ----------
-    Liu, Peng, Ihler. Variational Inference for Crowdsourcing. NIPS 2012.
 
     Examples
     --------
-    >>> rows = [(t, who, t % 3) for t in range(9) for who in ("ann", "bob", "cy")]
-    >>> rows += [(t, "dee", 0) for t in range(9)]
+    >>> said = {"ann": "abcabcabc", "bob": "abcabcabc", "cy": "abcabcabc", "dee": "aaaaaaaaa"}
     >>> crowd = MeanField()
-    >>> crowd.fit_predict(rows)["label"].to_list()
-    [0, 1, 2, 0, 1, 2, 0, 1, 2]
+    >>> rows = [(t, who, x) for who, text in said.items() for t, x in enumerate(text)]
+    >>> "".join(crowd.fit_predict(rows)["label"])
+    'abcabcabc'
     >>> crowd.error_rates_.round(2).tolist()
     [0.08, 0.08, 0.08, 0.58]
     """
 
-    evidence_: list[float]
-
     def _start(self, coded: Coded) -> Floats:
-        self.evidence_ = []
+        self.evidence_: list[float] = []
         return super()._start(coded)
 
     def _iterate(self, coded: Coded, posterior: Floats) -> Floats:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY, dataclass
+from typing import ClassVar
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -12,7 +15,7 @@ from crowdstream.science.baselines.common import (
     share_wrong,
 )
 from crowdstream.science.baselines.iterated import Iterated
-from crowdstream.validation import check_number
+from crowdstream.validation import number
 
 TOLERANCE = 1e-3
 """Posteriors that move by less have settled: on real sets of two to five classes a tolerance a
@@ -30,6 +33,7 @@ STRENGTH = 0.25
 picks by cross-validation."""
 
 
+@dataclass(eq=False, repr=False)
 class MinimaxEntropy(Iterated):
     """Labels whose entropy given the truth is greatest, for truths that make it least.
 
@@ -51,21 +55,13 @@ class MinimaxEntropy(Iterated):
     ----------
     strength
         γ; the greater, the nearer everything is to guessing.
-    tolerance, max_iterations
-        When to stop.
-    seed
-        Of the coin that breaks ties.
 
     Attributes
     ----------
-    classes_, workers_
-        In order of first appearance.
     error_rates_
         Of each labeller: the expected share of its answers that are wrong.
     objective_
         After each iteration.
-    converged_
-        Whether the tolerance was reached.
 
     References
     ----------
@@ -84,22 +80,15 @@ class MinimaxEntropy(Iterated):
     [0.0, 0.0, 0.0, 0.5]
     """
 
-    error_rates_: Floats
-    objective_: list[float]
+    strength: float = STRENGTH
+    _: KW_ONLY
+    tolerance: float = TOLERANCE
+    max_iterations: int = MAX_ITERATIONS
 
-    def __init__(
-        self,
-        strength: float = STRENGTH,
-        tolerance: float = TOLERANCE,
-        max_iterations: int = MAX_ITERATIONS,
-        seed: int = 0,
-    ) -> None:
-        super().__init__(tolerance, max_iterations, seed)
-        self.strength = strength
-        check_number("strength", strength, 0.0, 1e6, open_low=True)
+    checks: ClassVar = {"strength": number(0.0, 1e6, open_low=True)}
 
     def _start(self, coded: Coded) -> Floats:
-        self.objective_ = []
+        self.objective_: list[float] = []
         self._dual = _Dual(coded, self.strength)
         return super()._start(coded)
 

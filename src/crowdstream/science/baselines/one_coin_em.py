@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from typing import ClassVar
+
 import numpy as np
 
 from crowdstream.science.baselines.common import (
@@ -11,9 +14,8 @@ from crowdstream.science.baselines.common import (
     normalise,
     weights_of,
 )
-from crowdstream.science.baselines.dawid_skene import MAX_ITERATIONS, TOLERANCE
 from crowdstream.science.baselines.iterated import Iterated
-from crowdstream.validation import check_number
+from crowdstream.validation import number
 
 SMOOTHING = 1.0
 """Right and wrong answers added to every labeller's: the least whole number, Laplace's rule. With
@@ -21,6 +23,7 @@ a hundredth, as `DawidSkene` has, who gave one answer and agrees with the decisi
 four of error rate 0.25."""
 
 
+@dataclass(eq=False, repr=False)
 class OneCoinEM(Iterated):
     """The paper's model by EM from majority vote: who errs, errs evenly and on every class alike.
 
@@ -32,23 +35,15 @@ class OneCoinEM(Iterated):
 
     Parameters
     ----------
-    tolerance, max_iterations
-        When to stop.
     smoothing
         Pseudo-answers, so many right and so many wrong; above 0.
-    seed
-        Of the coin that breaks ties.
 
     Attributes
     ----------
-    classes_, workers_
-        In order of first appearance.
     error_rates_
         Of each labeller.
     log_likelihood_
         After each iteration, including the log prior, up to a constant.
-    converged_
-        Whether the tolerance was reached.
 
     References
     ----------
@@ -66,22 +61,12 @@ class OneCoinEM(Iterated):
     [0.09, 0.09, 0.09, 0.64]
     """
 
-    error_rates_: Floats
-    log_likelihood_: list[float]
+    smoothing: float = SMOOTHING
 
-    def __init__(
-        self,
-        tolerance: float = TOLERANCE,
-        max_iterations: int = MAX_ITERATIONS,
-        smoothing: float = SMOOTHING,
-        seed: int = 0,
-    ) -> None:
-        super().__init__(tolerance, max_iterations, seed)
-        self.smoothing = smoothing
-        check_number("smoothing", smoothing, 0.0, 1e6, open_low=True)
+    checks: ClassVar = {"smoothing": number(0.0, 1e6, open_low=True)}
 
     def _start(self, coded: Coded) -> Floats:
-        self.log_likelihood_ = []
+        self.log_likelihood_: list[float] = []
         return super()._start(coded)
 
     def _iterate(self, coded: Coded, posterior: Floats) -> Floats:

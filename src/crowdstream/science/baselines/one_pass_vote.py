@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from typing import ClassVar
+
 import numpy as np
 
-from crowdstream.estimators.votes import TIE, check_ties
+from crowdstream.estimators.votes import TIE
 from crowdstream.science.baselines.common import Coded, Floats, Ints
 from crowdstream.science.baselines.one_pass import OnePass
-from crowdstream.validation import check_number
+from crowdstream.validation import number
 
 BEFORE = 3.0
 """Answers that everybody is credited with, `ACCURACY` of them with the winners: enough for a first
@@ -17,6 +20,7 @@ ACCURACY = 2 / 3
 """Share of those answers: of a crowd thought better than chance."""
 
 
+@dataclass(eq=False, repr=False)
 class OnePassAgreementVote(OnePass):
     """One pass of iterative weighted majority voting.
 
@@ -33,13 +37,9 @@ class OnePassAgreementVote(OnePass):
     ----------
     accuracy, before
         The share of agreement everybody starts with, and how many answers it is worth.
-    seed
-        Of the coin that breaks ties.
 
     Attributes
     ----------
-    classes_, workers_
-        In order of first appearance, as in the array below.
     error_rates_
         ``1 − a_i``, after the last task.
 
@@ -59,15 +59,10 @@ class OnePassAgreementVote(OnePass):
     [0.03, 0.03, 0.03, 0.5]
     """
 
-    error_rates_: Floats
+    accuracy: float = ACCURACY
+    before: float = BEFORE
 
-    def __init__(self, accuracy: float = ACCURACY, before: float = BEFORE, seed: int = 0) -> None:
-        self.accuracy = accuracy
-        self.before = before
-        self.seed = seed
-        check_number("accuracy", accuracy, 0.0, 1.0)
-        check_number("before", before, 0.0, 1e9, open_low=True)
-        check_ties("coin", seed)
+    checks: ClassVar = {"accuracy": number(0.0, 1.0), "before": number(0.0, 1e9, open_low=True)}
 
     def _start(self, coded: Coded) -> None:
         n = len(coded.workers)

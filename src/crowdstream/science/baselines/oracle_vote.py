@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import TypeAlias
 
 import numpy as np
-import polars as pl
 from numpy.typing import ArrayLike, NDArray
 
 from crowdstream.errors import InputError
-from crowdstream.estimators.base import SETTLE
-from crowdstream.estimators.votes import check_ties
-from crowdstream.labels import Table, WorkerId
-from crowdstream.science.baselines.common import code, decide, weights_of
+from crowdstream.labels import WorkerId
+from crowdstream.science.baselines.common import Coded, Floats, LabelsOnly, weights_of
 
 ErrorRates: TypeAlias = (
     Mapping[str, float] | Mapping[int, float] | Mapping[str | int, float] | ArrayLike
@@ -21,7 +19,8 @@ ErrorRates: TypeAlias = (
 """Of each labeller by name, or by number."""
 
 
-class OracleVote:
+@dataclass(eq=False, repr=False)
+class OracleVote(LabelsOnly):
     """Votes weighted by the true error rates, which real life does not tell. The lower bound.
 
     With weights ``log(1/p − 1)`` (K classes: ``log((1 − p)(K − 1)/p)``, who errs choosing evenly
@@ -34,8 +33,6 @@ class OracleVote:
     error_rates
         Of each labeller by name; or an array of them for a simulated crowd, whose labeller i is
         called i or, as text, w0, w1, … (w00, w01, … of more than ten).
-    seed
-        Of the coin that breaks ties.
 
     References
     ----------
@@ -52,14 +49,9 @@ class OracleVote:
     ('spam', 0.8)
     """
 
-    def __init__(self, error_rates: ErrorRates, seed: int = 0) -> None:
-        self.error_rates = error_rates
-        self.seed = seed
-        check_ties("coin", seed)
+    error_rates: ErrorRates
 
-    def fit_predict(self, data: Table, *, settle: float = SETTLE) -> pl.DataFrame:
-        """Decide every task of a table."""
-        coded = code(data)
+    def _scores(self, coded: Coded) -> Floats:
         known = _by_name(self.error_rates)
         unknown = [who for who in coded.workers if who not in known]
         if unknown:
@@ -68,7 +60,7 @@ class OracleVote:
         if not ((rates >= 0) & (rates <= 1)).all():
             raise InputError("error_rates", "numbers from 0 to 1", str(rates.tolist()))
         weights = weights_of(rates, coded.n_classes)
-        return decide(coded, coded.count(weights[coded.worker]), self.seed, settle)
+        return coded.count(weights[coded.worker])
 
 
 def _by_name(error_rates: ErrorRates) -> dict[WorkerId, float]:

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from dataclasses import dataclass
+from typing import ClassVar, Literal
 
 import numpy as np
 
 from crowdstream.errors import InputError
-from crowdstream.estimators.votes import check_ties
 from crowdstream.science.baselines.common import Coded, Floats, Ints, weights_of
 from crowdstream.science.baselines.one_pass import OnePass, posterior_of
-from crowdstream.validation import check_number
+from crowdstream.validation import number, one_of
 
 RIGHT = 2.0
 """Of the Beta(2, 1) prior on accuracies, one of those of the original experiments: right two times
@@ -23,6 +23,7 @@ LARGEST_SORTING = 50_000_000
 """Tasks times labels that the sorted variant takes: about ten seconds."""
 
 
+@dataclass(eq=False, repr=False)
 class SBIC(OnePass):
     """A mean-field posterior that takes every task once and never goes back.
 
@@ -47,13 +48,9 @@ class SBIC(OnePass):
         biased towards chance by as much as the others are unsure.
     right, wrong
         Parameters of the Beta prior.
-    seed
-        Of the coin that breaks ties.
 
     Attributes
     ----------
-    classes_, workers_
-        In order of first appearance, as in the array below.
     error_rates_
         One less the mean of each labeller's Beta, after the last task.
 
@@ -73,26 +70,16 @@ class SBIC(OnePass):
     [0.2, 0.2, 0.7]
     """
 
-    error_rates_: Floats
+    variant: Literal["fast", "sorted"] = "fast"
+    leave_out: bool = False
+    right: float = RIGHT
+    wrong: float = WRONG
 
-    def __init__(
-        self,
-        variant: Literal["fast", "sorted"] = "fast",
-        leave_out: bool = False,
-        right: float = RIGHT,
-        wrong: float = WRONG,
-        seed: int = 0,
-    ) -> None:
-        self.variant = variant
-        self.leave_out = leave_out
-        self.right = right
-        self.wrong = wrong
-        self.seed = seed
-        if variant not in ("fast", "sorted"):
-            raise InputError("variant", "'fast' or 'sorted'", repr(variant))
-        check_number("right", right, 0.0, 1e6, open_low=True)
-        check_number("wrong", wrong, 0.0, 1e6, open_low=True)
-        check_ties("coin", seed)
+    checks: ClassVar = {
+        "variant": one_of("fast", "sorted"),
+        "right": number(0.0, 1e6, open_low=True),
+        "wrong": number(0.0, 1e6, open_low=True),
+    }
 
     def _start(self, coded: Coded) -> None:
         self._k = coded.n_classes

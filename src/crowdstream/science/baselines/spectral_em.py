@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,6 +30,7 @@ RESTARTS, POWER_STEPS = 20, 50
 started between two vectors; of twenty starts some have not."""
 
 
+@dataclass(eq=False, repr=False)
 class SpectralEM(DawidSkene):
     """Dawid and Skene's EM from confusion matrices that need no majority to be right.
 
@@ -63,7 +64,7 @@ class SpectralEM(DawidSkene):
     Examples
     --------
     >>> from crowdstream.science.simulate import simulate
-    >>> block = next(simulate(9, 500, p=0.2, seed=1))
+    >>> block = simulate(9, 500, p=0.2, seed=1)
     >>> crowd = SpectralEM()
     >>> found = crowd.fit_predict(block.labels())
     >>> crowd.started_from_, crowd.confusions_.shape
@@ -71,8 +72,6 @@ class SpectralEM(DawidSkene):
     >>> SpectralEM().fit_predict([("t", "ann", "x")])["label"].to_list()
     ['x']
     """
-
-    started_from_: Literal["moments", "majority"]
 
     def _start(self, coded: Coded) -> Floats:
         rng = np.random.default_rng(self.seed)

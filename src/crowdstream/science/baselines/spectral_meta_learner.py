@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import numpy as np
-import polars as pl
+from dataclasses import dataclass
 
-from crowdstream.estimators.base import SETTLE
-from crowdstream.estimators.votes import check_ties
-from crowdstream.labels import ClassLabel, Table, WorkerId
+import numpy as np
+
 from crowdstream.science.baselines.binary import centred
-from crowdstream.science.baselines.common import Coded, Floats, code, decide
+from crowdstream.science.baselines.common import Coded, Floats, LabelsOnly
 from crowdstream.science.baselines.one_against_rest import one_against_rest
 from crowdstream.science.baselines.pairs import check_crowd, heard, pair_sums
-from crowdstream.validation import check_number
 
 SWEEPS = 100
 """Passes over the labellers that fit the rank-one matrix, at most; 14 real crowds took 5 to 34."""
@@ -21,7 +18,8 @@ TOLERANCE = 1e-4
 """The fit has converged when no entry of the vector moves by more."""
 
 
-class SpectralMetaLearner:
+@dataclass(eq=False, repr=False)
+class SpectralMetaLearner(LabelsOnly):
     """Votes weighted by the eigenvector of a covariance matrix of rank one.
 
     Off its diagonal the covariance of two labellers' answers ±1 is ``(1 − b²) ψ_i ψ_j``, with b the
@@ -38,15 +36,8 @@ class SpectralMetaLearner:
     Time O(Σ m² + n³) with m labels a task, memory O(n²), each for every class; crowds larger than
     `pairs.LARGEST_CROWD` are refused.
 
-    Parameters
-    ----------
-    seed
-        Of the coin that breaks ties.
-
     Attributes
     ----------
-    classes_, workers_
-        In order of first appearance, as in the array below.
     informedness_
         ``v``: of class and labeller; ψ times √(1 − b²). With two classes both rows are alike.
 
@@ -66,21 +57,8 @@ class SpectralMetaLearner:
     [0.9, 0.8, 0.8, -0.2]
     """
 
-    classes_: list[ClassLabel]
-    workers_: list[WorkerId]
-    informedness_: Floats
-
-    def __init__(self, seed: int = 0) -> None:
-        self.seed = seed
-        check_ties("coin", seed)
-
-    def fit_predict(self, data: Table, *, settle: float = SETTLE) -> pl.DataFrame:
-        """Estimate everything from a table, and decide its tasks."""
-        coded = code(data)
+    def _scores(self, coded: Coded) -> Floats:
         check_crowd(coded)
-        check_number("settle", settle, 0.0, 1.0)
-        self.classes_ = coded.classes.to_list()
-        self.workers_ = coded.workers.to_list()
         self.informedness_ = np.zeros((coded.n_classes, len(coded.workers)))
 
         def log_odds(c: int, votes: Floats) -> Floats:
@@ -92,7 +70,7 @@ class SpectralMetaLearner:
         scores = one_against_rest(coded, log_odds)
         if coded.n_classes == 2:
             self.informedness_[0] = self.informedness_[1]
-        return decide(coded, scores, self.seed, settle)
+        return scores
 
 
 def covariances(coded: Coded, votes: Floats) -> tuple[Floats, Floats]:

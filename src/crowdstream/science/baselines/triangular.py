@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from typing import ClassVar
+
 import numpy as np
 
-from crowdstream.estimators.votes import check_ties
 from crowdstream.science.baselines.common import Coded, Floats, Ints, weights_of
 from crowdstream.science.baselines.one_pass import OnePass
 from crowdstream.science.baselines.pairs import check_crowd, heard
-from crowdstream.validation import check_number
+from crowdstream.validation import number
 
 CLIP = 0.05
 """Error rates are kept this far from 0 and 1 when votes are weighted: the same authors' choice for
@@ -27,6 +29,7 @@ GROWTH = 1.1
 more data moves an estimate by a third of its standard error."""
 
 
+@dataclass(eq=False, repr=False)
 class TriangularEstimation(OnePass):
     """Minimax optimal estimates from correlations: ``|θ_i| = √|C_ij C_ik / C_jk|``.
 
@@ -50,13 +53,9 @@ class TriangularEstimation(OnePass):
         Whether to mind how many tasks two labellers share.
     clip
         How far error rates stay from 0 and 1 as votes are weighted.
-    seed
-        Of the coin that breaks ties.
 
     Attributes
     ----------
-    classes_, workers_
-        In order of first appearance, as in the array below.
     reliabilities_
         θ of each labeller, from −1 to 1; 0 if no triangle has it.
     error_rates_
@@ -77,15 +76,10 @@ class TriangularEstimation(OnePass):
     [1.0, 0.61, 0.41]
     """
 
-    reliabilities_: Floats
-    error_rates_: Floats
+    overlap: bool = True
+    clip: float = CLIP
 
-    def __init__(self, overlap: bool = True, clip: float = CLIP, seed: int = 0) -> None:
-        self.overlap = overlap
-        self.clip = clip
-        self.seed = seed
-        check_number("clip", clip, 0.0, 0.5)
-        check_ties("coin", seed)
+    checks: ClassVar = {"clip": number(0.0, 0.5)}
 
     def _start(self, coded: Coded) -> None:
         check_crowd(coded)

@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from typing import ClassVar
+
 import numpy as np
 
-from crowdstream.estimators.votes import check_ties
 from crowdstream.labels import WorkerId
 from crowdstream.science.baselines.common import Coded, Floats, Ints, weights_of
 from crowdstream.science.baselines.one_pass import OnePass, posterior_of
-from crowdstream.validation import check_number
+from crowdstream.validation import check_number, number
 
 RIGHT = 3.0
 """Of the Beta(3, 2) prior on accuracies, whose mode is ⅔: three answers are worth as much."""
 
 WRONG = 2.0
 """The other parameter of that prior."""
+
+SHARE = number(0.0, 1.0)
+"""What a share may be."""
 
 KNOWN = 0.01
 """A labeller is listed once its accuracy's variance is below this, a standard deviation of a tenth:
@@ -28,6 +33,7 @@ BOT = 0.1
 deviation of `KNOWN` cannot tell from it."""
 
 
+@dataclass(eq=False, repr=False)
 class WelinderPerona(OnePass):
     """A Beta on each labeller's accuracy; experts are heard first, bots not at all.
 
@@ -48,13 +54,9 @@ class WelinderPerona(OnePass):
         Parameters of the Beta prior, above one for it to have a mode.
     known, expert, bot
         The variance below which a labeller is listed, and the reliabilities of the lists.
-    seed
-        Of the coin that breaks ties.
 
     Attributes
     ----------
-    classes_, workers_
-        In order of first appearance, as in the array below.
     error_rates_
         One less the mode of each labeller's Beta, after the last task.
     experts_, bots_
@@ -69,42 +71,33 @@ class WelinderPerona(OnePass):
 
     Examples
     --------
-    >>> rows = [(t, who, t % 2) for t in range(60) for who in ("ann", "bob", "cy")]
-    >>> rows += [(t, "bot", 1) for t in range(60)]
+    >>> said = {"ann": "ab", "bob": "ab", "cy": "ab", "bot": "bb"}
     >>> crowd = WelinderPerona()
-    >>> crowd.fit_predict(rows)["label"].to_list() == [t % 2 for t in range(60)]
-    True
+    >>> rows = [(t, who, two[t % 2]) for t in range(60) for who, two in said.items()]
+    >>> crowd.fit_predict(rows)["label"].to_list()[:4]
+    ['a', 'b', 'a', 'b']
     >>> crowd.experts_, crowd.bots_
     (['ann', 'bob', 'cy'], ['bot'])
     """
 
-    error_rates_: Floats
-    labels_read_: int
+    enough: float = 1.0
+    right: float = RIGHT
+    wrong: float = WRONG
+    known: float = KNOWN
+    expert: float = EXPERT
+    bot: float = BOT
 
-    def __init__(
-        self,
-        enough: float = 1.0,
-        right: float = RIGHT,
-        wrong: float = WRONG,
-        known: float = KNOWN,
-        expert: float = EXPERT,
-        bot: float = BOT,
-        seed: int = 0,
-    ) -> None:
-        self.enough = enough
-        self.right = right
-        self.wrong = wrong
-        self.known = known
-        self.expert = expert
-        self.bot = bot
-        self.seed = seed
-        check_number("enough", enough, 0.0, 1.0)
-        check_number("right", right, 1.0, 1e6, open_low=True)
-        check_number("wrong", wrong, 1.0, 1e6, open_low=True)
-        check_number("known", known, 0.0, 1.0)
-        check_number("expert", expert, 0.0, 1.0)
-        check_number("bot", bot, 0.0, expert)
-        check_ties("coin", seed)
+    checks: ClassVar = {
+        "enough": SHARE,
+        "right": number(1.0, 1e6, open_low=True),
+        "wrong": number(1.0, 1e6, open_low=True),
+        "known": SHARE,
+        "expert": SHARE,
+    }
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        check_number("bot", self.bot, 0.0, self.expert)
 
     @property
     def experts_(self) -> list[WorkerId]:

@@ -43,7 +43,7 @@ def compute(quick: bool, tick: Tick) -> pl.DataFrame:
         p = error_rates(N, q=q)
         found = np.empty((repetitions, len(TASKS), 2))
         for k in range(repetitions):
-            (block,) = simulate(N, TASKS[-1], p=p, seed=k, block=TASKS[-1])
+            block = simulate(N, TASKS[-1], p=p, seed=k)
             labels = block.columns()
             crowd = paper_crowd()
             before = 0

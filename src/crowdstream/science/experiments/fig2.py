@@ -41,7 +41,7 @@ def compute(quick: bool, tick: Tick) -> pl.DataFrame:
         p = np.where(np.arange(n) < n / 2, P1, 0.5)
         ours, oracle = [], []
         for k in range(REPETITIONS[quick]):
-            (block,) = simulate(n, TASKS, p=p, seed=k, block=TASKS)
+            block = simulate(n, TASKS, p=p, seed=k)
             crowd = paper_crowd()
             crowd.learn_many(block.columns())
             ours.append(float(np.abs(estimates(crowd) - p).mean()))

@@ -43,7 +43,7 @@ def compute(quick: bool, tick: Tick) -> pl.DataFrame:
     for alpha in ALPHA:
         found = np.empty((REPETITIONS[quick], 2))
         for k in range(REPETITIONS[quick]):
-            (block,) = simulate(N, TASKS, p=p, answer_rate=alpha, seed=k, block=TASKS)
+            block = simulate(N, TASKS, p=p, answer_rate=alpha, seed=k)
             crowd = paper_crowd(alpha)
             crowd.learn_many(block.columns())
             gap = np.abs(estimates(crowd) - p)

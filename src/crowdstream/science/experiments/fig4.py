@@ -52,7 +52,7 @@ def compute(quick: bool, tick: Tick) -> pl.DataFrame:
         weights = log_odds(p)
         regret = {method: np.empty((repetitions, at.size)) for method in ("AB", "majority")}
         for k in range(repetitions):
-            (block,) = simulate(N, TASKS, p=p, seed=k, block=TASKS)
+            block = simulate(N, TASKS, p=p, seed=k)
             x = signs(block)
             oracle = vote_errors(x @ weights, block.truth)
             ours = wrong(paper_crowd(clip=CLIP).stream_many(block.columns()), block.truth)

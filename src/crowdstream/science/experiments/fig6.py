@@ -41,7 +41,7 @@ def compute(quick: bool, tick: Tick) -> pl.DataFrame:
     repetitions = REPETITIONS[quick]
     found = np.empty((len(METHODS), repetitions, TASKS // BLOCK))
     for k in range(repetitions):
-        (block,) = simulate(N, TASKS, p=0.25, drift=sine(OMEGA), seed=k, block=TASKS)
+        block = simulate(N, TASKS, p=0.25, drift=sine(OMEGA), seed=k)
         x, truth = signs(block), block.truth
         errors = (
             wrong(paper_crowd(beta=BETA, clip=CLIP).stream_many(block.columns()), truth),

@@ -9,10 +9,10 @@ import polars as pl
 
 from crowdstream.estimators import AgreementBased, MajorityVote
 from crowdstream.labels import Block, Vocabulary, code_block
+from crowdstream.metrics import error_rate
 from crowdstream.science import datasets
 from crowdstream.science.baselines import DawidSkene
 from crowdstream.science.experiments.common import CLIP, Claim, Floats, Tick, log_odds
-from crowdstream.science.scoring import expected_error
 from crowdstream.science.theory import error_rates_from_agreements
 
 if TYPE_CHECKING:
@@ -49,7 +49,7 @@ def compute(quick: bool, tick: Tick) -> pl.DataFrame:
             OURS: AgreementBased().fit_predict(data.labels),
         }
         for method, paper in zip((*METHODS, OURS), (*printed, None), strict=True):
-            measured = expected_error(decisions[method], data.gold)
+            measured = error_rate(decisions[method], data.gold)
             rows.append({"data": name, "method": method, "paper": paper, "measured": measured})
         tick(1 / len(PRINTED))
     return pl.DataFrame(rows, schema_overrides={"paper": pl.Float64})

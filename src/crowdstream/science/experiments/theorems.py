@@ -21,7 +21,7 @@ from crowdstream.science.experiments.common import (
     vote_errors,
     wrong,
 )
-from crowdstream.science.simulate import Ints, simulate
+from crowdstream.science.simulate import Ints, simulate_blocks
 
 if TYPE_CHECKING:
     import altair as alt
@@ -70,7 +70,7 @@ def _theorem_1(repetitions: int, tick: Tick) -> Iterator[dict[str, object]]:
     for k in range(repetitions):
         crowd, before = paper_crowd(), 0
         for j, t in enumerate(TASKS_1):
-            for block in simulate(n, t - before, p=CROWD, seed=1000 * k + j):
+            for block in simulate_blocks(n, t - before, p=CROWD, seed=1000 * k + j):
                 crowd.learn_many(block.columns())
             before = t
             off[k, j] = np.abs(estimates(crowd) - CROWD).max() >= EPSILON
@@ -86,7 +86,7 @@ def _theorem_2(tasks: int, tick: Tick) -> Iterator[dict[str, object]]:
     bound = theory.theorem_2(p, 1.0, tasks)
     added_up = bound.cumulative < tasks
     regret = 0.0
-    for block in simulate(p.size, tasks, p=p, seed=2):
+    for block in simulate_blocks(p.size, tasks, p=p, seed=2):
         if added_up:
             ours = wrong(crowd.stream_many(block.columns()), block.truth)
             best = vote_errors(signs(block).sum(axis=1), block.truth)  # equals: heads are best
@@ -111,7 +111,7 @@ def _theorem_3(repetitions: int, tick: Tick) -> Iterator[dict[str, object]]:
 
     for k in range(repetitions):
         crowd = paper_crowd(beta=BETA)
-        for block in simulate(n, TASKS_3, p=CROWD, drift=drift, seed=3 + k, block=step):
+        for block in simulate_blocks(n, TASKS_3, p=CROWD, drift=drift, seed=3 + k, block=step):
             crowd.learn_many(block.columns())
             if block.first + block.truth.size > TASKS_3 - LOOKS * step:
                 gap = np.abs(estimates(crowd) - block.error_rates[-1]).max()

@@ -35,7 +35,7 @@ def compute(quick: bool, tick: Tick) -> pl.DataFrame:
     for n in N:
         hammer = np.arange(n) < n // 2
         p = np.where(hammer, 0.0, 0.5)
-        (block,) = simulate(n, TASKS[quick], p=p, seed=n, block=TASKS[quick])
+        block = simulate(n, TASKS[quick], p=p, seed=n)
         x = signs(block)
         votes = {"majority": np.ones(n), "weighted": hammer.astype(float)}
         for method, weights in votes.items():
