@@ -77,7 +77,7 @@ class Crowd:
 
 @dataclass(frozen=True)
 class Recipe:
-    """How to make a crowd: ``draw`` gives n confusions (n × K × K), a row a truth."""
+    """How to make a crowd: ``draw`` gives n confusions (n × K × K), one row per truth."""
 
     name: str
     draw: Callable[[np.random.Generator, int], Floats]
@@ -183,8 +183,8 @@ def decide(make: Make, labels: pl.DataFrame, verb: Verb, **how: pl.DataFrame) ->
 
 def majority_error(crowd: Crowd) -> float:
     """Of majority vote, ties of any number of classes in expectation."""
-    heads = decide(cs.MajorityVote, crowd.labels, "fit_predict")
-    return metrics.error_rate(heads, crowd.gold, labels=crowd.labels)
+    majority = decide(cs.MajorityVote, crowd.labels, "fit_predict")
+    return metrics.error_rate(majority, crowd.gold, labels=crowd.labels)
 
 
 def mean_of(values: Sequence[float]) -> tuple[float, float]:
@@ -233,8 +233,8 @@ def real(quick: bool) -> Table:
     table = grid(str(real.__doc__), "set", "majority", *kinds)
     rows = []
     for data in sets(quick):
-        heads = decide(cs.MajorityVote, data.labels, "fit_predict")
-        row = [dataset_error(heads, data, majority=True)]
+        majority = decide(cs.MajorityVote, data.labels, "fit_predict")
+        row = [dataset_error(majority, data, majority=True)]
         for make in ESTIMATORS.values():
             row.append(dataset_error(decide(make, data.labels, "fit_predict"), data))
             streams = [decide(make, x, "stream_many") for x in orders(data, quick)]
@@ -508,7 +508,7 @@ COLD: dict[str, tuple[tuple[int, int, int, int | None], ...]] = {
     "30 % always say the same": ((10, 2, 100, 5), (20, 2, 2_000, 5)),
     "all miss half of one class": ((20, 2, 200, 5), (20, 2, 2_000, 5)),
 }  # fmt: skip
-"""Workers, classes, tasks, and labels a task (None: all answer)."""
+"""Workers, classes, tasks, and labels per task (None: all answer)."""
 
 COLD_LABELS, COLD_SEEDS = 400_000, (8, 200)
 """Seeds of a cold start: as many as give so many labels, between these."""
@@ -542,22 +542,22 @@ def cold(quick: bool) -> Table:
         if quick and labels > 600:
             continue
         seeds = 3 if quick else int(np.clip(COLD_LABELS // labels, *COLD_SEEDS))
-        heads: list[float] = []
+        majority: list[float] = []
         final: list[float] = []
         online: list[float] = []
         for seed in range(seeds):
             crowd = recipe.make(seed)
-            heads.append(majority_error(crowd))
+            majority.append(majority_error(crowd))
             for verb, differences in zip(VERBS, (final, online), strict=True):
                 said = decide(cs.Adaptive, crowd.labels, verb)
                 wrong = metrics.error_rate(said, crowd.gold, classes=len(recipe.prior))
-                differences.append(wrong - heads[-1])
+                differences.append(wrong - majority[-1])
         worse = [name for name, d in (("final", final), ("online", online)) if _worse(d)]
         flagged += len(worse)
         table.add_row(
             recipe.name,
             str(seeds),
-            f"{np.mean(heads):.4f}",
+            f"{np.mean(majority):.4f}",
             told(final, signed=True),
             told(online, signed=True),
             " ".join(("WORSE", *worse)) if worse else "",
@@ -590,10 +590,12 @@ def centred(quick: bool) -> Table:
         found = []
         for seed in range(seeds):
             crowd = asked.make(seed)
-            heads = majority_error(crowd)
+            majority = majority_error(crowd)
             said = decide(cs.CentredAgreement, crowd.labels, "fit_predict")
             wrong = metrics.error_rate(said, crowd.gold, classes=2)
-            found.append((heads, wrong, wrong - heads, metrics.error_rate(crowd.known, crowd.gold)))
+            found.append(
+                (majority, wrong, wrong - majority, metrics.error_rate(crowd.known, crowd.gold))
+            )
         heads_, wrongs, differences, best = np.transpose(found).tolist()
         cells = told(heads_), told(wrongs), told(differences, signed=True), told(best)
         table.add_row(asked.name, *cells)
@@ -623,7 +625,7 @@ def gold(quick: bool) -> Table:
                 found.append(np.mean(drawn, axis=0))
         if not found:
             continue
-        heads, without, given, doubt, doubt_given = np.transpose(found)
+        majority, without, given, doubt, doubt_given = np.transpose(found)
         table.add_row(
             str(size),
             str(len(found)),
@@ -632,7 +634,7 @@ def gold(quick: bool) -> Table:
             told((given - without).tolist(), signed=True),
             f"{doubt.mean():.3f}",
             f"{doubt_given.mean():.3f}",
-            str(int((given > heads + POINT).sum())),
+            str(int((given > majority + POINT).sum())),
         )
     return table
 
@@ -641,11 +643,11 @@ def _with_gold(data: Dataset, size: int, seed: int) -> list[float]:
     """Errors on the other tasks: majority, without gold, with; calibration errors of these two."""
     chosen = np.random.default_rng((seed, size)).permutation(data.gold.height)
     given, rest = data.gold[chosen[:size]], replace(data, gold=data.gold[chosen[size:]])
-    heads = decide(cs.MajorityVote, data.labels, "fit_predict")
+    majority = decide(cs.MajorityVote, data.labels, "fit_predict")
     before = decide(cs.Adaptive, data.labels, "fit_predict")
     after = decide(cs.Adaptive, data.labels, "fit_predict", gold=given)
     return [
-        dataset_error(heads, rest, majority=True),
+        dataset_error(majority, rest, majority=True),
         *(dataset_error(said, rest) for said in (before, after)),
         *(calibration_error(said, rest.gold) for said in (before, after)),
     ]

@@ -164,7 +164,7 @@ def covers(name: str, inside: list[bool], least: float = 0.93) -> Line:
 def real_intervals(quick: bool) -> Iterator[Line]:
     """Coverage on real sets, 50 tasks' gold given, against gold on the others."""
     inside: list[bool] = []
-    plain: list[bool] = []
+    without: list[bool] = []
     for name in available(quick):
         one = cs.datasets.load(name)
         table, gold = one.labels, one.gold
@@ -177,7 +177,7 @@ def real_intervals(quick: bool) -> Iterator[Line]:
                 .agg(n=pl.len(), error=(pl.col("label") != pl.col("gold")).mean())
                 .filter(pl.col("n") >= 20)
             )
-            for told, found in ((given, inside), (None, plain)):
+            for told, found in ((given, inside), (None, without)):
                 crowd = cs.Adaptive()
                 crowd.learn_many(table, gold=told)
                 found_of = crowd.workers().join(scored, on="worker")
@@ -195,7 +195,7 @@ def real_intervals(quick: bool) -> Iterator[Line]:
         )
         yield Line(
             "real sets, no gold (agreement cannot see joint errors)",
-            f"covers {np.mean(plain):.3f}",
+            f"covers {np.mean(without):.3f}",
             "said, not asked",
             True,
         )
@@ -279,7 +279,7 @@ def alarm(quick: bool) -> Iterator[Line]:
             delays.append(float((own < at[0]).sum()) if at else float("inf"))
         rate, delay = 1e4 * false / answers, statistics.median(delays)
         yield Line(
-            f"alarm, n={n}, {per or 'all'} labels a task",
+            f"alarm, n={n}, {per or 'all'} labels per task",
             f"{rate:.2f} false in 10⁴ answers, median delay {delay:.0f} own answers",
             "≤ 1.5, ≤ 30",
             # The median of eight runs is anywhere from half to twice that of sixty.
@@ -332,7 +332,7 @@ def budget(quick: bool) -> Iterator[Line]:
             errors[how].append(float(np.mean([d.label != truth[int(d.task)] for d in ends])))
     by, turns = (statistics.mean(errors[how]) for how in errors)
     yield Line(
-        "budget of four labels a task",
+        "budget of four labels per task",
         f"error {by:.3f}, in turn {turns:.3f}",
         "fewer errors",
         by < turns,

@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 import itertools
-import os
-from pathlib import Path
 
 import numpy as np
 import polars as pl
 import pytest
 from hypothesis import given, settings
-from hypothesis import strategies as st
 
 import crowdstream as cs
 from crowdstream.errors import InputError
@@ -23,12 +20,8 @@ from crowdstream.science.baselines import (
 )
 from crowdstream.science.datasets import binary, load
 from crowdstream.science.simulate import simulate
-
-DATA = os.environ.get("CROWDSTREAM_DATA", "")
-needs_data = pytest.mark.skipif(
-    not Path(DATA or "nowhere").is_dir(),
-    reason="CROWDSTREAM_DATA does not name a folder of data sets",
-)
+from tests.real import needs_data
+from tests.simulated import ROWS
 
 # Expected error rates (ties at ½) of majority vote and EM behind the paper's Table 2.
 TABLE_2 = {
@@ -39,11 +32,6 @@ TABLE_2 = {
     "temp": (0.064, 0.058),
     "web": (0.143, 0.052),
 }
-
-ROWS = st.lists(
-    st.tuples(st.integers(0, 5), st.sampled_from("abcd"), st.sampled_from(["x", "y", "z", None])),
-    max_size=30,
-)
 
 
 def share_wrong(decisions: pl.DataFrame, truths: pl.DataFrame) -> float:
@@ -154,12 +142,12 @@ def test_who_always_errs_is_believed_the_contrary() -> None:
 
 def test_error_rates_must_be_known_for_all_and_be_rates() -> None:
     rows = [("t", "ann", "x"), ("t", "bob", "y")]
-    with pytest.raises(InputError, match="one for every labeller, found none for 'bob'"):
+    with pytest.raises(InputError, match="one for every worker, found none for 'bob'"):
         OracleVote({"ann": 0.1}).fit_predict(rows)
     for bad in (1.2, -0.1, float("nan")):
         with pytest.raises(InputError, match="numbers from 0 to 1"):
             OracleVote({"ann": 0.1, "bob": bad}).fit_predict(rows)
-    with pytest.raises(InputError, match="one error rate a labeller"):
+    with pytest.raises(InputError, match="one error rate per worker"):
         OracleVote([[0.1, 0.2]]).fit_predict(rows)
 
 
@@ -221,9 +209,9 @@ def test_em_finds_the_matrices_and_the_prior_behind_the_labels() -> None:
     wrong = share_wrong(crowd.fit_predict(labels), truths)
     assert crowd.converged_
     order = np.argsort(crowd.classes_)
-    people = np.argsort(crowd.workers_)
+    workers = np.argsort(crowd.workers_)
     # Four standard errors of a share of the rarest class's 400 tasks: 4·√(¼/400) = 0.1.
-    assert np.abs(crowd.confusions_[people][:, order][:, :, order] - tables).max() < 0.1
+    assert np.abs(crowd.confusions_[workers][:, order][:, :, order] - tables).max() < 0.1
     # And of the 4,000 tasks' classes: 4·√(0.24/4000) = 0.031.
     assert crowd.class_prior_[order].tolist() == pytest.approx([0.6, 0.3, 0.1], abs=0.031)
     assert wrong < share_wrong(MajorityVote().fit_predict(labels), truths)

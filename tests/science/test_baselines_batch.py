@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import functools
 import itertools
-import os
 from collections.abc import Callable
 from math import lgamma
 from pathlib import Path
@@ -38,12 +37,8 @@ from crowdstream.science.baselines.pairs import LARGEST_CROWD
 from crowdstream.science.baselines.spectral_em import from_moments
 from crowdstream.science.datasets import Dataset, available, load
 from crowdstream.science.simulate import Simulated, simulate
-
-DATA = os.environ.get("CROWDSTREAM_DATA", "")
-needs_data = pytest.mark.skipif(
-    not Path(DATA or "nowhere").is_dir(),
-    reason="CROWDSTREAM_DATA does not name a folder of data sets",
-)
+from tests.real import DATA, needs_data
+from tests.simulated import ROWS
 
 
 class Baseline(Protocol):
@@ -64,20 +59,15 @@ BASELINES: dict[str, Callable[[], Baseline]] = {
 ITERATED = BeliefPropagation, MeanField, MinimaxEntropy, OneCoinEM, SpectralEM
 every_baseline = pytest.mark.parametrize("name", BASELINES)
 
-ROWS = st.lists(
-    st.tuples(st.integers(0, 5), st.sampled_from("abcd"), st.sampled_from(["x", "y", "z", None])),
-    max_size=30,
-)
-
 
 def crowd_of(classes: int, tasks: int = 2000, seed: int = 1) -> Simulated:
-    """Twenty labellers from good to nearly guessing, each asked half of the tasks."""
+    """Twenty workers from good to nearly guessing, each asked half of the tasks."""
     p = np.linspace(0.05, 0.45 if classes == 2 else 0.6, 20)
     return simulate(20, tasks, p=p, answer_rate=0.5, classes=classes, seed=seed)
 
 
 def by_worker(crowd: OneCoinEM | Dalvi | MeanField, values: np.ndarray) -> np.ndarray:
-    """A simulated crowd's estimates in the order of its labellers."""
+    """A simulated crowd's estimates in the order of its workers."""
     return values[np.argsort(crowd.workers_)]
 
 
@@ -143,10 +133,10 @@ def test_moments_alone_give_matrices_and_prior() -> None:
     coded = code(block.labels())
     prior, found = from_moments(coded, np.random.default_rng(0))
     order = np.argsort(coded.classes.to_list())
-    people = np.argsort(coded.workers.to_list())
+    workers = np.argsort(coded.workers.to_list())
     # Third moments of 20,000 tasks: a standard error of 1/√20000 = 0.007, magnified by two
     # inversions of matrices whose condition is about 2 to 3 and by the rarest class's fifth.
-    assert np.abs(found[people][:, order][:, :, order] - tables).max() < 0.1
+    assert np.abs(found[workers][:, order][:, :, order] - tables).max() < 0.1
     assert prior[order] == pytest.approx([0.5, 0.3, 0.2], abs=0.05)
 
 
@@ -169,9 +159,9 @@ def test_em_from_moments_survives_a_crowd_where_majority_is_led_astray() -> None
     block = simulate(15, 3000, classes=3, confusions=tables, seed=3)
     crowd = SpectralEM()
     wrong = error_rate(crowd.fit_predict(block.labels()), block.truths())
-    heads = error_rate(MajorityVote().fit_predict(block.labels()), block.truths())
+    majority = error_rate(MajorityVote().fit_predict(block.labels()), block.truths())
     # Majority takes many of class 0 and 2 for class 1; who knows the matrices does not.
-    assert wrong < heads / 2
+    assert wrong < majority / 2
 
 
 @every_baseline
@@ -275,8 +265,8 @@ def test_message_passing_sends_what_the_paper_writes() -> None:
         x = {(i, j): sum(says[e] * y[e] for e in says if e[0] == i and e[1] != j) for i, j in says}
         y = {(i, j): sum(says[e] * x[e] for e in says if e[1] == j and e[0] != i) for i, j in says}
     score = [sum(says[e] * y[e] for e in says if e[0] == i) for i in range(len(coded.tasks))]
-    heads = [sum(says[e] for e in says if e[0] == i) for i in range(len(coded.tasks))]
-    sign = 1 if np.sign(score) @ heads >= 0 else -1
+    majority = [sum(says[e] for e in says if e[0] == i) for i in range(len(coded.tasks))]
+    sign = 1 if np.sign(score) @ majority >= 0 else -1
     found = KargerOhShah(iterations=5).fit_predict(block.labels())["label"]
     names = coded.classes.to_list()
     assert found.to_list() == [names[int(sign * s > 0)] for s in score]
@@ -396,7 +386,7 @@ def test_one_label_decides_its_task(name: str) -> None:
 
 
 @every_baseline
-def test_one_labeller_is_believed(name: str) -> None:
+def test_one_worker_is_believed(name: str) -> None:
     rows = [(t, "ann", "xyz"[t % 3]) for t in range(9)]
     assert "".join(BASELINES[name]().fit_predict(rows)["label"]) == "xyz" * 3
 
@@ -438,8 +428,8 @@ def test_the_same_seed_gives_the_same_decisions_again(name: str) -> None:
 
 def test_without_moments_em_starts_from_majority_and_says_so() -> None:
     rows = [(t, who, "xy"[t % 2]) for t in range(10) for who in ("ann", "bob")]
-    crowd, plain = SpectralEM(), DawidSkene()
-    assert crowd.fit_predict(rows).equals(plain.fit_predict(rows))
+    crowd, from_votes = SpectralEM(), DawidSkene()
+    assert crowd.fit_predict(rows).equals(from_votes.fit_predict(rows))
     assert crowd.started_from_ == "majority"
 
 
@@ -496,8 +486,8 @@ SLACK = dict.fromkeys(BASELINES, 0.15) | {
     "ghosh kale mcafee": 0.55,
     "ratio of eigenvectors": 0.55,
 }
-"""How much worse than majority vote a method may be on a real set. Of those that weigh labellers by
-their answers' number, RTE and Temp make a coin: one labeller there answered everything."""
+"""How much worse than majority vote a method may be on a real set. Of those that weigh workers by
+their answers' number, RTE and Temp make a coin: one worker there answered everything."""
 
 
 @functools.cache

@@ -43,7 +43,7 @@ class Refuses:
     """A quadratic method that a set is too large for."""
 
     def fit_predict(self, data: object) -> pl.DataFrame:
-        raise InputError("labellers", "at most 3", "8")
+        raise InputError("workers", "at most 3", "8")
 
 
 class Breaks:
@@ -252,7 +252,7 @@ def test_the_summary_is_the_mean_over_sets_of_the_mean_over_orders(study: Study)
 def test_a_refusal_shows_as_too_large_in_the_tables(study: Study) -> None:
     told = comparing.markdown(study)
     assert "| refuses |  | too large |" in told
-    assert "refuses on one, two: too large (labellers: expected at most 3, found 8)" in told
+    assert "refuses on one, two: too large (workers: expected at most 3, found 8)" in told
     assert "refuses" not in study.summary()["method"].to_list()
 
 
@@ -308,7 +308,7 @@ def test_unknown_names_are_refused_in_one_line(files: tuple[Path, Path]) -> None
     refused(call("compare", "rtee"), "'rtee'", "did you mean 'rte'")
     refused(call("compare", given), "--gold", "none")
     refused(call("compare", given, "--gold", gold, "--shuffles", "-1"), "--shuffles")
-    refused(call("compare", given, "--gold", given), "one true label a task")
+    refused(call("compare", given, "--gold", given), "one true label per task")
 
 
 def test_gold_of_other_tasks_is_refused(files: tuple[Path, Path]) -> None:

@@ -49,7 +49,7 @@ class Coded:
         return max(FEWEST_CLASSES, len(self.classes))
 
     def count(self, weights: Floats | None = None) -> Floats:
-        """Votes for each class, or the sum of their weights: a row a task."""
+        """Votes for each class, or the sum of their weights: one row per task."""
         shape = len(self.tasks), self.n_classes
         cell = self.task * shape[1] + self.label
         return np.bincount(cell, weights, shape[0] * shape[1]).reshape(shape).astype(float)
@@ -92,7 +92,7 @@ def shares(counts: Floats) -> Floats:
 
 
 def answers_right(coded: Coded, posterior: Floats) -> tuple[Floats, Floats]:
-    """Every labeller's answers, and how many of them are right by the posteriors."""
+    """Every worker's answers, and how many of them are right by the posteriors."""
     n = len(coded.workers)
     right = posterior[coded.task, coded.label]
     answers = np.bincount(coded.worker, minlength=n).astype(float)
@@ -100,13 +100,13 @@ def answers_right(coded: Coded, posterior: Floats) -> tuple[Floats, Floats]:
 
 
 def share_wrong(coded: Coded, posterior: Floats) -> Floats:
-    """The share of every labeller's answers that are wrong by the posteriors."""
+    """The share of every worker's answers that are wrong by the posteriors."""
     answers, right = answers_right(coded, posterior)
     return 1 - right / np.maximum(answers, 1)
 
 
 def normalise(scores: Floats) -> tuple[Floats, Floats]:
-    """Scores → logarithms of the posterior, a row a task, and of what each row summed to.
+    """Scores → logarithms of the posterior, one row per task, and of what each row summed to.
 
     >>> posterior, total = normalise(np.log([[1.0, 3.0]]))
     >>> np.exp(posterior).round(2).tolist(), np.exp(total).round(2).tolist()

@@ -1,4 +1,4 @@
-"""`Dalvi`: reliabilities as the top eigenvector of how far every two labellers agree."""
+"""`Dalvi`: reliabilities as the top eigenvector of how far every two workers agree."""
 
 from __future__ import annotations
 
@@ -41,15 +41,15 @@ sampling error of a million answers."""
 class Dalvi(OneAgainstRest):
     """Reliabilities ``1 − 2p`` from the agreement of pairs, then a vote with their log-odds.
 
-    Two labellers who share N tasks agree on them by ``N w_i w_j`` more than they disagree, in
+    Two workers who share N tasks agree on them by ``N w_i w_j`` more than they disagree, in
     expectation. Either that matrix is divided by N cell by cell, and w is its top eigenvector
     ("eigenvectors of ratio", for crowds in which most pairs share tasks), or w is the top
     eigenvector of the matrix over that of N ("ratio of eigenvectors", for when N is about of rank
-    one: every labeller answers at a rate of its own). The diagonal, where a labeller agrees with
+    one: every worker answers at a rate of its own). The diagonal, where a worker agrees with
     itself, says nothing of w; it is filled in with ``N w_i²`` until w stands still, which the paper
-    leaves to its limit of many labellers. The sign is the one that most labels agree with. More
+    leaves to its limit of many workers. The sign is the one that most labels agree with. More
     than two classes: one against the rest. Confidence is the share of the weight. Time a
-    class O(Σ m²) with m labels a task, and O(n²) a step of Lanczos; memory O(n²); crowds larger
+    class O(Σ m²) with m labels per task, and O(n²) a step of Lanczos; memory O(n²); crowds larger
     than `pairs.LARGEST_CROWD` are refused.
 
     Parameters
@@ -57,13 +57,13 @@ class Dalvi(OneAgainstRest):
     variant
         ``"eigenvectors of ratio"`` or ``"ratio of eigenvectors"``.
     seed
-        Of the vector that Lanczos starts from and of the coin that breaks ties.
+        Random seed for the vector that Lanczos starts from and for breaking ties.
 
     Attributes
     ----------
     reliabilities_
         A row for each class against the rest (of two classes one row, the second's), a column a
-        labeller: ``1 − 2p`` if there are two classes, else only a weight.
+        worker: ``1 − 2p`` if there are two classes, else only a weight.
 
     References
     ----------

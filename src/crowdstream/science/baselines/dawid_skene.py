@@ -12,8 +12,8 @@ from crowdstream.science.baselines.iterated import Iterated
 from crowdstream.validation import number
 
 SMOOTHING = 0.01
-"""Answers added to every cell of every labeller, and tasks to every class. With none, one
-vote of a labeller rules out every class for which it was never seen to say so, and EM crawls
+"""Answers added to every cell of every worker, and tasks to every class. With none, one
+vote of a worker rules out every class for which it was never seen to say so, and EM crawls
 towards such zeros (Web: 835 iterations instead of 83). A hundredth of an answer rules zeros out
 and no more: the error rates on the paper's sets stay within 0.0005."""
 
@@ -22,24 +22,24 @@ and no more: the error rates on the paper's sets stay within 0.0005."""
 class DawidSkene(Iterated):
     """Error rates that depend on the class, by EM from majority vote: Table 2's EM column.
 
-    A labeller is a matrix of K × K probabilities, what it says given the truth; a task's truth is
+    A worker is a matrix of K × K probabilities, what it says given the truth; a task's truth is
     drawn from a prior over the classes. Starting from the shares of the votes, matrices and prior
     are estimated from the posteriors and posteriors from them, until neither moves. Smoothing
     makes it the posterior mode under Dirichlet priors: then the objective that grows with every
     iteration is the likelihood times the prior's density. Time O(K labels) an iteration, memory
-    O(K² labellers + K tasks).
+    O(K² workers + K tasks).
 
     Parameters
     ----------
     smoothing
-        Pseudo-answers a cell; 0 is maximum likelihood.
+        Pseudo-answers per cell; 0 is maximum likelihood.
 
     Attributes
     ----------
     class_prior_
         Probability of each class.
     confusions_
-        Of labeller, truth and what it says then.
+        Of worker, truth and what it says then.
     log_likelihood_
         After each iteration; with smoothing including the log prior, up to a constant.
 

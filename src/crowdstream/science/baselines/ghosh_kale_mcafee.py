@@ -18,11 +18,11 @@ from crowdstream.science.baselines.one_against_rest import OneAgainstRest
 
 @dataclass(eq=False, repr=False)
 class GhoshKaleMcAfee(OneAgainstRest):
-    """The signs of the top eigenvector of ``U Uᵀ``, U the matrix of tasks × labellers in ±1 and 0.
+    """The signs of the top eigenvector of ``U Uᵀ``, U the matrix of tasks × workers in ±1 and 0.
 
     In expectation ``U Uᵀ`` is the truths times themselves, but for its diagonal. Its vector u is
-    got from that of ``Uᵀ U``, w, as ``u ∝ U w``: a vote in which labellers weigh w; neither matrix
-    is ever written out. The paper asks for one labeller known to be right more often than not to
+    got from that of ``Uᵀ U``, w, as ``u ∝ U w``: a vote in which workers weigh w; neither matrix
+    is ever written out. The paper asks for one worker known to be right more often than not to
     tell u from −u; here it is the sign that most labels agree with. More than two classes: one
     against the rest. Confidence is the share of the weight, as the method has no posterior. Time
     O(K labels) a step of Lanczos, memory O(labels + K tasks).
@@ -30,7 +30,7 @@ class GhoshKaleMcAfee(OneAgainstRest):
     Parameters
     ----------
     seed
-        Of the vector that Lanczos starts from and of the coin that breaks ties.
+        Random seed for the vector that Lanczos starts from and for breaking ties.
 
     References
     ----------

@@ -1,4 +1,4 @@
-"""`KargerOhShah`: messages between tasks and labellers, each silent about who it is sent to."""
+"""`KargerOhShah`: messages between tasks and workers, each silent about who it is sent to."""
 
 from __future__ import annotations
 
@@ -23,23 +23,23 @@ otherwise on one only, relevance, and there on 0.2 % of the tasks."""
 
 @dataclass(eq=False, repr=False)
 class KargerOhShah(OneAgainstRest):
-    """Iterative message passing on the graph of tasks and labellers.
+    """Iterative message passing on the graph of tasks and workers.
 
-    A task tells each of its labellers what the others say of it, each weighted by its message; a
-    labeller tells each of its tasks how far it agrees with the others' messages:
-    ``x_{i→j} = Σ_{j'≠j} A_ij' y_{j'→i}`` and ``y_{j→i} = Σ_{i'≠i} A_i'j x_{i'→j}``, from y normal
-    around 1 and of variance 1. In the end the sign of ``Σ_j A_ij y_{j→i}`` decides. Messages are
-    brought to mean square 1 every round, which changes no sign; in a graph without circles they
-    die out, and heads are counted. The sign of all decisions is the one that most labels agree
-    with. More than two classes: one against the rest. Confidence is the share of the weight, as
-    the method has no posterior. Time O(K labels) a round, memory O(labels + K tasks).
+    A task tells each of its workers what the others say of it, each weighted by its message; a
+    worker tells each of its tasks how far it agrees with the others' messages: ``x_{i→j} = Σ_{j'≠j}
+    A_ij' y_{j'→i}`` and ``y_{j→i} = Σ_{i'≠i} A_i'j x_{i'→j}``, from y normal around 1 and of
+    variance 1. In the end the sign of ``Σ_j A_ij y_{j→i}`` decides. Messages are brought to mean
+    square 1 every round, which changes no sign; in a graph without circles they die out, and it
+    falls back to majority vote. The sign of all decisions is the one that most labels agree with.
+    More than two classes: one against the rest. Confidence is the share of the weight, as the
+    method has no posterior. Time O(K labels) a round, memory O(labels + K tasks).
 
     Parameters
     ----------
     iterations
         Rounds of messages.
     seed
-        Of the first messages and of the coin that breaks ties.
+        Random seed for the first messages and for breaking ties.
 
     References
     ----------

@@ -1,4 +1,4 @@
-"""`OneCoinEM`: one error rate a labeller, by expectation-maximisation."""
+"""`OneCoinEM`: one error rate per worker, by expectation-maximisation."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from crowdstream.science.baselines.iterated import Iterated
 from crowdstream.validation import number
 
 SMOOTHING = 1.0
-"""Right and wrong answers added to every labeller's: the least whole number, Laplace's rule. With
+"""Right and wrong answers added to every worker's: the least whole number, Laplace's rule. With
 a hundredth, as `DawidSkene` has, who gave one answer and agrees with the decision on it outvotes
 four of error rate 0.25."""
 
@@ -30,7 +30,7 @@ class OneCoinEM(Iterated):
     Error rates are estimated from the posteriors of the tasks and posteriors from the error rates,
     until neither moves; all classes are equally likely beforehand. Smoothing makes it the
     posterior mode under a Beta prior, and every iteration raises the likelihood times the prior's
-    density. A labeller whose answers disagree with most can end up believed the contrary, and
+    density. A worker whose answers disagree with most can end up believed the contrary, and
     with it a whole crowd. Time O(labels + K tasks) an iteration, memory the same.
 
     Parameters
@@ -41,7 +41,7 @@ class OneCoinEM(Iterated):
     Attributes
     ----------
     error_rates_
-        Of each labeller.
+        Of each worker.
     log_likelihood_
         After each iteration, including the log prior, up to a constant.
 

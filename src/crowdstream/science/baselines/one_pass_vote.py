@@ -1,4 +1,4 @@
-"""`OnePassAgreementVote`: a vote counts by how often its labeller was with the winners."""
+"""`OnePassAgreementVote`: a vote counts by how often its worker was with the winners."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ ACCURACY = 2 / 3
 class OnePassAgreementVote(OnePass):
     """One pass of iterative weighted majority voting.
 
-    A task is decided by weights ``K a_i − 1``, with a_i the share of labeller i's answers so far
+    A task is decided by weights ``K a_i − 1``, with a_i the share of worker i's answers so far
     (and `BEFORE` at the outset) that were those of the weighted majority then. Every answer is
     compared with its task's weighted majority once, when the task comes, and never again; of
     classes that tie each counts as the winner in part. Scores are ``K/(K − 1)`` times the sums of
     weights, to first order log-odds for those who err evenly, so that a confidence is a rough one
     and, as no weight exceeds K − 1, a modest one. No paper has exactly this that we know of: Li
     and Yu iterate the same weights over a stored table to a fixed point. Time O(labels + K tasks),
-    memory O(labellers).
+    memory O(workers).
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""`OracleEstimator`: what could be learnt of the labellers by those who know the truth."""
+"""`OracleEstimator`: what could be learnt of the workers by those who know the truth."""
 
 from __future__ import annotations
 
@@ -33,11 +33,11 @@ Truths: TypeAlias = (
 
 @dataclass(eq=False, repr=False)
 class OracleEstimator(Baseline):
-    """A labeller's error rate is the share of its answers that disagree with the truth.
+    """A worker's error rate is the share of its answers that disagree with the truth.
 
     No estimator that does not see the truths can be expected to do better: the yardstick of
     Fig. 2. Decisions use weights ``log((1 − p)(K − 1)/p)`` of these rates; as they were taken from
-    the very tasks that are decided, they are too good to be true where labellers have few
+    the very tasks that are decided, they are too good to be true where workers have few
     answers. Time O(labels + K tasks), one pass.
 
     References
@@ -75,7 +75,7 @@ class OracleEstimator(Baseline):
 
 
 def _judge(coded: Coded, truths: Truths) -> tuple[Ints, Ints]:
-    """Every labeller's answers to tasks whose truth is known, and how many are wrong.
+    """Every worker's answers to tasks whose truth is known, and how many are wrong.
 
     A true class that nobody named joins the classes.
     """

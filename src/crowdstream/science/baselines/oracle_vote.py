@@ -16,7 +16,7 @@ from crowdstream.science.baselines.common import Coded, Floats, LabelsOnly, weig
 ErrorRates: TypeAlias = (
     Mapping[str, float] | Mapping[int, float] | Mapping[str | int, float] | ArrayLike
 )
-"""Of each labeller by name, or by number."""
+"""Of each worker by name, or by number."""
 
 
 @dataclass(eq=False, repr=False)
@@ -31,7 +31,7 @@ class OracleVote(LabelsOnly):
     Parameters
     ----------
     error_rates
-        Of each labeller by name; or an array of them for a simulated crowd, whose labeller i is
+        Of each worker by name; or an array of them for a simulated crowd, whose worker i is
         called i or, as text, w0, w1, … (w00, w01, … of more than ten).
 
     References
@@ -55,7 +55,7 @@ class OracleVote(LabelsOnly):
         known = _by_name(self.error_rates)
         unknown = [who for who in coded.workers if who not in known]
         if unknown:
-            raise InputError("error_rates", "one for every labeller", f"none for {unknown[0]!r}")
+            raise InputError("error_rates", "one for every worker", f"none for {unknown[0]!r}")
         rates = np.array([known[who] for who in coded.workers], float)
         if not ((rates >= 0) & (rates <= 1)).all():
             raise InputError("error_rates", "numbers from 0 to 1", str(rates.tolist()))
@@ -68,7 +68,7 @@ def _by_name(error_rates: ErrorRates) -> dict[WorkerId, float]:
         return dict(error_rates.items())
     rates: NDArray[np.float64] = np.asarray(error_rates, float)
     if rates.ndim != 1:
-        expected = "a mapping or an array of one error rate a labeller"
+        expected = "a mapping or an array of one error rate per worker"
         raise InputError("error_rates", expected, f"an array of shape {rates.shape}")
     width = len(str(rates.size - 1))  # as `Simulated.labels` calls them
     named: dict[WorkerId, float] = dict(enumerate(rates.tolist()))

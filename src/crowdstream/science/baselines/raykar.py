@@ -22,11 +22,11 @@ from crowdstream.science.baselines.iterated import TOLERANCE, Iterated
 from crowdstream.validation import number
 
 RIGHT = 1.0
-"""Right answers, for each class, that a labeller is credited with before its first: with `WRONG` a
+"""Right answers, for each class, that a worker is credited with before its first: with `WRONG` a
 Beta(2, 1.5) on what it says of a class, a crowd thought a little better than chance."""
 
 WRONG = 0.5
-"""Wrong answers, for each class, that a labeller is debited with, all other classes alike."""
+"""Wrong answers, for each class, that a worker is debited with, all other classes alike."""
 
 RIDGE = 1.0
 """Precision of the Gaussian prior on the classifier's coefficients: features of scale one move the
@@ -43,12 +43,12 @@ NEWTON_STEPS = 10
 class Raykar(Iterated):
     """The most probable matrices under Beta priors, with what features say of the tasks.
 
-    Sensitivity and specificity of a labeller have Beta priors (K classes: a row of its matrix has
+    Sensitivity and specificity of a worker have Beta priors (K classes: a row of its matrix has
     a Dirichlet prior), `right` and `wrong` being pseudo-answers, the prior's parameters less one.
     Without features a task's truth is drawn from one class prior: MAP Dawid–Skene, after Smyth
     et al. With features, two classes only, it is drawn by a logistic regression on them, fitted to
     the posteriors by Newton steps in every maximisation. EM from the shares of the votes, time
-    O(K labels + features² tasks) an iteration, memory O(K² labellers + K tasks).
+    O(K labels + features² tasks) an iteration, memory O(K² workers + K tasks).
 
     Parameters
     ----------
@@ -56,7 +56,7 @@ class Raykar(Iterated):
         Pseudo-answers on the diagonal, and in a row off it; all cells alike is `DawidSkene`'s
         smoothing.
     class_smoothing
-        Pseudo-tasks a class.
+        Pseudo-tasks per class.
     ridge
         Precision of the prior on coefficients, the constant's excepted.
 
@@ -104,7 +104,7 @@ class Raykar(Iterated):
     ) -> pl.DataFrame:
         """Estimate everything from a table, and decide its tasks.
 
-        Features are a table of ``task`` and columns of numbers, a row a task.
+        Features are a table of ``task`` and columns of numbers, one row per task.
         """
         coded = self._code(data)
         self._known = None if features is None else _design(coded, features)
@@ -137,7 +137,7 @@ class Raykar(Iterated):
 
 
 def likelihoods(coded: Coded, confusions: NDArray[np.float64]) -> Floats:
-    """How likely, in logarithms, each truth makes a task's labels: a row a task."""
+    """How likely, in logarithms, each truth makes a task's labels: one row per task."""
     logs = np.log(confusions)
     scores = np.empty((len(coded.tasks), coded.n_classes))
     for truth in range(coded.n_classes):

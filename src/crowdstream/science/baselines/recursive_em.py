@@ -16,7 +16,7 @@ ACCURACY = 0.7
 """Of everybody to begin with: of a crowd thought better than chance, or labels might flip."""
 
 BEFORE = 10.0
-"""Answers that this is worth: a labeller's n-th answer moves its matrix by 1/(n + 10)."""
+"""Answers that this is worth: a worker's n-th answer moves its matrix by 1/(n + 10)."""
 
 LEAST = 1e-3
 """Probabilities stay above this before they are logarithms: a thousand answers could not show
@@ -27,13 +27,13 @@ less, and a step may lead to 0."""
 class RecursiveEM(OnePass):
     """Titterington's recursion: one step along the score, scaled by the complete information.
 
-    A labeller is a K × K matrix, as with `DawidSkene`. A task's posterior π comes from the
-    parameters so far; then, for every truth c, the row of each of its labellers moves by
+    A worker is a K × K matrix, as with `DawidSkene`. A task's posterior π comes from the
+    parameters so far; then, for every truth c, the row of each of its workers moves by
     ``γ π(c)/prior(c)`` (at most all the way) from where it is to what was said, and the prior by γ
     towards π. The inverse of the complete data's Fisher information is what gives ``1/prior(c)``,
-    and γ falls as one over the answers of that labeller, or the tasks. The paper has sources that
+    and γ falls as one over the answers of that worker, or the tasks. The paper has sources that
     are silent unless they claim something, and starts from EM on a first block; here silence
-    tells nothing, and everybody starts from one matrix. Time O(K labels), memory O(K² labellers).
+    tells nothing, and everybody starts from one matrix. Time O(K labels), memory O(K² workers).
 
     Parameters
     ----------

@@ -27,16 +27,16 @@ LARGEST_SORTING = 50_000_000
 class SBIC(OnePass):
     """A mean-field posterior that takes every task once and never goes back.
 
-    A labeller's accuracy has a Beta posterior whose counts are the probabilities that its answers
+    A worker's accuracy has a Beta posterior whose counts are the probabilities that its answers
     so far were right; a task's log-odds are the sum of ``log(s (K − 1)/(1 − s))`` over its votes,
-    s the mean of the labeller's Beta when the task comes. The labels of a task come together
-    here, so a labeller's counts grow once a task, by the posterior of the task with all of its
+    s the mean of the worker's Beta when the task comes. The labels of a task come together
+    here, so a worker's counts grow once a task, by the posterior of the task with all of its
     labels. `stream_predict` is then Fast SBIC; `fit_predict` decides with the weights at the end.
     The sorted variant lets each task come last: it is decided as if all others had been seen
     before it, each of which was decided without it. More than two classes: who errs, errs evenly.
 
-    Fast: time O(labels + K tasks), memory O(labellers). Sorted: time O(tasks · labels · K), memory
-    O(tasks · labellers), refused beyond `LARGEST_SORTING`.
+    Fast: time O(labels + K tasks), memory O(workers). Sorted: time O(tasks · labels · K), memory
+    O(tasks · workers), refused beyond `LARGEST_SORTING`.
 
     Parameters
     ----------
@@ -52,7 +52,7 @@ class SBIC(OnePass):
     Attributes
     ----------
     error_rates_
-        One less the mean of each labeller's Beta, after the last task.
+        One less the mean of each worker's Beta, after the last task.
 
     References
     ----------
@@ -110,7 +110,7 @@ class SBIC(OnePass):
         return coded.count(weights_of(self.error_rates_, self._k)[coded.worker])
 
     def _sorted(self, coded: Coded) -> Floats:
-        """Each task decided last: as many views of the labellers as there are tasks."""
+        """Each task decided last: as many views of the workers as there are tasks."""
         tasks, n, k = len(coded.tasks), len(coded.workers), coded.n_classes
         if tasks * coded.label.size > LARGEST_SORTING:
             expected = (

@@ -12,7 +12,7 @@ from crowdstream.science.baselines.one_against_rest import one_against_rest
 from crowdstream.science.baselines.pairs import check_crowd, heard, pair_sums
 
 SWEEPS = 100
-"""Passes over the labellers that fit the rank-one matrix, at most; 14 real crowds took 5 to 34."""
+"""Passes over the workers that fit the rank-one matrix, at most; 14 real crowds took 5 to 34."""
 
 TOLERANCE = 1e-4
 """The fit has converged when no entry of the vector moves by more."""
@@ -22,24 +22,24 @@ TOLERANCE = 1e-4
 class SpectralMetaLearner(LabelsOnly):
     """Votes weighted by the eigenvector of a covariance matrix of rank one.
 
-    Off its diagonal the covariance of two labellers' answers ±1 is ``(1 − b²) ψ_i ψ_j``, with b the
+    Off its diagonal the covariance of two workers' answers ±1 is ``(1 − b²) ψ_i ψ_j``, with b the
     imbalance of the classes and ``ψ = 2·balanced accuracy − 1``: of rank one, and its eigenvector
-    in proportion to ψ, whatever the balance. Covariances are those over the tasks two labellers
+    in proportion to ψ, whatever the balance. Covariances are those over the tasks two workers
     share. The vector v is that whose ``v_i v_j`` fit them best off the diagonal, squares weighted
     by the tasks shared: with a full table the leading eigenvector of the matrix with its diagonal
     completed to rank one. It is found by alternating least squares from the leading eigenvector
-    with an empty diagonal, and its sign is that of most of its sum. A task's log-odds are
-    ``2 Σ v_i x_i``, to first order those of the maximum likelihood; a task none of whose
-    labellers is known is decided by heads. More than two classes: one against the rest, a vote for
-    another class counting ``x = −1/(K − 1)``, so that blind guesses cancel.
+    with an empty diagonal, and its sign is that of most of its sum. A task's log-odds are ``2 Σ v_i
+    x_i``, to first order those of the maximum likelihood; a task none of whose workers is known is
+    decided by majority vote. More than two classes: one against the rest, a vote for another class
+    counting ``x = −1/(K − 1)``, so that blind guesses cancel.
 
-    Time O(Σ m² + n³) with m labels a task, memory O(n²), each for every class; crowds larger than
+    Time O(Σ m² + n³) with m labels per task, memory O(n²), each for every class; crowds larger than
     `pairs.LARGEST_CROWD` are refused.
 
     Attributes
     ----------
     informedness_
-        ``v``: of class and labeller; ψ times √(1 − b²). With two classes both rows are alike.
+        ``v``: of class and worker; ψ times √(1 − b²). With two classes both rows are alike.
 
     References
     ----------
@@ -74,7 +74,7 @@ class SpectralMetaLearner(LabelsOnly):
 
 
 def covariances(coded: Coded, votes: Floats) -> tuple[Floats, Floats]:
-    """Covariances of each two labellers over the tasks they share, and how many these are."""
+    """Covariances of each two workers over the tasks they share, and how many these are."""
     one = np.ones_like(votes)
     tasks, product, mine = pair_sums(coded, (one, one), (votes, votes), (votes, one))
     shared = np.maximum(tasks, 1)
@@ -88,7 +88,7 @@ def rank_one(matrix: Floats, weights: Floats) -> Floats:
     >>> rank_one(np.outer(v, v), np.ones((4, 4))).round(4).tolist()
     [0.8, 0.5, -0.3, 0.6]
     """
-    if len(matrix) <= 2:  # two labellers share one covariance, which tells neither's
+    if len(matrix) <= 2:  # two workers share one covariance, which tells neither's
         return np.zeros(len(matrix))
     weights = weights - np.diag(np.diag(weights))
     known = weights * matrix
@@ -99,7 +99,7 @@ def rank_one(matrix: Floats, weights: Floats) -> Floats:
         before = v.copy()
         for i in range(v.size):
             square = weights[i] @ v**2
-            # No further than ±1, which no labeller can be, with few tasks shared.
+            # No further than ±1, which no worker can be, with few tasks shared.
             v[i] = np.clip(known[i] @ v / square, -1.0, 1.0) if square > 0 else 0.0
         if np.abs(v - before).max() <= TOLERANCE:
             break

@@ -39,16 +39,16 @@ LOWEST, HIGHEST = 0.1, 0.95
 
 @dataclass(eq=False, repr=False)
 class StreamingDawidSkene(OnePass):
-    """Soft counts of what each labeller says of each class, by the posteriors of their moment.
+    """Expected counts of what each worker says of each class, by the posteriors of their moment.
 
     A task's posterior comes from the confusions so far, and is then added to them; it is never
-    looked at again. A labeller with few answers is like the crowd, in two steps: its confusion
+    looked at again. A worker with few answers is like the crowd, in two steps: its confusion
     starts from the pooled one, moved by a *skill* (its answers regressed on the posteriors, both
     less what is usual) towards its own habit if it knows less than the crowd does, towards never
     wrong if more; and its skill starts from the crowd's mean, as strongly as skills are alike.
     It learns from its own posteriors, so it is flexible, and goes astray where the crowd is poor:
     what it took for the truth early on it goes on believing. Time O(K² labels), memory O(K²
-    labellers).
+    workers).
 
     Parameters
     ----------
@@ -83,7 +83,7 @@ class StreamingDawidSkene(OnePass):
         wrong = (1 - self.accuracy) / (k - 1)
         self._eye = np.eye(k)
         self._expected = np.full((k, k), wrong) + (self.accuracy - wrong) * self._eye
-        self._counts = np.zeros((n, k, k))  # of labeller, truth and what it said
+        self._counts = np.zeros((n, k, k))  # of worker, truth and what it said
         self._pooled = np.zeros((k, k))  # the same of all, weighted by skill
         self._said = np.zeros((n, k))
         self._along, self._chances = np.zeros(n), np.zeros(n)  # a skill is one over the other

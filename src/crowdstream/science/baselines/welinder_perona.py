@@ -22,7 +22,7 @@ SHARE = number(0.0, 1.0)
 """What a share may be."""
 
 KNOWN = 0.01
-"""A labeller is listed once its accuracy's variance is below this, a standard deviation of a tenth:
+"""A worker is listed once its accuracy's variance is below this, a standard deviation of a tenth:
 about twenty answers. The paper has such a threshold; the number is ours."""
 
 EXPERT = 0.5
@@ -35,16 +35,16 @@ deviation of `KNOWN` cannot tell from it."""
 
 @dataclass(eq=False, repr=False)
 class WelinderPerona(OnePass):
-    """A Beta on each labeller's accuracy; experts are heard first, bots not at all.
+    """A Beta on each worker's accuracy; experts are heard first, bots not at all.
 
-    A task's posterior comes from its labels and the modes of their labellers' Betas; a Beta's
+    A task's posterior comes from its labels and the modes of their workers' Betas; a Beta's
     counts are the posteriors of what was answered (errors fall evenly on the other classes, as in
-    the paper's model of several values). After a task its labellers are listed anew: who is known
+    the paper's model of several values). After a task its workers are listed anew: who is known
     well enough is an expert or a bot if its reliability says so. Bots have no vote unless nobody
     else has; experts are read first, and reading stops once the posterior is `enough`. The paper
     chooses whom to ask and re-estimates all annotators after every batch of images; on recorded
     labels nobody can be asked, a batch is one task, and what was learnt is not revised. Time
-    O(K labels), memory O(labellers).
+    O(K labels), memory O(workers).
 
     Parameters
     ----------
@@ -53,12 +53,12 @@ class WelinderPerona(OnePass):
     right, wrong
         Parameters of the Beta prior, above one for it to have a mode.
     known, expert, bot
-        The variance below which a labeller is listed, and the reliabilities of the lists.
+        The variance below which a worker is listed, and the reliabilities of the lists.
 
     Attributes
     ----------
     error_rates_
-        One less the mode of each labeller's Beta, after the last task.
+        One less the mode of each worker's Beta, after the last task.
     experts_, bots_
         Who is on the lists.
     labels_read_
@@ -118,14 +118,14 @@ class WelinderPerona(OnePass):
         self.labels_read_ = 0
 
     def _judge(self, workers: Ints, labels: Ints) -> Floats:
-        people = ~self._bot[workers]
+        heard = ~self._bot[workers]
         weights = weights_of(self.error_rates_[workers], self._k)
-        if people.any():
-            weights = np.where(people, weights, 0.0)
-        self._read = int(people.sum()) or workers.size
+        if heard.any():
+            weights = np.where(heard, weights, 0.0)
+        self._read = int(heard.sum()) or workers.size
         if self.enough == 1:
             return np.bincount(labels, weights, self._k).astype(float)
-        order = np.lexsort((~self._expert[workers], ~people))[: self._read]
+        order = np.lexsort((~self._expert[workers], ~heard))[: self._read]
         said = labels[order, None] == np.arange(self._k)
         scores = np.cumsum(said * weights[order, None], axis=0)
         sure = posterior_of(scores).max(axis=1) >= self.enough

@@ -101,7 +101,7 @@ def draw_ranks(summary: pl.DataFrame, difference: float) -> alt.TopLevelMixin:
 
 
 def draw_speed(summary: pl.DataFrame) -> alt.TopLevelMixin:
-    """Time a label against error, of the methods that ran on every set; down and left is better."""
+    """Time against error, of the methods that ran on every set; down and left is better."""
     import altair as alt
 
     done = summary.drop_nulls("final")
@@ -118,7 +118,7 @@ def draw_speed(summary: pl.DataFrame) -> alt.TopLevelMixin:
     ticks = alt.Axis(format="~s", values=[10**k for k in range(10)])
     x = alt.X(
         "ns_fit:Q",
-        title="nanoseconds a label (fit_predict, median over sets)",
+        title="nanoseconds per label (fit_predict, median over sets)",
         scale=alt.Scale(type="log", domain=[left, right], nice=False),
         axis=ticks,
     )

@@ -1,4 +1,4 @@
-"""The tables as people read them: cells of text, sentences, and how everything was measured."""
+"""The tables as text: cells of text, sentences, and how everything was measured."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ HOW = (
 
 
 def summary_lines(study: Study) -> list[list[str]]:
-    """The summary for people, a list of cells a method."""
+    """The summary as text: one list of cells per method."""
     total = len(study.sets)
     return [
         [
@@ -74,7 +74,7 @@ def summary_lines(study: Study) -> list[list[str]]:
 
 
 def set_lines(study: Study, name: str) -> list[list[str]]:
-    """A set's table for people: the best first, then what did not run."""
+    """A set's table as text: the best first, then what did not run."""
     table = study.by_set().filter(pl.col("set") == name)
     return [
         [

@@ -56,7 +56,7 @@ class Row:
     """What one method did on one order of one set; None where there is nothing to say.
 
     ``prequential`` and ``final`` are shares of wrong decisions; ``ece`` and ``brier`` are of the
-    final ones. Times are nanoseconds a label, ``memory_mb`` is in 2²⁰ bytes.
+    final ones. Times are nanoseconds per label, ``memory_mb`` is in 2²⁰ bytes.
     """
 
     set: str

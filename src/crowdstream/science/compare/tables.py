@@ -67,7 +67,7 @@ class Study:
         return table.with_columns(excess=pl.col("final") - pl.col("majority"))
 
     def summary(self) -> pl.DataFrame:
-        """A row a method, the best first; a mean error only if it ran on every set."""
+        """One row per method, the best first; a mean error only if it ran on every set."""
         done = self.by_set().filter(pl.col("status") == OK)
         everywhere = pl.len() == len(self.sets)
         table = done.group_by("method", "family", maintain_order=True).agg(

@@ -29,7 +29,7 @@ class Meta:
 class Dataset:
     """The labels of a crowd and the truth, as tables of text; labels are in the source's order.
 
-    Not every task need have a gold label, nor every gold label a task that was labelled.
+    Not every task need have a gold label, nor every gold label per task that was labelled.
     """
 
     name: str

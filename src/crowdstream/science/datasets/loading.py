@@ -165,6 +165,6 @@ def _download(pooch: ModuleType, download: Download) -> tuple[pl.DataFrame, pl.D
         else:
             gold = download.read_gold(text(download.gold))
     gold = gold.select(GOLD).unique("task", keep="first", maintain_order=True)
-    people = labels["worker"].unique(maintain_order=True)
-    renamed = labels["worker"].replace_strict(people, [f"w{i + 1}" for i in range(len(people))])
+    workers = labels["worker"].unique(maintain_order=True)
+    renamed = labels["worker"].replace_strict(workers, [f"w{i + 1}" for i in range(len(workers))])
     return labels.with_columns(renamed).select(LABELS), gold

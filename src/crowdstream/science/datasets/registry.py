@@ -117,7 +117,7 @@ REGISTRY: Mapping[str, Entry] = {
                 "d6298d3d4e706005a56ab313dff401a9fd9f4aa1",
             ),
             licence="MIT",
-            notes="The labellers are language models. From benchmark/zero-shot/"
+            notes="The workers are language models. From benchmark/zero-shot/"
             "all_runs_with_errors.csv, one prompt a model.",
         )
     ),
@@ -128,7 +128,7 @@ REGISTRY: Mapping[str, Entry] = {
             "Rahmani et al. Judging the Judges: A Collection of LLM-Generated Relevance "
             "Judgements. arXiv 2502.13908, 2025.",
             "MIT; none stated for the gold file",
-            "The labellers are language models; runs of one team are much alike. From "
+            "The workers are language models; runs of one team are much alike. From "
             "submissions/scores/*.txt; gold is data/llmjudge_test_qrel_idx.txt of "
             "llm4eval/LLMJudge.",
         )
@@ -179,7 +179,7 @@ REGISTRY: Mapping[str, Entry] = {
         "Recognising textual entailment (1) or none (0)",
         SNOW,
         SNOW_LICENCE,
-        "Ten labels a task.",
+        "Ten labels per task.",
     ),
     "sentiment_polarity": known(
         toolkit("SP", "9949b1233bddebca0cf076df34cd5d6c0d22e0b306c3464e69df6ed7a39d8221"),
@@ -192,7 +192,7 @@ REGISTRY: Mapping[str, Entry] = {
         "Which of two events is first: before (1) or after (2)",
         SNOW,
         SNOW_LICENCE,
-        "Ten labels a task.",
+        "Ten labels per task.",
     ),
     "trec": known(
         spectral("trec", "ec4b92c639fea4b74d49b867095cbbe26c72616162c9201a0df941584c540186"),

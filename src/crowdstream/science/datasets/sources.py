@@ -114,26 +114,19 @@ def spectral(stem: str, sha256: str) -> Download:
 
 def snow(stem: str, sha256: str) -> Download:
     """How to get a set of Snow et al.: annotation, worker, task, response, gold, with a header."""
-    return Download(
-        "edwinrobots/bayesian_combination_tutorial2",
-        "f98448e2e9a941463aa92f418eefd1f43bd5a637",
-        f"all_collected_data/{stem}.standardized.tsv",
-        columns_reader(
-            "annotation", "worker", "task", "label", "gold", separator="\t", header=True
-        ),
-        sha256,
-    )
+    fields = "annotation", "worker", "task", "label", "gold"
+    read = columns_reader(*fields, separator="\t", header=True)
+    commit = "f98448e2e9a941463aa92f418eefd1f43bd5a637"
+    path = f"all_collected_data/{stem}.standardized.tsv"
+    return Download("edwinrobots/bayesian_combination_tutorial2", commit, path, read, sha256)
 
 
 def toolkit(stem: str, sha256: str) -> Download:
     """How to get a set of the ActiveCrowdToolkit: worker, task, label, gold and perhaps seconds."""
-    return Download(
-        "orchidproject/active-crowd-toolkit",
-        "2c0c194e85ca126545bd830d811ec39151bdd448",
-        f"Data/{stem}.csv",
-        columns_reader("worker", "task", "label", "gold", separator=","),
-        sha256,
-    )
+    commit = "2c0c194e85ca126545bd830d811ec39151bdd448"
+    read = columns_reader("worker", "task", "label", "gold", separator=",")
+    repository = "orchidproject/active-crowd-toolkit"
+    return Download(repository, commit, f"Data/{stem}.csv", read, sha256)
 
 
 def at_scale(folder: str, sha256: str) -> Download:

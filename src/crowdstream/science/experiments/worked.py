@@ -99,7 +99,7 @@ def draw(data: pl.DataFrame) -> alt.TopLevelMixin:
         alt.Chart(shown)
         .mark_line(point=True)
         .encode(
-            x=alt.X("n:Q", title="labellers n"),
+            x=alt.X("n:Q", title="workers n"),
             y=alt.Y("value:Q", title="error rate", scale=alt.Scale(type="log")),
             color=alt.Color("method:N", title=None),
             strokeDash=alt.StrokeDash("what:N", title=None, legend=alt.Legend(symbolType="stroke")),

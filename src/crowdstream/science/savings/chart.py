@@ -26,8 +26,8 @@ def draw(found: Savings, name: str) -> alt.LayerChart:
     import altair as alt
 
     x = alt.X(
-        "labels_a_task:Q",
-        title="labels a task",
+        "labels_per_task:Q",
+        title="labels per task",
         scale=alt.Scale(zero=True, nice=False),
         axis=alt.Axis(grid=False, tickMinStep=1, format="d"),
     )
@@ -46,7 +46,7 @@ def draw(found: Savings, name: str) -> alt.LayerChart:
     colours = alt.Scale(domain=rules, range=list(COLOURS.values()))
     colour = alt.Color("rule:N", title=None, scale=colours, legend=legend)
     base = alt.Chart(found.table).encode(x=x, y=y, color=colour)
-    lines = base.mark_line(strokeWidth=2.5).encode(order="labels_a_task:Q")
+    lines = base.mark_line(strokeWidth=2.5).encode(order="labels_per_task:Q")
     dots = base.mark_point(filled=True, size=40, opacity=1)
     named = alt.Chart(_named(found)).encode(x=x, y=y, text="settle:Q")
     blue = COLOURS[STOP]
@@ -84,7 +84,7 @@ def _named(found: Savings) -> pl.DataFrame:
     stop = found.table.drop_nulls("settle").with_columns(low=pl.col("error") < APART * top)
     gap = APART * found.labels / found.tasks
     kept: list[int] = []
-    costs = stop["labels_a_task"].to_list()
+    costs = stop["labels_per_task"].to_list()
     for k in reversed(range(len(costs))):
         if all(abs(costs[k] - costs[other]) >= gap for other in kept):
             kept.append(k)
@@ -97,7 +97,9 @@ def _headline(found: Savings) -> str:
     if found.enough is None:
         like = "majority vote with all labels" if found.has_gold else kept
         return f"Stopping when sure does not get as far as {like}"
-    cost = f"{found.enough['labels_a_task']:.1f} of {found.labels / found.tasks:.1f} labels a task"
+    cost = (
+        f"{found.enough['labels_per_task']:.1f} of {found.labels / found.tasks:.1f} labels per task"
+    )
     if found.has_gold:
         return f"As good as majority vote with all labels: {cost}, stopping when sure"
     return f"{cost} decide {1 - SAME:.0%} of the tasks as all labels do, stopping when sure"

@@ -45,7 +45,7 @@ BLOCK_ROWS = 200_000
 
 
 EVERY = 10
-"""Up to here every fixed number of labels a task is tried; above, steps of a fifth."""
+"""Up to here every fixed number of labels per task is tried; above, steps of a fifth."""
 
 
 def savings(
@@ -114,7 +114,7 @@ def savings(
 
 
 def redundancies(most: int) -> list[int]:
-    """The fixed numbers of labels a task that are tried.
+    """The fixed numbers of labels per task that are tried.
 
     >>> redundancies(17)
     [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 12, 14, 16, 17]
@@ -163,16 +163,16 @@ def _ready(
 def _mean(ways: list[dict[str, object]]) -> pl.DataFrame:
     """Over the repeats, which all have the same ways in the same order."""
     kinds = {"rule": pl.String, "settle": pl.Float64, "redundancy": pl.Int64}
-    schema = {**kinds, "labels_a_task": pl.Float64, "error": pl.Float64}
+    schema = {**kinds, "labels_per_task": pl.Float64, "error": pl.Float64}
     return (
         pl.DataFrame(ways, schema)
         .group_by(*kinds, maintain_order=True)
         .agg(
-            pl.mean("labels_a_task"),
+            pl.mean("labels_per_task"),
             pl.col("error").std().fill_null(0.0).alias("spread"),
             pl.mean("error"),
         )
-        .select(*kinds, "labels_a_task", "error", "spread")
+        .select(*kinds, "labels_per_task", "error", "spread")
         .sort(pl.col("rule").cast(pl.Enum([STOP, FIXED, MAJORITY])), maintain_order=True)
     )
 
@@ -226,11 +226,11 @@ class _Replay:
         bought: pl.DataFrame,
         decided: pl.DataFrame,
     ) -> dict[str, object]:
-        heads = bought if rule == MAJORITY else None
-        error = error_rate(decided, self.gold, labels=heads, classes=self.classes)
+        votes = bought if rule == MAJORITY else None
+        error = error_rate(decided, self.gold, labels=votes, classes=self.classes)
         cost = bought.height / decided.height
         ways = {"rule": rule, "settle": settle, "redundancy": number}
-        return {**ways, "labels_a_task": cost, "error": error}
+        return {**ways, "labels_per_task": cost, "error": error}
 
     def until_sure(self, settle: float) -> tuple[pl.DataFrame, pl.DataFrame]:
         """The labels bought, and what the crowd decides from them in the end."""

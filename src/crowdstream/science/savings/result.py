@@ -32,9 +32,9 @@ STOP, FIXED, MAJORITY = (
 class Savings:
     """What the replays came to.
 
-    ``table`` has a row a way of buying: ``rule``; ``settle`` (the confidence to stop at) or
-    ``redundancy`` (the fixed number of labels a task), both null where the crowd was never to be
-    sure and all labels were bought; ``labels_a_task``; ``error``; and ``spread``, the standard
+    ``table`` has one row per way of buying: ``rule``; ``settle`` (the confidence to stop at) or
+    ``redundancy`` (the fixed number of labels per task), both null where the crowd was never to be
+    sure and all labels were bought; ``labels_per_task``; ``error``; and ``spread``, the standard
     deviation of the error over the orders. ``scored`` tasks count for the error: those with gold
     or, without, all whose decision from all labels is no tie.
     """
@@ -55,7 +55,7 @@ class Savings:
     def enough(self) -> dict[str, float] | None:
         """The cheapest level to stop at that errs no more than `target`, nor does any above it.
 
-        Its ``settle``, ``labels_a_task``, ``error`` and ``saved``, the share of all labels that
+        Its ``settle``, ``labels_per_task``, ``error`` and ``saved``, the share of all labels that
         were not bought; None if even the most expensive level errs more.
         """
         found = None
@@ -65,25 +65,25 @@ class Savings:
             found = row
         if found is None:
             return None
-        return {name: found[name] for name in ("settle", "labels_a_task", "error", "saved")}
+        return {name: found[name] for name in ("settle", "labels_per_task", "error", "saved")}
 
     def levels(self) -> pl.DataFrame:
-        """A row a level to stop at: labels, error, and what a fixed number at this cost errs.
+        """One row per level to stop at: labels, error, and what a fixed number at this cost errs.
 
         Between two fixed numbers the error is interpolated: some tasks get one label more.
         """
         stop = self._curve(STOP)
-        cost = stop["labels_a_task"].to_numpy()
+        cost = stop["labels_per_task"].to_numpy()
 
         def beside(rule: str) -> Floats:
             fixed = self._curve(rule)
-            found = np.interp(cost, fixed["labels_a_task"].to_numpy(), fixed["error"].to_numpy())
+            found = np.interp(cost, fixed["labels_per_task"].to_numpy(), fixed["error"].to_numpy())
             return np.asarray(found, float)
 
         return stop.select(
             "settle",
-            "labels_a_task",
-            saved=1 - pl.col("labels_a_task") * self.tasks / self.labels,
+            "labels_per_task",
+            saved=1 - pl.col("labels_per_task") * self.tasks / self.labels,
             error="error",
             fixed=pl.Series(beside(FIXED)),
             majority=pl.Series(beside(MAJORITY)),
@@ -98,14 +98,14 @@ class Savings:
             aim = f"the decision from {whole} on {1 - SAME:.0%} of the tasks"
         if self.enough is None:
             return f"{aim} is not reached by stopping when sure: nothing saved"
-        bought = round(self.enough["labels_a_task"] * self.tasks)
+        bought = round(self.enough["labels_per_task"] * self.tasks)
         return (
             f"{aim} is reached with {bought:,} labels, stopping at a confidence of "
             f"{self.enough['settle']:g}: {self.enough['saved']:.0%} saved"
         )
 
     def report(self) -> dict[str, object]:
-        """All of it as plain values."""
+        """Everything, as numbers and text for JSON."""
         return {
             "tasks": self.tasks,
             "labels": self.labels,

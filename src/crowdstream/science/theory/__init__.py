@@ -1,14 +1,14 @@
 """The mathematics of the paper as pure functions: what its theorems promise a crowd, and what
 the best vote can reach. Knows nothing of labels, streams or estimators.
 
-The model: n labellers; labeller i answers a task with probability α (``alpha``) and is then wrong
+The model: n workers; worker i answers a task with probability α (``alpha``) and is then wrong
 with probability p_i (``p``), independently. Its reliability is ``θ_i = 1 − 2 p_i``; the crowd's
 *signal* is ``Σ θ_i = n (1 − 2q)``, with q the mean of p.
 
 Where the paper slips, the functions follow what its proofs give:
 
 - The transformation that changes nothing one can see is ``p ↦ 1 − p`` (printed ``1 − 2p``).
-- Assumption 1, q < ½ − 1/n, is more than is needed. All proofs hold as soon as no labeller holds
+- Assumption 1, q < ½ − 1/n, is more than is needed. All proofs hold as soon as no worker holds
   half of the signal, ``Σ θ > 2 max θ``, which it implies; see `gamma`.
 - Theorem 1 asks ε ≤ 1/20. Its proof gives ε ≤ 1/(20 √γ), and a larger ε is no likelier to be
   exceeded; see `theorem_1`.

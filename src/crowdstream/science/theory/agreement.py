@@ -11,7 +11,7 @@ from crowdstream.science.theory.checks import Floats, check_agreements, check_er
 
 
 def agreement_rates(p: ArrayLike) -> Floats:
-    """How often each labeller agrees with another who answers the same task (equation 2).
+    """How often each worker agrees with another who answers the same task (equation 2).
 
     ``a_i = 1/(n−1) Σ_{j≠i} (p_i p_j + (1−p_i)(1−p_j)) = ½ + θ_i (Σθ − θ_i) / (2(n−1))``
 

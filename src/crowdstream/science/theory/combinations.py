@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from crowdstream.science.theory.checks import Floats
 
 ATOMS = 2**20
-"""The most values the vote of half a crowd may take for an exact answer: that is 24 labellers of
+"""The most values the vote of half a crowd may take for an exact answer: that is 24 workers of
 different weights, 40 if all of them always answer, any number if they share a few weights."""
 
 
@@ -20,7 +20,7 @@ not be one, tossing a coin raises the error rate of the best vote by less than t
 
 
 def alike(weights: Floats) -> list[NDArray[np.intp]]:
-    """Labellers of the same weight together, lightest first, without those who have none."""
+    """Workers of the same weight together, lightest first, without those who have none."""
     tie = TIE * weights.sum()
     order = np.argsort(weights)
     order = order[weights[order] > tie]

@@ -58,7 +58,7 @@ def lambda_(weights: ArrayLike) -> Bounds:
 
     Exact for up to 24 different weights, fewer if shared (`ATOMS`): low and high are then the same.
     Beyond, nothing but 0 is known to be below it, and ``high`` is the closest vote among the
-    labellers of least weight. Theorem 2 needs the low side. Votes below `TIE` count as ties;
+    workers of least weight. Theorem 2 needs the low side. Votes below `TIE` count as ties;
     infinite weights are never part of a close vote. No vote but ties: infinity. (The paper prints
     it without the 1/n its proof needs.)
 

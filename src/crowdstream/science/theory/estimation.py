@@ -21,7 +21,7 @@ from crowdstream.validation import check_number
 
 
 class Region(NamedTuple):
-    """Between which error rates each labeller's lies."""
+    """Between which error rates each worker's lies."""
 
     low: Floats
     high: Floats

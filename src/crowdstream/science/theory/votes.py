@@ -17,7 +17,7 @@ SAMPLES = 100_000
 
 
 CELLS = 2_000_000
-"""Tasks times labellers drawn at a time."""
+"""Tasks times workers drawn at a time."""
 
 
 class ErrorRate(NamedTuple):

@@ -12,17 +12,17 @@ class HoJabbariVaughan(WithGold):
     """Labels of those only whose quality is worth its price, to the task that lacks most.
 
     Everybody is shown gold first. To gather evidence ``Σ (2s − 1)²`` on every task with the fewest
-    labels, the linear programme with qualities known takes the best labellers of each type, as
-    many as there are labels a task; its dual price is the quality of the last of them. So a
-    labeller at the door is sent away, which costs nothing, unless its quality for the task that
+    labels, the linear programme with qualities known takes the best workers of each type, as
+    many as there are labels per task; its dual price is the quality of the last of them. So a
+    worker at the door is sent away, which costs nothing, unless its quality for the task that
     has least evidence reaches that price. Budget is given and not the error to be reached, so the
-    price is set once, from what is left after gold, and the paper's sample of labellers for it is
+    price is set once, from what is left after gold, and the paper's sample of workers for it is
     all of them. Votes are weighted by accuracies on gold. Time O(tasks) a label.
 
     Parameters
     ----------
     gold
-        Gold tasks of each type that a labeller is shown.
+        Gold tasks of each type that a worker is shown.
 
     References
     ----------
@@ -38,24 +38,24 @@ class HoJabbariVaughan(WithGold):
 
     def start(self, state: State) -> None:
         """No evidence; all gold is to be asked."""
-        people = state.said.shape[1]
+        n = state.said.shape[1]
         gold = np.arange(state.tasks, state.said.shape[0])
-        self._gold = [(int(task), worker) for task in gold for worker in range(people)]
+        self._gold = [(int(task), worker) for task in gold for worker in range(n)]
         self._evidence = np.zeros(state.tasks)
         self._quality = self.qualities(state)
         self._price = np.zeros(len(self._quality))
 
     def next(self, state: State) -> tuple[int, int]:
-        """The task and the labeller to ask."""
+        """The task and the worker to ask."""
         if self._gold:
             return self._gold[-1]
         task = state.least(self._evidence)
-        people = state.open_workers(task)
-        quality = self._quality[state.types[task], people]
-        worth = people[quality >= self._price[state.types[task]]]
+        workers = state.open_workers(task)
+        quality = self._quality[state.types[task], workers]
+        worth = workers[quality >= self._price[state.types[task]]]
         if worth.size:
             return task, int(state.rng.choice(worth))
-        return task, int(people[state.least(-quality)])
+        return task, int(workers[state.least(-quality)])
 
     def saw(self, state: State, task: int, worker: int) -> None:
         """Count the evidence; after the last gold, set the prices."""

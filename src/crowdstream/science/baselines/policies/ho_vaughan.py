@@ -18,20 +18,20 @@ price finds its level within fifty labels."""
 
 @dataclass(eq=False, repr=False)
 class HoVaughan(WithGold):
-    """A labeller who comes is given the type of task it is best at, less that type's price.
+    """A worker who comes is given the type of task it is best at, less that type's price.
 
-    Tasks are of types at which labellers differ, each type with its share of the labels. Labellers
+    Tasks are of types at which workers differ, each type with its share of the labels. Workers
     come at random; the first tasks of each are gold, from which its quality ``(2s − 1)²`` at each
     type is estimated. Then it gets the type with the largest quality less price, and of this the
     task with the fewest labels. The prices are the dual variables of the types' shares; the
-    paper solves a linear programme on a first sample of labellers for them, here they follow by
+    paper solves a linear programme on a first sample of workers for them, here they follow by
     dual ascent, rising with every label of the type and falling with its share. Votes are weighted
     by accuracies on gold. Time O(tasks + types) a label.
 
     Parameters
     ----------
     gold
-        Gold tasks of each type that a labeller is shown.
+        Gold tasks of each type that a worker is shown.
     step
         Of the prices.
 
@@ -59,7 +59,7 @@ class HoVaughan(WithGold):
         self._quality = self.qualities(state)
 
     def next(self, state: State) -> tuple[int, int]:
-        """The task and the labeller to ask."""
+        """The task and the worker to ask."""
         while True:
             worker = int(state.rng.integers(state.said.shape[1]))
             gold = np.flatnonzero(state.said[state.tasks :, worker] == NOT_ASKED)
@@ -73,7 +73,7 @@ class HoVaughan(WithGold):
         return int(best[state.least(self._labels[best])]), worker
 
     def saw(self, state: State, task: int, worker: int) -> None:
-        """Move the prices, or, after gold, the labeller's quality."""
+        """Move the prices, or, after gold, the worker's quality."""
         if task >= state.tasks:
             self._quality = self.qualities(state)
             return

@@ -20,15 +20,15 @@ class OptimisticKnowledgeGradient(Policy):
     Of everybody a task gets answer 1 with its own unknown probability θ, uniform before, and its
     truth is whether that is above ½. The posterior of θ is a Beta, ``h = max(I, 1 − I)`` with
     ``I = P(θ > ½)`` the accuracy expected of its decision, and the task with the largest rise of h
-    upon one of the two answers is next. If labellers' reliabilities are known, one of ρ says what
+    upon one of the two answers is next. If workers' reliabilities are known, one of ρ says what
     it would by θ with probability ρ and the contrary otherwise; the posterior is then matched to a
-    Beta by its first two moments, and task and labeller are chosen together. Time O(tasks ·
-    labellers) a label with reliabilities, O(tasks) without. Needs SciPy.
+    Beta by its first two moments, and task and worker are chosen together. Time O(tasks ·
+    workers) a label with reliabilities, O(tasks) without. Needs SciPy.
 
     Parameters
     ----------
     reliabilities
-        ρ of each labeller, all 1 if not given, when labellers are drawn at random.
+        ρ of each worker, all 1 if not given, when workers are drawn at random.
 
     References
     ----------
@@ -37,7 +37,7 @@ class OptimisticKnowledgeGradient(Policy):
 
     Examples
     --------
-    >>> how_hard = np.linspace(0, 0.5, 50)[:, None] * np.ones(30)  # a row a task
+    >>> how_hard = np.linspace(0, 0.5, 50)[:, None] * np.ones(30)  # one row per task
     >>> error, uniform = spend(OptimisticKnowledgeGradient(), how_hard, tasks=50, budget=250)
     >>> error < uniform
     True
@@ -50,12 +50,12 @@ class OptimisticKnowledgeGradient(Policy):
         given = self.reliabilities
         self._rho = np.ones(1) if given is None else np.asarray(given, float)
         if given is not None and self._rho.shape != (state.said.shape[1],):
-            raise InputError("reliabilities", "one a labeller", str(self._rho.shape))
+            raise InputError("reliabilities", "one per worker", str(self._rho.shape))
         self._a, self._b = np.ones(state.tasks), np.ones(state.tasks)
         self._gain = np.tile(_gains(1.0, 1.0, self._rho), (state.tasks, 1))
 
     def next(self, state: State) -> tuple[int, int]:
-        """The task and the labeller to ask."""
+        """The task and the worker to ask."""
         place = state.least(-self._gain.ravel())
         task, worker = divmod(place, self._rho.size)
         if self.reliabilities is None:
@@ -88,7 +88,7 @@ def _update(a: Floats | float, b: Floats | float, rho: Floats | float) -> tuple[
 
 
 def _gains(a: float, b: float, rho: Floats) -> Floats:
-    """The rise of h by the better answer of each labeller."""
+    """The rise of h by the better answer of each worker."""
     betainc = importlib.import_module("scipy.special").betainc
 
     def h(p: Floats | float, q: Floats | float) -> Floats:

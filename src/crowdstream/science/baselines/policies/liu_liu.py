@@ -20,12 +20,12 @@ class LiuLiu(Policy):
     """Ask everybody about a few tasks, and of the others only those who were with the majority.
 
     Tasks come one after the other, and no truth is known. As long as fewer than ``explorations ·
-    log t`` of the first t tasks were asked of everybody, the next is; how often a labeller was
-    with the majority there is its accuracy. Otherwise the best labellers are asked, as many as the
+    log t`` of the first t tasks were asked of everybody, the next is; how often a worker was
+    with the majority there is its accuracy. Otherwise the best workers are asked, as many as the
     rest of the budget allows a task, or fewer if so their majority is more likely right. Votes are
     weighted by these accuracies, as in the paper's weighted variant. The paper explores by asking
-    the same task repeatedly and has no budget; here a labeller answers once, and exploration stops
-    when the rest would not allow one label a task. Time O(labellers²) a task.
+    the same task repeatedly and has no budget; here a worker answers once, and exploration stops
+    when the rest would not allow one label per task. Time O(workers²) a task.
 
     Parameters
     ----------
@@ -51,9 +51,9 @@ class LiuLiu(Policy):
 
     def start(self, state: State) -> None:
         """Nothing explored, no task begun."""
-        people = state.said.shape[1]
+        n = state.said.shape[1]
         self._begun, self._task, self._explored, self._exploring = 0, 0, 0, False
-        self._agreed = np.zeros(people)
+        self._agreed = np.zeros(n)
         self._queue: list[int] = []
 
     def accuracies(self) -> Floats:
@@ -61,14 +61,14 @@ class LiuLiu(Policy):
         return (self._agreed + 1) / (self._explored + 2)
 
     def next(self, state: State) -> tuple[int, int]:
-        """The task and the labeller to ask."""
+        """The task and the worker to ask."""
         if not self._queue:
             self._begin(state)
         return self._task, self._queue[-1]
 
     def _begin(self, state: State) -> None:
         """Whom to ask about the next task; after the last, whoever is left about any."""
-        people = state.said.shape[1]
+        n = state.said.shape[1]
         self._begun += 1
         if self._begun > state.tasks:
             self._exploring = False
@@ -79,11 +79,11 @@ class LiuLiu(Policy):
         self._task = self._begun - 1
         rest = state.tasks - self._task
         due = self._explored < self.explorations * np.log(self._task + 2)
-        self._exploring = bool(due and state.left - people >= rest - 1)
-        shuffled = state.rng.permutation(people)
+        self._exploring = bool(due and state.left - n >= rest - 1)
+        shuffled = state.rng.permutation(n)
         order = shuffled[np.argsort(self.accuracies()[shuffled], kind="stable")]
-        affordable = int(np.clip(state.left // rest, 1, people))
-        size = people if self._exploring else best_size(self.accuracies()[order[::-1]], affordable)
+        affordable = int(np.clip(state.left // rest, 1, n))
+        size = n if self._exploring else best_size(self.accuracies()[order[::-1]], affordable)
         self._queue = order[-size:].tolist()
 
     def saw(self, state: State, task: int, worker: int) -> None:
@@ -106,7 +106,7 @@ class LiuLiu(Policy):
 
 
 def best_size(accuracies: Floats, most: int) -> int:
-    """How many of the best labellers, at most so many, make the likeliest right majority.
+    """How many of the best workers, at most so many, make the likeliest right majority.
 
     >>> best_size(np.array([0.95, 0.6, 0.55]), 3), best_size(np.array([0.8, 0.8, 0.8, 0.6]), 4)
     (1, 3)

@@ -18,7 +18,8 @@ NOT_ASKED = -1
 class State:
     """What a policy may know: what was said, the tasks' types, and the truth of gold tasks.
 
-    ``said`` has a row a task and a column a labeller. Tasks to be decided come first, then gold.
+    ``said`` has one row per task and one column per worker. Tasks to be decided come first, then
+    gold.
     """
 
     said: Ints
@@ -29,11 +30,11 @@ class State:
     rng: np.random.Generator
 
     def open_tasks(self, worker: int) -> Ints:
-        """Tasks to be decided that a labeller has not answered."""
+        """Tasks to be decided that a worker has not answered."""
         return np.flatnonzero(self.said[: self.tasks, worker] == NOT_ASKED)
 
     def open_workers(self, task: int) -> Ints:
-        """Labellers who have not answered a task."""
+        """Workers who have not answered a task."""
         return np.flatnonzero(self.said[task] == NOT_ASKED)
 
     def least(self, cost: Floats) -> int:
@@ -42,7 +43,7 @@ class State:
 
 
 class Policy(Parameters, ABC):
-    """Chooses a task and a labeller, again and again, and decides the tasks in the end."""
+    """Chooses a task and a worker, again and again, and decides the tasks in the end."""
 
     gold: int = 0
     """Gold tasks of each type that it needs; an answer to one costs as much as any other."""
@@ -52,12 +53,12 @@ class Policy(Parameters, ABC):
 
     @abstractmethod
     def next(self, state: State) -> tuple[int, int]:
-        """The task and the labeller to ask."""
+        """The task and the worker to ask."""
 
     def saw(self, state: State, task: int, worker: int) -> None:
-        """The labeller has answered; the answer is in the state."""
+        """The worker has answered; the answer is in the state."""
 
     def log_odds(self, state: State) -> Floats:
-        """Of class 1, a number a task to be decided; of its sign only is made use."""
+        """Of class 1, one number per task to be decided; of its sign only is made use."""
         said = state.said[: state.tasks]
         return np.asarray((said == 1).sum(axis=1) - (said == 0).sum(axis=1), float)

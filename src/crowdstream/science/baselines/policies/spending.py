@@ -26,17 +26,17 @@ def spend(
 ) -> Spent:
     """Run a policy on a simulated crowd, and `Uniform` on the same crowd, tasks and answers.
 
-    Error rates are one a labeller, or a row of these for each type of task; task t is of type t
-    modulo the number of types, so that a row a task gives each its own. A labeller answers a task
-    once. Truths are fair coins. `Uniform` counts heads, so that the difference is what a policy's
-    allocation and its weights bring together. Memory O(tasks · labellers).
+    Error rates are one per worker, or a row of these for each type of task; task t is of type t
+    modulo the number of types, so that one row per task gives each its own. A worker answers a task
+    once. Truths are fair coins. `Uniform` takes a majority vote, so that the difference is what a
+    policy's allocation and its weights bring together. Memory O(tasks · workers).
 
     >>> spend(Uniform(), [0.0, 0.0], tasks=10, budget=20)
     Spent(error=0.0, uniform=0.0)
     """
     rates = np.atleast_2d(np.asarray(crowd_error_rates, float))
     if rates.ndim != 2 or not ((rates >= 0) & (rates <= 1)).all():
-        expected = "probabilities, one a labeller or a row of these a type"
+        expected = "probabilities, one per worker or a row of these a type"
         raise InputError("crowd_error_rates", expected, str(rates.tolist()))
     check_number("tasks", tasks, 1, 10**8, whole=True)
     rng = np.random.default_rng(seed)
@@ -50,7 +50,7 @@ def spend(
 
 
 class Bought(NamedTuple):
-    """What was said, a row a task (gold last) and `NOT_ASKED` elsewhere, and `Spent.error`."""
+    """What was said, one row per task (gold last) and `NOT_ASKED` elsewhere, and `Spent.error`."""
 
     said: Ints
     error: float
@@ -66,7 +66,7 @@ def buy(
     types: Ints | None = None,
     seed: int = 0,
 ) -> Bought:
-    """Run a policy on what labellers would say, classes 0 and 1, a row a task, a column each.
+    """Run a policy on what workers would say, classes 0 and 1, one row per task, a column each.
 
     Rows beyond ``tasks`` are gold, of which the policy knows the truth; one that has no use for
     gold does not see them. Tasks are of one type if nothing is said of that.

@@ -8,14 +8,14 @@ from crowdstream.science.baselines.policies.policy import Policy, State
 
 
 class Uniform(Policy):
-    """A task with the fewest labels, a labeller at random, and majority vote: the yardstick."""
+    """A task with the fewest labels, a worker at random, and majority vote: the yardstick."""
 
     def start(self, state: State) -> None:
         """Forget everything."""
         self._labels = np.zeros(state.tasks)
 
     def next(self, state: State) -> tuple[int, int]:
-        """The task and the labeller to ask."""
+        """The task and the worker to ask."""
         task = state.least(self._labels)
         return task, int(state.rng.choice(state.open_workers(task)))
 
