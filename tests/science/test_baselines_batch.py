@@ -38,6 +38,7 @@ from crowdstream.science.baselines.spectral_em import from_moments
 from crowdstream.science.datasets import Dataset, available, load
 from crowdstream.science.simulate import Simulated, simulate
 from tests.real import DATA, needs_data
+from tests.science.sound import check_sound
 from tests.simulated import ROWS
 
 
@@ -367,15 +368,7 @@ def test_any_rows_give_the_estimators_table_without_a_nan(
     like = MajorityVote().fit_predict(rows)
     crowd = BASELINES[name]()
     found = crowd.fit_predict(rows)
-    assert found.schema == like.schema
-    assert found.select("task", "votes").equals(like.select("task", "votes"))
-    assert found["label"].is_null().equals(found["votes"] == 0)
-    sure = found["confidence"]
-    assert sure.is_finite().all()
-    # Rounding of a sum of exponentials.
-    assert sure.is_between(0, 1 + 1e-12).all()
-    assert (found["margin"].is_between(0, 1 + 1e-12) & (found["margin"] <= sure)).all()
-    assert found["settled"].equals((sure >= 0.95) & (found["votes"] > 0))
+    check_sound(found, like)
     rates = getattr(crowd, "error_rates_", np.zeros(0))
     assert ((rates >= -1e-12) & (rates <= 1 + 1e-12)).all()  # rounding
 
