@@ -308,7 +308,7 @@ def test_unknown_names_are_refused_in_one_line(files: tuple[Path, Path]) -> None
     refused(call("compare", "rtee"), "'rtee'", "did you mean 'rte'")
     refused(call("compare", given), "--gold", "none")
     refused(call("compare", given, "--gold", gold, "--shuffles", "-1"), "--shuffles")
-    refused(call("compare", given, "--gold", given), "one true label per task")
+    refused(call("compare", given, "--gold", given), "one true label")
 
 
 def test_gold_of_other_tasks_is_refused(files: tuple[Path, Path]) -> None:

@@ -21,6 +21,7 @@ errs on 0.143); the rule it prints, ℓ ≤ L/2, would be {1, 2} against {3, 4, 
 def binary(dataset: Dataset) -> Dataset:
     """The set with two classes, as the paper has it; one that has no more is left as it is.
 
+    >>> from crowdstream.science.datasets import Meta
     >>> labels = pl.DataFrame({"task": ["t"], "worker": ["w1"], "label": ["3"]})
     >>> gold = pl.DataFrame({"task": ["t"], "label": ["5"]})
     >>> two = binary(Dataset("web", labels, gold, Meta("Web")))
@@ -41,6 +42,7 @@ def binary(dataset: Dataset) -> Dataset:
 def merge(dataset: Dataset, classes: Mapping[str, str]) -> Dataset:
     """The set with its classes renamed, in labels and gold; those not mentioned stay.
 
+    >>> from crowdstream.science.datasets import Meta
     >>> labels = pl.DataFrame({"task": ["t", "t"], "worker": ["w1", "w2"], "label": ["a", "b"]})
     >>> gold = pl.DataFrame({"task": ["t"], "label": ["c"]})
     >>> merged = merge(Dataset("mine", labels, gold, Meta("Mine")), {"a": "x", "b": "x"})

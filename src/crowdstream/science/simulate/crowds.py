@@ -70,7 +70,7 @@ def simulate(
     --------
     >>> made = simulate(3, 10_000, p=[0.1, 0.2, 0.5], seed=1)
     >>> made.labels().head(2).rows()
-    [('0', 'w0', '0'), ('0', 'w1', '0')]
+    [('0', 'w0', '0'), ('0', 'w1', '1')]
     >>> (made.matrix() != made.truth[:, None]).mean(axis=0).round(1).tolist()
     [0.1, 0.2, 0.5]
     """

@@ -116,6 +116,7 @@ def confidence_region(agreements: ArrayLike, alpha: float, tasks: float, delta: 
     region is ``φ(â) ± 4 γ^(−3/2) ε`` if ``ε ≤ γ/80``, else all of [0, 1]. It supposes, as the paper
     does, a crowd with ``Σθ > 2 max θ``.
 
+    >>> from crowdstream.science.theory import agreement_rates
     >>> low, high = confidence_region(agreement_rates([0.05] * 20), 1.0, 100_000, 0.1)
     >>> low.round(3).tolist()[0], high.round(3).tolist()[0]
     (0.009, 0.091)

@@ -30,6 +30,7 @@ class HoJabbariVaughan(WithGold):
 
     Examples
     --------
+    >>> from crowdstream.science.baselines.policies import spend
     >>> rates = [0.1] * 5 + [0.5] * 15
     >>> error, uniform = spend(HoJabbariVaughan(), rates, tasks=200, budget=1000)
     >>> error < uniform

@@ -41,6 +41,7 @@ class HoVaughan(WithGold):
 
     Examples
     --------
+    >>> from crowdstream.science.baselines.policies import spend
     >>> rates = [[0.1] * 5 + [0.45] * 5, [0.45] * 5 + [0.1] * 5]  # each good at one of two types
     >>> error, uniform = spend(HoVaughan(), rates, tasks=400, budget=2000)
     >>> error < uniform

@@ -37,6 +37,7 @@ class OptimisticKnowledgeGradient(Policy):
 
     Examples
     --------
+    >>> from crowdstream.science.baselines.policies import spend
     >>> how_hard = np.linspace(0, 0.5, 50)[:, None] * np.ones(30)  # one row per task
     >>> error, uniform = spend(OptimisticKnowledgeGradient(), how_hard, tasks=50, budget=250)
     >>> error < uniform

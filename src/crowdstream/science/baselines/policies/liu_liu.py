@@ -39,6 +39,7 @@ class LiuLiu(Policy):
 
     Examples
     --------
+    >>> from crowdstream.science.baselines.policies import spend
     >>> rates = [0.1] * 5 + [0.4] * 10
     >>> error, uniform = spend(LiuLiu(), rates, tasks=500, budget=2500)
     >>> error < uniform
