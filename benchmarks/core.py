@@ -2,7 +2,7 @@
 
     make bench        or        python benchmarks/core.py [--quick]
 
-Labels are simulated (two classes, five labels a task, reliabilities uniform over [0, 1]) and in
+Labels are simulated (two classes, five labels per task, reliabilities uniform over [0, 1]) and in
 codes already, unless a line says otherwise. Processor time of one core, the least of several runs,
 as other programs can only add to it; two threads and new processes by the clock on the wall.
 """
@@ -452,7 +452,7 @@ def versions() -> str:
 def show(lines: list[Line], sizes: tuple[int, int]) -> Table:
     """Stages and rivals as a table."""
     title = (
-        f"ns a label on one core: 2 classes, 5 labels a task, {sizes[0]:,} and {sizes[1]:,} tasks"
+        f"ns a label on one core: 2 classes, 5 labels per task, {sizes[0]:,} and {sizes[1]:,} tasks"
     )
     table = Table(title=title)
     for column in ("", f"n = {SMALL:,}", f"n = {LARGE:,}", "ratio", "to counting votes"):

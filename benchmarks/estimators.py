@@ -25,10 +25,10 @@ from rich.console import Console
 from rich.table import Table
 
 import crowdstream as cs
-from crowdstream.science.calibration import calibration_error
-from crowdstream.science.compare import error_rate, ready, shuffled
+from crowdstream import metrics
+from crowdstream.metrics import calibration_error
+from crowdstream.science.compare import dataset_error, ready, shuffled
 from crowdstream.science.datasets import Dataset
-from crowdstream.science.scoring import expected_error
 
 Floats = NDArray[np.float64]
 Make = Callable[[], cs.Estimator]
@@ -77,7 +77,7 @@ class Crowd:
 
 @dataclass(frozen=True)
 class Recipe:
-    """How to make a crowd: ``draw`` gives n confusions (n × K × K), a row a truth."""
+    """How to make a crowd: ``draw`` gives n confusions (n × K × K), one row per truth."""
 
     name: str
     draw: Callable[[np.random.Generator, int], Floats]
@@ -90,7 +90,7 @@ class Recipe:
     def make(self, seed: int) -> Crowd:
         """One crowd; the same seed gives the same."""
         confusions = self.draw(np.random.default_rng((seed, self.n)), self.n)
-        [made] = cs.simulate(
+        made = cs.simulate(
             self.n,
             self.tasks,
             confusions=confusions,
@@ -98,7 +98,6 @@ class Recipe:
             balance=self.prior,
             per_task=self.per_task,
             seed=seed,
-            block=self.tasks,
         )
         scores = np.tile(np.log(self.prior), (self.tasks, 1))
         said = np.log(np.maximum(confusions, 1e-12))[made.workers, :, made.said]
@@ -184,8 +183,8 @@ def decide(make: Make, labels: pl.DataFrame, verb: Verb, **how: pl.DataFrame) ->
 
 def majority_error(crowd: Crowd) -> float:
     """Of majority vote, ties of any number of classes in expectation."""
-    heads = decide(cs.MajorityVote, crowd.labels, "fit_predict")
-    return expected_error(heads, crowd.gold, heads=crowd.labels)
+    majority = decide(cs.MajorityVote, crowd.labels, "fit_predict")
+    return metrics.error_rate(majority, crowd.gold, labels=crowd.labels)
 
 
 def mean_of(values: Sequence[float]) -> tuple[float, float]:
@@ -234,12 +233,12 @@ def real(quick: bool) -> Table:
     table = grid(str(real.__doc__), "set", "majority", *kinds)
     rows = []
     for data in sets(quick):
-        heads = decide(cs.MajorityVote, data.labels, "fit_predict")
-        row = [error_rate(heads, data, heads=True)]
+        majority = decide(cs.MajorityVote, data.labels, "fit_predict")
+        row = [dataset_error(majority, data, majority=True)]
         for make in ESTIMATORS.values():
-            row.append(error_rate(decide(make, data.labels, "fit_predict"), data))
+            row.append(dataset_error(decide(make, data.labels, "fit_predict"), data))
             streams = [decide(make, x, "stream_many") for x in orders(data, quick)]
-            row.append(float(np.mean([error_rate(said, data) for said in streams])))
+            row.append(float(np.mean([dataset_error(said, data) for said in streams])))
         table.add_row(data.name, *(f"{x:.4f}" for x in row))
         rows.append(row)
     if rows:
@@ -280,7 +279,7 @@ def regret(quick: bool) -> Table:
             online = decide(cs.Adaptive, crowd.labels, "stream_many")
             row = [_more_wrong(final, crowd, tasks)]
             found.append(row + [_more_wrong(online, crowd, mark) for mark in marks])
-            best.append(tasks * expected_error(crowd.known, crowd.gold))
+            best.append(tasks * metrics.error_rate(crowd.known, crowd.gold))
         means, worst = np.mean(found, axis=0), np.max(found, axis=0)
         cells = (f"{a:.1f} ({b:.1f})" for a, b in zip(means, worst, strict=True))
         table.add_row(recipe.name, *cells, f"{np.mean(best):.0f}")
@@ -290,8 +289,8 @@ def regret(quick: bool) -> Table:
 def _more_wrong(decisions: pl.DataFrame, crowd: Crowd, tasks: int) -> float:
     """Errors among the first tasks beyond those of who knows the confusions."""
     first = pl.col("task") < tasks
-    wrong = expected_error(decisions.filter(first), crowd.gold, classes=2)
-    return tasks * (wrong - expected_error(crowd.known.filter(first), crowd.gold, classes=2))
+    wrong = metrics.error_rate(decisions.filter(first), crowd.gold, classes=2)
+    return tasks * (wrong - metrics.error_rate(crowd.known.filter(first), crowd.gold, classes=2))
 
 
 SIMULATED = (
@@ -425,8 +424,8 @@ def simulated(quick: bool) -> Table:
             crowd = asked.make(seed)
             row = [majority_error(crowd)]
             for make, verb in _JUDGED:
-                row.append(expected_error(decide(make, crowd.labels, verb), crowd.gold))
-            found.append([*row, expected_error(crowd.known, crowd.gold)])
+                row.append(metrics.error_rate(decide(make, crowd.labels, verb), crowd.gold))
+            found.append([*row, metrics.error_rate(crowd.known, crowd.gold)])
         cells = [told(column) for column in np.transpose(found).tolist()]
         table.add_row(f"{recipe.name}, {asked.tasks:,} tasks", *cells, recipe.cited)
     return table
@@ -509,7 +508,7 @@ COLD: dict[str, tuple[tuple[int, int, int, int | None], ...]] = {
     "30 % always say the same": ((10, 2, 100, 5), (20, 2, 2_000, 5)),
     "all miss half of one class": ((20, 2, 200, 5), (20, 2, 2_000, 5)),
 }  # fmt: skip
-"""Workers, classes, tasks, and labels a task (None: all answer)."""
+"""Workers, classes, tasks, and labels per task (None: all answer)."""
 
 COLD_LABELS, COLD_SEEDS = 400_000, (8, 200)
 """Seeds of a cold start: as many as give so many labels, between these."""
@@ -543,22 +542,22 @@ def cold(quick: bool) -> Table:
         if quick and labels > 600:
             continue
         seeds = 3 if quick else int(np.clip(COLD_LABELS // labels, *COLD_SEEDS))
-        heads: list[float] = []
+        majority: list[float] = []
         final: list[float] = []
         online: list[float] = []
         for seed in range(seeds):
             crowd = recipe.make(seed)
-            heads.append(majority_error(crowd))
+            majority.append(majority_error(crowd))
             for verb, differences in zip(VERBS, (final, online), strict=True):
                 said = decide(cs.Adaptive, crowd.labels, verb)
-                wrong = expected_error(said, crowd.gold, classes=len(recipe.prior))
-                differences.append(wrong - heads[-1])
+                wrong = metrics.error_rate(said, crowd.gold, classes=len(recipe.prior))
+                differences.append(wrong - majority[-1])
         worse = [name for name, d in (("final", final), ("online", online)) if _worse(d)]
         flagged += len(worse)
         table.add_row(
             recipe.name,
             str(seeds),
-            f"{np.mean(heads):.4f}",
+            f"{np.mean(majority):.4f}",
             told(final, signed=True),
             told(online, signed=True),
             " ".join(("WORSE", *worse)) if worse else "",
@@ -591,10 +590,12 @@ def centred(quick: bool) -> Table:
         found = []
         for seed in range(seeds):
             crowd = asked.make(seed)
-            heads = majority_error(crowd)
+            majority = majority_error(crowd)
             said = decide(cs.CentredAgreement, crowd.labels, "fit_predict")
-            wrong = expected_error(said, crowd.gold, classes=2)
-            found.append((heads, wrong, wrong - heads, expected_error(crowd.known, crowd.gold)))
+            wrong = metrics.error_rate(said, crowd.gold, classes=2)
+            found.append(
+                (majority, wrong, wrong - majority, metrics.error_rate(crowd.known, crowd.gold))
+            )
         heads_, wrongs, differences, best = np.transpose(found).tolist()
         cells = told(heads_), told(wrongs), told(differences, signed=True), told(best)
         table.add_row(asked.name, *cells)
@@ -624,7 +625,7 @@ def gold(quick: bool) -> Table:
                 found.append(np.mean(drawn, axis=0))
         if not found:
             continue
-        heads, without, given, doubt, doubt_given = np.transpose(found)
+        majority, without, given, doubt, doubt_given = np.transpose(found)
         table.add_row(
             str(size),
             str(len(found)),
@@ -633,7 +634,7 @@ def gold(quick: bool) -> Table:
             told((given - without).tolist(), signed=True),
             f"{doubt.mean():.3f}",
             f"{doubt_given.mean():.3f}",
-            str(int((given > heads + POINT).sum())),
+            str(int((given > majority + POINT).sum())),
         )
     return table
 
@@ -642,12 +643,12 @@ def _with_gold(data: Dataset, size: int, seed: int) -> list[float]:
     """Errors on the other tasks: majority, without gold, with; calibration errors of these two."""
     chosen = np.random.default_rng((seed, size)).permutation(data.gold.height)
     given, rest = data.gold[chosen[:size]], replace(data, gold=data.gold[chosen[size:]])
-    heads = decide(cs.MajorityVote, data.labels, "fit_predict")
+    majority = decide(cs.MajorityVote, data.labels, "fit_predict")
     before = decide(cs.Adaptive, data.labels, "fit_predict")
     after = decide(cs.Adaptive, data.labels, "fit_predict", gold=given)
     return [
-        error_rate(heads, rest, heads=True),
-        *(error_rate(said, rest) for said in (before, after)),
+        dataset_error(majority, rest, majority=True),
+        *(dataset_error(said, rest) for said in (before, after)),
         *(calibration_error(said, rest.gold) for said in (before, after)),
     ]
 
@@ -671,7 +672,7 @@ def merge(quick: bool) -> Table:
         once = {name: _learnt(make, [data.labels], data) for name, make in ESTIMATORS.items()}
         merged = {name: _learnt(make, parts, data) for name, make in ESTIMATORS.items()}
         row = [_differing(once[name], merged[name]) for name in ESTIMATORS]
-        row += [error_rate(found["adaptive"], data) for found in (once, merged)]
+        row += [dataset_error(found["adaptive"], data) for found in (once, merged)]
         table.add_row(data.name, *(f"{x:.4f}" for x in row))
         rows.append(row)
     if rows:

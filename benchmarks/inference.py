@@ -20,8 +20,8 @@ import polars as pl
 from numpy.typing import NDArray
 
 import crowdstream as cs
+from crowdstream.metrics import error_rate, wilson
 from crowdstream.monitoring import alarms, families, monitor
-from crowdstream.science.scoring import expected_error
 from crowdstream.science.simulate import Simulated, jump, simulate, sine
 
 Floats = NDArray[np.float64]
@@ -53,8 +53,7 @@ def rates(kind: str, n: int, classes: int, rng: np.random.Generator) -> Floats:
 
 def block(n: int, tasks: int, seed: int, **how: object) -> Simulated:
     """A simulated crowd in one block."""
-    [made] = simulate(n, tasks, seed=seed, block=tasks, **how)  # type: ignore[arg-type]
-    return made
+    return simulate(n, tasks, seed=seed, **how)  # type: ignore[arg-type]
 
 
 def limits(crowd: cs.Estimator) -> tuple[Floats, Floats, NDArray[np.int64]]:
@@ -62,13 +61,6 @@ def limits(crowd: cs.Estimator) -> tuple[Floats, Floats, NDArray[np.int64]]:
     table = crowd.workers()
     who = table["worker"].str.slice(1).cast(pl.Int64).to_numpy()
     return table["error_low"].to_numpy(), table["error_high"].to_numpy(), who
-
-
-def wilson_width(wrong: Floats, of: Floats, z: float = 1.96) -> Floats:
-    """Width of the interval of someone who knows the truth."""
-    p = wrong / of
-    width: Floats = 2 * z / (1 + z * z / of) * np.sqrt(p * (1 - p) / of + z * z / (4 * of * of))
-    return width
 
 
 # Intervals -------------------------------------------------------------------------------------
@@ -100,7 +92,7 @@ def intervals(quick: bool) -> Iterator[Line]:
             wrong = np.bincount(made.workers, missed, n)[who].astype(float)
             many = answers >= 50
             if many.any():
-                known = wilson_width(wrong[many], answers[many])
+                known = np.subtract(*wilson(wrong[many], answers[many])[::-1])
                 ratio.append(np.mean((high - low)[many]) / np.mean(known))
         covered, width = float(np.mean(inside)), float(np.mean(ratio)) if ratio else float("nan")
         # What so many intervals may be off by chance, three standard errors.
@@ -172,7 +164,7 @@ def covers(name: str, inside: list[bool], least: float = 0.93) -> Line:
 def real_intervals(quick: bool) -> Iterator[Line]:
     """Coverage on real sets, 50 tasks' gold given, against gold on the others."""
     inside: list[bool] = []
-    plain: list[bool] = []
+    without: list[bool] = []
     for name in available(quick):
         one = cs.datasets.load(name)
         table, gold = one.labels, one.gold
@@ -185,7 +177,7 @@ def real_intervals(quick: bool) -> Iterator[Line]:
                 .agg(n=pl.len(), error=(pl.col("label") != pl.col("gold")).mean())
                 .filter(pl.col("n") >= 20)
             )
-            for told, found in ((given, inside), (None, plain)):
+            for told, found in ((given, inside), (None, without)):
                 crowd = cs.Adaptive()
                 crowd.learn_many(table, gold=told)
                 found_of = crowd.workers().join(scored, on="worker")
@@ -203,7 +195,7 @@ def real_intervals(quick: bool) -> Iterator[Line]:
         )
         yield Line(
             "real sets, no gold (agreement cannot see joint errors)",
-            f"covers {np.mean(plain):.3f}",
+            f"covers {np.mean(without):.3f}",
             "said, not asked",
             True,
         )
@@ -248,10 +240,10 @@ def forgetting(quick: bool) -> Iterator[Line]:
             table, truth = made.labels(), made.truths()
             for memory in errors:
                 crowd = cs.Adaptive(memory=memory)
-                errors[memory].append(expected_error(crowd.stream_many(table), truth))
+                errors[memory].append(error_rate(crowd.stream_many(table), truth))
             follower = tracking()
             assert follower is not None
-            tracked.append(expected_error(follower.stream_many(table), truth))
+            tracked.append(error_rate(follower.stream_many(table), truth))
         ours = statistics.mean(tracked)
         best = min(errors, key=lambda memory: statistics.mean(errors[memory]))
         least = statistics.mean(errors[best])
@@ -287,7 +279,7 @@ def alarm(quick: bool) -> Iterator[Line]:
             delays.append(float((own < at[0]).sum()) if at else float("inf"))
         rate, delay = 1e4 * false / answers, statistics.median(delays)
         yield Line(
-            f"alarm, n={n}, {per or 'all'} labels a task",
+            f"alarm, n={n}, {per or 'all'} labels per task",
             f"{rate:.2f} false in 10⁴ answers, median delay {delay:.0f} own answers",
             "≤ 1.5, ≤ 30",
             # The median of eight runs is anywhere from half to twice that of sixty.
@@ -340,7 +332,7 @@ def budget(quick: bool) -> Iterator[Line]:
             errors[how].append(float(np.mean([d.label != truth[int(d.task)] for d in ends])))
     by, turns = (statistics.mean(errors[how]) for how in errors)
     yield Line(
-        "budget of four labels a task",
+        "budget of four labels per task",
         f"error {by:.3f}, in turn {turns:.3f}",
         "fewer errors",
         by < turns,
@@ -376,9 +368,9 @@ def cold_starts(quick: bool) -> Iterator[Line]:
             )
             made = block(n, tasks, seed, p=p, per_task=per)
             table, truth = made.labels(), made.truths()
-            ours = expected_error(cs.Adaptive().stream_many(table), truth)
-            majority = expected_error(
-                cs.MajorityVote().fit_predict(table), truth, heads=table, classes=2
+            ours = error_rate(cs.Adaptive().stream_many(table), truth)
+            majority = error_rate(
+                cs.MajorityVote().fit_predict(table), truth, labels=table, classes=2
             )
             gaps.append(ours - majority)
         se = statistics.stdev(gaps) / len(gaps) ** 0.5
@@ -405,13 +397,13 @@ def copying(quick: bool) -> Iterator[Line]:
             made = block(20, 3000, seed, p=p, copying=dict.fromkeys(range(1, 8), (0, 0.9)))
             table, truth = made.labels(), made.truths()
             crowd = monitor(cs.Adaptive())
-            alone.append(expected_error(crowd.fit_predict(table), truth))
+            alone.append(error_rate(crowd.fit_predict(table), truth))
             reported = families(crowd)
             found += [sorted(map(str, family)) for family in reported] == [group]
             told = cs.Adaptive(families=dict.fromkeys(group, "copies"))
-            declared.append(expected_error(told.fit_predict(table), truth))
+            declared.append(error_rate(told.fit_predict(table), truth))
             majority.append(
-                expected_error(cs.MajorityVote().fit_predict(table), truth, heads=table, classes=2)
+                error_rate(cs.MajorityVote().fit_predict(table), truth, labels=table, classes=2)
             )
             oracle.append(float((oracle_of_copies(made, p) != made.truth).mean()))
         each = (statistics.mean(x) for x in (alone, declared, oracle, majority))

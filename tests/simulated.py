@@ -1,4 +1,4 @@
-"""The paper's model in a few lines, for tests: fixed error rates, some of the labellers a task."""
+"""The paper's model in a few lines, for tests: fixed error rates, some of the workers per task."""
 
 from __future__ import annotations
 
@@ -6,15 +6,22 @@ from collections.abc import Iterator
 
 import numpy as np
 import polars as pl
+from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 import crowdstream as cs
 
 Floats = NDArray[np.float64]
 
+ROWS = st.lists(
+    st.tuples(st.integers(0, 5), st.sampled_from("abcd"), st.sampled_from(["x", "y", "z", None])),
+    max_size=30,
+)
+"""Any few labels: tasks, workers, classes, and some without a label."""
+
 
 class Crowd:
-    """Labels of a simulated crowd: a row a label, tasks together, the truth beside."""
+    """Labels of a simulated crowd: one row per label, tasks together, the truth beside."""
 
     def __init__(
         self,
@@ -31,7 +38,7 @@ class Crowd:
         if m == n:
             workers = np.tile(np.arange(n), (tasks, 1))
         else:
-            # Distinct labellers a task without sorting all n: shift repeats until there are none.
+            # Distinct workers per task without sorting all n: shift repeats until there are none.
             workers = rng.integers(n, size=(tasks, m))
             while True:
                 ordered = np.sort(workers, axis=1)
@@ -43,7 +50,7 @@ class Crowd:
         guess = rng.integers(classes, size=(tasks, m))
         truth = np.broadcast_to(self.truth[:, None], (tasks, m))
         wrong = (truth + 1 + rng.integers(classes - 1, size=(tasks, m))) % classes
-        # Below 0, the labeller knows and says something else.
+        # Below 0, the worker knows and says something else.
         lies = rng.random((tasks, m)) < -reliability[workers]
         self.workers = workers
         self.labels = np.where(lies, wrong, np.where(knows, truth, guess))

@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
-import importlib.util
-import os
 import re
-import sys
-from pathlib import Path
 from types import ModuleType
 
 import numpy as np
 import polars as pl
 import pytest
 
-from crowdstream.science.scoring import expected_error
+from crowdstream.metrics import error_rate
+from tests.benchmarks import load_benchmark
+from tests.real import needs_data
 
-FILE = Path(__file__).parents[1] / "benchmarks" / "estimators.py"
-DATA = os.environ.get("CROWDSTREAM_DATA", "")
 SIMULATED = ("regret", "simulated", "cold", "centred")
 REAL = ("real", "gold", "merge")
 FIGURE = re.compile(r"[+-]?\d+\.\d+")
@@ -24,15 +20,7 @@ FIGURE = re.compile(r"[+-]?\d+\.\d+")
 
 @pytest.fixture(scope="module")
 def estimators() -> ModuleType:
-    if not FILE.is_file():
-        pytest.skip("the benchmarks are not in this distribution")
-    spec = importlib.util.spec_from_file_location("estimators_benchmark", FILE)
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    sys.modules["estimators_benchmark"] = module  # where its dataclasses look for their names
-    spec.loader.exec_module(module)
-    return module
+    return load_benchmark("estimators")
 
 
 def figures(printed: str) -> list[float]:
@@ -51,10 +39,7 @@ def test_a_table_of_simulated_crowds_has_figures(
     assert len(figures(capsys.readouterr().out)) >= 12
 
 
-@pytest.mark.skipif(
-    not Path(DATA or "nowhere").is_dir(),
-    reason="CROWDSTREAM_DATA does not name a folder of data sets",
-)
+@needs_data
 @pytest.mark.parametrize("name", REAL)
 def test_a_table_of_real_sets_has_figures(
     estimators: ModuleType, capsys: pytest.CaptureFixture[str], name: str
@@ -93,7 +78,7 @@ def test_there_are_forty_cold_starts_of_every_kind(estimators: ModuleType) -> No
 def test_who_knows_the_confusions_does_best(estimators: ModuleType) -> None:
     for recipe in estimators.REGRETS:
         crowd = estimators.replace(recipe, tasks=4_000).make(7)
-        best = expected_error(crowd.known, crowd.gold)
+        best = error_rate(crowd.known, crowd.gold)
         # Of 4,000 tasks majority gets over a hundred more wrong.
         assert best < estimators.majority_error(crowd) - 0.01
         assert crowd.labels.height == 40_000

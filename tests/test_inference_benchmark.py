@@ -2,29 +2,17 @@
 
 from __future__ import annotations
 
-import importlib.util
-import os
-import sys
-from pathlib import Path
 from types import ModuleType
 
 import pytest
 
-FILE = Path(__file__).parents[1] / "benchmarks" / "inference.py"
-DATA = os.environ.get("CROWDSTREAM_DATA", "")
+from tests.benchmarks import load_benchmark
+from tests.real import needs_data
 
 
 @pytest.fixture(scope="module")
 def inference() -> ModuleType:
-    if not FILE.is_file():
-        pytest.skip("the benchmarks are not in this distribution")
-    spec = importlib.util.spec_from_file_location("inference", FILE)
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    sys.modules["inference"] = module  # where its dataclass looks for its names
-    spec.loader.exec_module(module)
-    return module
+    return load_benchmark("inference")
 
 
 # Left out are those that take long (the tests of the watch and of stopping measure the same) and
@@ -37,10 +25,7 @@ def test_the_claim_holds(inference: ModuleType, claim: str) -> None:
     assert not broken
 
 
-@pytest.mark.skipif(
-    not Path(DATA or "nowhere").is_dir(),
-    reason="CROWDSTREAM_DATA does not name a folder of data sets",
-)
+@needs_data
 def test_intervals_with_gold_hold_on_real_sets(inference: ModuleType) -> None:
     lines = list(inference.CLAIMS["real_intervals"](True))
     assert lines

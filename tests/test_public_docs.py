@@ -46,7 +46,9 @@ def test_it_has_parameters_and_an_example(name: str) -> None:
     assert ">>>" in doc, "an example"
 
 
-@pytest.mark.parametrize("name", [name for name in cs.__all__ if isinstance(getattr(cs, name), type)])
+@pytest.mark.parametrize(
+    "name", [name for name in cs.__all__ if isinstance(getattr(cs, name), type)]
+)
 def test_its_properties_are_documented(name: str) -> None:
     for member, value in inspect.getmembers(getattr(cs, name)):
         if isinstance(value, property) and not member.startswith("_"):

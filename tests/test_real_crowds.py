@@ -12,7 +12,7 @@ import pytest
 
 import crowdstream as cs
 from crowdstream.errors import NotIdentifiable
-from crowdstream.science.scoring import expected_error
+from crowdstream.metrics import error_rate
 
 DATA = os.environ.get("CROWDSTREAM_DATA")
 pytestmark = pytest.mark.skipif(
@@ -31,7 +31,7 @@ def load(name: str) -> tuple[pl.DataFrame, pl.DataFrame]:
     return labels, gold
 
 
-def error_rate(decisions: pl.DataFrame, gold: pl.DataFrame) -> float:
+def as_fallen(decisions: pl.DataFrame, gold: pl.DataFrame) -> float:
     scored = decisions.join(gold, on="task")
     return float((scored["label"] != scored["gold"]).mean())  # type: ignore[arg-type]
 
@@ -39,7 +39,7 @@ def error_rate(decisions: pl.DataFrame, gold: pl.DataFrame) -> float:
 @pytest.mark.parametrize("name", MAJORITY)
 def test_majority_vote_errs_as_its_source_says(name: str) -> None:
     labels, gold = load(name)
-    found = [error_rate(cs.MajorityVote(seed=s).fit_predict(labels), gold) for s in range(20)]
+    found = [as_fallen(cs.MajorityVote(seed=s).fit_predict(labels), gold) for s in range(20)]
     # Ties are thrown, so the mean of 20 runs is near the expectation: 0.02/√20 a run at the most.
     assert np.mean(found) == pytest.approx(MAJORITY[name], abs=0.006)
 
@@ -57,17 +57,17 @@ def test_every_set_is_decided_in_full_and_without_a_gap(name: str) -> None:
     assert crowd.identifiable_
     intake = crowd.intake_
     assert intake.rows == labels.height == intake.labels + intake.repeated + intake.replaced
-    majority = error_rate(cs.MajorityVote().fit_predict(labels), gold)
+    majority = as_fallen(cs.MajorityVote().fit_predict(labels), gold)
     # Noise of the tasks that have gold; on trec two workers who always say the same pass for
     # good, as agreement alone must think.
     slack = 0.04 if name == "trec" else 0.4 / np.sqrt(gold.height)
-    assert error_rate(crowd.predict_many(labels), gold) < majority + slack
+    assert as_fallen(crowd.predict_many(labels), gold) < majority + slack
 
 
 def test_agreement_beats_majority_where_the_paper_says_so() -> None:
     for name, most in {"rte": 0.085, "web": 0.22, "temp": 0.065}.items():
         labels, gold = load(name)
-        assert error_rate(cs.AgreementBased().fit_predict(labels), gold) < most
+        assert as_fallen(cs.AgreementBased().fit_predict(labels), gold) < most
 
 
 # Adaptive on all sets --------------------------------------------------------------------------
@@ -92,10 +92,10 @@ def errors() -> pl.DataFrame:
         rows.append(
             {
                 "set": name,
-                "majority": expected_error(majority, data.gold, heads=data.labels, classes=classes),
+                "majority": error_rate(majority, data.gold, labels=data.labels, classes=classes),
                 # The seed tosses coins and chooses the sample: 0.0004 in the mean over all sets.
-                "final": float(np.mean([expected_error(one, data.gold) for one in finals])),
-                "online": expected_error(online, data.gold),
+                "final": float(np.mean([error_rate(one, data.gold) for one in finals])),
+                "online": error_rate(online, data.gold),
             }
         )
     return pl.DataFrame(rows)

@@ -120,7 +120,7 @@ def test_no_more_labels_are_needed_once_a_task_is_settled() -> None:
 
 def test_fewer_labels_are_needed_as_agreeing_ones_come() -> None:
     taught = cs.Adaptive()
-    (block,) = cs.simulate(10, 300, p=0.25, seed=4)
+    block = cs.simulate(10, 300, p=0.25, seed=4)
     taught.learn_many(block.labels())
     stream = cs.Stream(taught, settle=None)
     needed = []
@@ -134,7 +134,7 @@ def test_fewer_labels_are_needed_as_agreeing_ones_come() -> None:
 
 def test_more_labels_are_needed_to_be_surer_and_where_they_disagree() -> None:
     taught = cs.Adaptive()
-    (block,) = cs.simulate(10, 300, p=0.25, seed=5)
+    block = cs.simulate(10, 300, p=0.25, seed=5)
     taught.learn_many(block.labels())
     stream = cs.Stream(taught, settle=None)
     stream.observe("t", "w0", "1")
@@ -306,7 +306,7 @@ def test_a_spent_budget_asks_for_nothing() -> None:
 
 def test_what_is_asked_is_the_most_doubtful() -> None:
     crowd = cs.Adaptive()
-    (block,) = cs.simulate(8, 300, p=0.2, seed=6)
+    block = cs.simulate(8, 300, p=0.2, seed=6)
     crowd.learn_many(block.labels())
     stream = cs.Stream(crowd, settle=None)
     for worker in ("w0", "w1", "w2"):

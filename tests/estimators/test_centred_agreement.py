@@ -31,7 +31,7 @@ def know_or_guess(psi: Floats, habits: Floats) -> Floats:
 
 
 def one_block(n: int, tasks: int, **how: object) -> Simulated:
-    return next(simulate(n, tasks, block=tasks, **how))  # type: ignore[arg-type]
+    return simulate(n, tasks, **how)  # type: ignore[arg-type]
 
 
 def error(table: pl.DataFrame, block: Simulated) -> float:

@@ -19,8 +19,7 @@ ESTIMATORS: list[type[Estimator]] = [MajorityVote, AgreementBased, CentredAgreem
 
 
 def crowd_of(n: int, tasks: int, **asked: object) -> Simulated:
-    (block,) = simulate(n, tasks, block=tasks, **asked)  # type: ignore[arg-type]
-    return block
+    return simulate(n, tasks, **asked)  # type: ignore[arg-type]
 
 
 def monitored(block: Simulated, **how: object) -> Adaptive:

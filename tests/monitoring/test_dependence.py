@@ -65,7 +65,7 @@ def test_nine_of_twenty_who_copy_are_found_whole_and_alone(tasks: int, k: int) -
         assert found_in(labels) == group_of(9)
 
 
-def test_five_labels_a_task_of_twenty_are_enough() -> None:
+def test_five_labels_per_task_of_twenty_are_enough() -> None:
     rng = np.random.default_rng(0)
     assert found_in(thinned(rng, copying(rng, 10_000), 5)) == group_of(9)
 

@@ -3,32 +3,26 @@
 from __future__ import annotations
 
 import itertools
-import os
-from pathlib import Path
 
 import numpy as np
 import polars as pl
 import pytest
 from hypothesis import given, settings
-from hypothesis import strategies as st
 
 import crowdstream as cs
 from crowdstream.errors import InputError
+from crowdstream.metrics import error_rate
 from crowdstream.science.baselines import (
     DawidSkene,
     MajorityVote,
     OracleEstimator,
     OracleVote,
-    expected_error,
 )
 from crowdstream.science.datasets import binary, load
 from crowdstream.science.simulate import simulate
-
-DATA = os.environ.get("CROWDSTREAM_DATA", "")
-needs_data = pytest.mark.skipif(
-    not Path(DATA or "nowhere").is_dir(),
-    reason="CROWDSTREAM_DATA does not name a folder of data sets",
-)
+from tests.real import needs_data
+from tests.science.sound import check_sound
+from tests.simulated import ROWS
 
 # Expected error rates (ties at ½) of majority vote and EM behind the paper's Table 2.
 TABLE_2 = {
@@ -39,11 +33,6 @@ TABLE_2 = {
     "temp": (0.064, 0.058),
     "web": (0.143, 0.052),
 }
-
-ROWS = st.lists(
-    st.tuples(st.integers(0, 5), st.sampled_from("abcd"), st.sampled_from(["x", "y", "z", None])),
-    max_size=30,
-)
 
 
 def share_wrong(decisions: pl.DataFrame, truths: pl.DataFrame) -> float:
@@ -72,15 +61,7 @@ def test_any_rows_give_the_estimators_table_without_a_nan(
         DawidSkene().fit_predict(rows),
         DawidSkene(smoothing=0).fit_predict(rows),
     ):
-        assert found.schema == like.schema
-        assert found.select("task", "votes").equals(like.select("task", "votes"))
-        assert found["label"].is_null().equals(found["votes"] == 0)
-        sure = found["confidence"]
-        assert sure.is_finite().all()
-        # Rounding of a sum of exponentials.
-        assert sure.is_between(0, 1 + 1e-12).all()
-        assert (found["margin"].is_between(0, 1 + 1e-12) & (found["margin"] <= sure)).all()
-        assert found["settled"].equals((sure >= 0.95) & (found["votes"] > 0))
+        check_sound(found, like)
 
 
 def test_a_tie_is_thrown_by_a_fair_coin_of_the_seed() -> None:
@@ -93,13 +74,13 @@ def test_a_tie_is_thrown_by_a_fair_coin_of_the_seed() -> None:
     # Four standard errors of a thousand tosses: 4·√(¼·1000) = 63.
     assert abs(found["label"].to_list().count("x") - 500) < 64
     gold = pl.DataFrame({"task": range(1000), "label": ["x"] * 1000})
-    assert expected_error(found, gold) == 0.5
+    assert error_rate(found, gold) == 0.5
 
 
 def test_an_expected_error_without_gold_is_refused() -> None:
     found = OracleVote({"ann": 0.2}).fit_predict([("t", "ann", "x")])
     with pytest.raises(InputError, match="truth of at least one decided task"):
-        expected_error(found, pl.DataFrame({"task": ["u"], "label": ["x"]}))
+        error_rate(found, pl.DataFrame({"task": ["u"], "label": ["x"]}))
 
 
 # OracleVote --------------------------------------------------------------------------------
@@ -128,7 +109,7 @@ def test_an_oracles_confidence_is_the_posterior_by_bayes_rule() -> None:
 
 @pytest.mark.parametrize("classes", [2, 4])
 def test_an_oracle_errs_as_often_as_it_says_and_less_than_a_majority(classes: int) -> None:
-    block = next(simulate(11, 5000, p=np.linspace(0.05, 0.6, 11), classes=classes, seed=3))
+    block = simulate(11, 5000, p=np.linspace(0.05, 0.6, 11), classes=classes, seed=3)
     found = OracleVote(block.error_rates).fit_predict(block.labels())
     wrong = share_wrong(found, block.truths())
     said = 1 - found["confidence"].mean()  # type: ignore[operator]
@@ -154,12 +135,12 @@ def test_who_always_errs_is_believed_the_contrary() -> None:
 
 def test_error_rates_must_be_known_for_all_and_be_rates() -> None:
     rows = [("t", "ann", "x"), ("t", "bob", "y")]
-    with pytest.raises(InputError, match="one for every labeller, found none for 'bob'"):
+    with pytest.raises(InputError, match="one for every worker, found none for 'bob'"):
         OracleVote({"ann": 0.1}).fit_predict(rows)
     for bad in (1.2, -0.1, float("nan")):
         with pytest.raises(InputError, match="numbers from 0 to 1"):
             OracleVote({"ann": 0.1, "bob": bad}).fit_predict(rows)
-    with pytest.raises(InputError, match="one error rate a labeller"):
+    with pytest.raises(InputError, match="one error rate per worker"):
         OracleVote([[0.1, 0.2]]).fit_predict(rows)
 
 
@@ -193,7 +174,7 @@ def test_truths_of_other_tasks_are_refused() -> None:
 
 def test_the_oracle_finds_the_true_rates_and_votes_as_well_as_with_them() -> None:
     p = np.linspace(0.1, 0.5, 9)
-    block = next(simulate(9, 4000, p=p, answer_rate=0.7, seed=5))
+    block = simulate(9, 4000, p=p, answer_rate=0.7, seed=5)
     oracle = OracleEstimator()
     found = oracle.error_rates(block.labels(), block.truths()).sort("worker")
     # Four standard errors of a share of 2,800 answers: 4·√(¼/2800) = 0.038.
@@ -211,9 +192,7 @@ def confused(tasks: int = 4000, seed: int = 7) -> tuple[pl.DataFrame, pl.DataFra
     """A crowd with biases: labels, truths, and the matrices behind them."""
     rng = np.random.default_rng(seed)
     tables = 0.6 * np.eye(3) + 0.4 * rng.dirichlet(np.ones(3), size=(12, 3))
-    block = next(
-        simulate(12, tasks, classes=3, balance=[0.6, 0.3, 0.1], confusions=tables, seed=seed)
-    )
+    block = simulate(12, tasks, classes=3, balance=[0.6, 0.3, 0.1], confusions=tables, seed=seed)
     return block.labels(), block.truths(), tables
 
 
@@ -223,9 +202,9 @@ def test_em_finds_the_matrices_and_the_prior_behind_the_labels() -> None:
     wrong = share_wrong(crowd.fit_predict(labels), truths)
     assert crowd.converged_
     order = np.argsort(crowd.classes_)
-    people = np.argsort(crowd.workers_)
+    workers = np.argsort(crowd.workers_)
     # Four standard errors of a share of the rarest class's 400 tasks: 4·√(¼/400) = 0.1.
-    assert np.abs(crowd.confusions_[people][:, order][:, :, order] - tables).max() < 0.1
+    assert np.abs(crowd.confusions_[workers][:, order][:, :, order] - tables).max() < 0.1
     # And of the 4,000 tasks' classes: 4·√(0.24/4000) = 0.031.
     assert crowd.class_prior_[order].tolist() == pytest.approx([0.6, 0.3, 0.1], abs=0.031)
     assert wrong < share_wrong(MajorityVote().fit_predict(labels), truths)
@@ -300,11 +279,11 @@ def test_table_2_is_what_majority_vote_and_em_err(name: str) -> None:
     data = binary(load(name))
     majority, em = TABLE_2[name]
     # Both are exact but for the digits the figures were rounded to.
-    found = expected_error(MajorityVote().fit_predict(data.labels), data.gold)
+    found = error_rate(MajorityVote().fit_predict(data.labels), data.gold)
     assert found == pytest.approx(majority, abs=0.0006)
     crowd = DawidSkene()
     # Where EM stops and how it is smoothed moves single tasks: one in 500 here.
-    assert expected_error(crowd.fit_predict(data.labels), data.gold) == pytest.approx(em, abs=0.002)
+    assert error_rate(crowd.fit_predict(data.labels), data.gold) == pytest.approx(em, abs=0.002)
     assert crowd.converged_
 
 
@@ -314,6 +293,6 @@ def test_on_duchenne_it_does_not_matter_which_of_the_repeats_is_kept() -> None:
     for labels in (data.labels, data.labels.reverse()):  # the last, and the first, of each pair
         for crowd in (MajorityVote(), DawidSkene()):
             # 44 of 159 images; the digits the figure was rounded to.
-            assert expected_error(crowd.fit_predict(labels), data.gold) == pytest.approx(
+            assert error_rate(crowd.fit_predict(labels), data.gold) == pytest.approx(
                 0.277, abs=0.0005
             )

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import functools
 import itertools
-import os
 from collections.abc import Callable
 from math import lgamma
 from pathlib import Path
@@ -18,6 +17,7 @@ from hypothesis import strategies as st
 
 from crowdstream.errors import InputError
 from crowdstream.labels import Table
+from crowdstream.metrics import error_rate
 from crowdstream.science.baselines import (
     BeliefPropagation,
     Dalvi,
@@ -30,7 +30,6 @@ from crowdstream.science.baselines import (
     OneCoinEM,
     OracleVote,
     SpectralEM,
-    expected_error,
 )
 from crowdstream.science.baselines.common import code
 from crowdstream.science.baselines.minimax_entropy import _Dual
@@ -38,12 +37,9 @@ from crowdstream.science.baselines.pairs import LARGEST_CROWD
 from crowdstream.science.baselines.spectral_em import from_moments
 from crowdstream.science.datasets import Dataset, available, load
 from crowdstream.science.simulate import Simulated, simulate
-
-DATA = os.environ.get("CROWDSTREAM_DATA", "")
-needs_data = pytest.mark.skipif(
-    not Path(DATA or "nowhere").is_dir(),
-    reason="CROWDSTREAM_DATA does not name a folder of data sets",
-)
+from tests.real import DATA, needs_data
+from tests.science.sound import check_sound
+from tests.simulated import ROWS
 
 
 class Baseline(Protocol):
@@ -64,20 +60,15 @@ BASELINES: dict[str, Callable[[], Baseline]] = {
 ITERATED = BeliefPropagation, MeanField, MinimaxEntropy, OneCoinEM, SpectralEM
 every_baseline = pytest.mark.parametrize("name", BASELINES)
 
-ROWS = st.lists(
-    st.tuples(st.integers(0, 5), st.sampled_from("abcd"), st.sampled_from(["x", "y", "z", None])),
-    max_size=30,
-)
-
 
 def crowd_of(classes: int, tasks: int = 2000, seed: int = 1) -> Simulated:
-    """Twenty labellers from good to nearly guessing, each asked half of the tasks."""
+    """Twenty workers from good to nearly guessing, each asked half of the tasks."""
     p = np.linspace(0.05, 0.45 if classes == 2 else 0.6, 20)
-    return next(simulate(20, tasks, p=p, answer_rate=0.5, classes=classes, seed=seed))
+    return simulate(20, tasks, p=p, answer_rate=0.5, classes=classes, seed=seed)
 
 
 def by_worker(crowd: OneCoinEM | Dalvi | MeanField, values: np.ndarray) -> np.ndarray:
-    """A simulated crowd's estimates in the order of its labellers."""
+    """A simulated crowd's estimates in the order of its workers."""
     return values[np.argsort(crowd.workers_)]
 
 
@@ -90,8 +81,8 @@ def test_in_the_papers_model_each_errs_about_as_little_as_the_oracle(
     name: str, classes: int
 ) -> None:
     block = crowd_of(classes)
-    found = expected_error(BASELINES[name]().fit_predict(block.labels()), block.truths())
-    best = expected_error(OracleVote(block.error_rates).fit_predict(block.labels()), block.truths())
+    found = error_rate(BASELINES[name]().fit_predict(block.labels()), block.truths())
+    best = error_rate(OracleVote(block.error_rates).fit_predict(block.labels()), block.truths())
     # Of an error rate of 2 %, 2,000 tasks have a standard error of 0.003; three of them. Methods
     # that vote with the reliabilities themselves instead of log-odds lose about another.
     assert found <= best + 0.012
@@ -135,7 +126,7 @@ def confused(tasks: int, seed: int = 7) -> tuple[Simulated, np.ndarray]:
     rng = np.random.default_rng(seed)
     tables = 0.6 * np.eye(3) + 0.4 * rng.dirichlet(np.ones(3), size=(15, 3))
     prior = [0.5, 0.3, 0.2]
-    return next(simulate(15, tasks, classes=3, balance=prior, confusions=tables, seed=seed)), tables
+    return simulate(15, tasks, classes=3, balance=prior, confusions=tables, seed=seed), tables
 
 
 def test_moments_alone_give_matrices_and_prior() -> None:
@@ -143,10 +134,10 @@ def test_moments_alone_give_matrices_and_prior() -> None:
     coded = code(block.labels())
     prior, found = from_moments(coded, np.random.default_rng(0))
     order = np.argsort(coded.classes.to_list())
-    people = np.argsort(coded.workers.to_list())
+    workers = np.argsort(coded.workers.to_list())
     # Third moments of 20,000 tasks: a standard error of 1/√20000 = 0.007, magnified by two
     # inversions of matrices whose condition is about 2 to 3 and by the rarest class's fifth.
-    assert np.abs(found[people][:, order][:, :, order] - tables).max() < 0.1
+    assert np.abs(found[workers][:, order][:, :, order] - tables).max() < 0.1
     assert prior[order] == pytest.approx([0.5, 0.3, 0.2], abs=0.05)
 
 
@@ -166,19 +157,19 @@ def test_em_from_moments_survives_a_crowd_where_majority_is_led_astray() -> None
     tables = np.empty((15, 3, 3))
     tables[:] = [[0.35, 0.4, 0.25], [0.05, 0.9, 0.05], [0.05, 0.4, 0.55]]  # all lean to class 1
     tables = 0.9 * tables + 0.1 * rng.dirichlet(np.ones(3), size=(15, 3))
-    block = next(simulate(15, 3000, classes=3, confusions=tables, seed=3))
+    block = simulate(15, 3000, classes=3, confusions=tables, seed=3)
     crowd = SpectralEM()
-    wrong = expected_error(crowd.fit_predict(block.labels()), block.truths())
-    heads = expected_error(MajorityVote().fit_predict(block.labels()), block.truths())
+    wrong = error_rate(crowd.fit_predict(block.labels()), block.truths())
+    majority = error_rate(MajorityVote().fit_predict(block.labels()), block.truths())
     # Majority takes many of class 0 and 2 for class 1; who knows the matrices does not.
-    assert wrong < heads / 2
+    assert wrong < majority / 2
 
 
 @every_baseline
 def test_a_crowd_without_adversaries_is_never_turned_upside_down(name: str) -> None:
     for seed in range(10):
-        block = next(simulate(7, 60, p=[0.1, 0.2, 0.2, 0.3, 0.4, 0.5, 0.5], seed=seed))
-        found = expected_error(BASELINES[name]().fit_predict(block.labels()), block.truths())
+        block = simulate(7, 60, p=[0.1, 0.2, 0.2, 0.3, 0.4, 0.5, 0.5], seed=seed)
+        found = error_rate(BASELINES[name]().fit_predict(block.labels()), block.truths())
         # The oracle errs on 5 %; half-way to a flip is far outside what 60 tasks can do.
         assert found < 0.3
 
@@ -267,7 +258,7 @@ def test_the_first_iteration_of_one_coin_em_is_as_by_hand() -> None:
 
 
 def test_message_passing_sends_what_the_paper_writes() -> None:
-    block = next(simulate(6, 8, p=0.2, answer_rate=0.6, seed=2))
+    block = simulate(6, 8, p=0.2, answer_rate=0.6, seed=2)
     coded = code(block.labels())
     says = {(i, j): 2.0 * x - 1 for i, j, x in zip(coded.task, coded.worker, coded.label)}  # noqa: B905
     y = dict(zip(says, np.random.default_rng(0).normal(1, 1, len(says)), strict=True))
@@ -275,15 +266,15 @@ def test_message_passing_sends_what_the_paper_writes() -> None:
         x = {(i, j): sum(says[e] * y[e] for e in says if e[0] == i and e[1] != j) for i, j in says}
         y = {(i, j): sum(says[e] * x[e] for e in says if e[1] == j and e[0] != i) for i, j in says}
     score = [sum(says[e] * y[e] for e in says if e[0] == i) for i in range(len(coded.tasks))]
-    heads = [sum(says[e] for e in says if e[0] == i) for i in range(len(coded.tasks))]
-    sign = 1 if np.sign(score) @ heads >= 0 else -1
+    majority = [sum(says[e] for e in says if e[0] == i) for i in range(len(coded.tasks))]
+    sign = 1 if np.sign(score) @ majority >= 0 else -1
     found = KargerOhShah(iterations=5).fit_predict(block.labels())["label"]
     names = coded.classes.to_list()
     assert found.to_list() == [names[int(sign * s > 0)] for s in score]
 
 
 def test_tasks_are_the_signs_of_the_top_eigenvector_of_task_by_task() -> None:
-    block = next(simulate(9, 40, p=0.25, answer_rate=0.7, seed=4))
+    block = simulate(9, 40, p=0.25, answer_rate=0.7, seed=4)
     coded = code(block.labels())
     u = np.zeros((len(coded.tasks), 9))
     u[coded.task, coded.worker] = 2 * coded.label - 1
@@ -310,7 +301,7 @@ def test_agreements_as_expected_give_the_reliabilities_back(variant: str) -> Non
 def test_bounded_newton_steps_reach_the_maximum_of_the_dual() -> None:
     from scipy.optimize import minimize
 
-    block = next(simulate(4, 6, p=0.3, classes=3, seed=1))
+    block = simulate(4, 6, p=0.3, classes=3, seed=1)
     coded = code(block.labels())
     posterior = np.random.default_rng(1).dirichlet(np.ones(3), 6)
     dual = _Dual(coded, 0.25)
@@ -377,15 +368,7 @@ def test_any_rows_give_the_estimators_table_without_a_nan(
     like = MajorityVote().fit_predict(rows)
     crowd = BASELINES[name]()
     found = crowd.fit_predict(rows)
-    assert found.schema == like.schema
-    assert found.select("task", "votes").equals(like.select("task", "votes"))
-    assert found["label"].is_null().equals(found["votes"] == 0)
-    sure = found["confidence"]
-    assert sure.is_finite().all()
-    # Rounding of a sum of exponentials.
-    assert sure.is_between(0, 1 + 1e-12).all()
-    assert (found["margin"].is_between(0, 1 + 1e-12) & (found["margin"] <= sure)).all()
-    assert found["settled"].equals((sure >= 0.95) & (found["votes"] > 0))
+    check_sound(found, like)
     rates = getattr(crowd, "error_rates_", np.zeros(0))
     assert ((rates >= -1e-12) & (rates <= 1 + 1e-12)).all()  # rounding
 
@@ -396,7 +379,7 @@ def test_one_label_decides_its_task(name: str) -> None:
 
 
 @every_baseline
-def test_one_labeller_is_believed(name: str) -> None:
+def test_one_worker_is_believed(name: str) -> None:
     rows = [(t, "ann", "xyz"[t % 3]) for t in range(9)]
     assert "".join(BASELINES[name]().fit_predict(rows)["label"]) == "xyz" * 3
 
@@ -421,8 +404,8 @@ def test_a_class_named_once_does_not_disturb_the_rest(name: str) -> None:
     gone = block.labels().with_columns(
         label=pl.when(pl.int_range(pl.len()) == 5).then(pl.lit("odd")).otherwise("label")
     )
-    before = expected_error(BASELINES[name]().fit_predict(block.labels()), block.truths())
-    after = expected_error(BASELINES[name]().fit_predict(gone), block.truths())
+    before = error_rate(BASELINES[name]().fit_predict(block.labels()), block.truths())
+    after = error_rate(BASELINES[name]().fit_predict(gone), block.truths())
     # One against the rest is another question: three standard errors of an error rate of 3 % over
     # 300 tasks. Minimax entropy, by its docstring, loses hard tasks to the stray class (48 of 300).
     assert after <= before + (0.2 if name == "minimax entropy" else 0.03)
@@ -438,8 +421,8 @@ def test_the_same_seed_gives_the_same_decisions_again(name: str) -> None:
 
 def test_without_moments_em_starts_from_majority_and_says_so() -> None:
     rows = [(t, who, "xy"[t % 2]) for t in range(10) for who in ("ann", "bob")]
-    crowd, plain = SpectralEM(), DawidSkene()
-    assert crowd.fit_predict(rows).equals(plain.fit_predict(rows))
+    crowd, from_votes = SpectralEM(), DawidSkene()
+    assert crowd.fit_predict(rows).equals(from_votes.fit_predict(rows))
     assert crowd.started_from_ == "majority"
 
 
@@ -496,14 +479,14 @@ SLACK = dict.fromkeys(BASELINES, 0.15) | {
     "ghosh kale mcafee": 0.55,
     "ratio of eigenvectors": 0.55,
 }
-"""How much worse than majority vote a method may be on a real set. Of those that weigh labellers by
-their answers' number, RTE and Temp make a coin: one labeller there answered everything."""
+"""How much worse than majority vote a method may be on a real set. Of those that weigh workers by
+their answers' number, RTE and Temp make a coin: one worker there answered everything."""
 
 
 @functools.cache
 def real(name: str) -> tuple[Dataset, float]:
     data = load(name)
-    return data, expected_error(MajorityVote().fit_predict(data.labels), data.gold)
+    return data, error_rate(MajorityVote().fit_predict(data.labels), data.gold)
 
 
 @needs_data
@@ -515,13 +498,13 @@ def test_every_real_set_is_finished_without_absurdity(name: str, crowd: str) -> 
     found = make().fit_predict(data.labels)
     assert found["label"].null_count() == 0
     assert found["confidence"].is_finite().all()
-    assert expected_error(found, data.gold) <= majority + SLACK[name]
+    assert error_rate(found, data.gold) <= majority + SLACK[name]
 
 
 @needs_data
 @pytest.mark.parametrize(("crowd", "error"), [("bird", 0.2778), ("rte", 0.4913), ("trec", 0.4299)])
 def test_ghosh_kale_mcafee_errs_as_before(crowd: str, error: float) -> None:
     data, _ = real(crowd)
-    found = expected_error(GhoshKaleMcAfee().fit_predict(data.labels), data.gold)
+    found = error_rate(GhoshKaleMcAfee().fit_predict(data.labels), data.gold)
     # Measured once: a spectral vote has no random part, so another figure is another method.
     assert found == pytest.approx(error, abs=0.001)

@@ -25,7 +25,7 @@ from crowdstream.science.compare import (
     Study,
     choose,
     compare,
-    error_rate,
+    dataset_error,
     mean_ranks,
     measure,
     rank_test,
@@ -43,7 +43,7 @@ class Refuses:
     """A quadratic method that a set is too large for."""
 
     def fit_predict(self, data: object) -> pl.DataFrame:
-        raise InputError("labellers", "at most 3", "8")
+        raise InputError("workers", "at most 3", "8")
 
 
 class Breaks:
@@ -129,11 +129,11 @@ def test_a_weighted_tie_between_two_counts_half_and_among_more_as_it_fell() -> N
         {"task": ["1x", "2x", "3x"], "label": ["x", "y", "y"], "margin": [0.0, 0.0, 0.3]}
     )
     two = made("two", [("1x", "a", "x"), ("2x", "a", "y"), ("3x", "a", "y")])
-    assert error_rate(decided, two) == pytest.approx(2 / 3)
+    assert dataset_error(decided, two) == pytest.approx(2 / 3)
     three = made("three", [("1x", "a", "x"), ("2x", "a", "y"), ("3x", "a", "z")])
-    assert error_rate(decided, three) == pytest.approx(2 / 3)
-    assert error_rate(decided.head(2), three) == pytest.approx(2 / 3)  # undecided is wrong
-    assert error_rate(decided.with_columns(margin=None), two) == pytest.approx(2 / 3)
+    assert dataset_error(decided, three) == pytest.approx(2 / 3)
+    assert dataset_error(decided.head(2), three) == pytest.approx(2 / 3)  # undecided is wrong
+    assert dataset_error(decided.with_columns(margin=None), two) == pytest.approx(2 / 3)
 
 
 def test_only_tasks_with_labels_and_gold_are_judged_and_the_last_label_counts() -> None:
@@ -252,7 +252,7 @@ def test_the_summary_is_the_mean_over_sets_of_the_mean_over_orders(study: Study)
 def test_a_refusal_shows_as_too_large_in_the_tables(study: Study) -> None:
     told = comparing.markdown(study)
     assert "| refuses |  | too large |" in told
-    assert "refuses on one, two: too large (labellers: expected at most 3, found 8)" in told
+    assert "refuses on one, two: too large (workers: expected at most 3, found 8)" in told
     assert "refuses" not in study.summary()["method"].to_list()
 
 
@@ -260,11 +260,10 @@ def test_the_page_needs_nothing_from_elsewhere(study: Study, tmp_path: Path) -> 
     comparing.write(study, tmp_path)
     page = (tmp_path / "index.html").read_text(encoding="utf-8")
     assert "://" not in page
-    pictures = re.findall(r"src='data:image/svg\+xml;base64,([^']+)'", page)
+    pictures = re.findall(r"src='data:image/png;base64,([^']+)'", page)
     assert len(pictures) == 3
     for picture in pictures:
-        svg = base64.b64decode(picture).decode()
-        assert not re.findall(r"(?:href|src)=|url\((?!#)|@import", svg)
+        assert base64.b64decode(picture).startswith(b"\x89PNG")
     for name, version in comparing.versions().items():
         assert f"{name} {version}" in page
     told = json.loads((tmp_path / "compare.json").read_text(encoding="utf-8"))
@@ -309,7 +308,7 @@ def test_unknown_names_are_refused_in_one_line(files: tuple[Path, Path]) -> None
     refused(call("compare", "rtee"), "'rtee'", "did you mean 'rte'")
     refused(call("compare", given), "--gold", "none")
     refused(call("compare", given, "--gold", gold, "--shuffles", "-1"), "--shuffles")
-    refused(call("compare", given, "--gold", given), "one true label a task")
+    refused(call("compare", given, "--gold", given), "one true label")
 
 
 def test_gold_of_other_tasks_is_refused(files: tuple[Path, Path]) -> None:
@@ -328,7 +327,7 @@ def test_without_data_sets_it_is_said_where_they_are_looked_for(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.delenv(datasets.VARIABLE, raising=False)
-    monkeypatch.setattr(datasets, "_pooch", lambda: None)
+    monkeypatch.setattr(datasets.loading, "_pooch", lambda: None)
     refused(call("compare", "rte"), "rte", datasets.VARIABLE)
     refused(call("compare", "all"), datasets.VARIABLE, "none")
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -14,12 +13,7 @@ import pytest
 from crowdstream.errors import InputError
 from crowdstream.science import datasets
 from crowdstream.science.datasets import REGISTRY, Dataset, Meta, binary, digest, load, merge
-
-DATA = os.environ.get("CROWDSTREAM_DATA", "")
-needs_data = pytest.mark.skipif(
-    not Path(DATA or "nowhere").is_dir(),
-    reason="CROWDSTREAM_DATA does not name a folder of data sets",
-)
+from tests.real import needs_data
 
 # Tasks, workers and labels in the paper's Table 1.
 TABLE_1 = {

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 
 import numpy as np
@@ -13,12 +12,9 @@ from crowdstream.errors import NotIdentifiable
 from crowdstream.science.experiments import NAMES, fig4, fig6, find
 from crowdstream.science.experiments.common import log_odds, paper_crowd, summary, vote_errors
 from tests.cli.tool import call, refused
+from tests.real import needs_data
 
 TABLES = ("table1", "table2")
-needs_data = pytest.mark.skipif(
-    not Path(os.environ.get("CROWDSTREAM_DATA", "nowhere")).is_dir(),
-    reason="CROWDSTREAM_DATA does not name a folder of data sets",
-)
 
 
 @pytest.mark.filterwarnings("ignore::crowdstream.NotIdentifiable")

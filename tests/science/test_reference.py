@@ -28,7 +28,7 @@ def product(alpha: float, beta: float) -> cs.AgreementBased:
 
 
 def stream(n: int, tasks: int, alpha: float, seed: int) -> Floats:
-    """X(1), X(2), …, a row each, of labellers whose error rates are drawn."""
+    """X(1), X(2), …, a row each, of workers whose error rates are drawn."""
     rng = np.random.default_rng(seed)
     p = rng.uniform(0.05, 0.5, n)
     truth = rng.choice([-1.0, 1.0], (tasks, 1))

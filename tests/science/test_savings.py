@@ -1,8 +1,5 @@
 from __future__ import annotations
 
-import os
-from pathlib import Path
-
 import numpy as np
 import polars as pl
 import pytest
@@ -10,21 +7,18 @@ import pytest
 import crowdstream as cs
 from crowdstream.errors import InputError
 from crowdstream.science import datasets
-from crowdstream.science import savings as module
-from crowdstream.science.savings import FIXED, MAJORITY, STOP, Savings, redundancies, savings
+from crowdstream.science.savings import FIXED, MAJORITY, STOP, Savings, draw, redundancies, savings
+from crowdstream.science.savings import replay as module
+from crowdstream.science.savings.result import SAME
 from crowdstream.science.simulate import simulate
+from tests.real import needs_data
 
-DATA = os.environ.get("CROWDSTREAM_DATA")
-real = pytest.mark.skipif(
-    not (DATA and Path(DATA).is_dir()),
-    reason="CROWDSTREAM_DATA does not name a folder of data sets",
-)
 LEVELS = (0.8, 0.9, 0.95, 0.98, 0.99)
 
 
 def made(tasks: int = 600, n: int = 25, per_task: int = 12) -> tuple[pl.DataFrame, pl.DataFrame]:
     """Labels and truths of a uniform crowd, errors 0.1 to 0.4."""
-    (block,) = simulate(n, tasks, p=np.linspace(0.1, 0.4, n), per_task=per_task, seed=3)
+    block = simulate(n, tasks, p=np.linspace(0.1, 0.4, n), per_task=per_task, seed=3)
     return block.labels(), block.truths()
 
 
@@ -54,7 +48,7 @@ def test_the_table_has_every_way_and_no_other(found: Savings) -> None:
     for rule in (FIXED, MAJORITY):
         here = rows.filter(pl.col("rule") == rule)
         assert here["redundancy"].to_list() == redundancies(12) == [*range(1, 11), 12]
-        assert here["labels_a_task"].to_list() == here["redundancy"].to_list()
+        assert here["labels_per_task"].to_list() == here["redundancy"].to_list()
 
 
 def test_the_same_seed_gives_the_same_and_another_another() -> None:
@@ -66,9 +60,9 @@ def test_the_same_seed_gives_the_same_and_another_another() -> None:
 
 def test_to_be_surer_costs_more_and_never_costs_all(found: Savings) -> None:
     levels = found.levels()
-    assert levels["labels_a_task"].is_sorted()
+    assert levels["labels_per_task"].is_sorted()
     assert levels["saved"].is_sorted(descending=True)
-    assert levels["labels_a_task"][-1] == 12
+    assert levels["labels_per_task"][-1] == 12
     assert found.table.filter(pl.col("rule") == STOP)["error"][-1] == levels["fixed"][-1]
 
 
@@ -135,7 +129,7 @@ def test_without_gold_all_labels_together_are_the_truth() -> None:
     found = savings(labels, settles=(0.8, 0.95), repeats=1)
     assert not found.has_gold
     assert found.levels()["error"][-1] == 0
-    assert found.target == module.SAME
+    assert found.target == SAME
     assert found.enough is not None
     assert "95% of the tasks" in found.answer()
     assert found.report()["error_against"] == "the decision from all labels"
@@ -147,7 +141,7 @@ def test_a_crowd_that_is_never_good_enough_saves_nothing() -> None:
             "rule": [STOP, STOP, FIXED, MAJORITY],
             "settle": [0.9, None, None, None],
             "redundancy": [None, None, 4, 4],
-            "labels_a_task": [2.0, 4.0, 4.0, 4.0],
+            "labels_per_task": [2.0, 4.0, 4.0, 4.0],
             "error": [0.3, 0.1, 0.1, 0.2],
             "spread": [0.0] * 4,
         }
@@ -163,7 +157,7 @@ def test_a_level_that_is_good_by_chance_does_not_count() -> None:
             "rule": [STOP] * 4 + [FIXED, MAJORITY],
             "settle": [0.8, 0.9, 0.95, None, None, None],
             "redundancy": [None] * 4 + [5, 5],
-            "labels_a_task": [1.0, 2.0, 3.0, 5.0, 5.0, 5.0],
+            "labels_per_task": [1.0, 2.0, 3.0, 5.0, 5.0, 5.0],
             "error": [0.1, 0.3, 0.15, 0.1, 0.1, 0.2],
             "spread": [0.0] * 6,
         }
@@ -171,7 +165,7 @@ def test_a_level_that_is_good_by_chance_does_not_count() -> None:
     found = Savings(table, tasks=10, labels=50, scored=10, has_gold=True, repeats=1)
     assert found.enough == {
         "settle": 0.95,
-        "labels_a_task": 3.0,
+        "labels_per_task": 3.0,
         "error": 0.15,
         "saved": pytest.approx(0.4),
     }
@@ -226,8 +220,8 @@ def test_the_chart_names_every_way(has_gold: bool) -> None:
     pytest.importorskip("altair")
     labels, gold = made(60)
     found = savings(labels, gold if has_gold else None, repeats=1)
-    drawn = module.draw(found, "mine.csv").to_json()
-    for word in (STOP, FIXED, MAJORITY, "mine.csv", "labels a task", "1 random order"):
+    drawn = draw(found, "mine.csv").to_json()
+    for word in (STOP, FIXED, MAJORITY, "mine.csv", "labels per task", "1 random order"):
         assert word in drawn
 
 
@@ -246,7 +240,7 @@ def test_a_uniform_crowd_needs_far_fewer_labels_when_it_stops_when_sure(
     no_worse_than_fixed(found)
 
 
-@real
+@needs_data
 @pytest.mark.parametrize("name", ["rte", "temp", "weather", "dog"])
 @pytest.mark.parametrize("kind", [cs.AgreementBased, cs.Adaptive])
 def test_real_crowds_need_far_fewer_labels_when_they_stop_when_sure(

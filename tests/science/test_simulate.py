@@ -12,6 +12,7 @@ from crowdstream.science.simulate import (
     learning,
     replacement,
     simulate,
+    simulate_blocks,
     sine,
 )
 
@@ -21,38 +22,37 @@ NOISE = 4 * 0.5 / np.sqrt(TASKS)
 
 
 def one(n: int, tasks: int = TASKS, **asked: object) -> Simulated:
-    (block,) = simulate(n, tasks, block=tasks, **asked)  # type: ignore[arg-type]
-    return block
+    return simulate(n, tasks, **asked)  # type: ignore[arg-type]
 
 
 def errors(block: Simulated) -> np.ndarray:
-    """The share of wrong answers of each labeller."""
+    """The share of wrong answers of each worker."""
     wrong = block.said != block.truth[block.tasks]
     answers = np.bincount(block.workers, minlength=block.n)
     return np.bincount(block.workers, wrong, block.n) / np.maximum(answers, 1)
 
 
-def test_labellers_err_at_their_rates_in_any_number_of_classes() -> None:
+def test_workers_err_at_their_rates_in_any_number_of_classes() -> None:
     p = np.array([0.0, 0.1, 0.3, 0.5, 1.0])
     for classes in (2, 3, 7):
         assert errors(one(5, p=p, classes=classes)) == pytest.approx(p, abs=NOISE)
 
 
-def test_labellers_answer_at_their_rates() -> None:
+def test_workers_answer_at_their_rates() -> None:
     rates = np.array([0.1, 0.5, 1.0])
     answers = np.bincount(one(3, answer_rate=rates).workers) / TASKS
     assert answers == pytest.approx(rates, abs=NOISE)
 
 
 @pytest.mark.parametrize("n", [7, 50])
-def test_a_number_of_labels_a_task_is_kept_and_nobody_answers_twice(n: int) -> None:
+def test_a_number_of_labels_per_task_is_kept_and_nobody_answers_twice(n: int) -> None:
     block = one(n, 2000, per_task=5)
     shape = block.workers.reshape(2000, 5)
     assert (np.diff(np.sort(shape, axis=1)) > 0).all()
     assert np.bincount(block.tasks).tolist() == [5] * 2000
 
 
-def test_per_task_labellers_are_drawn_by_their_rates() -> None:
+def test_per_task_workers_are_drawn_by_their_rates() -> None:
     rates = np.where(np.arange(100) < 50, 0.2, 0.1)
     answers = np.bincount(one(100, per_task=2, answer_rate=rates).workers)
     # Twice as often; a task rarely meets somebody twice, which changes the ratio by a per cent.
@@ -82,7 +82,7 @@ def test_adversaries_are_as_many_as_asked_and_err_the_other_way() -> None:
 def test_followers_say_what_their_leader_says() -> None:
     block = one(3, p=0.3, copying={1: (0, 0.8), 2: (1, 1.0)})
     said = block.matrix()
-    # Two independent labellers of error rate 0.3 agree on 0.58 of the tasks.
+    # Two independent workers of error rate 0.3 agree on 0.58 of the tasks.
     assert np.mean(said[:, 0] == said[:, 1]) == pytest.approx(0.8 + 0.2 * 0.58, abs=NOISE)
     assert (said[:, 1] == said[:, 2]).all()
 
@@ -112,11 +112,11 @@ def test_drift_is_what_the_labels_show_and_the_block_tells() -> None:
 
 
 def test_a_stream_comes_in_blocks_and_a_seed_repeats_it() -> None:
-    blocks = list(simulate(3, 10, seed=5, block=4))
+    blocks = list(simulate_blocks(3, 10, seed=5, block=4))
     assert [block.truth.size for block in blocks] == [4, 4, 2]
     tasks = [name for block in blocks for name in block.truths()["task"]]
     assert tasks == [str(t) for t in range(10)]
-    again = simulate(3, 10, seed=5, block=4)
+    again = simulate_blocks(3, 10, seed=5, block=4)
     assert all(a.labels().equals(b.labels()) for a, b in zip(blocks, again, strict=True))
 
 

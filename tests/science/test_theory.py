@@ -64,7 +64,7 @@ def estimates(agreements: Floats) -> Floats:
 
 
 def random_crowd(rng: np.random.Generator, n: int) -> Floats:
-    """Error rates that are identifiable, with a labeller or two at chance, perfect or hostile."""
+    """Error rates that are identifiable, with a worker or two at chance, perfect or hostile."""
     while True:
         p = rng.choice([rng.uniform(0, 1), 0.0, 0.5, *rng.uniform(0, 0.6, 6)], n)
         # √δ is at least √γ: below 1e-3 the inversion loses more than half of its digits.
@@ -177,7 +177,7 @@ def test_lambda_of_a_large_crowd_with_few_weights_is_exact() -> None:
     assert low == high == pytest.approx(math.log(4) / 3000, rel=1e-9)
 
 
-def test_lambda_of_24_labellers_is_exact_and_of_25_is_not() -> None:
+def test_lambda_of_24_workers_is_exact_and_of_25_is_not() -> None:
     weights = np.random.default_rng(18).uniform(1, 2, 25)
     low, high = theory.lambda_(weights[:24])
     assert 0 < low == high
@@ -397,16 +397,16 @@ def test_theorem_2_promises_nothing_if_lambda_is_out_of_reach_or_somebody_is_nev
 
 
 def forgetful_agreements(p: Floats, beta: float, rng: np.random.Generator) -> Floats:
-    """The paper's â^β(t) of one stream, all answering; p has a row a task."""
+    """The paper's â^β(t) of one stream, all answering; p has one row per task."""
     tasks, n = p.shape
     answers = np.where(rng.random((tasks, n), np.float32) < p, -1.0, 1.0)
-    fading = beta * (1 - beta) ** np.arange(tasks - 1, -1, -1)
-    agreeing = (fading * answers.sum(axis=1)) @ answers + fading.sum() * (n - 2)
+    weights = beta * (1 - beta) ** np.arange(tasks - 1, -1, -1)
+    agreeing = (weights * answers.sum(axis=1)) @ answers + weights.sum() * (n - 2)
     return np.asarray(agreeing / (2 * (n - 1)))
 
 
 def drifting(n: int, tasks: int, start: float, sigma: float) -> Floats:
-    """Half of the labellers improve, half get worse, as fast as sigma allows."""
+    """Half of the workers improve, half get worse, as fast as sigma allows."""
     ways = np.where(np.arange(n) % 2, 1.0, -1.0)
     return np.clip(start + sigma * np.arange(tasks)[:, None] * ways, 0, 1)
 
@@ -516,7 +516,7 @@ def test_no_decision_errs_less_than_the_vote_with_known_error_rates(
 
 
 @pytest.mark.parametrize("alpha", [1.0, 0.4])
-def test_labellers_who_are_never_wrong_or_never_right_decide(alpha: float) -> None:
+def test_workers_who_are_never_wrong_or_never_right_decide(alpha: float) -> None:
     for p in ([0.0, 0.3, 0.4], [1.0, 0.3, 0.4], [0.0, 1.0, 0.2, 0.5]):
         crowd = Answers(np.array(p), alpha)
         found = theory.optimal_error(p, alpha).value
@@ -529,9 +529,9 @@ def test_infinite_weights_that_cancel_leave_the_decision_to_the_others() -> None
     assert found == pytest.approx(crowd.vote_error(np.array([9.0, 9.0, 1.0])), abs=ROUNDING)
 
 
-def test_equal_labellers_count_together_as_they_would_one_by_one() -> None:
+def test_equal_workers_count_together_as_they_would_one_by_one() -> None:
     # Eleven always answer, so there is no tie, and weights that differ in the ninth digit, which
-    # make every labeller a group of its own, decide alike.
+    # make every worker a group of its own, decide alike.
     p = np.where(np.arange(20) < 11, 0.3, 0.5)
     together = theory.optimal_weights(p)
     apart = together * (1 + 1e-9 * np.arange(20))
@@ -547,7 +547,7 @@ def test_weights_that_are_equal_but_for_rounding_are_one_group() -> None:
     assert found.value == pytest.approx(theory.majority_error(p, 0.5), rel=1e-9)
 
 
-def test_a_large_crowd_of_equal_labellers_errs_as_the_binomial_says() -> None:
+def test_a_large_crowd_of_equal_workers_errs_as_the_binomial_says() -> None:
     p = np.concatenate([np.full(401, 0.45), np.full(600, 0.5)])
     exact = sum(math.comb(401, k) * 0.45**k * 0.55 ** (401 - k) for k in range(201, 402))
     found = theory.optimal_error(p)
@@ -566,7 +566,7 @@ def test_sampling_agrees_with_the_exact_error(
     rng = np.random.default_rng(14)
     all_weights = (theory.optimal_weights(p), rng.normal(size=p.size), np.ones(p.size))
     exact = [theory.vote_error(p, w, alpha).value for w in all_weights]
-    monkeypatch.setattr(theory, "ATOMS", 1)
+    monkeypatch.setattr(theory.combinations, "ATOMS", 1)
     for weights, wanted in zip(all_weights, exact, strict=True):
         found = theory.vote_error(p, weights, alpha, samples=20_000)
         assert found == theory.vote_error(p, weights, alpha, samples=20_000)

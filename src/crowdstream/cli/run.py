@@ -282,7 +282,7 @@ class _Job:
         """Errors against the truth; a tie counts by the chance that the coin errs."""
         import polars as pl
 
-        from crowdstream.science.scoring import expected_error
+        from crowdstream.metrics import error_rate
 
         decided = pl.concat(self.scored)
         self.gold_tasks = decided.height
@@ -292,10 +292,10 @@ class _Job:
                 found += " that --gold-train does not tell"
             raise InputError("--gold", "tasks that have labels", found)
         counted = not (self.crowd.weighs and self.crowd.identifiable_)
-        self.error = expected_error(
+        self.error = error_rate(
             decided.drop("gold"),
             decided.select("task", label="gold"),
-            heads=pl.concat(self.tied).cast({"label": pl.String}) if counted else None,
+            labels=pl.concat(self.tied).cast({"label": pl.String}) if counted else None,
             classes=len(self.crowd.classes_),
         )
 

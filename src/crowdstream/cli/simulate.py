@@ -72,7 +72,7 @@ def simulate(
 
     Example: crowdstream simulate -n 20 -t 5000 -q 0.3 -o labels.csv --truth truth.csv
     """
-    from crowdstream.science.simulate import simulate as blocks
+    from crowdstream.science.simulate import simulate_blocks
 
     check_output(output, "--output")
     check_output(truth, "--truth")
@@ -85,7 +85,7 @@ def simulate(
     if policy is not None or budget is not None:
         buyer = Buyer(policy, budget, tasks, workers)
         buyer.check(answer_rates=rates, per_task=per_task, classes=classes)
-    crowd = blocks(
+    crowd = simulate_blocks(
         workers,
         tasks if buyer is None else buyer.rows,
         p=None if error is None else _numbers("--error", error),

@@ -191,6 +191,13 @@ class OneTaskVerbs(OpenTasks):
         self, answers: Answers, task: TaskId | None = None
     ) -> tuple[LabelBatch, Vocabulary, Scorer, Floats]:
         """Answers in codes, the classes known or in the answers, and their scores; adds nobody."""
+        batch, classes, _ = self._code_answers(answers, task)
+        return batch, classes, *self._score_one(batch, classes)
+
+    def _code_answers(
+        self, answers: Answers, task: TaskId | None
+    ) -> tuple[LabelBatch, Vocabulary, Given]:
+        """Answers in codes, the classes known or in the answers, and the answers checked."""
         given = [(who, label) for who, label in clean_answers(answers) if label is not None]
         classes = self._classes
         if any(label not in classes for _, label in given):
@@ -198,7 +205,7 @@ class OneTaskVerbs(OpenTasks):
             for _, label in given:
                 classes.add(label)
         batch = self._code(given, classes, tasks=() if task is None else (task,))
-        return batch, classes, *self._score_one(batch, classes)
+        return batch, classes, given
 
     def _code(
         self,

@@ -77,6 +77,8 @@ class CrowdState(Parameters, ABC):
     """Whether votes are weighted; an estimator that only counts them does not warn that it does."""
     order_free: ClassVar[bool] = True
     """Whether, without forgetting, the order of tasks learnt one by one does not matter."""
+    reversible: ClassVar[bool] = True
+    """Whether tasks can be taken back and estimators merged."""
     follows: ClassVar[bool] = False
     """Whether `fit_predict` decides each task as of its time, because workers change."""
     memory: float | None = None

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from crowdstream.decisions import value_series
 from crowdstream.errors import InputError
 from crowdstream.labels import ClassLabel, Vocabulary
+from crowdstream.metrics import wilson
 from crowdstream.sums.agreement import AgreementSums
 
 if TYPE_CHECKING:
@@ -153,14 +154,6 @@ def _always_one_class(said: Floats) -> Flags:
     most = said.max(axis=1, initial=0.0)
     always = (answers >= FEW_ANSWERS) & (wilson(most, answers)[0] > np.maximum(common, CLEARLY))
     return np.asarray(always & (most >= ONE_CLASS * answers) & (common < ONE_CLASS))
-
-
-def wilson(hits: Floats, of: Floats, z: float = 1.959964) -> tuple[Floats, Floats]:
-    """Limits of a share."""
-    of = np.maximum(of, 1e-9)
-    p = hits / of
-    middle, half = p + z * z / (2 * of), z * np.sqrt(p * (1 - p) / of + (z / (2 * of)) ** 2)
-    return (middle - half) / (1 + z * z / of), (middle + half) / (1 + z * z / of)
 
 
 def _cost_matrix(costs: Costs | None, classes: Vocabulary) -> Floats:

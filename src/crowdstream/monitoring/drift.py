@@ -89,7 +89,7 @@ def alarms(crowd: Estimator) -> list[DriftAlarm]:
     >>> import crowdstream as cs
     >>> from crowdstream.science.simulate import jump
     >>> crowd = cs.monitor(cs.Adaptive())
-    >>> [of_ten] = cs.simulate(10, 600, p=0.1, drift=jump(300, [0.5] + [0.1] * 9))
+    >>> of_ten = cs.simulate(10, 600, p=0.1, drift=jump(300, [0.5] + [0.1] * 9))
     >>> crowd.learn_many(of_ten.labels())
     >>> [(alarm.worker, alarm.direction) for alarm in alarms(crowd)]
     [('w0', 'worse')]

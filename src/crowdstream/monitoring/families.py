@@ -34,7 +34,7 @@ def families(crowd: Estimator) -> list[list[WorkerId]]:
     >>> import crowdstream as cs
     >>> crowd = cs.monitor(cs.Adaptive())
     >>> copying = {1: (0, 0.95), 2: (0, 0.95)}
-    >>> crowd.learn_many(next(cs.simulate(9, 800, p=0.3, copying=copying)).labels())
+    >>> crowd.learn_many(cs.simulate(9, 800, p=0.3, copying=copying).labels())
     >>> families(crowd)
     [['w0', 'w1', 'w2']]
     """
@@ -64,7 +64,7 @@ def effective_votes(crowd: Estimator, votes: float) -> float:
     --------
     >>> import crowdstream as cs
     >>> crowd = cs.monitor(cs.Adaptive())
-    >>> crowd.learn_many(next(cs.simulate(10, 1000, p=0.2)).labels())
+    >>> crowd.learn_many(cs.simulate(10, 1000, p=0.2).labels())
     >>> 8 < effective_votes(crowd, 10) <= 10  # they err independently
     True
     """

@@ -26,7 +26,7 @@ from numpy.typing import NDArray
 
 from crowdstream.estimators.base import Estimator
 from crowdstream.estimators.observer import Packed
-from crowdstream.estimators.worker_table import wilson
+from crowdstream.metrics import wilson
 from crowdstream.labels.batch import Ints, LabelBatch
 from crowdstream.monitoring import estimator_view as view
 from crowdstream.monitoring.columns import (

@@ -69,7 +69,7 @@ def trends(crowd: Estimator, workers: Sequence[WorkerId] | None = None) -> pl.Da
     --------
     >>> import crowdstream as cs
     >>> crowd = cs.monitor(cs.Adaptive())
-    >>> crowd.learn_many(next(cs.simulate(10, 600, p=0.1)).labels())
+    >>> crowd.learn_many(cs.simulate(10, 600, p=0.1).labels())
     >>> trends(crowd, ["w3"]).height
     10
     """

@@ -82,7 +82,7 @@ def error_rates(a: Floats) -> Floats:
 
 
 class AB:
-    """n > 2 labellers who answer with a known probability α; β > 0 forgets.
+    """n > 2 workers who answer with a known probability α; β > 0 forgets.
 
     A task is X ∈ {−1, 0, +1}ⁿ, 0 for no answer. `decide` it before `learn`: task t + 1 is decided
     with the weights of tasks 1 … t.

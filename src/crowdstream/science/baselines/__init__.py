@@ -1,4 +1,4 @@
-"""What the estimators are measured against, from counting heads to knowing the truth.
+"""What the estimators are measured against, from majority vote to knowing the truth.
 
 Each takes what the estimators take and gives the same table of decisions.
 """
@@ -23,7 +23,6 @@ from crowdstream.science.baselines.spectral_meta_learner import SpectralMetaLear
 from crowdstream.science.baselines.streaming_dawid_skene import StreamingDawidSkene
 from crowdstream.science.baselines.triangular import TriangularEstimation
 from crowdstream.science.baselines.welinder_perona import WelinderPerona
-from crowdstream.science.scoring import expected_error
 
 __all__ = [
     "SBIC",
@@ -47,5 +46,4 @@ __all__ = [
     "StreamingDawidSkene",
     "TriangularEstimation",
     "WelinderPerona",
-    "expected_error",
 ]

@@ -10,7 +10,7 @@ from crowdstream.science.baselines.common import Coded, Floats, shares
 
 FAINT = 1e-9
 """Weights of a task that are all this much smaller than the greatest there is are rounding: an
-eigenvector is so faint on labellers who share no task with those it is about."""
+eigenvector is so faint on workers who share no task with those it is about."""
 
 
 PRECISION = 1e-9
@@ -25,9 +25,9 @@ def centred(coded: Coded, votes: Floats) -> Floats:
 def majority_sign(coded: Coded, says: Floats, weights: Floats) -> float:
     """1 if the weighted votes agree with most of the votes, −1 if all of them are to be turned."""
     tasks = len(coded.tasks)
-    heads = np.bincount(coded.task, says, tasks)
+    majority = np.bincount(coded.task, says, tasks)
     score = np.bincount(coded.task, says * weights, tasks)
-    return -1.0 if np.sign(score) @ heads < 0 else 1.0
+    return -1.0 if np.sign(score) @ majority < 0 else 1.0
 
 
 def weighted_vote(coded: Coded, says: Floats, weights: Floats) -> Floats:
@@ -35,7 +35,7 @@ def weighted_vote(coded: Coded, says: Floats, weights: Floats) -> Floats:
 
     One vote is added to either side, as `MajorityVote` has it: the confidence of a method that
     has weights but no posterior, and the same if they are all alike. A task whose labels have no
-    weight is decided by counting heads.
+    weight is decided by majority vote.
     """
     tasks = len(coded.tasks)
     loud = FAINT * np.abs(weights).max(initial=0.0)

@@ -1,18 +1,23 @@
-"""What the baselines share: labels in codes, weighted votes, and scores → decisions."""
+"""What the baselines share: labels in codes, weighted votes, and scores → decisions.
+
+Knows no particular method.
+"""
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
+from typing import ClassVar
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from crowdstream.decisions import value_series
+from crowdstream.decisions import SETTLE, value_series
 from crowdstream.estimators.ties import TIE
 from crowdstream.labels import Table, TaskId, Vocabulary, code_block
-from crowdstream.validation import check_number
+from crowdstream.validation import SEED, Parameters, check_number
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -43,7 +48,7 @@ class Coded:
         return max(FEWEST_CLASSES, len(self.classes))
 
     def count(self, weights: Floats | None = None) -> Floats:
-        """Votes for each class, or the sum of their weights: a row a task."""
+        """Votes for each class, or the sum of their weights: one row per task."""
         shape = len(self.tasks), self.n_classes
         cell = self.task * shape[1] + self.label
         return np.bincount(cell, weights, shape[0] * shape[1]).reshape(shape).astype(float)
@@ -86,7 +91,7 @@ def shares(counts: Floats) -> Floats:
 
 
 def answers_right(coded: Coded, posterior: Floats) -> tuple[Floats, Floats]:
-    """Every labeller's answers, and how many of them are right by the posteriors."""
+    """Every worker's answers, and how many of them are right by the posteriors."""
     n = len(coded.workers)
     right = posterior[coded.task, coded.label]
     answers = np.bincount(coded.worker, minlength=n).astype(float)
@@ -94,13 +99,13 @@ def answers_right(coded: Coded, posterior: Floats) -> tuple[Floats, Floats]:
 
 
 def share_wrong(coded: Coded, posterior: Floats) -> Floats:
-    """The share of every labeller's answers that are wrong by the posteriors."""
+    """The share of every worker's answers that are wrong by the posteriors."""
     answers, right = answers_right(coded, posterior)
     return 1 - right / np.maximum(answers, 1)
 
 
 def normalise(scores: Floats) -> tuple[Floats, Floats]:
-    """Scores → logarithms of the posterior, a row a task, and of what each row summed to.
+    """Scores → logarithms of the posterior, one row per task, and of what each row summed to.
 
     >>> posterior, total = normalise(np.log([[1.0, 3.0]]))
     >>> np.exp(posterior).round(2).tolist(), np.exp(total).round(2).tolist()
@@ -136,3 +141,55 @@ def decide(coded: Coded, scores: Floats, seed: int, settle: float) -> pl.DataFra
             "settled": decided & (confidence >= settle),
         }
     )
+
+
+@dataclass(eq=False, repr=False)
+class Baseline(Parameters):
+    """A method to compare the estimators with: labels in, the estimators' table of decisions out.
+
+    Parameters
+    ----------
+    seed
+        Random seed for breaking ties, and for whatever else a method draws.
+
+    Attributes
+    ----------
+    classes_, workers_
+        In order of first appearance; learnt arrays have their rows and columns in this order.
+    """
+
+    _: KW_ONLY
+    seed: int = 0
+
+    checks: ClassVar = {"seed": SEED}
+
+    def _code(self, data: Table) -> Coded:
+        """The labels in codes; remembers what the codes stand for."""
+        coded = code(data)
+        self.classes_ = coded.classes.to_list()
+        self.workers_ = coded.workers.to_list()
+        return coded
+
+    def _decide(self, coded: Coded, scores: Floats, settle: float) -> pl.DataFrame:
+        return decide(coded, scores, self.seed, settle)
+
+
+class LabelsOnly(Baseline):
+    """A baseline that needs nothing but the labels; a method adds how it scores the classes."""
+
+    def fit_predict(self, data: Table, *, settle: float = SETTLE) -> pl.DataFrame:
+        """Learn from a table of labels, and decide its tasks.
+
+        Parameters
+        ----------
+        data
+            Any table or rows of task, worker and label.
+        settle
+            Confidence from which a decision counts as settled.
+        """
+        coded = self._code(data)
+        return self._decide(coded, self._scores(coded), settle)
+
+    @abstractmethod
+    def _scores(self, coded: Coded) -> Floats:
+        """One row per task: a score for each class, in logarithms."""

@@ -1,12 +1,12 @@
-"""`Dalvi`: reliabilities as the top eigenvector of how far every two labellers agree."""
+"""`Dalvi`: reliabilities as the top eigenvector of how far every two workers agree."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal, get_args
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar, Literal, get_args
 
 import numpy as np
 
-from crowdstream.errors import InputError
 from crowdstream.science.baselines.binary import (
     centred,
     majority_sign,
@@ -16,6 +16,7 @@ from crowdstream.science.baselines.binary import (
 from crowdstream.science.baselines.common import Coded, Floats
 from crowdstream.science.baselines.one_against_rest import OneAgainstRest
 from crowdstream.science.baselines.pairs import check_crowd, pair_sums
+from crowdstream.validation import one_of
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
@@ -36,18 +37,19 @@ STILL = 1e-5
 sampling error of a million answers."""
 
 
+@dataclass(eq=False, repr=False)
 class Dalvi(OneAgainstRest):
     """Reliabilities ``1 − 2p`` from the agreement of pairs, then a vote with their log-odds.
 
-    Two labellers who share N tasks agree on them by ``N w_i w_j`` more than they disagree, in
+    Two workers who share N tasks agree on them by ``N w_i w_j`` more than they disagree, in
     expectation. Either that matrix is divided by N cell by cell, and w is its top eigenvector
     ("eigenvectors of ratio", for crowds in which most pairs share tasks), or w is the top
     eigenvector of the matrix over that of N ("ratio of eigenvectors", for when N is about of rank
-    one: every labeller answers at a rate of its own). The diagonal, where a labeller agrees with
+    one: every worker answers at a rate of its own). The diagonal, where a worker agrees with
     itself, says nothing of w; it is filled in with ``N w_i²`` until w stands still, which the paper
-    leaves to its limit of many labellers. The sign is the one that most labels agree with. More
+    leaves to its limit of many workers. The sign is the one that most labels agree with. More
     than two classes: one against the rest. Confidence is the share of the weight. Time a
-    class O(Σ m²) with m labels a task, and O(n²) a step of Lanczos; memory O(n²); crowds larger
+    class O(Σ m²) with m labels per task, and O(n²) a step of Lanczos; memory O(n²); crowds larger
     than `pairs.LARGEST_CROWD` are refused.
 
     Parameters
@@ -55,17 +57,13 @@ class Dalvi(OneAgainstRest):
     variant
         ``"eigenvectors of ratio"`` or ``"ratio of eigenvectors"``.
     seed
-        Of the vector that Lanczos starts from and of the coin that breaks ties.
+        Random seed for the vector that Lanczos starts from and for breaking ties.
 
     Attributes
     ----------
-    classes_, workers_
-        In order of first appearance.
     reliabilities_
         A row for each class against the rest (of two classes one row, the second's), a column a
-        labeller: ``1 − 2p`` if there are two classes, else only a weight.
-    error_rates_
-        Of each labeller: the share of its answers against the decisions.
+        worker: ``1 − 2p`` if there are two classes, else only a weight.
 
     References
     ----------
@@ -82,13 +80,9 @@ class Dalvi(OneAgainstRest):
     [[0.9, 0.9, 0.9, 0.3]]
     """
 
-    reliabilities_: Floats
+    variant: Variant = "eigenvectors of ratio"
 
-    def __init__(self, variant: Variant = "eigenvectors of ratio", seed: int = 0) -> None:
-        super().__init__(seed)
-        self.variant = variant
-        if variant not in get_args(Variant):
-            raise InputError("variant", " or ".join(map(repr, get_args(Variant))), repr(variant))
+    checks: ClassVar = {"variant": one_of(*get_args(Variant))}
 
     def _begin(self, coded: Coded) -> None:
         check_crowd(coded)

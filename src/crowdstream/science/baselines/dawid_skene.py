@@ -2,60 +2,46 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from typing import ClassVar
+
 import numpy as np
-from numpy.typing import NDArray
 
 from crowdstream.science.baselines.common import Coded, Floats, normalise, shares
 from crowdstream.science.baselines.iterated import Iterated
-from crowdstream.validation import check_number
-
-TOLERANCE = 1e-6
-"""EM has converged when no posterior moves by more: a decision would have to hang on the sixth
-digit to change after that."""
-
-MAX_ITERATIONS = 1000
-"""An end to EM that creeps: ten times what the slowest of the paper's six sets takes (Duchenne,
-106). Of 18 real sets one, relevance, has not converged by then."""
+from crowdstream.validation import number
 
 SMOOTHING = 0.01
-"""Answers added to every cell of every labeller, and tasks to every class. With none, one
-vote of a labeller rules out every class for which it was never seen to say so, and EM crawls
+"""Answers added to every cell of every worker, and tasks to every class. With none, one
+vote of a worker rules out every class for which it was never seen to say so, and EM crawls
 towards such zeros (Web: 835 iterations instead of 83). A hundredth of an answer rules zeros out
 and no more: the error rates on the paper's sets stay within 0.0005."""
 
 
+@dataclass(eq=False, repr=False)
 class DawidSkene(Iterated):
     """Error rates that depend on the class, by EM from majority vote: Table 2's EM column.
 
-    A labeller is a matrix of K × K probabilities, what it says given the truth; a task's truth is
+    A worker is a matrix of K × K probabilities, what it says given the truth; a task's truth is
     drawn from a prior over the classes. Starting from the shares of the votes, matrices and prior
     are estimated from the posteriors and posteriors from them, until neither moves. Smoothing
     makes it the posterior mode under Dirichlet priors: then the objective that grows with every
     iteration is the likelihood times the prior's density. Time O(K labels) an iteration, memory
-    O(K² labellers + K tasks).
+    O(K² workers + K tasks).
 
     Parameters
     ----------
-    tolerance, max_iterations
-        When to stop.
     smoothing
-        Pseudo-answers a cell; 0 is maximum likelihood.
-    seed
-        Of the coin that breaks ties.
+        Pseudo-answers per cell; 0 is maximum likelihood.
 
     Attributes
     ----------
-    classes_, workers_
-        In order of first appearance, as in the arrays below. If one class only was named, these
-        have a second one.
     class_prior_
         Probability of each class.
     confusions_
-        Of labeller, truth and what it says then.
+        Of worker, truth and what it says then.
     log_likelihood_
         After each iteration; with smoothing including the log prior, up to a constant.
-    converged_
-        Whether the tolerance was reached.
 
     References
     ----------
@@ -73,23 +59,12 @@ class DawidSkene(Iterated):
     [[1.0, 0.0], [1.0, 0.0]]
     """
 
-    class_prior_: Floats
-    confusions_: NDArray[np.float64]
-    log_likelihood_: list[float]
+    smoothing: float = SMOOTHING
 
-    def __init__(
-        self,
-        tolerance: float = TOLERANCE,
-        max_iterations: int = MAX_ITERATIONS,
-        smoothing: float = SMOOTHING,
-        seed: int = 0,
-    ) -> None:
-        super().__init__(tolerance, max_iterations, seed)
-        self.smoothing = smoothing
-        check_number("smoothing", smoothing, 0.0, 1e6)
+    checks: ClassVar = {"smoothing": number(0.0, 1e6)}
 
     def _start(self, coded: Coded) -> Floats:
-        self.log_likelihood_ = []
+        self.log_likelihood_: list[float] = []
         return super()._start(coded)
 
     def _iterate(self, coded: Coded, posterior: Floats) -> Floats:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 
 from crowdstream.science.baselines.binary import (
@@ -14,12 +16,13 @@ from crowdstream.science.baselines.common import Coded, Floats
 from crowdstream.science.baselines.one_against_rest import OneAgainstRest
 
 
+@dataclass(eq=False, repr=False)
 class GhoshKaleMcAfee(OneAgainstRest):
-    """The signs of the top eigenvector of ``U Uᵀ``, U the matrix of tasks × labellers in ±1 and 0.
+    """The signs of the top eigenvector of ``U Uᵀ``, U the matrix of tasks × workers in ±1 and 0.
 
     In expectation ``U Uᵀ`` is the truths times themselves, but for its diagonal. Its vector u is
-    got from that of ``Uᵀ U``, w, as ``u ∝ U w``: a vote in which labellers weigh w; neither matrix
-    is ever written out. The paper asks for one labeller known to be right more often than not to
+    got from that of ``Uᵀ U``, w, as ``u ∝ U w``: a vote in which workers weigh w; neither matrix
+    is ever written out. The paper asks for one worker known to be right more often than not to
     tell u from −u; here it is the sign that most labels agree with. More than two classes: one
     against the rest. Confidence is the share of the weight, as the method has no posterior. Time
     O(K labels) a step of Lanczos, memory O(labels + K tasks).
@@ -27,14 +30,7 @@ class GhoshKaleMcAfee(OneAgainstRest):
     Parameters
     ----------
     seed
-        Of the vector that Lanczos starts from and of the coin that breaks ties.
-
-    Attributes
-    ----------
-    classes_, workers_
-        In order of first appearance.
-    error_rates_
-        Of each labeller: the share of its answers against the decisions.
+        Random seed for the vector that Lanczos starts from and for breaking ties.
 
     References
     ----------
@@ -51,9 +47,6 @@ class GhoshKaleMcAfee(OneAgainstRest):
     >>> crowd.error_rates_.tolist()
     [0.0, 0.0, 0.0, 1.0]
     """
-
-    def __init__(self, seed: int = 0) -> None:
-        super().__init__(seed)
 
     def _log_odds(self, coded: Coded, votes: Floats) -> Floats:
         says = centred(coded, votes)

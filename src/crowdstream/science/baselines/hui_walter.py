@@ -1,22 +1,22 @@
-"""`HuiWalter`: two labellers whose errors show because they label two populations."""
+"""`HuiWalter`: two workers whose errors show because they label two populations."""
 
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping
+from dataclasses import dataclass
 from typing import NamedTuple, TypeAlias
 
 import numpy as np
 import polars as pl
 
-from crowdstream.errors import InputError
 from crowdstream.decisions import SETTLE
-from crowdstream.estimators.votes import check_ties
-from crowdstream.labels import ClassLabel, Table, WorkerId
-from crowdstream.science.baselines.common import CERTAIN, Coded, Floats, Ints, code, decide
+from crowdstream.errors import InputError
+from crowdstream.labels import Table
+from crowdstream.science.baselines.common import CERTAIN, Baseline, Coded, Floats, Ints
 from crowdstream.science.baselines.one_against_rest import one_against_rest
 
 APART = 2.0
-"""Standard errors by which both labellers must find the populations different: what cannot be told
+"""Standard errors by which both workers must find the populations different: what cannot be told
 from no difference determines no error rate."""
 
 MAX_ITERATIONS = 10_000
@@ -33,43 +33,40 @@ Populations: TypeAlias = (
 
 
 class Rates(NamedTuple):
-    """What is estimated: of two labellers, two labellers and two populations."""
+    """What is estimated: of two workers, two workers and two populations."""
 
     sensitivities: Floats
     specificities: Floats
     prevalences: Floats
 
 
-class HuiWalter:
+@dataclass(eq=False, repr=False)
+class HuiWalter(Baseline):
     """Maximum likelihood from the 2 × 2 × 2 counts, in closed form where it lies inside.
 
-    Two labellers answer the tasks of two populations in which a class is not equally frequent;
+    Two workers answer the tasks of two populations in which a class is not equally frequent;
     errors do not depend on the population, nor on each other given the truth. Six numbers are then
     determined by the six free counts: with ``a_g, b_g`` the shares of positives of the two, ``c_g``
     their covariance in population g, ``k_g = c_g/((a_1 − a_2)(b_1 − b_2))`` and ``κ = k_1 − k_2``,
     the prevalences differ by ``Δ = ±1/√(1 + κ² + 2(k_1 + k_2))`` and sum to ``1 − κΔ``. The sign is
-    that with which the labellers know more than nothing together. Where that leaves [0, 1], EM
+    that with which the workers know more than nothing together. Where that leaves [0, 1], EM
     climbs to the maximum at the edge. Only tasks with both labels are counted; all are decided.
     More than two classes: one against the rest. Time O(K labels).
 
-    If the populations cannot be told apart, or one is empty, nothing is determined: heads are
-    counted, a vote being worth log-odds of one, and all rates are ½; so it is class by class.
-
-    Parameters
-    ----------
-    seed
-        Of the coin that breaks ties.
+    If the populations cannot be told apart, or one is empty, nothing is determined: it falls back
+    to majority vote, a vote being worth log-odds of one, and all rates are ½; so it is class by
+    class.
 
     Attributes
     ----------
     classes_, workers_, populations_
         In order of first appearance, as in the arrays below.
     sensitivities_, specificities_
-        Of class and labeller: how often it says so if it is so, and does not if it is not.
+        Of class and worker: how often it says so if it is so, and does not if it is not.
     prevalences_
         Of class and population.
     identifiable_
-        Whether the counts determine the rates, a truth a class.
+        Whether the counts determine the rates, a truth per class.
 
     References
     ----------
@@ -91,27 +88,13 @@ class HuiWalter:
     ([0.63, 0.05], [0.89, 0.89])
     """
 
-    classes_: list[ClassLabel]
-    workers_: list[WorkerId]
-    populations_: list[Hashable]
-    sensitivities_: Floats
-    specificities_: Floats
-    prevalences_: Floats
-    identifiable_: list[bool]
-
-    def __init__(self, seed: int = 0) -> None:
-        self.seed = seed
-        check_ties("coin", seed)
-
     def fit_predict(
         self, data: Table, population: Populations, *, settle: float = SETTLE
     ) -> pl.DataFrame:
         """Estimate everything from a table and the tasks' populations, and decide its tasks."""
-        coded = code(data)
+        coded = self._code(data)
         if len(coded.workers) != 2:
-            raise InputError("labellers", "two", str(len(coded.workers)))
-        self.classes_ = coded.classes.to_list()
-        self.workers_ = coded.workers.to_list()
+            raise InputError("workers", "two", str(len(coded.workers)))
         where = self._places(coded, population)
         k = coded.n_classes
         self.sensitivities_, self.specificities_ = np.full((k, 2), 0.5), np.full((k, 2), 0.5)
@@ -138,7 +121,7 @@ class HuiWalter:
                 self.sensitivities_[1],
             )
             self.prevalences_[0] = 1 - self.prevalences_[1]
-        return decide(coded, scores, self.seed, settle)
+        return self._decide(coded, scores, settle)
 
     def _places(self, coded: Coded, population: Populations) -> Ints:
         """The population of each task, 0 or 1."""
@@ -235,6 +218,6 @@ def _joint(prior: Floats, yes: Floats) -> Floats:
 
 
 def _says_yes(counts: Floats) -> Floats:
-    """Shares of yes of both labellers."""
+    """Shares of yes of both workers."""
     total = max(counts.sum(), CERTAIN)
     return np.array([counts[:, 1].sum() / total, counts[:, :, 1].sum() / total])

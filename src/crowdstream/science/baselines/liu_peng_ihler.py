@@ -1,6 +1,9 @@
-"""`BeliefPropagation` and `MeanField`: labellers as unknown coins, integrated out or averaged."""
+"""`BeliefPropagation` and `MeanField`: workers as unknown coins, integrated out or averaged."""
 
 from __future__ import annotations
+
+from dataclasses import KW_ONLY, dataclass
+from typing import ClassVar
 
 import numpy as np
 
@@ -11,12 +14,11 @@ from crowdstream.science.baselines.common import (
     normalise,
     weights_of,
 )
-from crowdstream.science.baselines.dawid_skene import TOLERANCE
 from crowdstream.science.baselines.iterated import Iterated
 from crowdstream.validation import check_number
 
 PRIOR = (2.0, 1.0)
-"""The paper's Beta(2, 1) for the chance that a labeller is right: two thirds on average, which is
+"""The paper's Beta(2, 1) for the chance that a worker is right: two thirds on average, which is
 all that tells a crowd from its opposite."""
 
 MAX_ITERATIONS = 100
@@ -24,38 +26,38 @@ MAX_ITERATIONS = 100
 never does; mean field creeps beyond on two, music_genre and relevance."""
 
 NODES = 64
-"""Chances of being right at which a labeller is judged. Gauss–Jacobi quadrature with so many is
-exact for labellers of up to 127 answers; of more, the chance is told to within the distance of two
+"""Chances of being right at which a worker is judged. Gauss–Jacobi quadrature with so many is
+exact for workers of up to 127 answers; of more, the chance is told to within the distance of two
 nodes, at most 0.025 (midway) and less the nearer it is to 0 or 1."""
 
 
+def _check_prior(name: str, value: object) -> None:
+    """Two numbers above 0."""
+    for pseudo_answers in value if isinstance(value, tuple) else (value,):
+        check_number(name, pseudo_answers, 0.0, 1e6, open_low=True)
+
+
+@dataclass(eq=False, repr=False)
 class _OneCoin(Iterated):
-    """What both have in common: a Beta prior, and an error rate a labeller."""
+    """What both have in common: a Beta prior, and an error rate per worker."""
 
-    error_rates_: Floats
+    prior: tuple[float, float] = PRIOR
+    _: KW_ONLY
+    max_iterations: int = MAX_ITERATIONS
 
-    def __init__(
-        self,
-        prior: tuple[float, float] = PRIOR,
-        tolerance: float = TOLERANCE,
-        max_iterations: int = MAX_ITERATIONS,
-        seed: int = 0,
-    ) -> None:
-        super().__init__(tolerance, max_iterations, seed)
-        self.prior = prior
-        for pseudo_answers in prior:
-            check_number("prior", pseudo_answers, 0.0, 1e6, open_low=True)
+    checks: ClassVar = {"prior": _check_prior}
 
 
+@dataclass(eq=False, repr=False)
 class BeliefPropagation(_OneCoin):
-    """Posteriors of the tasks by belief propagation, the labellers' error rates integrated out.
+    """Posteriors of the tasks by belief propagation, the workers' error rates integrated out.
 
-    A labeller is right with a chance s drawn from a Beta prior, and if wrong says any other class;
-    all classes are equally likely beforehand. A task tells a labeller how likely its answer is
-    right by the others; the labeller tells a task the chance to be right that its other answers
+    A worker is right with a chance s drawn from a Beta prior, and if wrong says any other class;
+    all classes are equally likely beforehand. A task tells a worker how likely its answer is
+    right by the others; the worker tells a task the chance to be right that its other answers
     show, ``E s`` under ``Beta(s) Π (r s + (1 − r)(1 − s)/(K − 1))``, r being those messages. On a
     graph without circles the posteriors are exact; otherwise they need not converge. The integral
-    is a sum over 64 values of s (`NODES`), exact for labellers of up to 127 answers, instead of the
+    is a sum over 64 values of s (`NODES`), exact for workers of up to 127 answers, instead of the
     paper's O(d²) programme over the number of right answers of d. Any number of classes. Time
     O((64 + K) labels) an iteration, memory O(K labels).
 
@@ -63,19 +65,11 @@ class BeliefPropagation(_OneCoin):
     ----------
     prior
         Of the Beta distribution: pseudo-answers right and wrong.
-    tolerance, max_iterations
-        When to stop.
-    seed
-        Of the coin that breaks ties.
 
     Attributes
     ----------
-    classes_, workers_
-        In order of first appearance.
     error_rates_
-        Of each labeller: the posterior mean.
-    iterations_, converged_
-        How many there were, and whether the tolerance was reached.
+        Of each worker: the posterior mean.
 
     References
     ----------
@@ -91,17 +85,15 @@ class BeliefPropagation(_OneCoin):
     [0.33, 0.33, 0.42]
     """
 
-    _messages: Floats
-    """The log-odds that labellers have sent last, a label each."""
-
     def _start(self, coded: Coded) -> Floats:
         right, wrong = self.prior
         error_rate = np.array(wrong / (right + wrong))
-        self._messages = np.full(coded.task.size, weights_of(error_rate, coded.n_classes))
+        # The log-odds that workers sent last, one per label.
+        self._messages: Floats = np.full(coded.task.size, weights_of(error_rate, coded.n_classes))
         return np.exp(normalise(coded.count(self._messages))[0])
 
     def _iterate(self, coded: Coded, posterior: Floats) -> Floats:
-        chance = self._ask_labellers(coded, self._ask_tasks(coded))
+        chance = self._ask_workers(coded, self._ask_tasks(coded))
         self._messages = weights_of(1 - chance, coded.n_classes)
         return normalise(coded.count(self._messages))[0]
 
@@ -115,8 +107,8 @@ class BeliefPropagation(_OneCoin):
         other = best + np.log(np.exp(scores - best[:, None]).sum(axis=1))
         return np.asarray(np.exp(-np.logaddexp(0.0, other - own)), float)
 
-    def _ask_labellers(self, coded: Coded, likely: Floats) -> Floats:
-        """How likely each label is right by its labeller's other labels; notes the error rates."""
+    def _ask_workers(self, coded: Coded, likely: Floats) -> Floats:
+        """How likely each label is right by its worker's other labels; notes the error rates."""
         from scipy.special import roots_jacobi
 
         right, wrong = self.prior
@@ -139,55 +131,37 @@ class BeliefPropagation(_OneCoin):
         return mean / total
 
 
+@dataclass(eq=False, repr=False)
 class MeanField(_OneCoin):
-    """Posteriors of the tasks and of the labellers' error rates as if they were independent.
+    """Posteriors of the tasks and of the workers' error rates as if they were independent.
 
-    A labeller is right with a chance drawn from a Beta prior, and if wrong says any other class;
-    all classes are equally likely beforehand. From the shares of the votes on, a labeller's
+    A worker is right with a chance drawn from a Beta prior, and if wrong says any other class;
+    all classes are equally likely beforehand. From the shares of the votes on, a worker's
     posterior is the Beta of its expected right and wrong answers, ``Beta(a, b)``, and its vote
     weighs ``ψ(a) − ψ(b) + log(K − 1)``, ψ the digamma function: EM with the uncertainty of the
     error rates. Every iteration raises the bound on the evidence. Any number of classes. Time
     O(labels + K tasks) an iteration, memory the same.
 
-    Parameters
-    ----------
-    prior
-        Of the Beta distribution: pseudo-answers right and wrong.
-    tolerance, max_iterations
-        When to stop.
-    seed
-        Of the coin that breaks ties.
+    Parameters, error_rates_ and reference are those of `BeliefPropagation`.
 
     Attributes
     ----------
-    classes_, workers_
-        In order of first appearance.
-    error_rates_
-        Of each labeller: the posterior mean.
     evidence_
         The lower bound on the log-likelihood of the labels after each iteration.
-    iterations_, converged_
-        How many there were, and whether the tolerance was reached.
-
-    References
-    ----------
-    Liu, Peng, Ihler. Variational Inference for Crowdsourcing. NIPS 2012.
 
     Examples
     --------
-    >>> rows = [(t, who, t % 3) for t in range(9) for who in ("ann", "bob", "cy")]
-    >>> rows += [(t, "dee", 0) for t in range(9)]
-    >>> crowd = MeanField()
-    >>> crowd.fit_predict(rows)["label"].to_list()
-    [0, 1, 2, 0, 1, 2, 0, 1, 2]
+    >>> said = {"ann": "abcabcabc", "bob": "abcabcabc", "cy": "abcabcabc", "dee": "aaaaaaaaa"}
+    >>> rows = [(t, who, x) for who, text in said.items() for t, x in enumerate(text)]
+    >>> crowd = MeanField(max_iterations=50)
+    >>> crowd.fit_predict(rows)["label"].to_list()[:3]
+    ['a', 'b', 'c']
     >>> crowd.error_rates_.round(2).tolist()
     [0.08, 0.08, 0.08, 0.58]
     """
 
-    evidence_: list[float]
-
     def _start(self, coded: Coded) -> Floats:
-        self.evidence_ = []
+        self.evidence_: list[float] = []
         return super()._start(coded)
 
     def _iterate(self, coded: Coded, posterior: Floats) -> Floats:
@@ -200,7 +174,7 @@ class MeanField(_OneCoin):
         log_wrong_so = log_wrong - np.log(coded.n_classes - 1)  # and said this very class
         scores = coded.count((log_right - log_wrong_so)[coded.worker])
         posterior, total = normalise(scores)
-        divergence = (  # of the labellers' posterior from their prior
+        divergence = (  # of the workers' posterior from their prior
             betaln(*self.prior)
             - betaln(a, b)
             + (a - self.prior[0]) * log_right

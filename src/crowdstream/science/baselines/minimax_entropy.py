@@ -1,6 +1,9 @@
-"""`MinimaxEntropy`: confusions of labellers and of tasks, by minimax conditional entropy."""
+"""`MinimaxEntropy`: confusions of workers and of tasks, by minimax conditional entropy."""
 
 from __future__ import annotations
+
+from dataclasses import KW_ONLY, dataclass
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,7 +15,7 @@ from crowdstream.science.baselines.common import (
     share_wrong,
 )
 from crowdstream.science.baselines.iterated import Iterated
-from crowdstream.validation import check_number
+from crowdstream.validation import number
 
 TOLERANCE = 1e-3
 """Posteriors that move by less have settled: on real sets of two to five classes a tolerance a
@@ -30,42 +33,35 @@ STRENGTH = 0.25
 picks by cross-validation."""
 
 
+@dataclass(eq=False, repr=False)
 class MinimaxEntropy(Iterated):
     """Labels whose entropy given the truth is greatest, for truths that make it least.
 
-    Of all distributions that match how often each labeller, and each task's labellers, say each
-    class given the truth, up to a regularised slack, take that of greatest entropy:
-    ``P(j says k of i | truth c) ∝ exp(σ_j(c, k) + τ_i(c, k))``, in which τ is a task's own
-    confusion; then the truths that make this entropy least. In the dual, this is to raise
-    ``Σ_i log Σ_c Π_j P(x_ij | c) − α/2 ‖σ‖² − β/2 ‖τ‖²``: posteriors of the truths alternate with
-    Newton steps on σ and τ whose second derivative is replaced by a bound (Böhning), so that every
-    iteration raises it. ``α = γ K²`` and β is α times labels a labeller over labels a task. Any
-    number of classes, alike beforehand. With many classes and few labels the penalty wins, as α
-    grows with K², and all posteriors fade to 1/K: at γ = ¼ the confidence on music_genre (K = 10,
-    four labels a task) is 0.1 and the error 0.51, where majority has 0.30; at γ = 0.01 it is 0.28.
-    The paper chooses γ by cross-validation, which is left to the caller. A class that is seldom
-    named keeps flat parameters and draws hard tasks to it. Time O(K² labels) a step, memory
-    O(K² (labellers + tasks) + K labels).
+    Of all distributions that match how often each worker, and each task's workers, say each class
+    given the truth, up to a regularised slack, take that of greatest entropy: ``P(j says k of i |
+    truth c) ∝ exp(σ_j(c, k) + τ_i(c, k))``, in which τ is a task's own confusion; then the truths
+    that make this entropy least. In the dual, this is to raise ``Σ_i log Σ_c Π_j P(x_ij | c) − α/2
+    ‖σ‖² − β/2 ‖τ‖²``: posteriors of the truths alternate with Newton steps on σ and τ whose second
+    derivative is replaced by a bound (Böhning), so that every iteration raises it. ``α = γ K²`` and
+    β is α times labels per worker over labels per task. Any number of classes, alike beforehand.
+    With many classes and few labels the penalty wins, as α grows with K², and all posteriors fade
+    to 1/K: at γ = ¼ the confidence on music_genre (K = 10, four labels per task) is 0.1 and the
+    error 0.51, where majority has 0.30; at γ = 0.01 it is 0.28. The paper chooses γ by
+    cross-validation, which is left to the caller. A class that is seldom named keeps flat
+    parameters and draws hard tasks to it. Time O(K² labels) a step, memory O(K² (workers + tasks) +
+    K labels).
 
     Parameters
     ----------
     strength
         γ; the greater, the nearer everything is to guessing.
-    tolerance, max_iterations
-        When to stop.
-    seed
-        Of the coin that breaks ties.
 
     Attributes
     ----------
-    classes_, workers_
-        In order of first appearance.
     error_rates_
-        Of each labeller: the expected share of its answers that are wrong.
+        Of each worker: the expected share of its answers that are wrong.
     objective_
         After each iteration.
-    converged_
-        Whether the tolerance was reached.
 
     References
     ----------
@@ -84,22 +80,15 @@ class MinimaxEntropy(Iterated):
     [0.0, 0.0, 0.0, 0.5]
     """
 
-    error_rates_: Floats
-    objective_: list[float]
+    strength: float = STRENGTH
+    _: KW_ONLY
+    tolerance: float = TOLERANCE
+    max_iterations: int = MAX_ITERATIONS
 
-    def __init__(
-        self,
-        strength: float = STRENGTH,
-        tolerance: float = TOLERANCE,
-        max_iterations: int = MAX_ITERATIONS,
-        seed: int = 0,
-    ) -> None:
-        super().__init__(tolerance, max_iterations, seed)
-        self.strength = strength
-        check_number("strength", strength, 0.0, 1e6, open_low=True)
+    checks: ClassVar = {"strength": number(0.0, 1e6, open_low=True)}
 
     def _start(self, coded: Coded) -> Floats:
-        self.objective_ = []
+        self.objective_: list[float] = []
         self._dual = _Dual(coded, self.strength)
         return super()._start(coded)
 
@@ -113,7 +102,7 @@ class MinimaxEntropy(Iterated):
 
 
 class _Dual:
-    """The parameters σ of labellers and τ of tasks, (truth, said, labeller or task)."""
+    """The parameters σ of workers and τ of tasks, (truth, said, worker or task)."""
 
     def __init__(self, coded: Coded, strength: float) -> None:
         tasks, n, k = len(coded.tasks), len(coded.workers), coded.n_classes
@@ -160,7 +149,7 @@ class _Dual:
         return float(workers + self.task_strength * (self.of_tasks**2).sum()) / 2
 
     def _chances(self, truth: int) -> Floats:
-        """Of everything that could have been said, a column a label, if this is the truth."""
+        """Of everything that could have been said, one column per label, if this is the truth."""
         coded = self.coded
         logits = self.of_workers[truth][:, coded.worker]
         logits += np.repeat(self.of_tasks[truth], coded.votes, axis=1)

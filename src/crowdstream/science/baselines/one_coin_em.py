@@ -1,6 +1,9 @@
-"""`OneCoinEM`: one error rate a labeller, by expectation-maximisation."""
+"""`OneCoinEM`: one error rate per worker, by expectation-maximisation."""
 
 from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
@@ -11,44 +14,36 @@ from crowdstream.science.baselines.common import (
     normalise,
     weights_of,
 )
-from crowdstream.science.baselines.dawid_skene import MAX_ITERATIONS, TOLERANCE
 from crowdstream.science.baselines.iterated import Iterated
-from crowdstream.validation import check_number
+from crowdstream.validation import number
 
 SMOOTHING = 1.0
-"""Right and wrong answers added to every labeller's: the least whole number, Laplace's rule. With
+"""Right and wrong answers added to every worker's: the least whole number, Laplace's rule. With
 a hundredth, as `DawidSkene` has, who gave one answer and agrees with the decision on it outvotes
 four of error rate 0.25."""
 
 
+@dataclass(eq=False, repr=False)
 class OneCoinEM(Iterated):
     """The paper's model by EM from majority vote: who errs, errs evenly and on every class alike.
 
     Error rates are estimated from the posteriors of the tasks and posteriors from the error rates,
     until neither moves; all classes are equally likely beforehand. Smoothing makes it the
     posterior mode under a Beta prior, and every iteration raises the likelihood times the prior's
-    density. A labeller whose answers disagree with most can end up believed the contrary, and
+    density. A worker whose answers disagree with most can end up believed the contrary, and
     with it a whole crowd. Time O(labels + K tasks) an iteration, memory the same.
 
     Parameters
     ----------
-    tolerance, max_iterations
-        When to stop.
     smoothing
         Pseudo-answers, so many right and so many wrong; above 0.
-    seed
-        Of the coin that breaks ties.
 
     Attributes
     ----------
-    classes_, workers_
-        In order of first appearance.
     error_rates_
-        Of each labeller.
+        Of each worker.
     log_likelihood_
         After each iteration, including the log prior, up to a constant.
-    converged_
-        Whether the tolerance was reached.
 
     References
     ----------
@@ -66,22 +61,12 @@ class OneCoinEM(Iterated):
     [0.09, 0.09, 0.09, 0.64]
     """
 
-    error_rates_: Floats
-    log_likelihood_: list[float]
+    smoothing: float = SMOOTHING
 
-    def __init__(
-        self,
-        tolerance: float = TOLERANCE,
-        max_iterations: int = MAX_ITERATIONS,
-        smoothing: float = SMOOTHING,
-        seed: int = 0,
-    ) -> None:
-        super().__init__(tolerance, max_iterations, seed)
-        self.smoothing = smoothing
-        check_number("smoothing", smoothing, 0.0, 1e6, open_low=True)
+    checks: ClassVar = {"smoothing": number(0.0, 1e6, open_low=True)}
 
     def _start(self, coded: Coded) -> Floats:
-        self.log_likelihood_ = []
+        self.log_likelihood_: list[float] = []
         return super()._start(coded)
 
     def _iterate(self, coded: Coded, posterior: Floats) -> Floats:

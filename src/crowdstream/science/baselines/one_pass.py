@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 
 import numpy as np
 import polars as pl
 
 from crowdstream.decisions import SETTLE
-from crowdstream.labels import ClassLabel, Table, WorkerId
-from crowdstream.science.baselines.common import Coded, Floats, Ints, code, decide
+from crowdstream.labels import Table
+from crowdstream.science.baselines.common import Coded, Floats, Ints, LabelsOnly
 
 
-class OnePass(ABC):
+class OnePass(LabelsOnly):
     """Sees every task once, in order of first appearance, with all of its labels.
 
     A method adds what it keeps (`_start`), how it judges a task (`_judge`), what it learns from
@@ -20,25 +20,24 @@ class OnePass(ABC):
     are is known from the start; nothing else of the future is.
     """
 
-    classes_: list[ClassLabel]
-    workers_: list[WorkerId]
-    seed: int
-
-    def fit_predict(self, data: Table, *, settle: float = SETTLE) -> pl.DataFrame:
-        """Learn from all tasks in one pass, then decide all with what is known at the end."""
-        coded = code(data)
+    def _scores(self, coded: Coded) -> Floats:
+        """Learn from all tasks in one pass, then judge all with what is known at the end."""
         self._run(coded)
-        return decide(coded, self._judge_all(coded), self.seed, settle)
+        return self._judge_all(coded)
 
     def stream_predict(self, data: Table, *, settle: float = SETTLE) -> pl.DataFrame:
-        """Decide each task from its labels and the tasks before it, then learn from it."""
-        coded = code(data)
-        return decide(coded, self._run(coded), self.seed, settle)
+        """Decide each task from its labels and the tasks before it, then learn from it.
+
+        Parameters
+        ----------
+        data, settle
+            As for `fit_predict`.
+        """
+        coded = self._code(data)
+        return self._decide(coded, self._run(coded), settle)
 
     def _run(self, coded: Coded) -> Floats:
         """One pass over the tasks: the scores each had when it came."""
-        self.classes_ = coded.classes.to_list()
-        self.workers_ = coded.workers.to_list()
         self._start(coded)
         scores = np.zeros((len(coded.tasks), coded.n_classes))
         end = 0
@@ -64,7 +63,7 @@ class OnePass(ABC):
 
     @abstractmethod
     def _judge_all(self, coded: Coded) -> Floats:
-        """Scores of all tasks by what is known now, a row a task."""
+        """Scores of all tasks by what is known now, one row per task."""
 
 
 def posterior_of(scores: Floats) -> Floats:

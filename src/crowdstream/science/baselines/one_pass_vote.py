@@ -1,13 +1,16 @@
-"""`OnePassAgreementVote`: a vote counts by how often its labeller was with the winners."""
+"""`OnePassAgreementVote`: a vote counts by how often its worker was with the winners."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from typing import ClassVar
+
 import numpy as np
 
-from crowdstream.estimators.ties import TIE, check_ties
+from crowdstream.estimators.ties import TIE
 from crowdstream.science.baselines.common import Coded, Floats, Ints
 from crowdstream.science.baselines.one_pass import OnePass
-from crowdstream.validation import check_number
+from crowdstream.validation import number
 
 BEFORE = 3.0
 """Answers that everybody is credited with, `ACCURACY` of them with the winners: enough for a first
@@ -17,29 +20,26 @@ ACCURACY = 2 / 3
 """Share of those answers: of a crowd thought better than chance."""
 
 
+@dataclass(eq=False, repr=False)
 class OnePassAgreementVote(OnePass):
     """One pass of iterative weighted majority voting.
 
-    A task is decided by weights ``K a_i − 1``, with a_i the share of labeller i's answers so far
+    A task is decided by weights ``K a_i − 1``, with a_i the share of worker i's answers so far
     (and `BEFORE` at the outset) that were those of the weighted majority then. Every answer is
     compared with its task's weighted majority once, when the task comes, and never again; of
     classes that tie each counts as the winner in part. Scores are ``K/(K − 1)`` times the sums of
     weights, to first order log-odds for those who err evenly, so that a confidence is a rough one
     and, as no weight exceeds K − 1, a modest one. No paper has exactly this that we know of: Li
     and Yu iterate the same weights over a stored table to a fixed point. Time O(labels + K tasks),
-    memory O(labellers).
+    memory O(workers).
 
     Parameters
     ----------
     accuracy, before
         The share of agreement everybody starts with, and how many answers it is worth.
-    seed
-        Of the coin that breaks ties.
 
     Attributes
     ----------
-    classes_, workers_
-        In order of first appearance, as in the array below.
     error_rates_
         ``1 − a_i``, after the last task.
 
@@ -59,15 +59,10 @@ class OnePassAgreementVote(OnePass):
     [0.03, 0.03, 0.03, 0.5]
     """
 
-    error_rates_: Floats
+    accuracy: float = ACCURACY
+    before: float = BEFORE
 
-    def __init__(self, accuracy: float = ACCURACY, before: float = BEFORE, seed: int = 0) -> None:
-        self.accuracy = accuracy
-        self.before = before
-        self.seed = seed
-        check_number("accuracy", accuracy, 0.0, 1.0)
-        check_number("before", before, 0.0, 1e9, open_low=True)
-        check_ties("coin", seed)
+    checks: ClassVar = {"accuracy": number(0.0, 1.0), "before": number(0.0, 1e9, open_low=True)}
 
     def _start(self, coded: Coded) -> None:
         n = len(coded.workers)

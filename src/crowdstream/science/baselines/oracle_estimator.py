@@ -1,24 +1,23 @@
-"""`OracleEstimator`: what could be learnt of the labellers by those who know the truth."""
+"""`OracleEstimator`: what could be learnt of the workers by those who know the truth."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import TypeAlias
 
 import numpy as np
 import polars as pl
 
-from crowdstream.decisions import value_series
+from crowdstream.decisions import SETTLE, value_series
 from crowdstream.errors import InputError
-from crowdstream.decisions import SETTLE
-from crowdstream.estimators.votes import check_ties
 from crowdstream.labels import UNKNOWN, ClassLabel, Table
 from crowdstream.science.baselines.common import (
+    Baseline,
     Coded,
     Floats,
     Ints,
     code,
-    decide,
     weights_of,
 )
 
@@ -31,18 +30,14 @@ Truths: TypeAlias = (
 """A table of task and label, or a mapping of the one to the other."""
 
 
-class OracleEstimator:
-    """A labeller's error rate is the share of its answers that disagree with the truth.
+@dataclass(eq=False, repr=False)
+class OracleEstimator(Baseline):
+    """A worker's error rate is the share of its answers that disagree with the truth.
 
     No estimator that does not see the truths can be expected to do better: the yardstick of
     Fig. 2. Decisions use weights ``log((1 − p)(K − 1)/p)`` of these rates; as they were taken from
-    the very tasks that are decided, they are too good to be true where labellers have few
+    the very tasks that are decided, they are too good to be true where workers have few
     answers. Time O(labels + K tasks), one pass.
-
-    Parameters
-    ----------
-    seed
-        Of the coin that breaks ties.
 
     References
     ----------
@@ -58,10 +53,6 @@ class OracleEstimator:
     ['spam', 'ham']
     """
 
-    def __init__(self, seed: int = 0) -> None:
-        self.seed = seed
-        check_ties("coin", seed)
-
     def error_rates(self, data: Table, truths: Truths) -> pl.DataFrame:
         """Worker, answers to tasks whose truth is known, error rate (null without such)."""
         coded = code(data)
@@ -74,16 +65,16 @@ class OracleEstimator:
 
     def fit_predict(self, data: Table, truths: Truths, *, settle: float = SETTLE) -> pl.DataFrame:
         """Decide every task with the rates the truths show; who was not judged has no vote."""
-        coded = code(data)
+        coded = self._code(data)
         answers, errors = _judge(coded, truths)
         guess = 1 - 1 / coded.n_classes
         rates: Floats = np.where(answers > 0, errors / np.maximum(answers, 1), guess)
         weights = weights_of(rates, coded.n_classes)
-        return decide(coded, coded.count(weights[coded.worker]), self.seed, settle)
+        return self._decide(coded, coded.count(weights[coded.worker]), settle)
 
 
 def _judge(coded: Coded, truths: Truths) -> tuple[Ints, Ints]:
-    """Every labeller's answers to tasks whose truth is known, and how many are wrong.
+    """Every worker's answers to tasks whose truth is known, and how many are wrong.
 
     A true class that nobody named joins the classes.
     """

@@ -3,25 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import TypeAlias
 
 import numpy as np
-import polars as pl
 from numpy.typing import ArrayLike, NDArray
 
 from crowdstream.errors import InputError
-from crowdstream.decisions import SETTLE
-from crowdstream.estimators.votes import check_ties
-from crowdstream.labels import Table, WorkerId
-from crowdstream.science.baselines.common import code, decide, weights_of
+from crowdstream.labels import WorkerId
+from crowdstream.science.baselines.common import Coded, Floats, LabelsOnly, weights_of
 
 ErrorRates: TypeAlias = (
     Mapping[str, float] | Mapping[int, float] | Mapping[str | int, float] | ArrayLike
 )
-"""Of each labeller by name, or by number."""
+"""Of each worker by name, or by number."""
 
 
-class OracleVote:
+@dataclass(eq=False, repr=False)
+class OracleVote(LabelsOnly):
     """Votes weighted by the true error rates, which real life does not tell. The lower bound.
 
     With weights ``log(1/p − 1)`` (K classes: ``log((1 − p)(K − 1)/p)``, who errs choosing evenly
@@ -32,10 +31,8 @@ class OracleVote:
     Parameters
     ----------
     error_rates
-        Of each labeller by name; or an array of them for a simulated crowd, whose labeller i is
+        Of each worker by name; or an array of them for a simulated crowd, whose worker i is
         called i or, as text, w0, w1, … (w00, w01, … of more than ten).
-    seed
-        Of the coin that breaks ties.
 
     References
     ----------
@@ -52,23 +49,18 @@ class OracleVote:
     ('spam', 0.8)
     """
 
-    def __init__(self, error_rates: ErrorRates, seed: int = 0) -> None:
-        self.error_rates = error_rates
-        self.seed = seed
-        check_ties("coin", seed)
+    error_rates: ErrorRates
 
-    def fit_predict(self, data: Table, *, settle: float = SETTLE) -> pl.DataFrame:
-        """Decide every task of a table."""
-        coded = code(data)
+    def _scores(self, coded: Coded) -> Floats:
         known = _by_name(self.error_rates)
         unknown = [who for who in coded.workers if who not in known]
         if unknown:
-            raise InputError("error_rates", "one for every labeller", f"none for {unknown[0]!r}")
+            raise InputError("error_rates", "one for every worker", f"none for {unknown[0]!r}")
         rates = np.array([known[who] for who in coded.workers], float)
         if not ((rates >= 0) & (rates <= 1)).all():
             raise InputError("error_rates", "numbers from 0 to 1", str(rates.tolist()))
         weights = weights_of(rates, coded.n_classes)
-        return decide(coded, coded.count(weights[coded.worker]), self.seed, settle)
+        return coded.count(weights[coded.worker])
 
 
 def _by_name(error_rates: ErrorRates) -> dict[WorkerId, float]:
@@ -76,7 +68,7 @@ def _by_name(error_rates: ErrorRates) -> dict[WorkerId, float]:
         return dict(error_rates.items())
     rates: NDArray[np.float64] = np.asarray(error_rates, float)
     if rates.ndim != 1:
-        expected = "a mapping or an array of one error rate a labeller"
+        expected = "a mapping or an array of one error rate per worker"
         raise InputError("error_rates", expected, f"an array of shape {rates.shape}")
     width = len(str(rates.size - 1))  # as `Simulated.labels` calls them
     named: dict[WorkerId, float] = dict(enumerate(rates.tolist()))

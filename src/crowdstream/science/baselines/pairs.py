@@ -1,4 +1,4 @@
-"""Sums over pairs of labellers who share tasks: what methods on covariances start from."""
+"""Sums over pairs of workers who share tasks: what methods on covariances start from."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from crowdstream.errors import InputError
 from crowdstream.science.baselines.common import Coded, Floats, Ints
 
 LARGEST_CROWD = 3000
-"""Labellers a method may have that keeps numbers for all pairs: a matrix is then 72 MB, and a
+"""Workers a method may have that keeps numbers for all pairs: a matrix is then 72 MB, and a
 handful are needed at once."""
 
 CHUNK = 1_000_000
@@ -21,7 +21,7 @@ def check_crowd(coded: Coded) -> None:
     """Refuse a crowd too large for matrices of all pairs."""
     n = len(coded.workers)
     if n > LARGEST_CROWD:
-        raise InputError("labellers", f"at most {LARGEST_CROWD}, as all pairs are kept", str(n))
+        raise InputError("workers", f"at most {LARGEST_CROWD}, as all pairs are kept", str(n))
 
 
 def pairs(coded: Coded) -> Iterator[tuple[Ints, Ints]]:
@@ -40,7 +40,7 @@ def pairs(coded: Coded) -> Iterator[tuple[Ints, Ints]]:
 
 
 def pair_sums(coded: Coded, *products: tuple[Floats, Floats]) -> list[Floats]:
-    """For each (a, b), a number a label: sums of a of the one times b of the other, n × n.
+    """For each (a, b), one number per label: sums of a of the one times b of the other, n × n.
 
     >>> from crowdstream.science.baselines.common import code
     >>> coded = code([("t", "ann", "x"), ("t", "bob", "y"), ("u", "ann", "x")])

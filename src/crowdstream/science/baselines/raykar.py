@@ -2,49 +2,53 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from typing import ClassVar
+
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from crowdstream.errors import InputError
 from crowdstream.decisions import SETTLE
-from crowdstream.estimators.votes import check_ties
-from crowdstream.labels import ClassLabel, Table, WorkerId
+from crowdstream.errors import InputError
+from crowdstream.labels import Table
 from crowdstream.science.baselines.common import (
     FEWEST_CLASSES,
     Coded,
     Floats,
-    code,
-    decide,
     normalise,
 )
-from crowdstream.science.baselines.dawid_skene import MAX_ITERATIONS, TOLERANCE
-from crowdstream.validation import check_number
+from crowdstream.science.baselines.iterated import TOLERANCE, Iterated
+from crowdstream.validation import number
 
 RIGHT = 1.0
-"""Right answers, for each class, that a labeller is credited with before its first: with `WRONG` a
+"""Right answers, for each class, that a worker is credited with before its first: with `WRONG` a
 Beta(2, 1.5) on what it says of a class, a crowd thought a little better than chance."""
 
 WRONG = 0.5
-"""Wrong answers, for each class, that a labeller is debited with, all other classes alike."""
+"""Wrong answers, for each class, that a worker is debited with, all other classes alike."""
 
 RIDGE = 1.0
 """Precision of the Gaussian prior on the classifier's coefficients: features of scale one move the
 log-odds by about one each before there is data, and separable classes stay finite."""
 
+POSITIVE = number(0.0, 1e6, open_low=True)
+"""Above 0: no answer is impossible, and no classifier infinite."""
+
 NEWTON_STEPS = 10
 """Steps a maximisation may take; it starts from the last one's coefficients, so few are needed."""
 
 
-class Raykar:
+@dataclass(eq=False, repr=False)
+class Raykar(Iterated):
     """The most probable matrices under Beta priors, with what features say of the tasks.
 
-    Sensitivity and specificity of a labeller have Beta priors (K classes: a row of its matrix has
+    Sensitivity and specificity of a worker have Beta priors (K classes: a row of its matrix has
     a Dirichlet prior), `right` and `wrong` being pseudo-answers, the prior's parameters less one.
     Without features a task's truth is drawn from one class prior: MAP Dawid–Skene, after Smyth
     et al. With features, two classes only, it is drawn by a logistic regression on them, fitted to
     the posteriors by Newton steps in every maximisation. EM from the shares of the votes, time
-    O(K labels + features² tasks) an iteration, memory O(K² labellers + K tasks).
+    O(K labels + features² tasks) an iteration, memory O(K² workers + K tasks).
 
     Parameters
     ----------
@@ -52,26 +56,18 @@ class Raykar:
         Pseudo-answers on the diagonal, and in a row off it; all cells alike is `DawidSkene`'s
         smoothing.
     class_smoothing
-        Pseudo-tasks a class.
+        Pseudo-tasks per class.
     ridge
         Precision of the prior on coefficients, the constant's excepted.
-    tolerance, max_iterations
-        When to stop.
-    seed
-        Of the coin that breaks ties.
 
     Attributes
     ----------
-    classes_, workers_
-        In order of first appearance, as in the arrays below.
     class_prior_
         Probability of each class; with features the mean over the tasks.
     confusions_
-        Of labeller, truth and what it says then.
+        As those of `DawidSkene`.
     coefficients_
         Of the features and a constant, of the log-odds of the second class; none without.
-    converged_
-        Whether the tolerance was reached.
 
     References
     ----------
@@ -82,70 +78,42 @@ class Raykar:
 
     Examples
     --------
-    >>> rows = [(t, who, "yes" if t < 5 else "no") for t in range(9) for who in ("ann", "bob")]
-    >>> rows += [(t, "cy", "yes") for t in range(9)]
+    >>> said = {"ann": "yyyyynnnn", "bob": "yyyyynnnn", "cy": "yyyyyyyyy"}
     >>> crowd = Raykar()
-    >>> crowd.fit_predict(rows)["label"].to_list()
-    ['yes', 'yes', 'yes', 'yes', 'yes', 'no', 'no', 'no', 'no']
+    >>> rows = [(t, who, x) for who, text in said.items() for t, x in enumerate(text)]
+    >>> "".join(crowd.fit_predict(rows)["label"])
+    'yyyyynnnn'
     >>> crowd.confusions_[2].round(1).tolist()
     [[0.9, 0.1], [0.8, 0.2]]
     """
 
-    classes_: list[ClassLabel]
-    workers_: list[WorkerId]
-    class_prior_: Floats
-    confusions_: NDArray[np.float64]
-    coefficients_: Floats
-    converged_: bool
+    right: float = RIGHT
+    wrong: float = WRONG
+    class_smoothing: float = WRONG
+    ridge: float = RIDGE
 
-    def __init__(
-        self,
-        right: float = RIGHT,
-        wrong: float = WRONG,
-        class_smoothing: float = WRONG,
-        ridge: float = RIDGE,
-        tolerance: float = TOLERANCE,
-        max_iterations: int = MAX_ITERATIONS,
-        seed: int = 0,
-    ) -> None:
-        self.right = right
-        self.wrong = wrong
-        self.class_smoothing = class_smoothing
-        self.ridge = ridge
-        self.tolerance = tolerance
-        self.max_iterations = max_iterations
-        self.seed = seed
-        for name in ("right", "wrong", "class_smoothing", "ridge"):
-            # Above 0: no answer is impossible, and no classifier infinite.
-            check_number(name, getattr(self, name), 0.0, 1e6, open_low=True)
-        check_number("tolerance", tolerance, 0.0, 1.0)
-        check_number("max_iterations", max_iterations, 1, 10**9, whole=True)
-        check_ties("coin", seed)
+    checks: ClassVar = {
+        "right": POSITIVE,
+        "wrong": POSITIVE,
+        "class_smoothing": POSITIVE,
+        "ridge": POSITIVE,
+    }
 
     def fit_predict(
         self, data: Table, features: pl.DataFrame | None = None, *, settle: float = SETTLE
     ) -> pl.DataFrame:
         """Estimate everything from a table, and decide its tasks.
 
-        Features are a table of ``task`` and columns of numbers, a row a task.
+        Features are a table of ``task`` and columns of numbers, one row per task.
         """
-        coded = code(data)
-        self.classes_ = coded.classes.to_list()
-        self.workers_ = coded.workers.to_list()
-        known = None if features is None else _design(coded, features)
-        self.coefficients_ = np.zeros(0 if known is None else known.shape[1])
-        self.converged_ = False
-        alike = np.full((len(coded.tasks), coded.n_classes), 1 / coded.n_classes)
-        total = coded.votes[:, None]
-        posterior = np.divide(coded.count(), total, out=alike, where=total > 0)
-        for _ in range(self.max_iterations):
-            prior = self._maximise(coded, known, posterior)
-            scores = normalise(prior + likelihoods(coded, self.confusions_))[0]
-            before, posterior = posterior, np.exp(scores)
-            self.converged_ = bool(np.abs(posterior - before).max(initial=0.0) <= self.tolerance)
-            if self.converged_:
-                break
-        return decide(coded, scores, self.seed, settle)
+        coded = self._code(data)
+        self._known = None if features is None else _design(coded, features)
+        self.coefficients_ = np.zeros(0 if self._known is None else self._known.shape[1])
+        return self._decide(coded, self._scores(coded), settle)
+
+    def _iterate(self, coded: Coded, posterior: Floats) -> Floats:
+        prior = self._maximise(coded, self._known, posterior)
+        return normalise(prior + likelihoods(coded, self.confusions_))[0]
 
     def _maximise(self, coded: Coded, known: Floats | None, posterior: Floats) -> Floats:
         """The matrices and the prior that explain the posteriors best; the log prior of tasks."""
@@ -160,7 +128,7 @@ class Raykar:
         if known is None:
             total = posterior.sum(axis=0) + self.class_smoothing
             self.class_prior_ = total / total.sum()
-            return np.log(self.class_prior_)
+            return np.asarray(np.log(self.class_prior_), float)
         self.coefficients_ = logistic(known, posterior[:, 1], self.coefficients_, self.ridge)
         odds = known @ self.coefficients_
         prior, _ = normalise(np.column_stack([np.zeros_like(odds), odds]))
@@ -169,7 +137,7 @@ class Raykar:
 
 
 def likelihoods(coded: Coded, confusions: NDArray[np.float64]) -> Floats:
-    """How likely, in logarithms, each truth makes a task's labels: a row a task."""
+    """How likely, in logarithms, each truth makes a task's labels: one row per task."""
     logs = np.log(confusions)
     scores = np.empty((len(coded.tasks), coded.n_classes))
     for truth in range(coded.n_classes):

@@ -2,36 +2,38 @@
 
 from __future__ import annotations
 
-import numpy as np
-from numpy.typing import NDArray
+from dataclasses import dataclass
+from typing import ClassVar
 
-from crowdstream.estimators.votes import check_ties
+import numpy as np
+
 from crowdstream.science.baselines.common import Coded, Floats, Ints
 from crowdstream.science.baselines.one_pass import OnePass, posterior_of
 from crowdstream.science.baselines.raykar import likelihoods
-from crowdstream.validation import check_number
+from crowdstream.validation import number
 
 ACCURACY = 0.7
 """Of everybody to begin with: of a crowd thought better than chance, or labels might flip."""
 
 BEFORE = 10.0
-"""Answers that this is worth: a labeller's n-th answer moves its matrix by 1/(n + 10)."""
+"""Answers that this is worth: a worker's n-th answer moves its matrix by 1/(n + 10)."""
 
 LEAST = 1e-3
 """Probabilities stay above this before they are logarithms: a thousand answers could not show
 less, and a step may lead to 0."""
 
 
+@dataclass(eq=False, repr=False)
 class RecursiveEM(OnePass):
     """Titterington's recursion: one step along the score, scaled by the complete information.
 
-    A labeller is a K × K matrix, as with `DawidSkene`. A task's posterior π comes from the
-    parameters so far; then, for every truth c, the row of each of its labellers moves by
+    A worker is a K × K matrix, as with `DawidSkene`. A task's posterior π comes from the
+    parameters so far; then, for every truth c, the row of each of its workers moves by
     ``γ π(c)/prior(c)`` (at most all the way) from where it is to what was said, and the prior by γ
     towards π. The inverse of the complete data's Fisher information is what gives ``1/prior(c)``,
-    and γ falls as one over the answers of that labeller, or the tasks. The paper has sources that
+    and γ falls as one over the answers of that worker, or the tasks. The paper has sources that
     are silent unless they claim something, and starts from EM on a first block; here silence
-    tells nothing, and everybody starts from one matrix. Time O(K labels), memory O(K² labellers).
+    tells nothing, and everybody starts from one matrix. Time O(K labels), memory O(K² workers).
 
     Parameters
     ----------
@@ -39,17 +41,11 @@ class RecursiveEM(OnePass):
         Steps are ``γ_n = (n + before)^−power``; 1 averages, less forgets and follows drift.
     accuracy, before
         What everybody starts with, and how many answers it is worth.
-    seed
-        Of the coin that breaks ties.
 
     Attributes
     ----------
-    classes_, workers_
-        In order of first appearance, as in the arrays below.
-    class_prior_
-        Probability of each class.
-    confusions_
-        Of labeller, truth and what it says then.
+    class_prior_, confusions_
+        As those of `DawidSkene`, after the last task.
 
     References
     ----------
@@ -60,33 +56,24 @@ class RecursiveEM(OnePass):
 
     Examples
     --------
-    >>> rows = [(t, who, t % 2) for t in range(200) for who in ("ann", "bob", "cy")]
-    >>> rows += [(t, "always", 1) for t in range(200)]
+    >>> said = {"ann": "ab", "bob": "ab", "cy": "ab", "always": "bb"}
+    >>> rows = [(t, who, two[t % 2]) for t in range(200) for who, two in said.items()]
     >>> crowd = RecursiveEM()
-    >>> crowd.fit_predict(rows)["label"].to_list() == [t % 2 for t in range(200)]
-    True
+    >>> "".join(crowd.fit_predict(rows)["label"])[:6]
+    'ababab'
     >>> crowd.confusions_[3].round(1).tolist()
     [[0.0, 1.0], [0.0, 1.0]]
     """
 
-    class_prior_: Floats
-    confusions_: NDArray[np.float64]
+    power: float = 1.0
+    accuracy: float = ACCURACY
+    before: float = BEFORE
 
-    def __init__(
-        self,
-        power: float = 1.0,
-        accuracy: float = ACCURACY,
-        before: float = BEFORE,
-        seed: int = 0,
-    ) -> None:
-        self.power = power
-        self.accuracy = accuracy
-        self.before = before
-        self.seed = seed
-        check_number("power", power, 0.5, 1.0, open_low=True)  # as stochastic approximation needs
-        check_number("accuracy", accuracy, 0.0, 1.0, open_low=True)
-        check_number("before", before, 0.0, 1e9, open_low=True)
-        check_ties("coin", seed)
+    checks: ClassVar = {
+        "power": number(0.5, 1.0, open_low=True),  # as stochastic approximation needs
+        "accuracy": number(0.0, 1.0, open_low=True),
+        "before": number(0.0, 1e9, open_low=True),
+    }
 
     def _start(self, coded: Coded) -> None:
         n, k = len(coded.workers), coded.n_classes
@@ -116,4 +103,4 @@ class RecursiveEM(OnePass):
 
     def _judge_all(self, coded: Coded) -> Floats:
         said = likelihoods(coded, np.maximum(self.confusions_, LEAST))
-        return np.log(self.class_prior_) + said
+        return np.asarray(np.log(self.class_prior_) + said, float)

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from dataclasses import dataclass
+from typing import ClassVar, Literal
 
 import numpy as np
 
 from crowdstream.errors import InputError
-from crowdstream.estimators.votes import check_ties
 from crowdstream.science.baselines.common import Coded, Floats, Ints, weights_of
 from crowdstream.science.baselines.one_pass import OnePass, posterior_of
-from crowdstream.validation import check_number
+from crowdstream.validation import number, one_of
 
 RIGHT = 2.0
 """Of the Beta(2, 1) prior on accuracies, one of those of the original experiments: right two times
@@ -23,19 +23,20 @@ LARGEST_SORTING = 50_000_000
 """Tasks times labels that the sorted variant takes: about ten seconds."""
 
 
+@dataclass(eq=False, repr=False)
 class SBIC(OnePass):
     """A mean-field posterior that takes every task once and never goes back.
 
-    A labeller's accuracy has a Beta posterior whose counts are the probabilities that its answers
+    A worker's accuracy has a Beta posterior whose counts are the probabilities that its answers
     so far were right; a task's log-odds are the sum of ``log(s (K − 1)/(1 − s))`` over its votes,
-    s the mean of the labeller's Beta when the task comes. The labels of a task come together
-    here, so a labeller's counts grow once a task, by the posterior of the task with all of its
+    s the mean of the worker's Beta when the task comes. The labels of a task come together
+    here, so a worker's counts grow once a task, by the posterior of the task with all of its
     labels. `stream_predict` is then Fast SBIC; `fit_predict` decides with the weights at the end.
     The sorted variant lets each task come last: it is decided as if all others had been seen
     before it, each of which was decided without it. More than two classes: who errs, errs evenly.
 
-    Fast: time O(labels + K tasks), memory O(labellers). Sorted: time O(tasks · labels · K), memory
-    O(tasks · labellers), refused beyond `LARGEST_SORTING`.
+    Fast: time O(labels + K tasks), memory O(workers). Sorted: time O(tasks · labels · K), memory
+    O(tasks · workers), refused beyond `LARGEST_SORTING`.
 
     Parameters
     ----------
@@ -47,15 +48,11 @@ class SBIC(OnePass):
         biased towards chance by as much as the others are unsure.
     right, wrong
         Parameters of the Beta prior.
-    seed
-        Of the coin that breaks ties.
 
     Attributes
     ----------
-    classes_, workers_
-        In order of first appearance, as in the array below.
     error_rates_
-        One less the mean of each labeller's Beta, after the last task.
+        One less the mean of each worker's Beta, after the last task.
 
     References
     ----------
@@ -73,26 +70,16 @@ class SBIC(OnePass):
     [0.2, 0.2, 0.7]
     """
 
-    error_rates_: Floats
+    variant: Literal["fast", "sorted"] = "fast"
+    leave_out: bool = False
+    right: float = RIGHT
+    wrong: float = WRONG
 
-    def __init__(
-        self,
-        variant: Literal["fast", "sorted"] = "fast",
-        leave_out: bool = False,
-        right: float = RIGHT,
-        wrong: float = WRONG,
-        seed: int = 0,
-    ) -> None:
-        self.variant = variant
-        self.leave_out = leave_out
-        self.right = right
-        self.wrong = wrong
-        self.seed = seed
-        if variant not in ("fast", "sorted"):
-            raise InputError("variant", "'fast' or 'sorted'", repr(variant))
-        check_number("right", right, 0.0, 1e6, open_low=True)
-        check_number("wrong", wrong, 0.0, 1e6, open_low=True)
-        check_ties("coin", seed)
+    checks: ClassVar = {
+        "variant": one_of("fast", "sorted"),
+        "right": number(0.0, 1e6, open_low=True),
+        "wrong": number(0.0, 1e6, open_low=True),
+    }
 
     def _start(self, coded: Coded) -> None:
         self._k = coded.n_classes
@@ -123,7 +110,7 @@ class SBIC(OnePass):
         return coded.count(weights_of(self.error_rates_, self._k)[coded.worker])
 
     def _sorted(self, coded: Coded) -> Floats:
-        """Each task decided last: as many views of the labellers as there are tasks."""
+        """Each task decided last: as many views of the workers as there are tasks."""
         tasks, n, k = len(coded.tasks), len(coded.workers), coded.n_classes
         if tasks * coded.label.size > LARGEST_SORTING:
             expected = (

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,12 +14,12 @@ GROUPS = 3
 """Views of a task that are independent given its truth: what a third moment takes."""
 
 DEALS = 8
-"""How often labellers are dealt into groups before the moments are given up: of 80 deals
+"""How often workers are dealt into groups before the moments are given up: of 80 deals
 of real sets of two classes 52 worked, of 64 of sets of more 25."""
 
 FLOOR = 0.01
 """The least probability in a matrix that EM starts from. Moments of few answers give negative
-ones; a hundredth costs a labeller at most a weight of 4.6 where it was never seen to say so."""
+ones; a hundredth costs a worker at most a weight of 4.6 where it was never seen to say so."""
 
 WORST_CONDITION = 1e6
 """A matrix of two groups that is nearer to singular cannot be inverted with a meaning: sampling
@@ -30,25 +30,26 @@ RESTARTS, POWER_STEPS = 20, 50
 started between two vectors; of twenty starts some have not."""
 
 
+@dataclass(eq=False, repr=False)
 class SpectralEM(DawidSkene):
     """Dawid and Skene's EM from confusion matrices that need no majority to be right.
 
-    Labellers are dealt at random into three groups. The mean labels of the groups are independent
+    Workers are dealt at random into three groups. The mean labels of the groups are independent
     given the truth, so that their second and third moments give each group's mean confusion
     matrix: whitened by the second, the third is an orthogonal tensor, whose eigenvectors the power
-    method finds. A labeller's own matrix follows from its moments with another group. Then EM as
+    method finds. A worker's own matrix follows from its moments with another group. Then EM as
     in `DawidSkene`, with its settings and attributes. If the moments have no such form (fewer than
-    three labellers, a class unknown to a group, a matrix that is singular or not positive, two
+    three workers, a class unknown to a group, a matrix that is singular or not positive, two
     columns for one class), they are dealt anew, and after eight deals (`DEALS`) EM starts from
     majority vote, and says so. Time O(K² labels + K³ tasks) a deal, then O(K labels) an iteration;
-    memory O(K² labellers + K² tasks).
+    memory O(K² workers + K² tasks).
 
     Parameters
     ----------
     tolerance, max_iterations, smoothing
         Of EM.
     seed
-        Of the groups, of the power method's starts and of the coin that breaks ties.
+        Random seed for the groups, for the power method's starts and for breaking ties.
 
     Attributes
     ----------
@@ -63,7 +64,7 @@ class SpectralEM(DawidSkene):
     Examples
     --------
     >>> from crowdstream.science.simulate import simulate
-    >>> block = next(simulate(9, 500, p=0.2, seed=1))
+    >>> block = simulate(9, 500, p=0.2, seed=1)
     >>> crowd = SpectralEM()
     >>> found = crowd.fit_predict(block.labels())
     >>> crowd.started_from_, crowd.confusions_.shape
@@ -71,8 +72,6 @@ class SpectralEM(DawidSkene):
     >>> SpectralEM().fit_predict([("t", "ann", "x")])["label"].to_list()
     ['x']
     """
-
-    started_from_: Literal["moments", "majority"]
 
     def _start(self, coded: Coded) -> Floats:
         rng = np.random.default_rng(self.seed)
@@ -94,7 +93,7 @@ def from_moments(coded: Coded, rng: np.random.Generator) -> tuple[Floats, NDArra
     """The prior over the classes and everybody's matrix by one deal, or LinAlgError."""
     n, k = len(coded.workers), coded.n_classes
     if n < GROUPS:
-        raise np.linalg.LinAlgError("fewer labellers than groups")
+        raise np.linalg.LinAlgError("fewer workers than groups")
     group = rng.permutation(n) % GROUPS
     means = _mean_labels(coded, group)
     found = [_group_matrix(np.roll(means, -g, axis=0), rng) for g in range(GROUPS)]
@@ -109,13 +108,13 @@ def from_moments(coded: Coded, rng: np.random.Generator) -> tuple[Floats, NDArra
 
 
 def _mean_labels(coded: Coded, group: Ints) -> Floats:
-    """Of every group, the votes of its members for each class, a row a task."""
+    """Of every group, the votes of its members for each class, one row per task."""
     member = group[coded.worker]
     return np.stack([coded.count((member == g).astype(float)) for g in range(GROUPS)])
 
 
 def _moments_with(coded: Coded, mean: Floats) -> Floats:
-    """For each labeller, what it says × a group's mean label, summed over the tasks."""
+    """For each worker, what it says × a group's mean label, summed over the tasks."""
     n, k = len(coded.workers), coded.n_classes
     cell = coded.worker * k + coded.label
     sums = [np.bincount(cell, mean[coded.task, said], n * k) for said in range(k)]

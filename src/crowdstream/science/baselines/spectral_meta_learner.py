@@ -2,53 +2,44 @@
 
 from __future__ import annotations
 
-import numpy as np
-import polars as pl
+from dataclasses import dataclass
 
-from crowdstream.decisions import SETTLE
-from crowdstream.estimators.votes import check_ties
-from crowdstream.labels import ClassLabel, Table, WorkerId
+import numpy as np
+
 from crowdstream.science.baselines.binary import centred
-from crowdstream.science.baselines.common import Coded, Floats, code, decide
+from crowdstream.science.baselines.common import Coded, Floats, LabelsOnly
 from crowdstream.science.baselines.one_against_rest import one_against_rest
 from crowdstream.science.baselines.pairs import check_crowd, heard, pair_sums
-from crowdstream.validation import check_number
 
 SWEEPS = 100
-"""Passes over the labellers that fit the rank-one matrix, at most; 14 real crowds took 5 to 34."""
+"""Passes over the workers that fit the rank-one matrix, at most; 14 real crowds took 5 to 34."""
 
 TOLERANCE = 1e-4
 """The fit has converged when no entry of the vector moves by more."""
 
 
-class SpectralMetaLearner:
+@dataclass(eq=False, repr=False)
+class SpectralMetaLearner(LabelsOnly):
     """Votes weighted by the eigenvector of a covariance matrix of rank one.
 
-    Off its diagonal the covariance of two labellers' answers ±1 is ``(1 − b²) ψ_i ψ_j``, with b the
+    Off its diagonal the covariance of two workers' answers ±1 is ``(1 − b²) ψ_i ψ_j``, with b the
     imbalance of the classes and ``ψ = 2·balanced accuracy − 1``: of rank one, and its eigenvector
-    in proportion to ψ, whatever the balance. Covariances are those over the tasks two labellers
+    in proportion to ψ, whatever the balance. Covariances are those over the tasks two workers
     share. The vector v is that whose ``v_i v_j`` fit them best off the diagonal, squares weighted
     by the tasks shared: with a full table the leading eigenvector of the matrix with its diagonal
     completed to rank one. It is found by alternating least squares from the leading eigenvector
-    with an empty diagonal, and its sign is that of most of its sum. A task's log-odds are
-    ``2 Σ v_i x_i``, to first order those of the maximum likelihood; a task none of whose
-    labellers is known is decided by heads. More than two classes: one against the rest, a vote for
-    another class counting ``x = −1/(K − 1)``, so that blind guesses cancel.
+    with an empty diagonal, and its sign is that of most of its sum. A task's log-odds are ``2 Σ v_i
+    x_i``, to first order those of the maximum likelihood; a task none of whose workers is known is
+    decided by majority vote. More than two classes: one against the rest, a vote for another class
+    counting ``x = −1/(K − 1)``, so that blind guesses cancel.
 
-    Time O(Σ m² + n³) with m labels a task, memory O(n²), each for every class; crowds larger than
+    Time O(Σ m² + n³) with m labels per task, memory O(n²), each for every class; crowds larger than
     `pairs.LARGEST_CROWD` are refused.
-
-    Parameters
-    ----------
-    seed
-        Of the coin that breaks ties.
 
     Attributes
     ----------
-    classes_, workers_
-        In order of first appearance, as in the array below.
     informedness_
-        ``v``: of class and labeller; ψ times √(1 − b²). With two classes both rows are alike.
+        ``v``: of class and worker; ψ times √(1 − b²). With two classes both rows are alike.
 
     References
     ----------
@@ -66,21 +57,8 @@ class SpectralMetaLearner:
     [0.9, 0.8, 0.8, -0.2]
     """
 
-    classes_: list[ClassLabel]
-    workers_: list[WorkerId]
-    informedness_: Floats
-
-    def __init__(self, seed: int = 0) -> None:
-        self.seed = seed
-        check_ties("coin", seed)
-
-    def fit_predict(self, data: Table, *, settle: float = SETTLE) -> pl.DataFrame:
-        """Estimate everything from a table, and decide its tasks."""
-        coded = code(data)
+    def _scores(self, coded: Coded) -> Floats:
         check_crowd(coded)
-        check_number("settle", settle, 0.0, 1.0)
-        self.classes_ = coded.classes.to_list()
-        self.workers_ = coded.workers.to_list()
         self.informedness_ = np.zeros((coded.n_classes, len(coded.workers)))
 
         def log_odds(c: int, votes: Floats) -> Floats:
@@ -92,11 +70,11 @@ class SpectralMetaLearner:
         scores = one_against_rest(coded, log_odds)
         if coded.n_classes == 2:
             self.informedness_[0] = self.informedness_[1]
-        return decide(coded, scores, self.seed, settle)
+        return scores
 
 
 def covariances(coded: Coded, votes: Floats) -> tuple[Floats, Floats]:
-    """Covariances of each two labellers over the tasks they share, and how many these are."""
+    """Covariances of each two workers over the tasks they share, and how many these are."""
     one = np.ones_like(votes)
     tasks, product, mine = pair_sums(coded, (one, one), (votes, votes), (votes, one))
     shared = np.maximum(tasks, 1)
@@ -110,7 +88,7 @@ def rank_one(matrix: Floats, weights: Floats) -> Floats:
     >>> rank_one(np.outer(v, v), np.ones((4, 4))).round(4).tolist()
     [0.8, 0.5, -0.3, 0.6]
     """
-    if len(matrix) <= 2:  # two labellers share one covariance, which tells neither's
+    if len(matrix) <= 2:  # two workers share one covariance, which tells neither's
         return np.zeros(len(matrix))
     weights = weights - np.diag(np.diag(weights))
     known = weights * matrix
@@ -121,7 +99,7 @@ def rank_one(matrix: Floats, weights: Floats) -> Floats:
         before = v.copy()
         for i in range(v.size):
             square = weights[i] @ v**2
-            # No further than ±1, which no labeller can be, with few tasks shared.
+            # No further than ±1, which no worker can be, with few tasks shared.
             v[i] = np.clip(known[i] @ v / square, -1.0, 1.0) if square > 0 else 0.0
         if np.abs(v - before).max() <= TOLERANCE:
             break

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from typing import ClassVar
+
 import numpy as np
 from numpy.typing import NDArray
 
-from crowdstream.estimators.votes import check_ties
 from crowdstream.science.baselines.common import Coded, Floats, Ints
 from crowdstream.science.baselines.one_pass import OnePass, posterior_of
-from crowdstream.validation import check_number
+from crowdstream.validation import number
 
 ACCURACY = 0.7
 """Of everybody to begin with (0.6 to 0.8 alike)."""
@@ -35,64 +37,53 @@ LOWEST, HIGHEST = 0.1, 0.95
 """Between these is the crowd's skill: zero would be absorbing, and nobody is perfect."""
 
 
+@dataclass(eq=False, repr=False)
 class StreamingDawidSkene(OnePass):
-    """Soft counts of what each labeller says of each class, by the posteriors of their moment.
+    """Expected counts of what each worker says of each class, by the posteriors of their moment.
 
     A task's posterior comes from the confusions so far, and is then added to them; it is never
-    looked at again. A labeller with few answers is like the crowd, in two steps: its confusion
+    looked at again. A worker with few answers is like the crowd, in two steps: its confusion
     starts from the pooled one, moved by a *skill* (its answers regressed on the posteriors, both
     less what is usual) towards its own habit if it knows less than the crowd does, towards never
     wrong if more; and its skill starts from the crowd's mean, as strongly as skills are alike.
     It learns from its own posteriors, so it is flexible, and goes astray where the crowd is poor:
     what it took for the truth early on it goes on believing. Time O(K² labels), memory O(K²
-    labellers).
+    workers).
 
     Parameters
     ----------
     accuracy, before
         What everybody starts with, and how many answers it is worth.
-    seed
-        Of the coin that breaks ties.
-
-    Attributes
-    ----------
-    classes_, workers_
-        In order of first appearance, as in the arrays below.
-    class_prior_
-        Probability of each class.
-    confusions_
-        Of labeller, truth and what it says then.
 
     References
     ----------
-    Dawid, Skene. Maximum Likelihood Estimation of Observer Error-Rates Using the EM Algorithm.
-    Applied Statistics 28(1), 1979.
+    Dawid, Skene, 1979: see `DawidSkene`.
 
     Examples
     --------
-    >>> rows = [(t, who, t % 2) for t in range(200) for who in ("ann", "bob", "cy")]
-    >>> rows += [(t, "always", 1) for t in range(200)]
+    >>> from crowdstream.science.simulate import simulate
+    >>> always_one = [[0, 1], [0, 1]]
+    >>> made = simulate(4, 200, confusions=[[[0.9, 0.1], [0.1, 0.9]]] * 3 + [always_one])
     >>> crowd = StreamingDawidSkene()
-    >>> crowd.fit_predict(rows)["label"].to_list() == [t % 2 for t in range(200)]
-    True
+    >>> decided = crowd.stream_predict(made.labels())
     >>> crowd.confusions_[3].round(1).tolist()
     [[0.0, 1.0], [0.0, 1.0]]
     """
 
-    def __init__(self, accuracy: float = ACCURACY, before: float = BEFORE, seed: int = 0) -> None:
-        self.accuracy = accuracy
-        self.before = before
-        self.seed = seed
-        check_number("accuracy", accuracy, 0.0, 1.0, open_low=True)
-        check_number("before", before, 0.0, 1e9, open_low=True)
-        check_ties("coin", seed)
+    accuracy: float = ACCURACY
+    before: float = BEFORE
+
+    checks: ClassVar = {
+        "accuracy": number(0.0, 1.0, open_low=True),
+        "before": number(0.0, 1e9, open_low=True),
+    }
 
     def _start(self, coded: Coded) -> None:
         n, k = len(coded.workers), coded.n_classes
         wrong = (1 - self.accuracy) / (k - 1)
         self._eye = np.eye(k)
         self._expected = np.full((k, k), wrong) + (self.accuracy - wrong) * self._eye
-        self._counts = np.zeros((n, k, k))  # of labeller, truth and what it said
+        self._counts = np.zeros((n, k, k))  # of worker, truth and what it said
         self._pooled = np.zeros((k, k))  # the same of all, weighted by skill
         self._said = np.zeros((n, k))
         self._along, self._chances = np.zeros(n), np.zeros(n)  # a skill is one over the other

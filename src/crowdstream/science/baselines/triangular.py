@@ -1,25 +1,27 @@
-"""`TriangularEstimation`: a labeller's reliability from how it and two others agree."""
+"""`TriangularEstimation`: a worker's reliability from how it and two others agree."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from typing import ClassVar
+
 import numpy as np
 
-from crowdstream.estimators.votes import check_ties
 from crowdstream.science.baselines.common import Coded, Floats, Ints, weights_of
 from crowdstream.science.baselines.one_pass import OnePass
 from crowdstream.science.baselines.pairs import check_crowd, heard
-from crowdstream.validation import check_number
+from crowdstream.validation import number
 
 CLIP = 0.05
 """Error rates are kept this far from 0 and 1 when votes are weighted: the same authors' choice for
 their streaming algorithm, by what reproduces its table of real crowds."""
 
 PARTNERS = 20
-"""Of those who agree with a labeller most clearly, how many are tried as pairs when overlap counts:
+"""Of those who agree with a worker most clearly, how many are tried as pairs when overlap counts:
 all n² pairs of all n would take n³ steps, and a pair with a poor partner is a poor pair."""
 
 UNSURE = 2.0
-"""Tasks that two labellers are taken to have shared besides, without any agreement beyond chance,
+"""Tasks that two workers are taken to have shared besides, without any agreement beyond chance,
 when overlap counts: one task shared shows a correlation of ⅓ then, and not of 1."""
 
 GROWTH = 1.1
@@ -27,38 +29,35 @@ GROWTH = 1.1
 more data moves an estimate by a third of its standard error."""
 
 
+@dataclass(eq=False, repr=False)
 class TriangularEstimation(OnePass):
     """Minimax optimal estimates from correlations: ``|θ_i| = √|C_ij C_ik / C_jk|``.
 
     With reliability ``θ = 1 − 2p`` two who answer the same task correlate by ``C_ij = θ_i θ_j``, so
     three of them tell the reliability of each. For each i the pair (j, k) with the largest |C_jk|
-    is taken, and signs follow the labeller with the largest ``|θ_i² + Σ_j C_ij|``. Counting
+    is taken, and signs follow the worker with the largest ``|θ_i² + Σ_j C_ij|``. Counting
     overlap, beyond the paper, correlations are shrunk by `UNSURE` tasks and the pair is that of
     the least variance of log |θ_i| by the delta method, which knows how many tasks each two
-    share, and signs are those of each labeller's agreements less disagreements with everybody: for
+    share, and signs are those of each worker's agreements less disagreements with everybody: for
     sparse crowds, where the largest C_jk is that of two who met once, and few met any one
-    labeller. A task none of whose labellers is known is decided by heads. K classes, beyond
+    worker. A task none of whose workers is known is decided by majority vote. K classes, beyond
     the paper: ``C = (K·agreement − 1)/(K − 1)``, exact for those who err evenly.
 
-    Time O(Σ m²), m labels a task, and O(n²) an estimate; memory O(n²), so crowds larger than
+    Time O(Σ m²), m labels per task, and O(n²) an estimate; memory O(n²), so crowds larger than
     `pairs.LARGEST_CROWD` are refused. Sums are a stream's; `stream_predict` estimates anew when it
     has grown by a tenth.
 
     Parameters
     ----------
     overlap
-        Whether to mind how many tasks two labellers share.
+        Whether to mind how many tasks two workers share.
     clip
         How far error rates stay from 0 and 1 as votes are weighted.
-    seed
-        Of the coin that breaks ties.
 
     Attributes
     ----------
-    classes_, workers_
-        In order of first appearance, as in the array below.
     reliabilities_
-        θ of each labeller, from −1 to 1; 0 if no triangle has it.
+        θ of each worker, from −1 to 1; 0 if no triangle has it.
     error_rates_
         ``(1 − θ)(K − 1)/K``.
 
@@ -77,15 +76,10 @@ class TriangularEstimation(OnePass):
     [1.0, 0.61, 0.41]
     """
 
-    reliabilities_: Floats
-    error_rates_: Floats
+    overlap: bool = True
+    clip: float = CLIP
 
-    def __init__(self, overlap: bool = True, clip: float = CLIP, seed: int = 0) -> None:
-        self.overlap = overlap
-        self.clip = clip
-        self.seed = seed
-        check_number("clip", clip, 0.0, 0.5)
-        check_ties("coin", seed)
+    checks: ClassVar = {"clip": number(0.0, 0.5)}
 
     def _start(self, coded: Coded) -> None:
         check_crowd(coded)
@@ -145,7 +139,7 @@ def triangles(shared: Floats, agreed: Floats, classes: int, overlap: bool) -> Fl
 
 
 def _signs(size: Floats, c: Floats) -> Floats:
-    """Of the labeller who is most clearly with or against the crowd, and of others towards it."""
+    """Of the worker who is most clearly with or against the crowd, and of others towards it."""
     known = size**2 + c.sum(axis=1)
     best = int(np.abs(known).argmax())
     signs = np.sign(known[best]) * np.sign(c[best])
@@ -154,7 +148,7 @@ def _signs(size: Floats, c: Floats) -> Floats:
 
 
 def _strong_pairs(c: Floats) -> tuple[Ints, Ints]:
-    """For each labeller the two others who correlate most."""
+    """For each worker the two others who correlate most."""
     n = len(c)
     first = np.unravel_index(c.argmax(), c.shape)
     j, k = np.full(n, first[0]), np.full(n, first[1])
@@ -167,7 +161,7 @@ def _strong_pairs(c: Floats) -> tuple[Ints, Ints]:
 
 
 def _clear_pairs(c: Floats, tasks: Floats) -> tuple[Ints, Ints]:
-    """For each labeller the two others that give the least variance of log |θ|."""
+    """For each worker the two others that give the least variance of log |θ|."""
     n = len(c)
     with np.errstate(divide="ignore"):  # no correlation: no knowledge
         variance = (1 - c**2) / (tasks * c**2)

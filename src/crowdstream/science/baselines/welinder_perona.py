@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from typing import ClassVar
+
 import numpy as np
 
-from crowdstream.estimators.votes import check_ties
 from crowdstream.labels import WorkerId
 from crowdstream.science.baselines.common import Coded, Floats, Ints, weights_of
 from crowdstream.science.baselines.one_pass import OnePass, posterior_of
-from crowdstream.validation import check_number
+from crowdstream.validation import check_number, number
 
 RIGHT = 3.0
 """Of the Beta(3, 2) prior on accuracies, whose mode is ⅔: three answers are worth as much."""
@@ -16,8 +18,11 @@ RIGHT = 3.0
 WRONG = 2.0
 """The other parameter of that prior."""
 
+SHARE = number(0.0, 1.0)
+"""What a share may be."""
+
 KNOWN = 0.01
-"""A labeller is listed once its accuracy's variance is below this, a standard deviation of a tenth:
+"""A worker is listed once its accuracy's variance is below this, a standard deviation of a tenth:
 about twenty answers. The paper has such a threshold; the number is ours."""
 
 EXPERT = 0.5
@@ -28,17 +33,18 @@ BOT = 0.1
 deviation of `KNOWN` cannot tell from it."""
 
 
+@dataclass(eq=False, repr=False)
 class WelinderPerona(OnePass):
-    """A Beta on each labeller's accuracy; experts are heard first, bots not at all.
+    """A Beta on each worker's accuracy; experts are heard first, bots not at all.
 
-    A task's posterior comes from its labels and the modes of their labellers' Betas; a Beta's
+    A task's posterior comes from its labels and the modes of their workers' Betas; a Beta's
     counts are the posteriors of what was answered (errors fall evenly on the other classes, as in
-    the paper's model of several values). After a task its labellers are listed anew: who is known
+    the paper's model of several values). After a task its workers are listed anew: who is known
     well enough is an expert or a bot if its reliability says so. Bots have no vote unless nobody
     else has; experts are read first, and reading stops once the posterior is `enough`. The paper
     chooses whom to ask and re-estimates all annotators after every batch of images; on recorded
     labels nobody can be asked, a batch is one task, and what was learnt is not revised. Time
-    O(K labels), memory O(labellers).
+    O(K labels), memory O(workers).
 
     Parameters
     ----------
@@ -47,16 +53,12 @@ class WelinderPerona(OnePass):
     right, wrong
         Parameters of the Beta prior, above one for it to have a mode.
     known, expert, bot
-        The variance below which a labeller is listed, and the reliabilities of the lists.
-    seed
-        Of the coin that breaks ties.
+        The variance below which a worker is listed, and the reliabilities of the lists.
 
     Attributes
     ----------
-    classes_, workers_
-        In order of first appearance, as in the array below.
     error_rates_
-        One less the mode of each labeller's Beta, after the last task.
+        One less the mode of each worker's Beta, after the last task.
     experts_, bots_
         Who is on the lists.
     labels_read_
@@ -69,42 +71,33 @@ class WelinderPerona(OnePass):
 
     Examples
     --------
-    >>> rows = [(t, who, t % 2) for t in range(60) for who in ("ann", "bob", "cy")]
-    >>> rows += [(t, "bot", 1) for t in range(60)]
+    >>> said = {"ann": "ab", "bob": "ab", "cy": "ab", "bot": "bb"}
     >>> crowd = WelinderPerona()
-    >>> crowd.fit_predict(rows)["label"].to_list() == [t % 2 for t in range(60)]
-    True
+    >>> rows = [(t, who, two[t % 2]) for t in range(60) for who, two in said.items()]
+    >>> crowd.fit_predict(rows)["label"].to_list()[:4]
+    ['a', 'b', 'a', 'b']
     >>> crowd.experts_, crowd.bots_
     (['ann', 'bob', 'cy'], ['bot'])
     """
 
-    error_rates_: Floats
-    labels_read_: int
+    enough: float = 1.0
+    right: float = RIGHT
+    wrong: float = WRONG
+    known: float = KNOWN
+    expert: float = EXPERT
+    bot: float = BOT
 
-    def __init__(
-        self,
-        enough: float = 1.0,
-        right: float = RIGHT,
-        wrong: float = WRONG,
-        known: float = KNOWN,
-        expert: float = EXPERT,
-        bot: float = BOT,
-        seed: int = 0,
-    ) -> None:
-        self.enough = enough
-        self.right = right
-        self.wrong = wrong
-        self.known = known
-        self.expert = expert
-        self.bot = bot
-        self.seed = seed
-        check_number("enough", enough, 0.0, 1.0)
-        check_number("right", right, 1.0, 1e6, open_low=True)
-        check_number("wrong", wrong, 1.0, 1e6, open_low=True)
-        check_number("known", known, 0.0, 1.0)
-        check_number("expert", expert, 0.0, 1.0)
-        check_number("bot", bot, 0.0, expert)
-        check_ties("coin", seed)
+    checks: ClassVar = {
+        "enough": SHARE,
+        "right": number(1.0, 1e6, open_low=True),
+        "wrong": number(1.0, 1e6, open_low=True),
+        "known": SHARE,
+        "expert": SHARE,
+    }
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        check_number("bot", self.bot, 0.0, self.expert)
 
     @property
     def experts_(self) -> list[WorkerId]:
@@ -125,14 +118,14 @@ class WelinderPerona(OnePass):
         self.labels_read_ = 0
 
     def _judge(self, workers: Ints, labels: Ints) -> Floats:
-        people = ~self._bot[workers]
+        heard = ~self._bot[workers]
         weights = weights_of(self.error_rates_[workers], self._k)
-        if people.any():
-            weights = np.where(people, weights, 0.0)
-        self._read = int(people.sum()) or workers.size
+        if heard.any():
+            weights = np.where(heard, weights, 0.0)
+        self._read = int(heard.sum()) or workers.size
         if self.enough == 1:
             return np.bincount(labels, weights, self._k).astype(float)
-        order = np.lexsort((~self._expert[workers], ~people))[: self._read]
+        order = np.lexsort((~self._expert[workers], ~heard))[: self._read]
         said = labels[order, None] == np.arange(self._k)
         scores = np.cumsum(said * weights[order, None], axis=0)
         sure = posterior_of(scores).max(axis=1) >= self.enough

@@ -29,6 +29,10 @@ CLIP = 0.05
 The paper does not say how far; this is what its table of real data was made with (see table2)."""
 
 
+SETS = ("bird", "dog", "duchenne", "rte", "temp", "web")
+"""The paper's real data sets, in the order of its tables."""
+
+
 @dataclass(frozen=True)
 class Claim:
     """Something the paper says, what must be measured for it to hold, and what was."""

@@ -7,14 +7,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 import polars as pl
 
-from crowdstream.science.experiments.common import (
-    Claim,
-    Tick,
-    estimates,
-    paper_crowd,
-    summary,
-    with_band,
-)
+from crowdstream.science.experiments import common
+from crowdstream.science.experiments.common import Claim, Tick
 from crowdstream.science.simulate import error_rates, simulate
 
 if TYPE_CHECKING:
@@ -43,19 +37,19 @@ def compute(quick: bool, tick: Tick) -> pl.DataFrame:
         p = error_rates(N, q=q)
         found = np.empty((repetitions, len(TASKS), 2))
         for k in range(repetitions):
-            (block,) = simulate(N, TASKS[-1], p=p, seed=k, block=TASKS[-1])
+            block = simulate(N, TASKS[-1], p=p, seed=k)
             labels = block.columns()
-            crowd = paper_crowd()
+            crowd = common.paper_crowd()
             before = 0
             for j, t in enumerate(TASKS):
                 crowd.learn_many(labels.part(before * N, t * N))
                 before = t
-                gap = np.abs(estimates(crowd) - p)
+                gap = np.abs(common.estimates(crowd) - p)
                 found[k, j] = gap.max(), gap.mean()
             tick(1 / len(Q) / repetitions)
         for j, t in enumerate(TASKS):
             for e, error in enumerate(ERRORS):
-                rows.append({"error": error, "q": q, "t": t, **summary(found[:, j, e])})
+                rows.append({"error": error, "q": q, "t": t, **common.summary(found[:, j, e])})
     return pl.DataFrame(rows)
 
 
@@ -96,7 +90,7 @@ def draw(data: pl.DataFrame) -> alt.TopLevelMixin:
     panels = []
     for (error,), part in data.group_by("error", maintain_order=True):
         x = alt.X("t:Q", title="tasks t", scale=alt.Scale(type="log"))
-        chart = with_band(part, x, "error of the estimate", "q", log=True)
+        chart = common.with_band(part, x, "error of the estimate", "q", log=True)
         title = f"{error} error, {ERRORS[str(error)]}"
         panels.append(chart.properties(title=title, width=300, height=240))
     return alt.hconcat(*panels)

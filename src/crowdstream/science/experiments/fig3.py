@@ -7,14 +7,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 import polars as pl
 
-from crowdstream.science.experiments.common import (
-    Claim,
-    Tick,
-    estimates,
-    paper_crowd,
-    summary,
-    with_band,
-)
+from crowdstream.science.experiments import common
+from crowdstream.science.experiments.common import Claim, Tick
 from crowdstream.science.simulate import error_rates, simulate
 
 if TYPE_CHECKING:
@@ -43,14 +37,14 @@ def compute(quick: bool, tick: Tick) -> pl.DataFrame:
     for alpha in ALPHA:
         found = np.empty((REPETITIONS[quick], 2))
         for k in range(REPETITIONS[quick]):
-            (block,) = simulate(N, TASKS, p=p, answer_rate=alpha, seed=k, block=TASKS)
-            crowd = paper_crowd(alpha)
+            block = simulate(N, TASKS, p=p, answer_rate=alpha, seed=k)
+            crowd = common.paper_crowd(alpha)
             crowd.learn_many(block.columns())
-            gap = np.abs(estimates(crowd) - p)
+            gap = np.abs(common.estimates(crowd) - p)
             found[k] = gap.max(), gap.mean()
             tick(1 / len(ALPHA) / REPETITIONS[quick])
         for e, error in enumerate(ERRORS):
-            rows.append({"error": error, "alpha": alpha, **summary(found[:, e])})
+            rows.append({"error": error, "alpha": alpha, **common.summary(found[:, e])})
     return pl.DataFrame(rows)
 
 
@@ -87,6 +81,6 @@ def draw(data: pl.DataFrame) -> alt.TopLevelMixin:
     import altair as alt
 
     x = alt.X("alpha:Q", title="answer probability α")
-    chart = with_band(data, x, "error of the estimate", "error")
+    chart = common.with_band(data, x, "error of the estimate", "error")
     drawn: alt.LayerChart = chart.properties(width=420, height=260)
     return drawn

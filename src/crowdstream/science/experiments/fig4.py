@@ -7,18 +7,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 import polars as pl
 
-from crowdstream.science.experiments.common import (
-    CLIP,
-    Claim,
-    Tick,
-    log_odds,
-    paper_crowd,
-    signs,
-    summary,
-    vote_errors,
-    with_band,
-    wrong,
-)
+from crowdstream.science.experiments import common
+from crowdstream.science.experiments.common import Claim, Tick
 from crowdstream.science.simulate import error_rates, simulate
 
 if TYPE_CHECKING:
@@ -49,20 +39,22 @@ def compute(quick: bool, tick: Tick) -> pl.DataFrame:
     rows = []
     for q in Q:
         p = error_rates(N, q=q)
-        weights = log_odds(p)
+        weights = common.log_odds(p)
         regret = {method: np.empty((repetitions, at.size)) for method in ("AB", "majority")}
         for k in range(repetitions):
-            (block,) = simulate(N, TASKS, p=p, seed=k, block=TASKS)
-            x = signs(block)
-            oracle = vote_errors(x @ weights, block.truth)
-            ours = wrong(paper_crowd(clip=CLIP).stream_many(block.columns()), block.truth)
-            majority = vote_errors(x.sum(axis=1), block.truth)
+            block = simulate(N, TASKS, p=p, seed=k)
+            x = common.signs(block)
+            oracle = common.vote_errors(x @ weights, block.truth)
+            ours = common.wrong(
+                common.paper_crowd(clip=common.CLIP).stream_many(block.columns()), block.truth
+            )
+            majority = common.vote_errors(x.sum(axis=1), block.truth)
             regret["AB"][k] = np.cumsum(ours - oracle)[at]
             regret["majority"][k] = np.cumsum(majority - oracle)[at]
             tick(1 / len(Q) / repetitions)
         for method, found in regret.items():
             for j, t in enumerate(at + 1):
-                rows.append({"method": method, "q": q, "t": int(t), **summary(found[:, j])})
+                rows.append({"method": method, "q": q, "t": int(t), **common.summary(found[:, j])})
     return pl.DataFrame(rows)
 
 
@@ -114,6 +106,6 @@ def draw(data: pl.DataFrame) -> alt.TopLevelMixin:
     panels = []
     for method in ("AB", "majority"):
         part = data.filter(pl.col("method") == method)
-        drawn = with_band(part, alt.X("t:Q", title="tasks t"), "cumulative regret R(t)", "q")
+        drawn = common.with_band(part, alt.X("t:Q", title="tasks t"), "cumulative regret R(t)", "q")
         panels.append(drawn.properties(title=method, width=300, height=240))
     return alt.hconcat(*panels)

@@ -34,7 +34,7 @@ def compute(quick: bool, tick: Tick) -> pl.DataFrame:
     rows = []
     at = range(STEP, TASKS + 1, STEP)
     for k in range(REPETITIONS[quick]):
-        (block,) = simulate(N, TASKS, p=0.25, drift=sine(OMEGA), seed=k, block=TASKS)
+        block = simulate(N, TASKS, p=0.25, drift=sine(OMEGA), seed=k)
         labels = block.columns()
         for beta in BETA:
             crowd = paper_crowd(beta=beta)

@@ -7,18 +7,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 import polars as pl
 
-from crowdstream.science.experiments.common import (
-    CLIP,
-    Claim,
-    Tick,
-    log_odds,
-    paper_crowd,
-    signs,
-    summary,
-    vote_errors,
-    with_band,
-    wrong,
-)
+from crowdstream.science.experiments import common
+from crowdstream.science.experiments.common import Claim, Tick
 from crowdstream.science.simulate import simulate, sine
 
 if TYPE_CHECKING:
@@ -41,19 +31,21 @@ def compute(quick: bool, tick: Tick) -> pl.DataFrame:
     repetitions = REPETITIONS[quick]
     found = np.empty((len(METHODS), repetitions, TASKS // BLOCK))
     for k in range(repetitions):
-        (block,) = simulate(N, TASKS, p=0.25, drift=sine(OMEGA), seed=k, block=TASKS)
-        x, truth = signs(block), block.truth
+        block = simulate(N, TASKS, p=0.25, drift=sine(OMEGA), seed=k)
+        x, truth = common.signs(block), block.truth
         errors = (
-            wrong(paper_crowd(beta=BETA, clip=CLIP).stream_many(block.columns()), truth),
-            vote_errors(x.sum(axis=1), truth),
-            vote_errors((x * log_odds(block.error_rates)).sum(axis=1), truth),
+            common.wrong(
+                common.paper_crowd(beta=BETA, clip=common.CLIP).stream_many(block.columns()), truth
+            ),
+            common.vote_errors(x.sum(axis=1), truth),
+            common.vote_errors((x * common.log_odds(block.error_rates)).sum(axis=1), truth),
         )
         for m, error in enumerate(errors):
             found[m, k] = error.reshape(-1, BLOCK).mean(axis=1)
         tick(1 / repetitions)
     return pl.DataFrame(
         [
-            {"method": method, "t": (j + 1) * BLOCK, **summary(found[m, :, j])}
+            {"method": method, "t": (j + 1) * BLOCK, **common.summary(found[m, :, j])}
             for m, method in enumerate(METHODS)
             for j in range(TASKS // BLOCK)
         ]
@@ -80,6 +72,6 @@ def draw(data: pl.DataFrame) -> alt.TopLevelMixin:
     import altair as alt
 
     x = alt.X("t:Q", title="tasks t")
-    chart = with_band(data, x, f"error rate of {BLOCK} tasks", "method")
+    chart = common.with_band(data, x, f"error rate of {BLOCK} tasks", "method")
     drawn: alt.LayerChart = chart.properties(width=420, height=260)
     return drawn

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from crowdstream.science import datasets
-from crowdstream.science.experiments.common import Claim, Tick
+from crowdstream.science.experiments.common import SETS, Claim, Tick
 
 if TYPE_CHECKING:
     import altair as alt
@@ -15,14 +15,10 @@ if TYPE_CHECKING:
 TITLE = "Table 1. The real data sets"
 PAPER = "Tasks, workers and labels of six public sets."
 
-PRINTED = {
-    "bird": (108, 39, 4212),
-    "dog": (807, 109, 8070),
-    "duchenne": (160, 64, 1311),
-    "rte": (800, 164, 8000),
-    "temp": (462, 76, 4620),
-    "web": (2665, 177, 15567),
-}
+TASKS = (108, 807, 160, 800, 462, 2665)
+WORKERS = (39, 109, 64, 164, 76, 177)
+LABELS = (4212, 8070, 1311, 8000, 4620, 15567)
+PRINTED = dict(zip(SETS, zip(TASKS, WORKERS, LABELS, strict=True), strict=True))
 """The paper's own figures."""
 WHAT = ("tasks", "workers", "labels")
 DUCHENNE = range(2001, 2163)

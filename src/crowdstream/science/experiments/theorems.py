@@ -9,19 +9,9 @@ import numpy as np
 import polars as pl
 
 from crowdstream.science import theory
-from crowdstream.science.experiments.common import (
-    CLIP,
-    Claim,
-    Floats,
-    Tick,
-    estimates,
-    log_odds,
-    paper_crowd,
-    signs,
-    vote_errors,
-    wrong,
-)
-from crowdstream.science.simulate import Ints, simulate
+from crowdstream.science.experiments import common
+from crowdstream.science.experiments.common import Claim, Floats, Tick
+from crowdstream.science.simulate import Ints, simulate_blocks
 
 if TYPE_CHECKING:
     import altair as alt
@@ -68,12 +58,12 @@ def _theorem_1(repetitions: int, tick: Tick) -> Iterator[dict[str, object]]:
     off = np.zeros((repetitions, len(TASKS_1)))
     n = CROWD.size
     for k in range(repetitions):
-        crowd, before = paper_crowd(), 0
+        crowd, before = common.paper_crowd(), 0
         for j, t in enumerate(TASKS_1):
-            for block in simulate(n, t - before, p=CROWD, seed=1000 * k + j):
+            for block in simulate_blocks(n, t - before, p=CROWD, seed=1000 * k + j):
                 crowd.learn_many(block.columns())
             before = t
-            off[k, j] = np.abs(estimates(crowd) - CROWD).max() >= EPSILON
+            off[k, j] = np.abs(common.estimates(crowd) - CROWD).max() >= EPSILON
         tick(0.3 / repetitions)
     for j, t in enumerate(TASKS_1):
         bound = theory.theorem_1(CROWD, 1.0, t, EPSILON)
@@ -82,19 +72,21 @@ def _theorem_1(repetitions: int, tick: Tick) -> Iterator[dict[str, object]]:
 
 def _theorem_2(tasks: int, tick: Tick) -> Iterator[dict[str, object]]:
     p = REGRET_CROWD
-    crowd = paper_crowd(clip=CLIP)
+    crowd = common.paper_crowd(clip=common.CLIP)
     bound = theory.theorem_2(p, 1.0, tasks)
     added_up = bound.cumulative < tasks
     regret = 0.0
-    for block in simulate(p.size, tasks, p=p, seed=2):
+    for block in simulate_blocks(p.size, tasks, p=p, seed=2):
         if added_up:
-            ours = wrong(crowd.stream_many(block.columns()), block.truth)
-            best = vote_errors(signs(block).sum(axis=1), block.truth)  # equals: heads are best
+            ours = common.wrong(crowd.stream_many(block.columns()), block.truth)
+            best = common.vote_errors(
+                common.signs(block).sum(axis=1), block.truth
+            )  # of equals, majority is best
             regret += float((ours - best).sum())
         else:
             crowd.learn_many(block.columns())
         tick(0.4 * block.truth.size / tasks)
-    weights = log_odds(np.clip(estimates(crowd), CLIP, 1 - CLIP))
+    weights = common.log_odds(np.clip(common.estimates(crowd), common.CLIP, 1 - common.CLIP))
     gap = theory.vote_error(p, weights).value - theory.optimal_error(p).value
     yield _row("2", f"regret of task {tasks:,}", bound.simple, gap)
     if added_up:
@@ -110,11 +102,11 @@ def _theorem_3(repetitions: int, tick: Tick) -> Iterator[dict[str, object]]:
         return moved
 
     for k in range(repetitions):
-        crowd = paper_crowd(beta=BETA)
-        for block in simulate(n, TASKS_3, p=CROWD, drift=drift, seed=3 + k, block=step):
+        crowd = common.paper_crowd(beta=BETA)
+        for block in simulate_blocks(n, TASKS_3, p=CROWD, drift=drift, seed=3 + k, block=step):
             crowd.learn_many(block.columns())
             if block.first + block.truth.size > TASKS_3 - LOOKS * step:
-                gap = np.abs(estimates(crowd) - block.error_rates[-1]).max()
+                gap = np.abs(common.estimates(crowd) - block.error_rates[-1]).max()
                 off.append(gap >= EPSILON)
         tick(0.3 / repetitions)
     bound = theory.theorem_3(CROWD, 1.0, SIGMA, BETA, EPSILON, TASKS_3 - LOOKS * step)

@@ -35,7 +35,7 @@ def compute(quick: bool, tick: Tick) -> pl.DataFrame:
     for n in N:
         hammer = np.arange(n) < n // 2
         p = np.where(hammer, 0.0, 0.5)
-        (block,) = simulate(n, TASKS[quick], p=p, seed=n, block=TASKS[quick])
+        block = simulate(n, TASKS[quick], p=p, seed=n)
         x = signs(block)
         votes = {"majority": np.ones(n), "weighted": hammer.astype(float)}
         for method, weights in votes.items():
@@ -99,7 +99,7 @@ def draw(data: pl.DataFrame) -> alt.TopLevelMixin:
         alt.Chart(shown)
         .mark_line(point=True)
         .encode(
-            x=alt.X("n:Q", title="labellers n"),
+            x=alt.X("n:Q", title="workers n"),
             y=alt.Y("value:Q", title="error rate", scale=alt.Scale(type="log")),
             color=alt.Color("method:N", title=None),
             strokeDash=alt.StrokeDash("what:N", title=None, legend=alt.Legend(symbolType="stroke")),

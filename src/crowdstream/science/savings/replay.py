@@ -1,15 +1,9 @@
-"""How many labels would have been enough: a file of labels bought again, a label at a time.
-
-The labels of a file are taken for those that could have been bought. Three ways of buying are
-replayed on the same random orders of them: until the crowd is sure of a task, or a fixed number a
-task, decided by the same crowd or by majority vote. Knows nothing of the command line.
-"""
+"""A file of labels bought again, one label at a time, in several ways."""
 
 from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -18,136 +12,40 @@ from numpy.typing import NDArray
 
 from crowdstream.errors import InputError, NotIdentifiable
 from crowdstream.estimators import Adaptive, Estimator, MajorityVote
-from crowdstream.science.scoring import expected_error
+from crowdstream.metrics import error_rate
+from crowdstream.science.savings.result import FIXED, MAJORITY, STOP, Floats, Savings
 from crowdstream.validation import check_number
 
 if TYPE_CHECKING:
-    import altair as alt
+    pass
+
 
 Ints = NDArray[np.int64]
-Floats = NDArray[np.float64]
+
 
 SETTLES = (0.6, 0.7, 0.8, 0.85, 0.9, 0.95, 0.98, 0.99, 0.995, 0.999)
 """Confidences at which buying stops: from a first hint to one doubt in a thousand."""
 
+
 REPEATS = 5
 """Random orders that figures are the mean of."""
+
 
 COLD_TASKS, COLD_LABELS = 20, 5
 """A crowd that has learnt fewer tasks knows nobody, so its confidence alone does not stop it: of
 these tasks at least so many labels are bought."""
 
+
 BLOCK = 256
 """Tasks bought at most between two times the crowd learns; the first blocks are 1, 2, 4 …"""
+
 
 BLOCK_ROWS = 200_000
 """Rows at most of all beginnings of a block's tasks: what bounds memory if tasks have many."""
 
+
 EVERY = 10
-"""Up to here every fixed number of labels a task is tried; above, steps of a fifth."""
-
-SAME = 0.05
-"""Without gold: the share of tasks that may be decided otherwise than from all labels."""
-
-STOP, FIXED, MAJORITY = (
-    "stop when sure",
-    "fixed number, same crowd",
-    "fixed number, majority vote",
-)
-"""The three ways to buy, as column ``rule`` names them."""
-
-
-@dataclass(frozen=True, eq=False)
-class Savings:
-    """What the replays came to.
-
-    ``table`` has a row a way of buying: ``rule``; ``settle`` (the confidence to stop at) or
-    ``redundancy`` (the fixed number of labels a task), both null where the crowd was never to be
-    sure and all labels were bought; ``labels_a_task``; ``error``; and ``spread``, the standard
-    deviation of the error over the orders. ``scored`` tasks count for the error: those with gold
-    or, without, all whose decision from all labels is no tie.
-    """
-
-    table: pl.DataFrame
-    tasks: int
-    labels: int
-    scored: int
-    has_gold: bool
-    repeats: int
-
-    @property
-    def target(self) -> float:
-        """The error to be reached: majority vote's with all labels, or `SAME` without gold."""
-        return self._curve(MAJORITY)["error"][-1] if self.has_gold else SAME
-
-    @property
-    def enough(self) -> dict[str, float] | None:
-        """The cheapest level to stop at that errs no more than `target`, nor does any above it.
-
-        Its ``settle``, ``labels_a_task``, ``error`` and ``saved``, the share of all labels that
-        were not bought; None if even the most expensive level errs more.
-        """
-        found = None
-        for row in reversed(self.levels().drop_nulls("settle").to_dicts()):
-            if row["error"] > self.target:
-                break
-            found = row
-        if found is None:
-            return None
-        return {name: found[name] for name in ("settle", "labels_a_task", "error", "saved")}
-
-    def levels(self) -> pl.DataFrame:
-        """A row a level to stop at: labels, error, and what a fixed number at this cost errs.
-
-        Between two fixed numbers the error is interpolated: some tasks get one label more.
-        """
-        stop = self._curve(STOP)
-        cost = stop["labels_a_task"].to_numpy()
-
-        def beside(rule: str) -> Floats:
-            fixed = self._curve(rule)
-            found = np.interp(cost, fixed["labels_a_task"].to_numpy(), fixed["error"].to_numpy())
-            return np.asarray(found, float)
-
-        return stop.select(
-            "settle",
-            "labels_a_task",
-            saved=1 - pl.col("labels_a_task") * self.tasks / self.labels,
-            error="error",
-            fixed=pl.Series(beside(FIXED)),
-            majority=pl.Series(beside(MAJORITY)),
-        )
-
-    def answer(self) -> str:
-        """How many labels would have been enough, in words."""
-        whole = f"all {self.labels:,} labels"
-        if self.has_gold:
-            aim = f"the error majority vote has with {whole} ({self.target:.3f})"
-        else:
-            aim = f"the decision from {whole} on {1 - SAME:.0%} of the tasks"
-        if self.enough is None:
-            return f"{aim} is not reached by stopping when sure: nothing saved"
-        bought = round(self.enough["labels_a_task"] * self.tasks)
-        return (
-            f"{aim} is reached with {bought:,} labels, stopping at a confidence of "
-            f"{self.enough['settle']:g}: {self.enough['saved']:.0%} saved"
-        )
-
-    def report(self) -> dict[str, object]:
-        """All of it as plain values."""
-        return {
-            "tasks": self.tasks,
-            "labels": self.labels,
-            "error_against": "gold" if self.has_gold else "the decision from all labels",
-            "scored_tasks": self.scored,
-            "repeats": self.repeats,
-            "target": self.target,
-            "enough": self.enough,
-            "curves": self.table.to_dicts(),
-        }
-
-    def _curve(self, rule: str) -> pl.DataFrame:
-        return self.table.filter(pl.col("rule") == rule)
+"""Up to here every fixed number of labels per task is tried; above, steps of a fifth."""
 
 
 def savings(
@@ -184,7 +82,7 @@ def savings(
     Examples
     --------
     >>> from crowdstream.science.simulate import simulate
-    >>> (made,) = simulate(20, 200, p=np.linspace(0.1, 0.4, 20), per_task=11)
+    >>> made = simulate(20, 200, p=np.linspace(0.1, 0.4, 20), per_task=11)
     >>> found = savings(made.labels(), made.truths(), settles=(0.9, 0.99), repeats=1)
     >>> found.table["rule"].unique(maintain_order=True).to_list()
     ['stop when sure', 'fixed number, same crowd', 'fixed number, majority vote']
@@ -216,7 +114,7 @@ def savings(
 
 
 def redundancies(most: int) -> list[int]:
-    """The fixed numbers of labels a task that are tried.
+    """The fixed numbers of labels per task that are tried.
 
     >>> redundancies(17)
     [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 12, 14, 16, 17]
@@ -265,16 +163,16 @@ def _ready(
 def _mean(ways: list[dict[str, object]]) -> pl.DataFrame:
     """Over the repeats, which all have the same ways in the same order."""
     kinds = {"rule": pl.String, "settle": pl.Float64, "redundancy": pl.Int64}
-    schema = {**kinds, "labels_a_task": pl.Float64, "error": pl.Float64}
+    schema = {**kinds, "labels_per_task": pl.Float64, "error": pl.Float64}
     return (
         pl.DataFrame(ways, schema)
         .group_by(*kinds, maintain_order=True)
         .agg(
-            pl.mean("labels_a_task"),
+            pl.mean("labels_per_task"),
             pl.col("error").std().fill_null(0.0).alias("spread"),
             pl.mean("error"),
         )
-        .select(*kinds, "labels_a_task", "error", "spread")
+        .select(*kinds, "labels_per_task", "error", "spread")
         .sort(pl.col("rule").cast(pl.Enum([STOP, FIXED, MAJORITY])), maintain_order=True)
     )
 
@@ -328,11 +226,11 @@ class _Replay:
         bought: pl.DataFrame,
         decided: pl.DataFrame,
     ) -> dict[str, object]:
-        heads = bought if rule == MAJORITY else None
-        error = expected_error(decided, self.gold, heads=heads, classes=self.classes)
+        votes = bought if rule == MAJORITY else None
+        error = error_rate(decided, self.gold, labels=votes, classes=self.classes)
         cost = bought.height / decided.height
         ways = {"rule": rule, "settle": settle, "redundancy": number}
-        return {**ways, "labels_a_task": cost, "error": error}
+        return {**ways, "labels_per_task": cost, "error": error}
 
     def until_sure(self, settle: float) -> tuple[pl.DataFrame, pl.DataFrame]:
         """The labels bought, and what the crowd decides from them in the end."""
@@ -380,109 +278,3 @@ class _Replay:
         table = self.rows[rows[order]].with_columns(task=pl.Series(named[order]))
         decided = crowd.predict_many(table).sort("task")
         return np.asarray(decided["confidence"].to_numpy(), float)
-
-
-# Chart -------------------------------------------------------------------------------------
-
-COLOURS = {STOP: "#1f6feb", FIXED: "#d1730f", MAJORITY: "#6e7781"}
-"""Told apart by those who do not see red and green as well."""
-
-APART = 0.06
-"""Of the chart's width: levels to stop at that are closer are not both named. Of its height: a
-level this low is named above its point, or its name would run into the axis."""
-
-
-def draw(found: Savings, name: str) -> alt.LayerChart:
-    """Labels a task against error, a curve a way of buying; down and left is better."""
-    import altair as alt
-
-    x = alt.X(
-        "labels_a_task:Q",
-        title="labels a task",
-        scale=alt.Scale(zero=True, nice=False),
-        axis=alt.Axis(grid=False, tickMinStep=1, format="d"),
-    )
-    measure = "error" if found.has_gold else "tasks decided otherwise than from all labels"
-    y = alt.Y("error:Q", title=measure, axis=alt.Axis(format="~%"))
-    rules = list(COLOURS)
-    legend = alt.Legend(
-        orient="top-right",
-        labelLimit=0,
-        labelFontSize=13,
-        symbolType="stroke",
-        symbolStrokeWidth=3,
-        fillColor="white",
-        padding=6,
-    )
-    colours = alt.Scale(domain=rules, range=list(COLOURS.values()))
-    colour = alt.Color("rule:N", title=None, scale=colours, legend=legend)
-    base = alt.Chart(found.table).encode(x=x, y=y, color=colour)
-    lines = base.mark_line(strokeWidth=2.5).encode(order="labels_a_task:Q")
-    dots = base.mark_point(filled=True, size=40, opacity=1)
-    named = alt.Chart(_named(found)).encode(x=x, y=y, text="settle:Q")
-    blue = COLOURS[STOP]
-    under = named.mark_text(align="right", baseline="top", dx=-3, dy=4, color=blue)
-    above = named.mark_text(align="right", baseline="bottom", dx=-3, dy=-4, color=blue)
-    names = under.transform_filter("!datum.low") + above.transform_filter("datum.low")
-    aim = "majority vote with all labels" if found.has_gold else "wanted"
-    level = alt.Chart(pl.DataFrame({"error": [found.target]})).encode(y=y)
-    rule = level.mark_rule(strokeDash=[2, 3], color="#444")
-    # Below the line on the left, where no curve has come down yet.
-    said = level.mark_text(
-        align="left", baseline="top", dy=4, dx=4, text=f"{aim}: {found.target:.1%}", color="#444"
-    ).encode(x=alt.value(0))
-    title = alt.TitleParams(
-        _headline(found),
-        subtitle=_small_print(found, name),
-        anchor="start",
-        fontSize=17,
-        subtitleFontSize=12,
-        subtitlePadding=6,
-        offset=14,
-    )
-    chart: alt.LayerChart = (
-        (rule + said + lines + dots + names)
-        .properties(width=720, height=420, padding=20, title=title)
-        .configure_axis(labelFontSize=12, titleFontSize=13)
-        .configure_view(stroke=None)
-    )
-    return chart
-
-
-def _named(found: Savings) -> pl.DataFrame:
-    """The points of the levels to stop at whose names do not run into each other."""
-    top = pl.lit(found.table["error"]).max()
-    stop = found.table.drop_nulls("settle").with_columns(low=pl.col("error") < APART * top)
-    gap = APART * found.labels / found.tasks
-    kept: list[int] = []
-    costs = stop["labels_a_task"].to_list()
-    for k in reversed(range(len(costs))):
-        if all(abs(costs[k] - costs[other]) >= gap for other in kept):
-            kept.append(k)
-    return stop[sorted(kept)]
-
-
-def _headline(found: Savings) -> str:
-    """The finding, whichever it is."""
-    kept = f"deciding {1 - SAME:.0%} of the tasks as all labels do"
-    if found.enough is None:
-        like = "majority vote with all labels" if found.has_gold else kept
-        return f"Stopping when sure does not get as far as {like}"
-    cost = f"{found.enough['labels_a_task']:.1f} of {found.labels / found.tasks:.1f} labels a task"
-    if found.has_gold:
-        return f"As good as majority vote with all labels: {cost}, stopping when sure"
-    return f"{cost} decide {1 - SAME:.0%} of the tasks as all labels do, stopping when sure"
-
-
-def _small_print(found: Savings, name: str) -> list[str]:
-    orders = "1 random order" if found.repeats == 1 else f"mean of {found.repeats} random orders"
-    against = (
-        f"error against {found.scored:,} gold labels"
-        if found.has_gold
-        else "no gold, so what all labels say stands for the truth"
-    )
-    return [
-        f"{name}: {found.labels:,} labels of {found.tasks:,} tasks, bought again; {orders}; "
-        f"{against}.",
-        "Numbers on the blue curve: the confidence at which no more labels of a task are bought.",
-    ]

@@ -1,0 +1,36 @@
+"""Every method on every data set: errors, calibration, speed and memory, in tables and a page.
+
+Knows nothing of the command line.
+"""
+
+from crowdstream.science.compare.lines import SUMMARY_HEAD, summary_lines
+from crowdstream.science.compare.measures import FILE, Row, dataset_error, measure, ready, shuffled
+from crowdstream.science.compare.methods import BASELINE, CROWDKIT, OURS, Method, choose
+from crowdstream.science.compare.page import markdown, write
+from crowdstream.science.compare.runs import Laboratory, compare
+from crowdstream.science.compare.tables import SCHEMA, Study, mean_ranks, rank_test, versions
+
+__all__ = [
+    "BASELINE",
+    "CROWDKIT",
+    "FILE",
+    "OURS",
+    "SCHEMA",
+    "SUMMARY_HEAD",
+    "Laboratory",
+    "Method",
+    "Row",
+    "Study",
+    "choose",
+    "compare",
+    "dataset_error",
+    "markdown",
+    "mean_ranks",
+    "measure",
+    "rank_test",
+    "ready",
+    "shuffled",
+    "summary_lines",
+    "versions",
+    "write",
+]

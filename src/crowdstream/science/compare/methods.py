@@ -1,0 +1,116 @@
+"""The methods that can be compared, found by name: ours, the baselines, crowd-kit's.
+
+Loads none of them before it is needed.
+"""
+
+from __future__ import annotations
+
+import difflib
+import importlib
+import importlib.metadata
+import importlib.util
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from crowdstream.errors import InputError
+
+if TYPE_CHECKING:
+    pass
+
+
+OURS, BASELINE, CROWDKIT = "crowdstream", "baseline", "crowd-kit"
+
+
+YARDSTICK = "majority"
+"""The method that all others are held against; it is always among them."""
+
+
+@dataclass(frozen=True)
+class Method:
+    """A class with ``fit_predict(labels)``, found by name when it is needed.
+
+    ``two_only``: refuses more than two classes. ``majority``: is a majority vote, so that
+    what a tie costs is known exactly for any number of classes.
+    """
+
+    name: str
+    family: str
+    module: str
+    kind: str
+    two_only: bool = False
+    majority: bool = False
+
+    def installed(self) -> bool:
+        """Whether it is there; rivals are looked for but not loaded, which takes seconds."""
+        if self.family == CROWDKIT:
+            return importlib.util.find_spec("crowdkit") is not None
+        try:
+            return hasattr(importlib.import_module(self.module), self.kind)
+        except ModuleNotFoundError:
+            return False
+
+    def make(self) -> Any:
+        """A new one, as it is by default."""
+        return getattr(importlib.import_module(self.module), self.kind)()
+
+
+def _baseline(name: str, kind: str) -> Method:
+    return Method(name, BASELINE, "crowdstream.science.baselines", kind)
+
+
+def _crowdkit(kind: str, *, two_only: bool = False, majority: bool = False) -> Method:
+    return Method(f"ck:{kind}", CROWDKIT, "crowdkit.aggregation", kind, two_only, majority)
+
+
+METHODS = (
+    Method(YARDSTICK, OURS, "crowdstream.estimators", "MajorityVote", majority=True),
+    Method("agreement", OURS, "crowdstream.estimators", "AgreementBased"),
+    Method("centred", OURS, "crowdstream.estimators", "CentredAgreement"),
+    Method("adaptive", OURS, "crowdstream.estimators", "Adaptive"),
+    _baseline("dawid-skene", "DawidSkene"),
+    _baseline("one-coin-em", "OneCoinEM"),
+    _baseline("spectral-em", "SpectralEM"),
+    _baseline("minimax-entropy", "MinimaxEntropy"),
+    _baseline("raykar", "Raykar"),
+    _baseline("belief-propagation", "BeliefPropagation"),
+    _baseline("mean-field", "MeanField"),
+    _baseline("karger-oh-shah", "KargerOhShah"),
+    _baseline("ghosh-kale-mcafee", "GhoshKaleMcAfee"),
+    _baseline("dalvi", "Dalvi"),
+    _baseline("spectral-meta-learner", "SpectralMetaLearner"),
+    _baseline("triangular", "TriangularEstimation"),
+    _baseline("welinder-perona", "WelinderPerona"),
+    _baseline("recursive-em", "RecursiveEM"),
+    _baseline("streaming-ds", "StreamingDawidSkene"),
+    _baseline("sbic", "SBIC"),
+    _baseline("one-pass-vote", "OnePassAgreementVote"),
+    _crowdkit("MajorityVote", majority=True),
+    _crowdkit("DawidSkene"),
+    _crowdkit("OneCoinDawidSkene"),
+    _crowdkit("GLAD"),
+    _crowdkit("MACE"),
+    _crowdkit("MMSR"),
+    _crowdkit("Wawa"),
+    _crowdkit("ZeroBasedSkill"),
+    _crowdkit("KOS", two_only=True),
+)
+"""All that are known. Those that need more than labels (Hui and Walter's populations, the oracles'
+truths) are not comparable and not here."""
+
+
+def choose(names: Sequence[str] | None) -> list[Method]:
+    """The methods of these names and the yardstick, or all that are installed."""
+    if names is None:
+        return [method for method in METHODS if method.installed()]
+    by_name = {m.name: m for m in METHODS if m.family == CROWDKIT or m.installed()}
+    for name in names:
+        if name not in by_name:
+            near = difflib.get_close_matches(name, by_name, n=1)
+            hint = f" (did you mean {near[0]!r}?)" if near else ""
+            raise InputError("methods", f"some of {', '.join(by_name)}", repr(name) + hint)
+        if not by_name[name].installed():
+            raise InputError(
+                f"method {name!r}", "crowd-kit: pip install 'crowdstream[bench]'", "none"
+            )
+    return [method for method in METHODS if method.name in {YARDSTICK, *names}]

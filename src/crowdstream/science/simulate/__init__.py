@@ -1,0 +1,35 @@
+"""The paper's model and what real crowds add to it: who answers, who errs, how that changes.
+
+Vectorised and seeded. `simulate` makes one block; `simulate_blocks` a stream that memory does not
+bound. Knows nothing of estimators.
+"""
+
+from crowdstream.science.simulate.crowds import LARGEST, simulate, simulate_blocks
+from crowdstream.science.simulate.drifts import (
+    Drift,
+    Floats,
+    Ints,
+    error_rates,
+    jump,
+    learning,
+    replacement,
+    sine,
+)
+from crowdstream.science.simulate.model import Crowd
+from crowdstream.science.simulate.simulated import Simulated
+
+__all__ = [
+    "LARGEST",
+    "Crowd",
+    "Drift",
+    "Floats",
+    "Ints",
+    "Simulated",
+    "error_rates",
+    "jump",
+    "learning",
+    "replacement",
+    "simulate",
+    "simulate_blocks",
+    "sine",
+]

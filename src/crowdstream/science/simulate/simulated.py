@@ -1,0 +1,67 @@
+"""`Simulated`: the labels of a made-up crowd, with the truth behind them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import polars as pl
+
+from crowdstream.labels.columns import Column, Columns, Runs
+from crowdstream.science.simulate.drifts import Floats, Ints
+
+
+@dataclass(frozen=True)
+class Simulated:
+    """Simulated labels, with the truth and the error rates behind them.
+
+    ``tasks, workers, said`` have one entry per label; ``tasks`` count from ``first``, the number
+    of the block's first task. ``error_rates`` are n, or one row of n per task if they drift (with
+    confusions: the chance of an error averaged over the classes).
+    """
+
+    first: int
+    n: int
+    tasks: Ints
+    workers: Ints
+    said: Ints
+    truth: Ints
+    error_rates: Floats
+
+    def labels(self) -> pl.DataFrame:
+        """As a table of task, worker and label, all text."""
+        width = len(str(self.n - 1))
+        names = pl.Series([f"w{i:0{width}}" for i in range(self.n)], dtype=pl.String)
+        return pl.DataFrame(
+            {
+                "task": self._names().gather(self.tasks),
+                "worker": names.gather(self.workers),
+                "label": pl.Series(self.said).cast(pl.String),
+            }
+        )
+
+    def truths(self) -> pl.DataFrame:
+        """The true labels, as a table of task and label."""
+        return pl.DataFrame({"task": self._names(), "label": pl.Series(self.truth).cast(pl.String)})
+
+    def matrix(self) -> Ints:
+        """One row per task, one column per worker: what it said, −1 for nothing."""
+        found = np.full((self.truth.size, self.n), -1)
+        found[self.tasks, self.workers] = self.said
+        return found
+
+    def columns(self) -> Columns:
+        """As the estimators take it at once: everybody is asked, nobody answers out of turn."""
+        n = self.n
+        rows = np.arange(0, self.truth.size * n, n)
+        workers = np.tile(np.arange(n, dtype=np.int32), self.truth.size)
+        said = self.matrix().astype(np.int32).ravel()
+        tasks = pl.int_range(self.first, self.first + self.truth.size, eager=True)
+        return Columns(
+            Runs(rows, tasks),
+            Column(workers, list(range(n))),
+            Column(said, list(range(int(said.max(initial=0)) + 1))),
+        )
+
+    def _names(self) -> pl.Series:
+        return pl.int_range(self.first, self.first + self.truth.size, eager=True).cast(pl.String)

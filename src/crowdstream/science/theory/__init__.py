@@ -1,0 +1,102 @@
+"""The mathematics of the paper as pure functions: what its theorems promise a crowd, and what
+the best vote can reach. Knows nothing of labels, streams or estimators.
+
+The model: n workers; worker i answers a task with probability α (``alpha``) and is then wrong
+with probability p_i (``p``), independently. Its reliability is ``θ_i = 1 − 2 p_i``; the crowd's
+*signal* is ``Σ θ_i = n (1 − 2q)``, with q the mean of p.
+
+Where the paper slips, the functions follow what its proofs give:
+
+- The transformation that changes nothing one can see is ``p ↦ 1 − p`` (printed ``1 − 2p``).
+- Assumption 1, q < ½ − 1/n, is more than is needed. All proofs hold as soon as no worker holds
+  half of the signal, ``Σ θ > 2 max θ``, which it implies; see `gamma`.
+- Theorem 1 asks ε ≤ 1/20. Its proof gives ε ≤ 1/(20 √γ), and a larger ε is no likelier to be
+  exceeded; see `theorem_1`.
+- Propositions 4 and 5 are not true as printed (4 loses a factor 2; in 5, p² + (1 − p)² is at least
+  ½ and not at most). Lemma 2, which rests on them, is; see `lemma_2`.
+- In Theorem 2, λ needs a factor 1/n and must not count beyond 2, and task t is decided with what
+  t − 1 tasks have taught; see `theorem_2`.
+- Theorem 3 forgets that its average starts at 0; see `drift_bias`.
+- In Corollary 3 the powers of log n are 1/3 (printed 3); see `best_beta`.
+- Hoeffding's bound on a weighted vote needs ``Σ w_i θ_i > 0``; see `weighted_error_bound`.
+
+A bound on a probability is never above 1, a radius around an error rate neither: where the paper
+promises nothing, that is what it says.
+
+References
+----------
+T. Bonald and R. Combes, A Streaming Algorithm for Crowdsourced Data Classification, 2016.
+"""
+
+from crowdstream.science.theory.agreement import (
+    agreement_rates,
+    error_rates_from_agreements,
+    v,
+    v_0,
+)
+from crowdstream.science.theory.crowd import Bounds, assumption_1, eta, gamma, lambda_
+from crowdstream.science.theory.drift import (
+    best_beta,
+    corollary_2,
+    corollary_3,
+    drift_accuracy,
+    drift_bias,
+    theorem_3,
+    theorem_3_holds,
+)
+from crowdstream.science.theory.estimation import (
+    Region,
+    accuracy,
+    confidence_region,
+    corollary_1,
+    lemma_1,
+    lemma_2,
+    tasks_needed,
+    theorem_1,
+)
+from crowdstream.science.theory.regret import RegretBound, theorem_2
+from crowdstream.science.theory.votes import (
+    ErrorRate,
+    majority_error,
+    majority_error_bound,
+    optimal_error,
+    optimal_weights,
+    vote_error,
+    weighted_error_bound,
+)
+
+__all__ = [
+    "Bounds",
+    "ErrorRate",
+    "Region",
+    "RegretBound",
+    "accuracy",
+    "agreement_rates",
+    "assumption_1",
+    "best_beta",
+    "confidence_region",
+    "corollary_1",
+    "corollary_2",
+    "corollary_3",
+    "drift_accuracy",
+    "drift_bias",
+    "error_rates_from_agreements",
+    "eta",
+    "gamma",
+    "lambda_",
+    "lemma_1",
+    "lemma_2",
+    "majority_error",
+    "majority_error_bound",
+    "optimal_error",
+    "optimal_weights",
+    "tasks_needed",
+    "theorem_1",
+    "theorem_2",
+    "theorem_3",
+    "theorem_3_holds",
+    "v",
+    "v_0",
+    "vote_error",
+    "weighted_error_bound",
+]
