@@ -30,7 +30,7 @@ class OpenTask:
 
     @property
     def coded(self) -> Tasks:
-        """The labels and the spare room after them for compiled loops, made once as it costs time."""
+        """The labels and spare capacity for compiled loops; made once, as it costs time."""
         if self._coded is None or self._coded[0] is not self.labels:
             self._coded = self.labels, Tasks(STARTS, self.workers, self.labels, NO_TRUTHS)
         return self._coded[1]

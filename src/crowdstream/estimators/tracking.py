@@ -209,9 +209,9 @@ class Tracking(Estimator):
             scores = NO_SCORES if votes is None else np.empty((len(part), max(named, 2)))
             self._horizons.loops.follow(part.coded, work, self._fell_back, scores)
             if votes is not None:
-                room = votes.part(at, end)
+                here = votes.part(at, end)
                 keys = self._keys(self._classes)
-                choose(part, scores, room, named, keys, self.ties, self.seed, 0.0)
+                choose(part, scores, here, named, keys, self.ties, self.seed, 0.0)
             self._sums.add(part)
             self._clock += len(part)
             self._closed += len(part)
