@@ -28,11 +28,11 @@ def crowd_of(n: int, tasks: int, **asked: object) -> Simulated:
 def lead(block: Simulated) -> tuple[float, float]:
     """Adaptive's final error minus majority's on the same labels, and its standard error."""
     ours = cs.Adaptive().fit_predict(block.labels())
-    heads = cs.MajorityVote().fit_predict(block.labels())
-    both = ours.join(heads, on="task", suffix="_heads").join(
+    majority = cs.MajorityVote().fit_predict(block.labels())
+    both = ours.join(majority, on="task", suffix="_majority").join(
         block.truths().rename({"label": "truth"}), on="task"
     )
-    missed, lost = (both[name] != both["truth"] for name in ("label", "label_heads"))
+    missed, lost = (both[name] != both["truth"] for name in ("label", "label_majority"))
     gap = missed.to_numpy().astype(float) - lost.to_numpy()
     return float(gap.mean()), float(gap.std() / np.sqrt(gap.size))
 
@@ -66,7 +66,7 @@ def test_never_worse_than_majority_by_more_than_noise(asked: dict[str, object]) 
     assert gap <= 3 * noise + 0.0025
 
 
-def test_a_hundred_thousand_strangers_are_counted_as_heads() -> None:
+def test_a_hundred_thousand_unknown_workers_get_majority_vote() -> None:
     gap, noise = lead(crowd_of(100_000, 20_000, p=0.3, per_task=5, seed=1))
     assert abs(gap) <= 3 * noise + 1e-3
 
@@ -80,8 +80,8 @@ def test_sorted_arrival_does_not_flip_the_labels(order: str) -> None:
         labels = labels.join(truths, on="task", maintain_order="left").sort("truth").drop("truth")
     else:
         labels = labels.sort("worker", maintain_order=True)
-    heads = error_rate(cs.MajorityVote().fit_predict(labels), block.truths())
-    assert error_rate(cs.Adaptive().stream_many(labels), block.truths()) < heads
+    majority = error_rate(cs.MajorityVote().fit_predict(labels), block.truths())
+    assert error_rate(cs.Adaptive().stream_many(labels), block.truths()) < majority
 
 
 def test_who_always_says_the_same_has_no_weight() -> None:
@@ -103,17 +103,17 @@ def test_error_rates_are_those_of_the_crowd() -> None:
 
 
 def test_confusions_that_differ_by_class_are_used() -> None:
-    # Half see every positive and cry wolf, half miss most and never do: heads cannot tell.
+    # Half see every positive and cry wolf, half miss most and never do: majority vote cannot know.
     wolf, deaf = [[0.6, 0.4], [0.02, 0.98]], [[0.98, 0.02], [0.6, 0.4]]
     block = crowd_of(10, 4000, confusions=np.array([wolf, deaf] * 5), per_task=5, seed=4)
-    heads = error_rate(cs.MajorityVote().fit_predict(block.labels()), block.truths())
+    majority = error_rate(cs.MajorityVote().fit_predict(block.labels()), block.truths())
     ours = error_rate(cs.Adaptive().fit_predict(block.labels()), block.truths())
-    assert ours < heads - 0.01
+    assert ours < majority - 0.01
 
 
 @needs_data
 @pytest.mark.parametrize(("name", "most"), [("rte", 0.08), ("web", 0.20), ("trec", 0.32)])
-def test_real_crowds_are_decided_better_than_by_heads(name: str, most: float) -> None:
+def test_real_crowds_are_decided_better_than_by_majority(name: str, most: float) -> None:
     data = cs.datasets.load(name)
     crowd = cs.Adaptive()
     online = error_rate(crowd.stream_many(data.labels), data.gold)
@@ -288,8 +288,8 @@ def test_a_large_minority_of_adversaries_does_not_turn_the_crowd(
 ) -> None:
     for seed in (1, 4, 7, 9):  # without the check of the mean skill, two or three of these flip
         block = crowd_of(20, 2000, p=0.25, adversaries=share, per_task=per_task, seed=seed)
-        heads = error_rate(cs.MajorityVote().fit_predict(block.labels()), block.truths())
-        assert error_rate(cs.Adaptive().fit_predict(block.labels()), block.truths()) < heads
+        majority = error_rate(cs.MajorityVote().fit_predict(block.labels()), block.truths())
+        assert error_rate(cs.Adaptive().fit_predict(block.labels()), block.truths()) < majority
 
 
 @pytest.mark.parametrize("memory", [2, 5, 20])
@@ -297,6 +297,6 @@ def test_a_large_minority_of_adversaries_does_not_turn_the_crowd(
 def test_a_short_memory_neither_overflows_nor_flips(kind: type[cs.Adaptive], memory: int) -> None:
     block = crowd_of(10, 1500, p=0.25, seed=3)
     wrong = cs.metrics.error_rate(kind(memory=memory).stream_many(block.labels()), block.truths())
-    heads = cs.metrics.error_rate(cs.MajorityVote().fit_predict(block.labels()), block.truths())
+    majority = cs.metrics.error_rate(cs.MajorityVote().fit_predict(block.labels()), block.truths())
     # A few tasks cannot tell equals apart; a flip would err on most of the tasks.
-    assert wrong < heads + 0.05
+    assert wrong < majority + 0.05

@@ -185,7 +185,7 @@ def test_labels_given_by_habit_count_for_less() -> None:
     assert plain > 0.1
 
 
-# Where heads are counted ---------------------------------------------------------------------
+# Falling back to majority vote ----------------------------------------------------------------
 
 
 def test_two_labellers_are_counted() -> None:

@@ -198,11 +198,12 @@ class Student:
                 self.product[a] = GOLD * weight if a == truth else 0.0
             self.mass[a] += self.product[a]
         for z in range(begin, end):
-            i = tasks.workers[z]
-            x = tasks.labels[z]
+            i: cython.Py_ssize_t = tasks.workers[z]
+            x: cython.Py_ssize_t = tasks.labels[z]
             for a in range(K):
-                self.counts[i, x, a] += self.product[a]
-                self.counts[i, K, a] += self.product[a]
+                q = self.product[a]
+                self.counts[i, x, a] += q
+                self.counts[i, K, a] += q
 
 
 def add_posteriors(

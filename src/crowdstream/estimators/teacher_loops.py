@@ -96,10 +96,12 @@ class Teacher:
         habit: cython.double = 0.0
         for a in range(K):
             said: cython.double = self.sums.rows[i, HEAD + a]
-            others: cython.double = self.sums.rows[i, HEAD + 2 * K + a] - weight * self.votes[a]
-            if a == x:
-                said -= weight
-                others += weight
+            others: cython.double = self.sums.rows[i, HEAD + 2 * K + a]
+            if weight != 0.0:
+                others -= weight * self.votes[a]
+                if a == x:
+                    said -= weight
+                    others += weight
             agree -= self.sums.rows[i, HEAD + K + a] * self.f[a]
             N += said
             habit += (said + h * self.f[a]) * (met * self.f[a] - others)
@@ -150,7 +152,10 @@ class Teacher:
         return (1.0 + (self.classes - 1.0) * skill) / (1.0 - skill)
 
     def judge(self, tasks, begin, end, own):
-        """The product of the odds of a task's labels; ``own``: what it counted, or 0, see `odds`."""
+        """The product of the odds of a task's labels.
+
+        ``own``: what the task counted, if its labels are to be left out of the skills; or 0.
+        """
         for a in range(self.classes):
             self.product[a] = 1.0
             self.votes[a] = 0.0

@@ -205,8 +205,8 @@ class Tracking(Estimator):
             scores = NO_SCORES if votes is None else np.empty((len(part), max(named, 2)))
             self._horizons.loops.follow(part.coded, work, self._fell_back, scores)
             if votes is not None:
-                room = votes.part(at, end)
-                choose(part, scores, room, named, self._ties(self._classes), 0.0)
+                here = votes.part(at, end)
+                choose(part, scores, here, named, self._ties(self._classes), 0.0)
             self._sums.add(part)
             self._clock += len(part)
             self._closed += len(part)

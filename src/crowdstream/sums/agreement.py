@@ -25,6 +25,16 @@ HEAD = 5
 """Columns before said, own and others: agree, met, met2, known, right."""
 
 
+class Column:
+    """A column of the rows of `AgreementSums`, one number per worker."""
+
+    def __init__(self, place: int) -> None:
+        self.place = place
+
+    def __get__(self, sums: AgreementSums, owner: object = None) -> Floats:
+        return sums.rows[:, self.place]
+
+
 class AgreementSums:
     """The sums of a crowd: one row per worker, and what all share.
 
@@ -82,30 +92,16 @@ class AgreementSums:
         """One row per worker, without spare rows."""
         return self._rows[: self.workers]
 
-    @property
-    def agree(self) -> Floats:
-        """Pairs of the worker's label with another's on the same task that are the same."""
-        return self.rows[:, 0]
-
-    @property
-    def met(self) -> Floats:
-        """All such pairs."""
-        return self.rows[:, 1]
-
-    @property
-    def met2(self) -> Floats:
-        """Ordered pairs of others on the same task."""
-        return self.rows[:, 2]
-
-    @property
-    def known(self) -> Floats:
-        """Answers on tasks of known truth."""
-        return self.rows[:, 3]
-
-    @property
-    def right(self) -> Floats:
-        """How many of those are right."""
-        return self.rows[:, 4]
+    agree = Column(0)
+    """Pairs of the worker's label with another's on the same task that are the same."""
+    met = Column(1)
+    """All such pairs."""
+    met2 = Column(2)
+    """Ordered pairs of others on the same task."""
+    known = Column(3)
+    """Answers on tasks of known truth."""
+    right = Column(4)
+    """How many of those are right."""
 
     @property
     def said(self) -> Floats:

@@ -113,7 +113,7 @@ class AgreementRows:
             self.votes[tasks.labels[z]] = 0
 
     def add_relative(self, tasks, begin, end, z, weight):
-        """Label z, by a member of a family: compared with strangers; with relatives apart."""
+        """Label z, by a member of a family: relatives are compared with it in sums of their own."""
         K = self.classes
         i = tasks.workers[z]
         x = tasks.labels[z]

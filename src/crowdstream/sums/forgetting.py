@@ -1,8 +1,8 @@
-"""Forgetting: what a task counts, by when it came. The one home of the scale.
+"""Forgetting: newer tasks count more. Knows nothing of what is summed.
 
-Instead of letting all earlier tasks fade by ``1 − 1/memory`` at each new one, which would touch
-every sum, each task counts ``1/(1 − 1/memory)`` times the one before it, and whoever reads the sums
-divides by what the newest counts. Knows nothing of what is summed.
+Scaling all sums by ``1 − 1/memory`` at each new task would touch every one of them. Instead each
+task counts ``1/(1 − 1/memory)`` times the one before it, and readers of the sums divide by what the
+newest task counts.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ class Forgetting:
         sums: Iterable[NDArray[np.float64]],
         squares: Iterable[NDArray[np.float64]] = (),
     ) -> int:
-        """How many tasks can be learnt from this place on; the sums are brought back if need be."""
+        """How many tasks can be learnt from this place on; rescales the sums if need be."""
         if not self.fade:
             return 2**62
         if self.fade * (task - self.origin) >= self.most:

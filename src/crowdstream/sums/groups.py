@@ -27,6 +27,6 @@ def connected(size: int, one: Ints, other: Ints) -> Codes:
     [0, 1, 2, 1, 1]
     """
     groups = np.arange(size, dtype=np.int32)
-    join_pairs(groups, np.asarray(one, np.int64), np.asarray(other, np.int64))
+    join_pairs(groups, *(np.ascontiguousarray(k, np.int64) for k in (one, other)))
     flatten(groups)
     return groups

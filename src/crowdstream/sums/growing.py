@@ -1,4 +1,4 @@
-"""Arrays that grow: the one place where room for more rows is made. Knows nothing of their rows."""
+"""Arrays that grow by rows, for all sums. Knows nothing of what the rows hold."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tasks in parts that are worked on side by side, each in a thread of its own."""
+"""Work on parts of a batch in threads. Knows nothing of what the work is."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from typing import TypeVar
 Found = TypeVar("Found")
 
 LARGE = 20_000
-"""Tasks from which on working side by side saves time."""
+"""Tasks from which on threads save time."""
 
 
 def parts_of(tasks: int) -> list[tuple[int, int]]:
-    """From where to where each part goes of so many tasks.
+    """First and last task of each part of so many tasks.
 
     >>> parts_of(7)
     [(0, 7)]
@@ -25,7 +25,7 @@ def parts_of(tasks: int) -> list[tuple[int, int]]:
 
 
 def side_by_side(work: Callable[[int], Found], parts: int) -> list[Found]:
-    """The work on each part, in order."""
+    """Do the work on each part in a thread of its own; the results in order."""
     if parts == 1:
         return [work(0)]
     with ThreadPoolExecutor(parts) as pool:
