@@ -19,10 +19,7 @@ from numpy.typing import NDArray
 from crowdstream.errors import InputError, MergeError, NotIdentifiable, StateError
 from crowdstream.estimators import loops
 from crowdstream.estimators.coding import (
-    Truths,
     clean_answers,
-    clean_truths,
-    code_truths,
     one_task,
 )
 from crowdstream.estimators.observer import Observer, Packed
@@ -36,10 +33,11 @@ from crowdstream.labels import (
     Intake,
     Table,
     TaskId,
+    Truths,
     Vocabulary,
     WorkerId,
     clean_label,
-    code_block,
+    code_table,
 )
 from crowdstream.labels.batch import NO_TRUTHS, Codes, Ints, LabelBatch
 from crowdstream.serialization import seal, unseal
@@ -515,9 +513,8 @@ class Estimator(ABC):
     ) -> pl.DataFrame:
         """Decide every task of a table from what was learnt so far, and learn nothing."""
         check_number("settle", settle, 0.0, 1.0)
-        known = clean_truths(gold)
         classes = self._classes.copy()
-        batch = code_truths(code_block(data, self._workers.copy(), classes), classes, known)
+        batch, _ = code_table(data, self._workers.copy(), classes, gold=gold)
         votes = self._decide(batch, len(classes), self._keys(classes))
         self._warn_if_counted(batch, votes)
         return self._table(batch, votes, classes, settle)
@@ -555,11 +552,9 @@ class Estimator(ABC):
         self.__dict__.update(other.__dict__)
 
     def _take_in(self, data: Table, gold: Truths | None) -> tuple[LabelBatch, Intake]:
-        known = clean_truths(gold)
-        block = code_block(data, self._workers, self._classes)
-        batch = code_truths(block, self._classes, known)
+        batch, intake = code_table(data, self._workers, self._classes, gold=gold)
         self._make_room()
-        return batch, block.intake
+        return batch, intake
 
     def _scorer_for(self, classes: int) -> Scorer:
         """A scorer for labels of so many classes, the learnt ones first."""

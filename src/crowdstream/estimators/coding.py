@@ -1,34 +1,19 @@
-"""What comes in, checked and in codes: answers, truths, constructor arguments.
-
-Knows vocabularies and batches; nothing of estimators.
-"""
+"""What comes in, checked: one task's answers, constructor arguments. Knows no estimators."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TypeAlias
-
-import numpy as np
 
 from crowdstream.errors import InputError
 from crowdstream.labels import (
-    UNKNOWN,
     Answers,
-    ArrowTable,
-    Block,
     ClassLabel,
     Intake,
-    TaskId,
-    Vocabulary,
     WorkerId,
     clean_id,
     clean_label,
 )
-from crowdstream.labels.batch import NO_TRUTHS, LabelBatch
 from crowdstream.validation import check_number
-
-Truths: TypeAlias = "Mapping[TaskId, ClassLabel] | ArrowTable"
-"""True classes of some tasks."""
 
 
 def check_memory(memory: object) -> None:
@@ -46,39 +31,6 @@ def check_families(families: object) -> None:
     for who, name in families.items():
         if clean_id(who, "families, worker") is None or not isinstance(name, str):
             raise InputError(f"families[{who!r}]", "the name of a family, str", repr(name))
-
-
-def clean_truths(gold: Truths | None) -> dict[TaskId, ClassLabel]:
-    """Known truths, by task."""
-    if gold is None:
-        return {}
-    import polars as pl
-
-    if isinstance(gold, ArrowTable):
-        gold = pl.DataFrame(gold)
-        if missing := {"task", "label"} - set(gold.columns):
-            raise InputError("gold", "columns task and label", f"no {', '.join(sorted(missing))}")
-        gold = dict(gold.select("task", "label").iter_rows())
-    if not isinstance(gold, Mapping):
-        raise InputError("gold", "a mapping or a table of task and label", type(gold).__name__)
-    found: dict[TaskId, ClassLabel] = {}
-    for task, label in gold.items():
-        name, truth = clean_id(task, "gold, task"), clean_label(label, f"gold[{task!r}]")
-        if name is not None and truth is not None:
-            found[name] = truth
-    return found
-
-
-def code_truths(
-    block: Block, classes: Vocabulary, known: Mapping[TaskId, ClassLabel]
-) -> LabelBatch:
-    """A block with the true classes of its tasks, where there are any."""
-    truths = NO_TRUTHS
-    if known:
-        given = (known.get(task) for task in block.tasks)
-        codes = [UNKNOWN if label is None else classes.add(label) for label in given]
-        truths = np.array(codes, np.int32)
-    return LabelBatch(block.starts, block.workers, block.labels, truths, block.tasks)
 
 
 def clean_answers(answers: Answers) -> list[tuple[WorkerId, ClassLabel | None]]:

@@ -10,14 +10,13 @@ from numpy.typing import NDArray
 
 from crowdstream.errors import NotIdentifiable
 from crowdstream.estimators.base import SETTLE, Estimator, Identifiability
-from crowdstream.estimators.coding import Truths
 from crowdstream.estimators.observer import Packed
 from crowdstream.estimators.open_task import OpenTask
 from crowdstream.estimators.reading import read_teacher, why_not
 from crowdstream.estimators.tracking_loops import Bank
 from crowdstream.estimators.votes import Scorer, Ties, Votes, check_ties, choose, majority
 from crowdstream.estimators.worker_table import WorkerReading
-from crowdstream.labels import Table, TaskId
+from crowdstream.labels import Table, TaskId, Truths
 from crowdstream.labels.batch import Ints, LabelBatch
 from crowdstream.sums.agreement import AgreementSums, fill
 

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from crowdstream.estimators.base import Estimator
 from crowdstream.estimators.worker_table import value_series
-from crowdstream.labels import Table, code_block
+from crowdstream.labels import Table, code_table
 from crowdstream.monitoring import loops
 
 if TYPE_CHECKING:
@@ -49,18 +49,18 @@ def difficulty(crowd: Estimator, table: Table) -> pl.DataFrame:
     import polars as pl
 
     vocabulary = crowd._classes.copy()
-    block = code_block(table, crowd._workers.copy(), vocabulary)
+    batch, _ = code_table(table, crowd._workers.copy(), vocabulary)
     classes = max(len(vocabulary), 2)
     skills = np.append(crowd.skills(), crowd.mean_skill_)
     skills = np.clip(skills, -STRONGEST / (classes - 1.0), STRONGEST)
-    like = np.empty((block.starts.size - 1, GRID.size))
+    like = np.empty((len(batch), GRID.size))
     room = np.empty((GRID.size, classes))
-    loops.strengths(block.starts, block.workers, block.labels, skills, GRID, room, like)
+    loops.strengths(batch.starts, batch.workers, batch.labels, skills, GRID, room, like)
     worst = 1.0 - 1.0 / classes
     hard = np.clip((1.0 - _mean_strengths(like) * skills[-1]) * worst, 0.0, worst)
-    found = pl.Series("difficulty", np.where(np.diff(block.starts) > 0, hard, np.nan))
+    found = pl.Series("difficulty", np.where(batch.sizes > 0, hard, np.nan))
     return pl.DataFrame(
-        {"task": value_series("task", block.tasks), "difficulty": found.fill_nan(None)}
+        {"task": value_series("task", batch.tasks), "difficulty": found.fill_nan(None)}
     )
 
 

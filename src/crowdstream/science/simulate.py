@@ -14,7 +14,7 @@ import polars as pl
 from numpy.typing import ArrayLike, NDArray
 
 from crowdstream.errors import InputError
-from crowdstream.labels.columns import Column, Columns, Runs
+from crowdstream.labels import CodedLabels, LabelBatch, Vocabulary
 from crowdstream.validation import check_number
 
 Floats: TypeAlias = NDArray[np.float64]
@@ -146,18 +146,16 @@ class Simulated:
         found[self.tasks, self.workers] = self.said
         return found
 
-    def columns(self) -> Columns:
+    def columns(self) -> CodedLabels:
         """As the estimators take it at once: everybody is asked, nobody answers out of turn."""
         n = self.n
-        rows = np.arange(0, self.truth.size * n, n)
+        starts = np.arange(0, self.truth.size * n + 1, n)
         workers = np.tile(np.arange(n, dtype=np.int32), self.truth.size)
         said = self.matrix().astype(np.int32).ravel()
         tasks = pl.int_range(self.first, self.first + self.truth.size, eager=True)
-        return Columns(
-            Runs(rows, tasks),
-            Column(workers, list(range(n))),
-            Column(said, list(range(int(said.max(initial=0)) + 1))),
-        )
+        classes = range(int(said.max(initial=0)) + 1)
+        batch = LabelBatch(starts, workers, said, tasks=tasks)
+        return CodedLabels(batch, Vocabulary(range(n)), Vocabulary(classes))
 
     def _names(self) -> pl.Series:
         return pl.int_range(self.first, self.first + self.truth.size, eager=True).cast(pl.String)

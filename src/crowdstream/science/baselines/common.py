@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from crowdstream.estimators.votes import TIE
 from crowdstream.estimators.worker_table import value_series
-from crowdstream.labels import Table, TaskId, Vocabulary, code_block
+from crowdstream.labels import Table, TaskId, Vocabulary, code_table
 from crowdstream.validation import check_number
 
 Floats = NDArray[np.float64]
@@ -52,14 +52,14 @@ class Coded:
 def code(data: Table) -> Coded:
     """Any table or rows of labels in codes; of a repeated (task, worker) pair the last counts."""
     workers, classes = Vocabulary(), Vocabulary()
-    block = code_block(data, workers, classes)
-    votes = np.diff(block.starts)
+    batch, _ = code_table(data, workers, classes)
+    votes = batch.sizes
     return Coded(
-        block.tasks,
+        batch.tasks,
         votes,
         np.repeat(np.arange(votes.size), votes),
-        block.workers.astype(np.int64),
-        block.labels.astype(np.int64),
+        batch.workers.astype(np.int64),
+        batch.labels.astype(np.int64),
         workers,
         classes,
     )
