@@ -12,7 +12,7 @@ from collections.abc import Callable
 import numpy as np
 import polars as pl
 
-from crowdstream.labels import first_appearances
+from crowdstream.labels import CodedLabels, Table, code_rows
 from crowdstream.validation import check_number
 
 REMEMBER = 1_000_000
@@ -22,58 +22,69 @@ REMEMBER = 1_000_000
 class Window:
     """At most ``size`` open tasks; ``close`` is called with the labels of tasks that close.
 
+    Parameters
+    ----------
+    size
+        How many tasks are open at most.
+    close
+        Decides tasks; it is given their labels, and returns a table.
+    remember
+        How many closed tasks are remembered.
+
     Examples
     --------
     >>> import crowdstream as cs
     >>> crowd = cs.AgreementBased()
     >>> window = Window(2, crowd.stream_many)
     >>> rows = [("a", "x", 1), ("b", "x", 1), ("a", "y", 1), ("c", "x", 1), ("a", "z", 0)]
-    >>> labels = pl.DataFrame(rows, ["task", "worker", "label"], orient="row")
-    >>> window.feed(labels).select("task", "votes").rows()
+    >>> window.feed(rows).select("task", "votes").rows()
     [('a', 2)]
     >>> window.late, window.end().get_column("task").to_list()
     (1, ['b', 'c'])
     """
 
     def __init__(
-        self, size: int, close: Callable[[pl.DataFrame], pl.DataFrame], remember: int = REMEMBER
+        self, size: int, close: Callable[[CodedLabels], pl.DataFrame], remember: int = REMEMBER
     ) -> None:
         check_number("window", size, 1, 2**40, whole=True)
         self.size = size
         self.close = close
         self.remember = remember
         self.late = 0
-        self._open: pl.DataFrame | None = None
+        self._open: CodedLabels | None = None
         self._closed = pl.Series([], dtype=pl.UInt64)
 
-    def feed(self, labels: pl.DataFrame) -> pl.DataFrame:
-        """Take some labels; the decisions on the tasks that closed."""
-        held = 0 if self._open is None else self._open.height
-        table = labels if self._open is None else pl.concat([self._open, labels])
+    def feed(self, labels: Table) -> pl.DataFrame:
+        """Take some labels; the decisions on the tasks that closed.
+
+        Parameters
+        ----------
+        labels
+            Rows or a table of any kind.
+        """
+        new = code_rows(labels)
+        held = 0 if self._open is None else len(self._open.batch)
+        table = new if self._open is None else CodedLabels.concat([self._open, new])
         if len(self._closed):
-            gone = table["task"].hash().is_in(self._closed.implode()).to_numpy()
+            gone = pl.Series(table.batch.tasks).hash().is_in(self._closed.implode()).to_numpy()
             gone[:held] = False
-            self.late += int(gone.sum())
-            table = table.filter(~gone)
+            self.late += int(table.batch.sizes[gone].sum())
+            table = table.select(~gone)
         # A task's rank is its place in the order of opening; the newest opened so far sets who is
         # still open. That does not depend on where batches are cut.
-        ranks, tasks = first_appearances(table["task"])
+        ranks, tasks = table.task_order()
         newest = np.maximum.accumulate(ranks) if ranks.size else ranks
-        timely = newest - ranks < self.size
-        timely[:held] = True
-        self.late += int((~timely).sum())
+        late = newest - ranks >= self.size
         cut = len(tasks) - self.size
         closing = ranks < cut
-        self._open = table.filter(timely & ~closing)
+        self._open = table.select(~late & ~closing)
         if cut > 0:
-            self._closed = pl.concat([self._closed, tasks[:cut].hash()])[-self.remember :]
-        return self.close(table.filter(timely & closing))
+            self._closed = pl.concat([self._closed, pl.Series(tasks[:cut]).hash()])
+            self._closed = self._closed[-self.remember :]
+        self.late += int(table.batch.sizes[late].sum())
+        return self.close(table.select(~late & closing))
 
     def end(self) -> pl.DataFrame:
         """Close what is open: no more labels will come."""
         table, self._open = self._open, None
-        if table is None:
-            table = pl.DataFrame(
-                schema={"task": pl.String, "worker": pl.String, "label": pl.String}
-            )
-        return self.close(table)
+        return self.close(code_rows([]) if table is None else table)

@@ -19,7 +19,7 @@ from crowdstream.validation import check_number
 if TYPE_CHECKING:
     import polars as pl
 
-    from crowdstream.labels.readers import Names
+    from crowdstream.labels import ColumnNames
     from crowdstream.science.compare import Method, Study
     from crowdstream.science.datasets import Dataset
 
@@ -74,7 +74,7 @@ def compare(
     Example: crowdstream compare rte web --methods agreement,dawid-skene -o comparison
     """
     need("scipy", *(("altair", "vl_convert") if output else ()))
-    from crowdstream.labels.readers import Names
+    from crowdstream.labels import ColumnNames
     from crowdstream.science.compare import Study, choose, ready, write
 
     check_number("--shuffles", shuffles, 0, 1000, whole=True)
@@ -84,7 +84,7 @@ def compare(
     if gold is None:
         found = [ready(data) for data in _named(sets)]
     else:
-        found = [ready(_read(sets, gold, Names(task, worker, label)))]
+        found = [ready(_read(sets, gold, ColumnNames(task, worker, label)))]
     folder = None if output is None else _folder(output)
     rows = _run(found, wanted, shuffles, seed, limit, quiet or not sys.stderr.isatty())
     study = Study(found, wanted, rows, shlex.join(["crowdstream", *sys.argv[1:]]))
@@ -114,16 +114,15 @@ def _named(names: list[str]) -> list[Dataset]:
     return [datasets.load(name) for name in wanted]
 
 
-def _read(files: list[str], gold: str, names: Names) -> Dataset:
+def _read(files: list[str], gold: str, names: ColumnNames) -> Dataset:
     """A set of the user's own."""
-    from crowdstream.labels.readers import Trouble, find_sources, read_all
-    from crowdstream.labels.readers.gold import read_truths
+    from crowdstream.labels.gold import read_truths, truth_table
+    from crowdstream.labels.readers import BadRows, find_sources, read_all
     from crowdstream.science.datasets import Dataset, Meta
 
-    with Trouble("fail") as trouble:
-        labels = read_all(find_sources(files), names, trouble).frame()
+    labels = read_all(find_sources(files), names, BadRows("fail")).frame()
     name = Path(files[0]).name.split(".")[0]
-    return Dataset(name, labels, read_truths(gold), Meta(" ".join(files)))
+    return Dataset(name, labels, truth_table(read_truths(gold)), Meta(" ".join(files)))
 
 
 def _folder(path: str) -> Path:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from crowdstream.cli.tables import read_families
 from crowdstream.errors import InputError, StateError
+from crowdstream.labels.readers.small_tables import read_families
 from crowdstream.validation import check_number
 
 if TYPE_CHECKING:

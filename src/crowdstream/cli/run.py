@@ -34,7 +34,8 @@ if TYPE_CHECKING:
     from crowdstream.cli.crowds import Recipe
     from crowdstream.cli.summary import Insight
     from crowdstream.estimators import Estimator
-    from crowdstream.labels.readers import Names, Source, Trouble
+    from crowdstream.labels import ClassLabel, CodedLabels, ColumnNames, TaskId
+    from crowdstream.labels.readers import BadRows, Source
 
     Write = Callable[[pl.DataFrame], None]
 
@@ -104,8 +105,10 @@ def run(
     Example: crowdstream run labels.csv -o decisions.csv --workers people.csv
     """
     from crowdstream.cli.crowds import Recipe
-    from crowdstream.cli.tables import read_costs
-    from crowdstream.labels.readers import Names, Trouble, find_sources
+    from crowdstream.labels import ColumnNames
+    from crowdstream.labels.gold import read_truths, truth_table
+    from crowdstream.labels.readers import BadRows, find_sources
+    from crowdstream.labels.readers.small_tables import read_costs
 
     started = time.perf_counter()
     check_output(output, "--output")
@@ -126,23 +129,25 @@ def run(
         {"--output": output, "--workers": workers, "--save": save},
     )
     threading.Thread(target=_load, args=[recipe], daemon=True).start()
-    truths = None if gold is None else _read_gold(gold)
-    names = Names(task, worker, label, wide)
+    truths = None
+    if gold is not None:
+        truths = truth_table(read_truths(gold)).rename({"label": "gold"})
+    names = ColumnNames(task, worker, label, wide)
     to_stdout = output == "-" or (output is None and not json and not sys.stdout.isatty())
-    given = None if gold_train is None else dict(_read_gold(gold_train).iter_rows())
+    given = None if gold_train is None else read_truths(gold_train)
     job = _Job(recipe, settle, online, quiet or not sys.stderr.isatty(), truths, given)
     people = functools.cache(lambda: job.crowd.workers(level=level, costs=prices))
-    with Trouble(on_error) as trouble:
+    with BadRows(on_error) as bad_rows:
         target = "-" if to_stdout else output
         # Whatever fails before the end takes the decisions' file with it.
         with contextlib.nullcontext() if target is None else TableWriter(target).open() as write:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore", NotIdentifiable)  # the report says it
                 if window is None:
-                    job.whole(sources, names, trouble, write)
+                    job.whole(sources, names, bad_rows, write)
                 else:
-                    job.windowed(sources, names, trouble, write, window)
-            job.bad_rows = trouble.rows
+                    job.windowed(sources, names, bad_rows, write, window)
+            job.bad_rows = bad_rows.rows
             if truths is not None:
                 job.score()
             if workers is not None:
@@ -173,7 +178,7 @@ class _Job:
     online: bool
     silent: bool
     truths: pl.DataFrame | None
-    given: dict[str, str] | None
+    given: dict[TaskId, ClassLabel] | None
     bad_rows: int = 0
     late: int = 0
     settled: int = 0
@@ -195,8 +200,8 @@ class _Job:
     def whole(
         self,
         sources: list[Source],
-        names: Names,
-        trouble: Trouble,
+        names: ColumnNames,
+        bad_rows: BadRows,
         write: Write | None,
     ) -> None:
         """All labels in memory, grouped by task."""
@@ -204,27 +209,27 @@ class _Job:
 
         with _Steps(self.silent) as steps:
             steps.at("reading")
-            table = read_all(sources, names, trouble)
+            table = read_all(sources, names, bad_rows)
             steps.at(f"deciding {table.height:,} labels")
             verb = self.crowd.stream_many if self.online else self.crowd.fit_predict
-            decisions = verb(table, gold=self.given, settle=self.settle)  # type: ignore[arg-type]
+            decisions = verb(table, gold=self.given, settle=self.settle)
             steps.at(f"writing {decisions.height:,} decisions")
-            self._take(decisions, table.frame)
+            self._take(decisions, table)
             if write is not None:
                 write(decisions)
 
     def windowed(
         self,
         sources: list[Source],
-        names: Names,
-        trouble: Trouble,
+        names: ColumnNames,
+        bad_rows: BadRows,
         write: Write | None,
         size: int,
     ) -> None:
         """A batch at a time; files are read twice unless online, a pipe cannot be."""
         import os
 
-        from crowdstream.labels.readers import Trouble, read_batches
+        from crowdstream.labels.readers import BadRows, read_batches
         from crowdstream.window import Window
 
         piped = any(source.piped for source in sources)
@@ -233,19 +238,19 @@ class _Job:
         total = 0 if piped else sum(os.path.getsize(source.path) for source in sources)
         empty = self.crowd.predict_many([])
 
-        def learn(table: pl.DataFrame) -> pl.DataFrame:
-            self.crowd.learn_many(table, gold=self.given)  # type: ignore[arg-type]
+        def learn(table: CodedLabels) -> pl.DataFrame:
+            self.crowd.learn_many(table, gold=self.given)
             return empty
 
-        def decide(table: pl.DataFrame) -> pl.DataFrame:
+        def decide(table: CodedLabels) -> pl.DataFrame:
             verb = self.crowd.stream_many if once else self.crowd.predict_many
-            decisions = verb(table, gold=self.given, settle=self.settle)  # type: ignore[arg-type]
-            self._take(decisions, lambda: table)
+            decisions = verb(table, gold=self.given, settle=self.settle)
+            self._take(decisions, table)
             if write is not None:
                 write(decisions)
             return empty
 
-        def go(close: Callable[[pl.DataFrame], pl.DataFrame], what: str, aside: Trouble) -> int:
+        def go(close: Callable[[CodedLabels], pl.DataFrame], what: str, aside: BadRows) -> int:
             window = Window(size, close)
             with _Steps(self.silent, total) as steps:
                 steps.at(what)
@@ -257,10 +262,10 @@ class _Job:
 
         once = self.online or piped
         if not once:  # bad rows are told of when they come again
-            go(learn, "learning", Trouble("fail" if trouble.kind == "fail" else "skip"))
-        self.late = go(decide, "deciding", trouble)
+            go(learn, "learning", BadRows("fail" if bad_rows.kind == "fail" else "skip"))
+        self.late = go(decide, "deciding", bad_rows)
 
-    def _take(self, decisions: pl.DataFrame, table: Callable[[], pl.DataFrame]) -> None:
+    def _take(self, decisions: pl.DataFrame, table: CodedLabels) -> None:
         self.decided += decisions.height
         if self.given is not None:
             self.told += int(decisions["task"].is_in(list(self.given)).sum())
@@ -268,7 +273,7 @@ class _Job:
         if self.head is None or self.head.height < 8:
             self.head = decisions.head(8)
         if self.recipe.watch:
-            self.hardest = _hardest(self.crowd, decisions, table(), self.hardest)
+            self.hardest = _hardest(self.crowd, decisions, table, self.hardest)
         if self.truths is not None:
             scored = decisions.select("task", "label", "margin")
             if self.given is not None:  # what was told is not scored
@@ -276,7 +281,7 @@ class _Job:
             scored = scored.join(self.truths, on="task", maintain_order="left")
             tied = scored.filter(scored["margin"] == 0)
             self.scored.append(scored)
-            self.tied.append(table().join(tied, on="task", how="semi", maintain_order="left"))
+            self.tied.append(table.frame().join(tied, on="task", how="semi", maintain_order="left"))
 
     def score(self) -> None:
         """Errors against the truth; a tie counts by the chance that the coin errs."""
@@ -343,7 +348,7 @@ class _Job:
 
 
 def _hardest(
-    crowd: Estimator, decisions: pl.DataFrame, table: pl.DataFrame, before: pl.DataFrame | None
+    crowd: Estimator, decisions: pl.DataFrame, table: CodedLabels, before: pl.DataFrame | None
 ) -> pl.DataFrame | None:
     """The hardest tasks of these and of those before, the first of equals."""
     import polars as pl
@@ -407,20 +412,3 @@ class _Steps:
 def _load(recipe: Recipe) -> None:
     """Load what decides while the files are being read."""
     recipe.make()
-
-
-def _read_gold(path: str) -> pl.DataFrame:
-    """task, gold: the true labels, from a file with a task and a label (or gold) column."""
-    import polars as pl
-
-    from crowdstream.labels.readers import find_sources
-    from crowdstream.labels.readers.gold import read_gold
-
-    sources = find_sources([path])
-    if len(sources) > 1:
-        raise InputError("--gold", "one file", f"{len(sources)} that match {path!r}")
-    table = read_gold(sources[0])
-    twice = table.group_by("task").agg(pl.col("gold").n_unique().alias("n")).filter(pl.col("n") > 1)
-    if twice.height:
-        raise InputError(path, "one true label a task", f"several of {twice['task'][0]!r}")
-    return table.unique("task", maintain_order=True)

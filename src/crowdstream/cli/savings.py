@@ -65,8 +65,9 @@ def savings(
     Example: crowdstream savings labels.csv --gold gold.csv --chart savings.png
     """
     from crowdstream.cli.crowds import Recipe
-    from crowdstream.labels.readers import Names, Trouble, find_sources, read_all
-    from crowdstream.labels.readers.gold import read_truths
+    from crowdstream.labels import ColumnNames
+    from crowdstream.labels.gold import read_truths, truth_table
+    from crowdstream.labels.readers import BadRows, find_sources, read_all
 
     check_output(output, "--output")
     check_chart(chart)
@@ -75,9 +76,9 @@ def savings(
     sources = find_sources(labels, format)
     paths = [source.path for source in sources]
     check_apart(paths, {"--output": output, "--chart": chart})
-    truths = None if gold is None else read_truths(gold)
-    with Trouble("fail") as trouble:
-        table = read_all(sources, Names(task, worker, label, wide), trouble).frame()
+    truths = None if gold is None else truth_table(read_truths(gold))
+    names = ColumnNames(task, worker, label, wide)
+    table = read_all(sources, names, BadRows("fail")).frame()
     silent = quiet or not sys.stderr.isatty()
     found = _replay(table, truths, recipe.make(), repeats, seed, silent)
     if output is not None:

@@ -24,8 +24,8 @@ from crowdstream.errors import InputError
 if TYPE_CHECKING:
     from crowdstream.decisions import Decision
     from crowdstream.estimators import Estimator
-    from crowdstream.labels import WorkerId
-    from crowdstream.labels.readers import Names, Trouble
+    from crowdstream.labels import ColumnNames, WorkerId
+    from crowdstream.labels.readers import BadRows
     from crowdstream.monitoring import DriftAlarm
     from crowdstream.stream import Stream
 
@@ -77,7 +77,8 @@ def stream(
     """
     from crowdstream.cli.crowds import Recipe
     from crowdstream.errors import StateError
-    from crowdstream.labels.readers import Names, Trouble
+    from crowdstream.labels import ColumnNames
+    from crowdstream.labels.readers import BadRows
     from crowdstream.stream import Stream
 
     if format not in (None, "jsonl", "csv"):
@@ -99,9 +100,11 @@ def stream(
         engine = saved
     if state is not None:
         save_bytes(state, engine.snapshot())  # or say now that it cannot be done
-    with Trouble(on_error) as trouble:
+    with BadRows(on_error) as bad_rows:
         bell = _Bell(engine.crowd, quiet)
-        loop = _Loop(engine, state, period, Names(task, worker, label), format, trouble, bell)
+        loop = _Loop(
+            engine, state, period, ColumnNames(task, worker, label), format, bad_rows, bell
+        )
         try:
             if loop.go() and state is None:
                 for decision in engine.end():
@@ -117,8 +120,8 @@ def stream(
         for what in ("repeated", "replaced", "late", "skipped"):
             if getattr(counts, what):
                 told.append(f"{getattr(counts, what):,} {what}")
-        if trouble.rows:
-            told.append(f"{trouble.rows:,} bad rows left out")
+        if bad_rows.rows:
+            told.append(f"{bad_rows.rows:,} bad rows left out")
         if bell.rung:
             told.append(f"{bell.rung:,} {'alarm' if bell.rung == 1 else 'alarms'}")
         talk().print(", ".join(told))
@@ -185,9 +188,9 @@ class _Loop:
         engine: Stream,
         state: str | None,
         period: float,
-        names: Names,
+        names: ColumnNames,
         kind: str | None,
-        trouble: Trouble,
+        bad_rows: BadRows,
         bell: _Bell,
     ) -> None:
         self.engine = engine
@@ -195,7 +198,7 @@ class _Loop:
         self.period = period
         self.names = names
         self.kind = kind
-        self.trouble = trouble
+        self.bad_rows = bad_rows
         self.bell = bell
         self.stopped = False
         self.line = 0
@@ -269,7 +272,7 @@ class _Loop:
                 raise
             at = error.where if error.where.startswith(where) else f"{where}, {error.where}"
             shown = raw.decode("utf-8", errors="backslashreplace")
-            self.trouble.bad_row(at, error.expected, error.found, shown)
+            self.bad_rows.add(at, error.expected, error.found, shown)
 
     def _record(self, raw: bytes, where: str) -> dict[str, object] | None:
         import msgspec
@@ -284,7 +287,7 @@ class _Loop:
         except (csv.Error, UnicodeDecodeError, ValueError) as error:
             raise InputError(where, "a row of CSV in UTF-8", str(error)) from None
         if self.header is None:
-            from crowdstream.labels.readers.columns import find_columns
+            from crowdstream.labels.tables import find_columns
 
             self.header = cells
             self.roles = find_columns(self.names, cells, where)
@@ -294,7 +297,7 @@ class _Loop:
         return dict(zip(self.header, (cell or None for cell in cells), strict=True))
 
     def _observe(self, record: dict[str, object], where: str) -> None:
-        from crowdstream.labels.readers.columns import find_columns
+        from crowdstream.labels.tables import find_columns
 
         if self.roles is None or not all(role in record for role in self.roles):
             self.roles = find_columns(self.names, list(record), where)

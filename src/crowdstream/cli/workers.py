@@ -63,7 +63,7 @@ def workers(
     Example: crowdstream workers crowd.state -o people.csv
     """
     from crowdstream.cli.crowds import load_crowd
-    from crowdstream.cli.tables import read_costs
+    from crowdstream.labels.readers.small_tables import read_costs
 
     asked = {"pairs": pairs, "alarms": alarms, "trends": trends, "identifiability": identifiability}
     what = _one_of([name for name, wanted in asked.items() if wanted])

@@ -13,11 +13,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from crowdstream.errors import StateError
-from crowdstream.estimators.coding import in_kind
 from crowdstream.estimators.state import load_crowd
 from crowdstream.estimators.tables import NativeTable, TableVerbs
 from crowdstream.estimators.worker_table import Costs, confusion_table, worker_table
-from crowdstream.labels import UNKNOWN, WorkerId
+from crowdstream.labels import UNKNOWN, WorkerId, in_kind
 from crowdstream.validation import check_number
 
 LEVEL = 0.95

@@ -9,16 +9,17 @@ from numpy.typing import NDArray
 
 from crowdstream.decisions import MIN_LABELS, SETTLE, Decision, SettleRule, make_decision
 from crowdstream.errors import InputError
-from crowdstream.estimators.coding import clean_answers, one_task
 from crowdstream.estimators.open_tasks import OpenTasks
 from crowdstream.estimators.votes import Scorer, posteriors_by
 from crowdstream.labels import (
     UNKNOWN,
     Answers,
     ClassLabel,
+    Intake,
     TaskId,
     Vocabulary,
     WorkerId,
+    clean_answers,
     clean_label,
 )
 from crowdstream.labels.batch import NO_TRUTHS, LabelBatch
@@ -52,7 +53,7 @@ class OneTaskVerbs(OpenTasks):
         batch = self._meet(rows, truth)
         self._learn(batch, 1)
         self._tell(batch, 1)
-        self.intake_.count(one_task(rows))
+        self.intake_.count(Intake.of_task(rows))
 
     def unlearn_one(self, answers: Answers, *, gold: ClassLabel | None = None) -> None:
         """Take back one task's answers, as learnt before with the same arguments.
@@ -90,7 +91,7 @@ class OneTaskVerbs(OpenTasks):
                 raise InputError(where, "an answer that was learnt", repr(self._classes[x]))
         self._learn(batch, -1)
         self._tell(batch, -1)
-        self.intake_.count(one_task(rows), -1)
+        self.intake_.count(Intake.of_task(rows), -1)
 
     def predict_one(self, answers: Answers, *, task: TaskId | None = None) -> ClassLabel | None:
         """The likeliest class given one task's answers; ``None`` without an answer.

@@ -18,10 +18,18 @@ from crowdstream.decisions import (
     posterior_table,
 )
 from crowdstream.errors import NotIdentifiable
-from crowdstream.estimators.coding import ColumnNames, Truths, code_table, in_kind, kind_of
 from crowdstream.estimators.one_task import OneTaskVerbs
 from crowdstream.estimators.votes import posteriors
-from crowdstream.labels import Intake, Table
+from crowdstream.labels import (
+    ColumnNames,
+    Intake,
+    Kind,
+    Table,
+    Truths,
+    code_table,
+    in_kind,
+    kind_of,
+)
 from crowdstream.labels.batch import LabelBatch
 
 NativeTable: TypeAlias = Any
@@ -31,7 +39,7 @@ NativeTable: TypeAlias = Any
 class TableVerbs(OneTaskVerbs):
     """`fit_predict`, `learn_many` and what goes with them."""
 
-    _kind: str = "polars"
+    _kind: Kind = Kind()
     """The kind of the table that was learnt last."""
 
     def learn_many(

@@ -1,4 +1,7 @@
-"""The text of a polars column where it lies, through Arrow's C interface: nothing is copied."""
+"""The text of a polars column where it lies, through Arrow's C interface: nothing is copied.
+
+Knows nothing of labels.
+"""
 
 from __future__ import annotations
 
@@ -13,19 +16,19 @@ from numpy.typing import NDArray
 if TYPE_CHECKING:
     import polars as pl
 
-Words = NDArray[np.uint64]
+UInts = NDArray[np.uint64]
 
 
 class TextChunk(NamedTuple):
-    """Part of a column: a view of 16 bytes a row, as Arrow defines it.
+    """Part of a column: a view of 16 bytes per row, as Arrow defines it.
 
     The first four bytes are the length. Up to 12 bytes of text follow at once; longer text lies
     in the buffer, and at the place in it, that the last eight bytes name. ``valid`` is the address
-    of a bit a row, 0 if there is no null; row r has bit ``first_bit + r``.
+    of one bit per row, 0 if there is no null; row r has bit ``first_bit + r``.
     """
 
-    views: Words
-    buffers: Words
+    views: UInts
+    buffers: UInts
     valid: int
     first_bit: int
 

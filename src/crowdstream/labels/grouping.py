@@ -1,6 +1,7 @@
-"""Coded rows in any order → labels grouped by task, one a worker and task.
+"""Coded rows in any order → labels grouped by task, one per worker and task.
 
-Makes the arrays for `loops` and looks at their lengths. Knows nothing of text, files or estimators.
+Makes the arrays for `grouping_loops` and checks their lengths. Knows nothing of text, files or
+estimators.
 """
 
 from __future__ import annotations
@@ -9,26 +10,20 @@ from typing import NamedTuple
 
 import numpy as np
 
-from crowdstream.labels import loops
-from crowdstream.labels.columns import Codes, Ints
+from crowdstream.labels import grouping_loops as loops
+from crowdstream.labels.batch import Codes, Ints, LabelBatch
 
 
-class Arranged(NamedTuple):
-    """Labels grouped by task, one a worker and task.
+class Grouped(NamedTuple):
+    """Labels grouped by task; workers and classes in order of first appearance; other rows."""
 
-    Those of task t are ``starts[t]:starts[t + 1]``; ``met`` and ``seen`` are the workers and the
-    labels in order of first appearance; ``met_by[t]`` is how many workers were met once task t was,
-    −1 for a task none of whose rows names a worker. ``counts`` tells what became of the other rows,
-    at the places that `loops` names.
-    """
-
-    starts: Ints
-    workers: Codes
-    labels: Codes
-    met: Ints
-    seen: Ints
-    met_by: Ints
-    counts: Ints
+    batch: LabelBatch
+    workers: Ints
+    classes: Ints
+    null_worker: int = 0
+    null_label: int = 0
+    repeated: int = 0
+    replaced: int = 0
 
 
 def sort_rows(tasks: Codes, n_tasks: int) -> tuple[Ints, Ints, int]:
@@ -44,41 +39,33 @@ def sort_rows(tasks: Codes, n_tasks: int) -> tuple[Ints, Ints, int]:
     return order, bounds, lost
 
 
-def arrange(
-    order: Ints, bounds: Ints, workers: Codes, labels: Codes, n_workers: int, n_labels: int
-) -> Arranged:
-    """Keep one label a worker and task; −1 is a null.
+def group(rows: LabelBatch, order: Ints, n_workers: int, n_classes: int) -> Grouped:
+    """Keep one label per worker and task; −1 is a null.
 
-    The rows of task t are ``order[bounds[t]:bounds[t + 1]]``, or with an empty ``order`` those
+    The rows of task t are ``order[starts[t]:starts[t + 1]]``, or with an empty ``order`` those
     numbers themselves; nothing is copied then if every row stands. Rows without worker are dropped;
     a null label is a skip (its worker is met, its row is dropped); of several labels by one worker
     on one task the last stands, in the first's place.
     """
-    n_tasks, rows = bounds.size - 1, int(bounds[-1])
-    if workers.size != labels.size or rows > (order.size or workers.size):
-        raise ValueError(f"{rows} rows of {workers.size} workers and {labels.size} labels")
-    _check_codes("workers", workers, n_workers)
-    _check_codes("labels", labels, n_labels)
+    size = int(rows.starts[-1])
+    if rows.workers.size != rows.labels.size or size > (order.size or rows.workers.size):
+        found = f"{rows.workers.size} workers and {rows.labels.size} labels"
+        raise ValueError(f"{size} rows of {found}")
+    _check_codes("workers", rows.workers, n_workers)
+    _check_codes("labels", rows.labels, n_classes)
     met = np.empty(n_workers, np.int64)
-    met_by = np.empty(n_tasks, np.int64)
-    counts = np.zeros(4, np.int64)
-    if order.size == 0 and rows == workers.size:
-        by = np.full(n_workers, -1, np.int64)
-        n_met = loops.all_stand(bounds, workers, labels, by, met, met_by)
+    if order.size == 0 and size == rows.workers.size:
+        n_met = loops.all_stand(rows.coded, np.full(n_workers, -1, np.int64), met)
         if n_met >= 0:
-            seen = _first_seen(labels, n_labels)
-            return Arranged(bounds, workers, labels, met[:n_met], seen, met_by, counts)
-    starts = np.empty(n_tasks + 1, np.int64)
-    kept_workers, kept_labels = np.empty(rows, np.int32), np.empty(rows, np.int32)
+            return Grouped(rows, met[:n_met], _first_seen(rows.labels, n_classes))
+    starts = np.empty(rows.starts.size, np.int64)
+    kept = LabelBatch(starts, np.empty(size, np.int32), np.empty(size, np.int32))
     at = np.full(n_workers, -2, np.int64)
-    n_met = loops.keep_last(
-        order, bounds, workers, labels, at, starts, kept_workers, kept_labels, met, met_by, counts
-    )
-    kept = int(starts[-1])
-    seen = _first_seen(kept_labels[:kept], n_labels)
-    return Arranged(
-        starts, kept_workers[:kept], kept_labels[:kept], met[:n_met], seen, met_by, counts
-    )
+    n_met, *others = loops.keep_last(order, rows.coded, kept.coded, at, met)
+    size = int(starts[-1])
+    labels = kept.labels[:size]
+    batch = LabelBatch(starts, kept.workers[:size], labels, tasks=rows.tasks)
+    return Grouped(batch, met[:n_met], _first_seen(labels, n_classes), *others)
 
 
 def _first_seen(codes: Codes, n: int) -> Ints:

@@ -27,6 +27,23 @@ FLOAT_MAX = 2**53
 """Integers up to here are exact as floats, and so mean what they say."""
 
 
+def clean_answers(answers: Answers) -> list[tuple[WorkerId, ClassLabel | None]]:
+    """One task's answers, checked.
+
+    >>> clean_answers({"ann": "spam", 7: None})
+    [('ann', 'spam'), (7, None)]
+    """
+    if not isinstance(answers, Mapping):
+        raise InputError("answers", "a mapping of worker to label", type(answers).__name__)
+    rows: dict[WorkerId, ClassLabel | None] = {}
+    for worker, label in answers.items():
+        name = clean_id(worker, "answers, worker")
+        if name is None:
+            raise InputError("answers, worker", "str or int", repr(worker))
+        rows[name] = clean_label(label, f"answers[{worker!r}]")
+    return list(rows.items())
+
+
 class Label(msgspec.Struct, frozen=True):
     """One label: who said what of which task, and when.
 

@@ -1,9 +1,11 @@
 # cython: language_level=3
-"""Compiled loops over text where it lies, eight bytes at a time: a hash table, and plain CSV.
+# cython: infer_types=True
+"""Compiled loops over text where it lies, eight bytes at a time: a hash table, and rows of CSV.
 
-Knows nothing of labels, and nothing of files but their bytes. Addresses are taken at their word:
-callers see to it that they may be read. Uncompiled there are no addresses to read from; `COMPILED`
-says so, and callers have polars do the work.
+Changing it changes no saved state (text gets its codes in order of first appearance, whatever the
+hash), but what benchmarks/cli.py measures. Knows nothing of labels, and nothing of files but their
+bytes. Addresses are not checked: callers make sure that they may be read. Uncompiled there are no
+addresses to read from; `COMPILED` says so, and callers do without all but `last_row_end`.
 """
 
 from __future__ import annotations
@@ -13,7 +15,7 @@ import cython
 COMPILED = cython.compiled
 
 if cython.compiled:
-    from cython.cimports.libc.string import memcpy
+    from cython.cimports.libc.string import memchr, memcpy
 else:
     from crowdstream.compiled import warn_not_compiled
 
@@ -27,15 +29,21 @@ Record = cython.struct(
     rest=cython.longlong,  # where in the arena the other bytes are
     code=cython.longlong,
 )
+Span = cython.struct(text=cython.p_uchar, size=cython.Py_ssize_t)
 
-TEXTS, WORDS = range(2)
-"""Places in ``used``: how many texts there are, how many words of the arena they take; then how
-many texts each kind has."""
-ROWS, RUNS, HEADS, LAST, AT, WANT = range(6)
-"""Places in the state of `read_rows`: rows, runs and bytes of heads so far, where the last head
-begins, where the next row does, how long the text is that found no room."""
-DONE, GROW, ODD = range(3)
-"""What `read_rows` returns: all rows are read, the table is full, a row is not plain."""
+TEXTS, ARENA = range(2)
+"""Places in ``used``: how many texts there are, how much of the arena they take; then how many
+texts each kind has."""
+DONE, FULL, ODD = range(3)
+"""What `RowReader.read` returns: all rows are read; the table of texts is full; the next row needs
+a closer look: blank, broken quotes, another number of fields, no task or worker, not UTF-8."""
+
+FULL_TABLE = cython.declare(cython.longlong, -1)
+NOT_UTF8 = cython.declare(cython.longlong, -2)
+LOW = cython.declare(cython.ulonglong, 0xFFFFFFFF)
+ROWS_AT_ONCE = cython.declare(cython.Py_ssize_t, 256)
+# Rows that are read before their workers are looked up: enough for the processor to look up
+# several at a time, few enough that what was read is still in the cache.
 
 
 @cython.cfunc
@@ -54,7 +62,9 @@ def load(place: cython.p_uchar) -> cython.ulonglong:
 @cython.nogil
 @cython.exceptval(check=False)
 def load_some(place: cython.p_uchar, left: cython.Py_ssize_t) -> cython.ulonglong:
-    """Eight bytes of which ``left``, at least one, are of the text; zeros for the others."""
+    """Eight bytes of which ``left`` are of the text; zeros for the others."""
+    if left <= 0:
+        return 0
     shift: cython.int = 0 if left >= 8 else 64 - 8 * left
     return (load(place) << shift) >> shift
 
@@ -67,10 +77,25 @@ def load_inside(
     text: cython.p_uchar, done: cython.Py_ssize_t, length: cython.Py_ssize_t
 ) -> cython.ulonglong:
     """The word at ``done`` of a text of 8 bytes or more, outside of which nothing is read."""
-    left: cython.Py_ssize_t = length - done
+    left = length - done
     if left >= 8:
         return load(text + done)
     return load(text + length - 8) >> (64 - 8 * left)
+
+
+@cython.cfunc
+@cython.inline
+@cython.nogil
+@cython.exceptval(check=False)
+def same_text(
+    one: cython.p_uchar, two: cython.p_uchar, done: cython.Py_ssize_t, length: cython.Py_ssize_t
+) -> cython.bint:
+    """Whether two texts of 8 bytes or more are equal from ``done`` on."""
+    while done < length:
+        if load_inside(one, done, length) != load_inside(two, done, length):
+            return False
+        done += 8
+    return True
 
 
 @cython.cfunc
@@ -90,7 +115,7 @@ def mix(state: cython.ulonglong, word: cython.ulonglong) -> cython.ulonglong:
 @cython.exceptval(check=False)
 def zeros(word: cython.ulonglong) -> cython.ulonglong:
     """A bit in the highest place of the lowest byte that is zero; those above may have one too."""
-    ones: cython.ulonglong = 0x0101010101010101
+    ones: cython.ulonglong = 0x0101010101010101  # locals: the compiler knows what they are
     high: cython.ulonglong = 0x8080808080808080
     return (word - ones) & ~word & high
 
@@ -105,10 +130,41 @@ def lowest(bits: cython.ulonglong) -> cython.Py_ssize_t:
     return (((bits & (~bits + 1)) >> 7) * places) >> 56
 
 
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def is_utf8(text: cython.p_uchar, length: cython.Py_ssize_t) -> cython.bint:
+    """Whether bytes are text in UTF-8, by the table of the Unicode standard (3.9, table 3-7)."""
+    k: cython.Py_ssize_t = 0
+    while k < length:
+        byte: cython.int = text[k]
+        if byte < 0x80:
+            k += 1
+            continue
+        if byte < 0xC2 or byte > 0xF4:
+            return False
+        more: cython.Py_ssize_t = 1 + (byte >= 0xE0) + (byte >= 0xF0)
+        if k + more >= length:
+            return False
+        second: cython.int = text[k + 1]
+        if (
+            (byte == 0xE0 and second < 0xA0)
+            or (byte == 0xED and second > 0x9F)
+            or (byte == 0xF0 and second < 0x90)
+            or (byte == 0xF4 and second > 0x8F)
+        ):
+            return False
+        for j in range(k + 1, k + more + 1):
+            if text[j] & 0xC0 != 0x80:
+                return False
+        k += more + 1
+    return True
+
+
 @cython.final
 @cython.cclass
 class TextTable:
-    """Texts known so far, open addressing; the arrays are made and grown by `words`."""
+    """Texts known so far, open addressing; the arrays are made and grown by `text_codes`."""
 
     slots: cython.int[::1]
     records: Record[::1]
@@ -131,83 +187,121 @@ class TextTable:
         tag: cython.ulonglong,
         one: cython.ulonglong,
         two: cython.ulonglong,
+        check: cython.bint,
     ) -> cython.longlong:
-        """The code of a text, new or known; −1 if there is no room for a new one.
+        """The code of a text, new or known; negative if a new one finds no place or is not UTF-8.
 
-        ``tag`` is its length and from bit 40 on its kind; ``text`` is looked at beyond 16 bytes.
+        ``tag`` is its length and from bit 40 on its kind; ``text`` is looked at beyond 16 bytes,
+        and to ``check`` it.
         """
-        low: cython.ulonglong = 0xFFFFFFFF
-        length: cython.Py_ssize_t = tag & low
+        length: cython.Py_ssize_t = tag & LOW
         kind: cython.Py_ssize_t = tag >> 40
-        done: cython.Py_ssize_t
-        entry: cython.Py_ssize_t
-        rest: cython.Py_ssize_t
         size: cython.Py_ssize_t = (length - 9) >> 3 if length > 16 else 0
-        same: cython.bint
         last: cython.ulonglong = self.slots.shape[0] - 1
-        slot: cython.ulonglong
-        hashed: cython.ulonglong = mix(mix(tag, one), two)
+        hashed = mix(mix(tag, one), two)
         for done in range(16, length, 8):
             hashed = mix(hashed, load_inside(text, done, length))
         slot = hashed & last
-        entry = self.slots[slot]
+        entry: cython.Py_ssize_t = self.slots[slot]
         while entry >= 0:
-            same = (
-                self.records[entry].tag == tag
-                and self.records[entry].one == one
-                and self.records[entry].two == two
-                and self.records[entry].hashed == hashed
+            known = cython.address(self.records[entry])
+            same: cython.bint = (
+                known.tag == tag
+                and known.one == one
+                and known.two == two
+                and known.hashed == hashed
             )
-            if same and length > 16:
-                rest = self.records[entry].rest
+            if same and size:
+                rest: cython.Py_ssize_t = known.rest
                 for done in range(16, length, 8):
                     if self.arena[rest] != load_inside(text, done, length):
                         same = False
                         break
                     rest += 1
             if same:
-                return self.records[entry].code
+                return known.code
             slot = (slot + 1) & last
             entry = self.slots[slot]
+        if check and not is_utf8(text, length):
+            return NOT_UTF8
         entry = self.used[0]
         rest = self.used[1]
         if entry == self.records.shape[0] or rest + size > self.arena.shape[0]:
-            return -1
+            return FULL_TABLE
+        code = self.used[2 + kind]
         self.slots[slot] = entry
-        self.records[entry].tag = tag
-        self.records[entry].one = one
-        self.records[entry].two = two
-        self.records[entry].hashed = hashed
-        self.records[entry].rest = rest
-        self.records[entry].code = self.used[2 + kind]
+        self.records[entry] = Record(tag, one, two, hashed, rest, code)
         for done in range(16, length, 8):
             self.arena[rest] = load_inside(text, done, length)
             rest += 1
         self.used[0] += 1
         self.used[1] += size
         self.used[2 + kind] += 1
-        return self.used[2 + kind] - 1
+        return code
+
+    @cython.cfunc
+    @cython.inline
+    @cython.nogil
+    @cython.exceptval(check=False)
+    def find_span(self, span: Span, kind: cython.ulonglong) -> cython.longlong:
+        """As `find`, of a text behind which seven bytes more may be read."""
+        tag: cython.ulonglong = span.size | (kind << 40)
+        one = load_some(span.text, span.size)
+        return self.find(span.text, tag, one, load_some(span.text + 8, span.size - 8), True)
 
 
 def fill_slots(table: TextTable):
     """Put the texts of a table into its slots, which are all free."""
     slots: cython.int[::1] = table.slots
     last: cython.ulonglong = slots.shape[0] - 1
-    slot: cython.ulonglong
-    entry: cython.Py_ssize_t
     with cython.nogil:
         for entry in range(table.used[0]):
-            slot = table.records[entry].hashed & last
+            slot: cython.ulonglong = table.records[entry].hashed & last
             while slots[slot] >= 0:
                 slot = (slot + 1) & last
             slots[slot] = entry
 
 
+@cython.final
+@cython.cclass
+class Views:
+    """Part of a column of text as Arrow lays it out: see `arrow.TextChunk`."""
+
+    views: cython.const[cython.ulonglong][::1]
+    buffers: cython.const[cython.ulonglong][::1]
+    valid: cython.p_uchar
+    first_bit: cython.Py_ssize_t
+
+    def __init__(self, views, buffers, valid: cython.size_t, first_bit: cython.Py_ssize_t):
+        self.views = views
+        self.buffers = buffers
+        self.valid = cython.cast(cython.p_uchar, valid)
+        self.first_bit = first_bit
+
+    @cython.cfunc
+    @cython.inline
+    @cython.nogil
+    @cython.exceptval(check=False)
+    def is_null(self, row: cython.Py_ssize_t) -> cython.bint:
+        """Whether there is no text."""
+        if self.valid == cython.NULL:
+            return False
+        bit = self.first_bit + row
+        return not (self.valid[bit >> 3] >> (bit & 7)) & 1
+
+    @cython.cfunc
+    @cython.inline
+    @cython.nogil
+    @cython.exceptval(check=False)
+    def long_text(self, row: cython.Py_ssize_t) -> cython.p_uchar:
+        """Where a text of more than 12 bytes lies."""
+        tail = self.views[2 * row + 1]
+        place: cython.size_t = self.buffers[tail & LOW] + (tail >> 32)
+        return cython.cast(cython.p_uchar, place)
+
+
 def code_chunk(
-    views: cython.const[cython.ulonglong][::1],
-    buffers: cython.const[cython.ulonglong][::1],
-    valid: cython.size_t,
-    first_bit: cython.Py_ssize_t,
+    chunk: Views,
     row: cython.Py_ssize_t,
     table: TextTable,
     codes: cython.int[::1],
@@ -219,40 +313,26 @@ def code_chunk(
     ``codes`` are the chunk's; ``firsts`` take the row in which each code came up first, counted
     from the start of the column, of which ``before`` rows precede the chunk. Nulls are −1.
     """
-    bits: cython.p_uchar = cython.cast(cython.p_uchar, valid)
-    text: cython.p_uchar
-    k: cython.Py_ssize_t
-    bit: cython.Py_ssize_t
     rows: cython.Py_ssize_t = codes.shape[0]
-    length: cython.Py_ssize_t
-    head: cython.ulonglong
-    tail: cython.ulonglong
-    one: cython.ulonglong
-    two: cython.ulonglong
-    low: cython.ulonglong = 0xFFFFFFFF
-    code: cython.longlong
     known: cython.longlong = table.used[0]
+    text: cython.p_uchar
     with cython.nogil:
         for k in range(row, rows):
-            if valid:
-                bit = first_bit + k
-                if not (bits[bit >> 3] >> (bit & 7)) & 1:
-                    codes[k] = -1
-                    continue
-            head = views[2 * k]
-            tail = views[2 * k + 1]
-            length = head & low
+            if chunk.is_null(k):
+                codes[k] = -1
+                continue
+            head = chunk.views[2 * k]
+            tail = chunk.views[2 * k + 1]
+            length: cython.Py_ssize_t = head & LOW
             if length <= 12:
                 text = cython.NULL
                 one = (head >> 32) | (tail << 32)
                 two = tail >> 32
             else:
-                text = cython.cast(
-                    cython.p_uchar, cython.cast(cython.size_t, buffers[tail & low] + (tail >> 32))
-                )
+                text = chunk.long_text(k)
                 one = load(text)
                 two = load_inside(text, 8, length)
-            code = table.find(text, length, one, two)
+            code = table.find(text, length, one, two, False)
             if code < 0:
                 rows = k
                 break
@@ -263,198 +343,256 @@ def code_chunk(
     return rows
 
 
-def run_starts(
-    views: cython.const[cython.ulonglong][::1],
-    buffers: cython.const[cython.ulonglong][::1],
-    before: cython.Py_ssize_t,
-    starts: cython.longlong[::1],
-):
+def run_starts(chunk: Views, before: cython.Py_ssize_t, starts: cython.longlong[::1]):
     """Rows of a chunk that differ from the one before (the first always), and how many."""
     runs: cython.Py_ssize_t = 0
-    k: cython.Py_ssize_t
-    done: cython.Py_ssize_t
-    length: cython.Py_ssize_t
-    here: cython.ulonglong
-    there: cython.ulonglong
-    low: cython.ulonglong = 0xFFFFFFFF
-    one: cython.p_uchar
-    two: cython.p_uchar
-    same: cython.bint
+    views = chunk.views
     with cython.nogil:
         for k in range(views.shape[0] // 2):
-            same = k > 0 and views[2 * k] == views[2 * k - 2]
+            same: cython.bint = k > 0 and views[2 * k] == views[2 * k - 2]
             if same and views[2 * k + 1] != views[2 * k - 1]:
-                here = views[2 * k + 1]
-                there = views[2 * k - 1]
-                length = views[2 * k] & low
-                same = length > 12
-                if same:
-                    one = cython.cast(
-                        cython.p_uchar,
-                        cython.cast(cython.size_t, buffers[here & low] + (here >> 32)),
-                    )
-                    two = cython.cast(
-                        cython.p_uchar,
-                        cython.cast(cython.size_t, buffers[there & low] + (there >> 32)),
-                    )
-                    for done in range(0, length, 8):
-                        if load_inside(one, done, length) != load_inside(two, done, length):
-                            same = False
-                            break
+                length: cython.Py_ssize_t = views[2 * k] & LOW
+                same = length > 12 and same_text(
+                    chunk.long_text(k), chunk.long_text(k - 1), 0, length
+                )
             if not same:
                 starts[runs] = before + k
                 runs += 1
     return runs
 
 
-@cython.cfunc
-@cython.inline
-@cython.nogil
-@cython.exceptval(check=False)
-def find_padded(
-    table: TextTable, text: cython.p_uchar, length: cython.Py_ssize_t, kind: cython.ulonglong
-) -> cython.longlong:
-    """As `TextTable.find`, of a text, not empty, behind which seven bytes more may be read."""
-    one: cython.ulonglong = load_some(text, length)
-    two: cython.ulonglong = load_some(text + 8, length - 8) if length > 8 else 0
-    return table.find(text, length | (kind << 40), one, two)
+@cython.final
+@cython.cclass
+class RowReader:
+    """Rows of CSV → codes of workers and labels, and the name of each run's task once.
 
+    Workers may be many, and each is somewhere else in memory: they are looked up a block of rows at
+    a time, so that the processor waits for several of them at once. A block counts only when it is
+    done: if the table is full in between, its rows are read again.
 
-def read_rows(
-    data: cython.uchar[::1],
-    stop: cython.Py_ssize_t,
-    separator: cython.uchar,
-    at_task: cython.int,
-    at_worker: cython.int,
-    at_label: cython.int,
-    fields: cython.int,
-    table: TextTable,
-    spots: cython.longlong[:, ::1],
-    heads: cython.uchar[::1],
-    workers: cython.int[::1],
-    labels: cython.int[::1],
-    starts: cython.longlong[::1],
-    state: cython.longlong[::1],
-):
-    """Whole rows up to ``stop``: codes of workers and labels, and each run's task once.
-
-    Workers may be many, and each is somewhere else in memory: they are looked up some rows later,
-    as many as ``spots`` has room for, so that the processor waits for several of them at a time.
-    If the table is full in between, those rows are read again.
+    ``names`` takes the tasks' names one after another, ``ends`` where each ends; ``scratch`` is for
+    text whose doubled quotes are made single.
     """
-    newline: cython.uchar = 10
-    carriage: cython.uchar = 13
-    ones: cython.ulonglong = 0x0101010101010101
-    separators: cython.ulonglong = ones * separator
-    newlines: cython.ulonglong = ones * newline
-    base: cython.p_uchar = cython.address(data[0])
-    into: cython.p_uchar = cython.address(heads[0])
-    task: cython.p_uchar = base
-    label: cython.p_uchar = base
-    task_size: cython.Py_ssize_t = 0
-    label_size: cython.Py_ssize_t = 0
-    row: cython.Py_ssize_t = state[0]
-    runs: cython.Py_ssize_t = state[1]
-    filled: cython.Py_ssize_t = state[2]
-    last: cython.Py_ssize_t = state[3]
-    at: cython.Py_ssize_t = state[4]
-    last_size: cython.Py_ssize_t = filled - last - 1 if runs else 0
-    last_one: cython.ulonglong = 0
-    last_two: cython.ulonglong = 0
-    one: cython.ulonglong
-    two: cython.ulonglong
-    word: cython.ulonglong
-    found: cython.ulonglong
-    code: cython.longlong = 0
-    begin: cython.Py_ssize_t
-    k: cython.Py_ssize_t
-    size: cython.Py_ssize_t
-    done: cython.Py_ssize_t
-    r: cython.Py_ssize_t
-    place: cython.int
-    same: cython.bint
-    status: cython.int = 0
-    with cython.nogil:
-        if last_size > 0:
-            last_one = load_some(into + last, last_size)
-        if last_size > 8:
-            last_two = load_some(into + last + 8, last_size - 8)
-        while at < stop and status == 0:
-            r = 0
-            while at < stop and r < spots.shape[0]:
-                begin = at
-                for place in range(fields):
-                    k = begin
-                    while True:
-                        word = load(base + k)
-                        found = zeros(word ^ separators) | zeros(word ^ newlines)
-                        if found:
-                            break
-                        k += 8
-                    k += lowest(found)
-                    size = k - begin
-                    if (base[k] == newline) != (place == fields - 1):
-                        status = 2
-                        break
-                    if place == fields - 1 and size > 0 and base[k - 1] == carriage:
-                        size -= 1
-                    if place == at_task:
-                        task = base + begin
-                        task_size = size
-                    elif place == at_worker:
-                        spots[r, 0] = begin
-                        spots[r, 1] = size
-                    elif place == at_label:
-                        label = base + begin
-                        label_size = size
-                    begin = k + 1
-                if status == 2 or task_size == 0 or spots[r, 1] == 0:
-                    status = 2
-                    break
-                code = -1
-                if label_size > 0:
-                    code = find_padded(table, label, label_size, 1)
-                    if code < 0:
-                        state[5] = label_size
-                        status = 1
-                        break
-                labels[row + r] = code
-                one = load_some(task, task_size)
-                two = load_some(task + 8, task_size - 8) if task_size > 8 else 0
-                same = task_size == last_size and one == last_one and two == last_two
-                if same and task_size > 16:
-                    for done in range(16, task_size, 8):
-                        if load_inside(task, done, task_size) != load_inside(
-                            into + last, done, task_size
-                        ):
-                            same = False
-                            break
-                if not same:
-                    last_size = task_size
-                    last_one = one
-                    last_two = two
-                    starts[runs] = row + r
-                    runs += 1
-                    last = filled
-                    memcpy(into + last, task, task_size)
-                    into[last + task_size] = newline
-                    filled = last + task_size + 1
-                at = begin
-                r += 1
-            if status != 0:
+
+    separator: cython.uchar
+    at_task: cython.int
+    at_worker: cython.int
+    at_label: cython.int
+    fields: cython.int
+    table: TextTable
+    workers: cython.int[::1]
+    labels: cython.int[::1]
+    starts: cython.longlong[::1]
+    ends: cython.longlong[::1]
+    names: cython.uchar[::1]
+    scratch: cython.uchar[::1]
+    scratched: cython.Py_ssize_t
+    task: Span
+    label: Span
+    unquoted: Span
+    waiting: Span[256]
+    rows = cython.declare(cython.Py_ssize_t, visibility="public")
+    runs = cython.declare(cython.Py_ssize_t, visibility="public")
+    at = cython.declare(cython.Py_ssize_t, visibility="public")
+    wanted = cython.declare(cython.Py_ssize_t, visibility="public")
+
+    def __init__(self, separator, places, fields, codes, tasks, scratch):
+        self.separator = separator
+        self.at_task, self.at_worker, self.at_label = places
+        self.fields = fields
+        self.workers, self.labels = codes
+        self.starts, self.ends, self.names = tasks
+        self.scratch = scratch
+        self.rows = self.runs = self.at = 0
+
+    def read(self, data: cython.uchar[::1], stop: cython.Py_ssize_t, table: TextTable):
+        """Read whole rows from ``at`` up to ``stop``, behind a newline; `DONE`, `FULL` or `ODD`.
+
+        `FULL`: ``wanted`` is the length of the text that found no place. `ODD`: ``at`` is where
+        the row begins; those before it are read.
+        """
+        status: cython.Py_ssize_t = DONE
+        limit: cython.Py_ssize_t = ROWS_AT_ONCE
+        odd: cython.Py_ssize_t = ODD
+        base: cython.p_uchar = cython.address(data[0])
+        self.table = table
+        with cython.nogil:
+            while self.at < stop and status == 0:
+                status = self.read_block(base, base + stop, limit)
+                limit = ROWS_AT_ONCE
+                if status > odd:  # a worker's name is not UTF-8: first the rows before it
+                    limit = status - odd
+                    status = 0
+        return status
+
+    @cython.cfunc
+    @cython.nogil
+    @cython.exceptval(check=False)
+    def read_block(
+        self, base: cython.p_uchar, end: cython.p_uchar, limit: cython.Py_ssize_t
+    ) -> cython.Py_ssize_t:
+        """A block of rows: 0, 1 (full), or 2 + the number of good rows before an odd one."""
+        high: cython.ulonglong = 0x8080808080808080
+        names: cython.p_uchar = cython.address(self.names[0])
+        runs = self.runs
+        filled: cython.Py_ssize_t = self.ends[runs - 1] if runs > 0 else 0
+        last: cython.Py_ssize_t = self.ends[runs - 2] if runs > 1 else 0
+        last_size = filled - last
+        last_one = load_some(names + last, last_size)
+        last_two = load_some(names + last + 8, last_size - 8)
+        at = base + self.at
+        rows: cython.Py_ssize_t = 0
+        self.scratched = 0
+        while at < end and rows < limit:
+            following = self.scan_row(at, end, rows)
+            if following == cython.NULL:
                 break
-            for k in range(r):
-                code = find_padded(table, base + spots[k, 0], spots[k, 1], 0)
-                if code < 0:
-                    state[5] = spots[k, 1]
-                    status = 1
+            code: cython.longlong = -1
+            if self.label.size > 0:
+                code = self.table.find_span(self.label, 1)
+                if code == FULL_TABLE:
+                    self.wanted = self.label.size
+                    return 1
+                if code == NOT_UTF8:
                     break
-                workers[row + k] = code
-            if status == 0:
-                row += r
-                state[0] = row
-                state[1] = runs
-                state[2] = filled
-                state[3] = last
-                state[4] = at
-    return status
+            self.labels[self.rows + rows] = code
+            text = self.task.text
+            size = self.task.size
+            one = load_some(text, size)
+            two = load_some(text + 8, size - 8)
+            same: cython.bint = size == last_size and one == last_one and two == last_two
+            if not (same and (size <= 16 or same_text(text, names + last, 16, size))):
+                if (size > 16 or (one | two) & high) and not is_utf8(text, size):
+                    break
+                last_size = size
+                last_one = one
+                last_two = two
+                last = filled
+                memcpy(names + last, text, size)
+                filled += size
+                self.starts[runs] = self.rows + rows
+                self.ends[runs] = filled
+                runs += 1
+            at = following
+            rows += 1
+        if rows == 0:
+            return 2
+        for k in range(rows):
+            code = self.table.find_span(self.waiting[k], 0)
+            if code == FULL_TABLE:
+                self.wanted = self.waiting[k].size
+                return 1
+            if code == NOT_UTF8:
+                return 2 + k
+            self.workers[self.rows + k] = code
+        self.rows += rows
+        self.runs = runs
+        self.at = at - base
+        return 0
+
+    @cython.cfunc
+    @cython.inline
+    @cython.nogil
+    @cython.exceptval(check=False)
+    def scan_row(
+        self, at: cython.p_uchar, end: cython.p_uchar, row: cython.Py_ssize_t
+    ) -> cython.p_uchar:
+        """Find task, worker and label of the row at ``at``: where the next begins, NULL if odd."""
+        separator = self.separator
+        fields = self.fields
+        separators: cython.ulonglong = 0x0101010101010101
+        separators *= separator
+        newlines: cython.ulonglong = 0x0A0A0A0A0A0A0A0A
+        text: cython.p_uchar
+        size: cython.Py_ssize_t
+        for place in range(fields):
+            text = at
+            if at[0] == b'"':
+                at = self.unquote(at + 1, end)
+                if at == cython.NULL:
+                    return cython.NULL
+                text = self.unquoted.text
+                size = self.unquoted.size
+                if at[0] == b"\r":
+                    at += 1
+                if at[0] != b"\n" and at[0] != separator:
+                    return cython.NULL
+            else:
+                while True:
+                    word = load(at)
+                    found = zeros(word ^ separators) | zeros(word ^ newlines)
+                    if found:
+                        break
+                    at += 8
+                at += lowest(found)
+                size = at - text
+            if (at[0] == b"\n") != (place == fields - 1):
+                return cython.NULL
+            if place == fields - 1 and size > 0 and text + size == at and (at - 1)[0] == b"\r":
+                size -= 1
+            if place == self.at_task:
+                self.task = Span(text, size)
+            elif place == self.at_worker:
+                self.waiting[row] = Span(text, size)
+            elif place == self.at_label:
+                self.label = Span(text, size)
+            at += 1
+        if self.task.size == 0 or self.waiting[row].size == 0:
+            return cython.NULL
+        return at
+
+    @cython.cfunc
+    @cython.nogil
+    @cython.exceptval(check=False)
+    def unquote(self, at: cython.p_uchar, end: cython.p_uchar) -> cython.p_uchar:
+        """Find the text of a field behind its opening quote: where the field ends, NULL if odd."""
+        into = cython.address(self.scratch[0]) + self.scratched
+        doubled: cython.bint = False
+        length: cython.Py_ssize_t = 0
+        self.unquoted.text = at
+        while True:
+            closing = cython.cast(cython.p_uchar, memchr(at, 34, end - at))
+            if closing == cython.NULL:
+                return cython.NULL
+            again: cython.bint = closing[1] == b'"'
+            size = closing - at + again  # of a doubled quote one stays
+            if again and not doubled:
+                doubled = True
+                self.unquoted.text = into
+            if doubled:
+                memcpy(into + length, at, size)
+            length += size
+            if not again:
+                break
+            at = closing + 2
+        self.unquoted.size = length
+        if doubled:
+            self.scratched += length
+        return closing + 1
+
+
+def last_row_end(data: cython.const[cython.uchar][::1], separator: cython.int):
+    """Where the last whole row of CSV ends: a quote counts only at the beginning of a field."""
+    end: cython.Py_ssize_t = 0
+    k: cython.Py_ssize_t = 0
+    quoted: cython.bint = False
+    begins: cython.bint = True
+    with cython.nogil:
+        while k < data.shape[0]:
+            byte: cython.int = data[k]
+            if quoted:
+                if byte == 34:
+                    if k + 1 < data.shape[0] and data[k + 1] == 34:
+                        k += 1
+                    else:
+                        quoted = False
+            elif byte == 34 and begins:
+                quoted = True
+                begins = False
+            elif byte == 10:
+                end = k + 1
+                begins = True
+            else:
+                begins = byte == separator
+            k += 1
+    return end

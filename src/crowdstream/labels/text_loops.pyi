@@ -6,50 +6,40 @@ from numpy.typing import NDArray
 Bytes = NDArray[np.uint8]
 Codes = NDArray[np.int32]
 Ints = NDArray[np.int64]
-Words = NDArray[np.uint64]
+UInts = NDArray[np.uint64]
 
 COMPILED: Final[bool]
 TEXTS: Final = 0
-WORDS: Final = 1
-ROWS: Final = 0
-RUNS: Final = 1
-HEADS: Final = 2
-LAST: Final = 3
-AT: Final = 4
-WANT: Final = 5
+ARENA: Final = 1
 DONE: Final = 0
-GROW: Final = 1
+FULL: Final = 1
 ODD: Final = 2
 
 class TextTable:
-    def __init__(self, slots: Codes, records: NDArray[Any], arena: Words, used: Ints) -> None: ...
+    def __init__(self, slots: Codes, records: NDArray[Any], arena: UInts, used: Ints) -> None: ...
+
+class Views:
+    def __init__(self, views: UInts, buffers: UInts, valid: int, first_bit: int) -> None: ...
+
+class RowReader:
+    rows: int
+    runs: int
+    at: int
+    wanted: int
+    def __init__(
+        self,
+        separator: int,
+        places: tuple[int, int, int],
+        fields: int,
+        codes: tuple[Codes, Codes],
+        tasks: tuple[Ints, Ints, Bytes],
+        scratch: Bytes,
+    ) -> None: ...
+    def read(self, data: Bytes, stop: int, table: TextTable) -> int: ...
 
 def fill_slots(table: TextTable) -> None: ...
 def code_chunk(
-    views: Words,
-    buffers: Words,
-    valid: int,
-    first_bit: int,
-    row: int,
-    table: TextTable,
-    codes: Codes,
-    firsts: Ints,
-    before: int,
+    chunk: Views, row: int, table: TextTable, codes: Codes, firsts: Ints, before: int
 ) -> int: ...
-def run_starts(views: Words, buffers: Words, before: int, starts: Ints) -> int: ...
-def read_rows(
-    data: Bytes,
-    stop: int,
-    separator: int,
-    at_task: int,
-    at_worker: int,
-    at_label: int,
-    fields: int,
-    table: TextTable,
-    spots: Ints,
-    heads: Bytes,
-    workers: Codes,
-    labels: Codes,
-    starts: Ints,
-    state: Ints,
-) -> int: ...
+def run_starts(chunk: Views, before: int, starts: Ints) -> int: ...
+def last_row_end(data: Bytes, separator: int) -> int: ...

@@ -14,7 +14,8 @@ from crowdstream.errors import InputError
 from crowdstream.estimators.base import Estimator
 from crowdstream.estimators.observer import Observer
 from crowdstream.estimators.teacher import read_teacher
-from crowdstream.labels import Table, code_block
+from crowdstream.labels import Table
+from crowdstream.labels import code_table as code
 from crowdstream.labels.batch import Codes, LabelBatch
 from crowdstream.monitoring.columns import TINY
 from crowdstream.monitoring.judging_loops import Judge
@@ -115,6 +116,5 @@ def judge_by(skills: Floats, crowd: Estimator, largest: int) -> Judge:
 def code_table(crowd: Estimator, table: Table) -> tuple[LabelBatch, int]:
     """A table in the crowd's codes, with new ones for new workers; the number of classes."""
     classes = crowd._classes.copy()
-    block = code_block(table, crowd._workers.copy(), classes)
-    batch = LabelBatch(block.starts, block.workers, block.labels, tasks=block.tasks)
+    batch, _ = code(table, crowd._workers.copy(), classes)
     return batch, max(len(classes), 2)

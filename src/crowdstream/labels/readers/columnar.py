@@ -1,4 +1,4 @@
-"""Parquet and Arrow IPC: typed columns, read as text."""
+"""Parquet and Arrow IPC: typed columns, read as text. Knows nothing of other formats."""
 
 from __future__ import annotations
 
@@ -8,31 +8,23 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from crowdstream.errors import InputError
-from crowdstream.labels.columns import Columns, code_frame
-from crowdstream.labels.readers.columns import Names, find_column, find_columns
-from crowdstream.labels.readers.delimited import melt
-from crowdstream.labels.readers.trouble import Trouble
+from crowdstream.labels.readers.bad_rows import BadRows
+from crowdstream.labels.tables import ROLES, ColumnNames, find_column, find_columns, melt
 
 if TYPE_CHECKING:
     import polars as pl
 
 BATCH_ROWS = 500_000
+"""Rows read at a time when a file is not read whole: about what 8 MB of CSV hold."""
 
 
-def read(path: str, name: str, kind: str, names: Names, trouble: Trouble) -> Columns | pl.DataFrame:
+def read(path: str, name: str, kind: str, names: ColumnNames, bad: BadRows) -> pl.DataFrame:
     """A whole file."""
-    table = _text(_scan(path, name, kind, names), name)
-    if not names.wide:
-        named = table.rename(dict(zip(table.columns, ("task", "worker", "label"), strict=True)))
-        if named["task"].null_count() == named["worker"].null_count() == 0:
-            found = code_frame(named)
-            if not any("" in column.values for column in (found.task, found.worker, found.label)):
-                return found
-    return _clean(table, name, names, trouble, 0)
+    return _clean(_text(_scan(path, name, kind, names), name), name, names, bad, 0)
 
 
-def batches(
-    path: str, name: str, kind: str, names: Names, trouble: Trouble
+def read_pieces(
+    path: str, name: str, kind: str, names: ColumnNames, bad: BadRows
 ) -> Iterator[tuple[int, pl.DataFrame]]:
     """A file some rows at a time."""
     import polars as pl
@@ -43,13 +35,13 @@ def batches(
     done = 0
     for start in range(0, height, BATCH_ROWS):
         rows = min(BATCH_ROWS, height - start)
-        told = size * (start + rows) // height
+        read = size * (start + rows) // height
         table = _text(query.slice(start, rows), name)
-        yield told - done, _clean(table, name, names, trouble, start)
-        done = told
+        yield read - done, _clean(table, name, names, bad, start)
+        done = read
 
 
-def _scan(path: str, name: str, kind: str, names: Names) -> pl.LazyFrame:
+def _scan(path: str, name: str, kind: str, names: ColumnNames) -> pl.LazyFrame:
     import polars as pl
 
     source: str | bytes = sys.stdin.buffer.read() if path == "-" else path
@@ -94,7 +86,7 @@ def as_strings(table: pl.DataFrame) -> pl.DataFrame:
 
 
 def _clean(
-    table: pl.DataFrame, name: str, names: Names, trouble: Trouble, first: int
+    table: pl.DataFrame, name: str, names: ColumnNames, bad: BadRows, first: int
 ) -> pl.DataFrame:
     import polars as pl
 
@@ -105,13 +97,14 @@ def _clean(
             raise InputError(f"{name}, row {row}, column {task!r}", "a value", "nothing")
         return melt(table, table.columns, 0)
     roles = table.columns
-    table.columns = ["task", "worker", "label"]
-    table = table.with_columns(pl.when(pl.all() != "").then(pl.all()).name.keep())
-    bad = table["task"].is_null() | table["worker"].is_null()
-    if bad.any():
-        for row in bad.arg_true():
+    table.columns = list(ROLES)
+    if any(table.select((pl.all() == "").any()).row(0)):
+        table = table.with_columns(pl.when(pl.all() != "").then(pl.all()).name.keep())
+    empty = table["task"].is_null() | table["worker"].is_null()
+    if empty.any():
+        for row in empty.arg_true():
             column = roles[0] if table["task"][row] is None else roles[1]
             where = f"{name}, row {first + row + 1}, column {column!r}"
-            trouble.bad_row(where, "a value", "nothing", str(table.row(row)))
-        table = table.filter(~bad)
+            bad.add(where, "a value", "nothing", str(table.row(row)))
+        table = table.filter(~empty)
     return table

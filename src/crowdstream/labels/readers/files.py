@@ -10,16 +10,14 @@ import select
 import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, NamedTuple, cast
+from typing import IO, NamedTuple, cast
 
 from crowdstream.errors import InputError
-from crowdstream.labels.columns import Columns, code_frame
-from crowdstream.labels.readers import columnar, delimited, jsonl
-from crowdstream.labels.readers.columns import BOM, Names
-from crowdstream.labels.readers.trouble import Trouble
-
-if TYPE_CHECKING:
-    import polars as pl
+from crowdstream.labels.coded_labels import CodedLabels, code_frame
+from crowdstream.labels.readers import columnar, csv_files, jsonl
+from crowdstream.labels.readers.bad_rows import BadRows
+from crowdstream.labels.readers.csv_files import BOM
+from crowdstream.labels.tables import ColumnNames
 
 FORMATS = {
     ".csv": "csv",
@@ -130,51 +128,67 @@ def _open_zstd(path: str) -> IO[bytes]:
     return cast("IO[bytes]", zstd.open(path))
 
 
-def read_all(sources: Sequence[Source], names: Names, trouble: Trouble) -> Columns:
-    """All labels of the sources, in codes."""
-    parts = []
-    for source in sources:
-        found = _read(source, names, trouble)
-        parts.append(found if isinstance(found, Columns) else code_frame(found))
-    return Columns.concat(parts)
+def read_all(sources: Sequence[Source], names: ColumnNames, bad: BadRows) -> CodedLabels:
+    """All labels of the sources.
+
+    Parameters
+    ----------
+    sources
+        What `find_sources` found.
+    names
+        The columns.
+    bad
+        What to do with bad rows.
+    """
+    return CodedLabels.concat([_read(source, names, bad) for source in sources])
 
 
-def _read(source: Source, names: Names, trouble: Trouble) -> Columns | pl.DataFrame:
+def _read(source: Source, names: ColumnNames, bad: BadRows) -> CodedLabels:
     with clear_errors(source):
         if source.format in ("parquet", "ipc"):
-            return columnar.read(source.path, source.name, source.format, names, trouble)
-        plain = not source.piped and not source.packed
-        data: str | bytes = source.path if plain else open_bytes(source).read()
+            return code_frame(columnar.read(source.path, source.name, source.format, names, bad))
+        whole = not source.piped and not source.packed
+        data: str | bytes = source.path
+        if not whole:
+            with open_bytes(source) as file:
+                data = file.read()
         if source.format == "jsonl" or (source.format == "text" and _is_json(data)):
-            return jsonl.read(data, source.name, names, trouble)
-        return delimited.read(data, source.name, _separator(source), names, trouble)
+            return code_frame(jsonl.read(data, source.name, names, bad))
+        return csv_files.read(data, source.name, _separator(source), names, bad)
 
 
 def read_batches(
-    sources: Sequence[Source], names: Names, trouble: Trouble, size: int = BATCH_BYTES
-) -> Iterator[tuple[int, pl.DataFrame]]:
-    """The labels of the sources a batch at a time, each with the bytes it was read from."""
+    sources: Sequence[Source], names: ColumnNames, bad: BadRows, size: int = BATCH_BYTES
+) -> Iterator[tuple[int, CodedLabels]]:
+    """The labels of the sources a batch at a time, each with the bytes it was read from.
+
+    Parameters
+    ----------
+    sources, names, bad
+        As for `read_all`.
+    size
+        Bytes of text read at a time.
+    """
     for source in sources:
         with clear_errors(source):
-            yield from _pieces(source, names, trouble, size)
+            yield from _pieces(source, names, bad, size)
 
 
 def _pieces(
-    source: Source,
-    names: Names,
-    trouble: Trouble,
-    size: int,
-) -> Iterator[tuple[int, pl.DataFrame]]:
+    source: Source, names: ColumnNames, bad: BadRows, size: int
+) -> Iterator[tuple[int, CodedLabels]]:
+    name = source.name
     if source.format in ("parquet", "ipc"):
-        yield from columnar.batches(source.path, source.name, source.format, names, trouble)
+        pieces = columnar.read_pieces(source.path, name, source.format, names, bad)
+        yield from ((read, code_frame(table)) for read, table in pieces)
         return
     with open_bytes(source) as file:
         first = b"" if source.format != "text" else file.peek(1)[:64]  # type: ignore[attr-defined]
         if source.format == "jsonl" or _is_json(first):
-            yield from jsonl.batches(file, source.name, names, trouble, size)
+            pieces = jsonl.read_pieces(file, name, names, bad, size)
+            yield from ((read, code_frame(table)) for read, table in pieces)
         else:
-            separator = _separator(source)
-            yield from delimited.batches(file, source.name, separator, names, trouble, size)
+            yield from csv_files.read_pieces(file, name, _separator(source), names, bad, size)
 
 
 def _is_json(data: str | bytes) -> bool:

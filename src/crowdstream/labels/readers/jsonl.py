@@ -1,4 +1,7 @@
-"""JSON lines: an object a line. Polars first; what it stumbles over is read line by line."""
+"""JSON lines: one object per line. Polars first; where it fails, line by line.
+
+Knows nothing of other formats.
+"""
 
 from __future__ import annotations
 
@@ -11,24 +14,25 @@ import msgspec
 
 from crowdstream.errors import InputError
 from crowdstream.labels.label import shorten
-from crowdstream.labels.readers.columns import BOM, Names, find_columns
-from crowdstream.labels.readers.trouble import Trouble
+from crowdstream.labels.readers.bad_rows import BadRows
+from crowdstream.labels.readers.csv_files import BOM
+from crowdstream.labels.tables import ROLES, ColumnNames, find_columns
 
 if TYPE_CHECKING:
     import polars as pl
 
 
-def read(data: str | bytes, name: str, names: Names, trouble: Trouble) -> pl.DataFrame:
+def read(data: str | bytes, name: str, names: ColumnNames, bad: BadRows) -> pl.DataFrame:
     """A whole file, by its path or its bytes."""
     raw = data if isinstance(data, bytes) else Path(data).read_bytes()
     raw = raw.removeprefix(BOM)
     if not raw.strip():
         raise InputError(name, "an object a line", "nothing")
-    return _piece(raw, name, 1, names, trouble)
+    return _piece(raw, name, 1, names, bad)
 
 
-def batches(
-    file: IO[bytes], name: str, names: Names, trouble: Trouble, size: int
+def read_pieces(
+    file: IO[bytes], name: str, names: ColumnNames, bad: BadRows, size: int
 ) -> Iterator[tuple[int, pl.DataFrame]]:
     """A stream a piece at a time, cut between lines."""
     line, rest, blank = 1, b"", True
@@ -41,7 +45,7 @@ def batches(
             piece = piece.removeprefix(BOM)
         if piece.strip():
             blank = False
-            yield len(piece), _piece(piece, name, line, names, trouble)
+            yield len(piece), _piece(piece, name, line, names, bad)
         line += piece.count(b"\n")
         if not more:
             if blank:
@@ -49,7 +53,7 @@ def batches(
             return
 
 
-def _piece(data: bytes, name: str, line: int, names: Names, trouble: Trouble) -> pl.DataFrame:
+def _piece(data: bytes, name: str, line: int, names: ColumnNames, bad: BadRows) -> pl.DataFrame:
     import polars as pl
 
     if names.wide:
@@ -62,23 +66,25 @@ def _piece(data: bytes, name: str, line: int, names: Names, trouble: Trouble) ->
         header = list(msgspec.json.decode(first, type=dict[str, object]))
         roles = find_columns(names, header, f"{name}, line {line}")
     except (msgspec.DecodeError, UnicodeDecodeError):
-        return _read_lines(data, name, line, names, trouble)
+        return _read_lines(data, name, line, names, bad)
     if b"\\ud" in data or b"\\uD" in data:  # half characters, which polars lets pass
-        return _read_lines(data, name, line, names, trouble)
+        return _read_lines(data, name, line, names, bad)
     try:
         table = pl.read_ndjson(data, schema=dict.fromkeys(roles, pl.String)).select(roles)
     except pl.exceptions.PolarsError:
-        return _read_lines(data, name, line, names, trouble)
-    table.columns = ["task", "worker", "label"]
+        return _read_lines(data, name, line, names, bad)
+    table.columns = list(ROLES)
     gaps = table.null_count().row(0)
     # A list or an object became its text.
     odd = table.select((pl.all().str.contains(r"^[\[{]") | (pl.all() == "")).any()).row(0)
     if gaps[0] or gaps[1] or gaps[2] or any(odd):
-        return _read_lines(data, name, line, names, trouble)
+        return _read_lines(data, name, line, names, bad)
     return table
 
 
-def _read_lines(data: bytes, name: str, line: int, names: Names, trouble: Trouble) -> pl.DataFrame:
+def _read_lines(
+    data: bytes, name: str, line: int, names: ColumnNames, bad: BadRows
+) -> pl.DataFrame:
     import polars as pl
 
     kept: list[tuple[str, str, str | None]] = []
@@ -90,30 +96,30 @@ def _read_lines(data: bytes, name: str, line: int, names: Names, trouble: Troubl
         try:
             record = json.loads(raw, object_pairs_hook=_first_of_each, parse_constant=_refuse)
         except ValueError as error:
-            trouble.bad_row(where, "a JSON object", str(error), shown)
+            bad.add(where, "a JSON object", str(error), shown)
             continue
         if not isinstance(record, dict):
-            trouble.bad_row(where, "a JSON object", type(record).__name__, shown)
+            bad.add(where, "a JSON object", type(record).__name__, shown)
             continue
         if not _writable(record):
-            trouble.bad_row(where, "text that can be written", "half a character", shown)
+            bad.add(where, "text that can be written", "half a character", shown)
             continue
         roles = find_columns(names, list(record), where) if not kept else _same(names, record)
         if roles is None:
-            trouble.bad_row(where, "task, worker and label", ", ".join(record), shown)
+            bad.add(where, "task, worker and label", ", ".join(record), shown)
             continue
         values = [as_text(record[role]) or None for role in roles]
         for role, value in zip(roles, values, strict=True):
             if value is NotImplemented:
                 found = f"{type(record[role]).__name__} {shorten(record[role])}"
-                trouble.bad_row(f"{where}, column {role!r}", "text or a number", found, shown)
+                bad.add(f"{where}, column {role!r}", "text or a number", found, shown)
                 break
             if value is None and role != roles[2]:
-                trouble.bad_row(f"{where}, column {role!r}", "a value", "nothing", shown)
+                bad.add(f"{where}, column {role!r}", "a value", "nothing", shown)
                 break
         else:
             kept.append((str(values[0]), str(values[1]), values[2]))  # type: ignore[arg-type]
-    schema = {"task": pl.String, "worker": pl.String, "label": pl.String}
+    schema = dict.fromkeys(ROLES, pl.String)
     return pl.DataFrame(kept, schema, orient="row")
 
 
@@ -137,7 +143,7 @@ def _refuse(constant: str) -> object:
     raise ValueError(f"{constant} is no JSON")
 
 
-def _same(names: Names, record: dict[str, object]) -> tuple[str, str, str] | None:
+def _same(names: ColumnNames, record: dict[str, object]) -> tuple[str, str, str] | None:
     try:
         return find_columns(names, list(record), "")
     except InputError:

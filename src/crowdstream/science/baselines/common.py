@@ -14,10 +14,12 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from crowdstream.decisions import SETTLE, value_series
-from crowdstream.estimators.ties import TIE
-from crowdstream.labels import Table, TaskId, Vocabulary, code_block
-from crowdstream.validation import SEED, Parameters, check_number
+from crowdstream.decisions import MIN_LABELS, SETTLE, SettleRule, Votes, decision_table
+from crowdstream.estimators.ties import class_keys
+from crowdstream.estimators.votes import TieRule, choose
+from crowdstream.labels import Table, TaskId, Vocabulary, code_table
+from crowdstream.labels.batch import LabelBatch
+from crowdstream.validation import SEED, Parameters
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -34,13 +36,22 @@ FEWEST_CLASSES = 2
 class Coded:
     """Labels in codes, those of a task together; label i is ``task[i], worker[i], label[i]``."""
 
-    tasks: Sequence[TaskId] | pl.Series
-    votes: Ints
+    batch: LabelBatch
     task: Ints
     worker: Ints
     label: Ints
     workers: Vocabulary
     classes: Vocabulary
+
+    @property
+    def tasks(self) -> Sequence[TaskId] | pl.Series:
+        """The tasks' names."""
+        return self.batch.tasks
+
+    @property
+    def votes(self) -> Ints:
+        """How many labels each task has."""
+        return self.batch.sizes
 
     @property
     def n_classes(self) -> int:
@@ -57,17 +68,10 @@ class Coded:
 def code(data: Table) -> Coded:
     """Any table or rows of labels in codes; of a repeated (task, worker) pair the last counts."""
     workers, classes = Vocabulary(), Vocabulary()
-    block = code_block(data, workers, classes)
-    votes = np.diff(block.starts)
-    return Coded(
-        block.tasks,
-        votes,
-        np.repeat(np.arange(votes.size), votes),
-        block.workers.astype(np.int64),
-        block.labels.astype(np.int64),
-        workers,
-        classes,
-    )
+    batch, _ = code_table(data, workers, classes)
+    task = np.repeat(np.arange(len(batch)), batch.sizes)
+    codes = batch.workers.astype(np.int64), batch.labels.astype(np.int64)
+    return Coded(batch, task, *codes, workers, classes)
 
 
 def weights_of(error_rates: Floats, classes: int) -> Floats:
@@ -116,31 +120,13 @@ def normalise(scores: Floats) -> tuple[Floats, Floats]:
     return scores - total, total[:, 0]
 
 
-def decide(coded: Coded, scores: Floats, seed: int, settle: float) -> pl.DataFrame:
-    """The estimators' table of decisions from log-odds; a fair coin of this seed breaks ties."""
-    check_number("settle", settle, 0.0, 1.0)
-    known, rows = len(coded.classes), np.arange(len(coded.tasks))
-    posterior = np.exp(normalise(scores)[0])
-    tied = scores >= scores.max(axis=1, keepdims=True) - TIE * coded.votes[:, None]
-    coins = np.random.default_rng(seed).random(scores.shape)
-    winner = np.where(tied, coins, -1.0).argmax(axis=1)
-    winner = np.minimum(winner, known - 1)  # a class that nobody named cannot win
-    confidence = posterior[rows, winner]
-    posterior[rows, winner] = -np.inf
-    lead = np.maximum(confidence - posterior.max(axis=1), 0.0)
-    decided = coded.votes > 0
-    chosen = pl.Series(winner).set(pl.Series(~decided), None)
-    confidence = np.where(decided, confidence, 0.0)
-    return pl.DataFrame(
-        {
-            "task": value_series("task", coded.tasks),
-            "label": value_series("label", coded.classes.to_list()).gather(chosen),
-            "confidence": confidence,
-            "margin": np.where(decided & (tied.sum(axis=1) == 1), lead, 0.0),
-            "votes": coded.votes,
-            "settled": decided & (confidence >= settle),
-        }
-    )
+def decide(coded: Coded, scores: Floats, seed: int, settle: float | None) -> pl.DataFrame:
+    """The estimators' table of decisions from log-odds, ties broken as theirs are."""
+    rule = SettleRule.checked(settle, MIN_LABELS)
+    votes = Votes.room(len(coded.batch))
+    ties = TieRule(class_keys(coded.classes, "coin"), True, seed)
+    choose(coded.batch, np.ascontiguousarray(scores), votes, len(coded.classes), ties, 0.0)
+    return decision_table(coded.batch, votes, coded.classes, rule)
 
 
 @dataclass(eq=False, repr=False)

@@ -40,7 +40,7 @@ def compute(quick: bool, tick: Tick) -> pl.DataFrame:
             crowd = paper_crowd(beta=beta)
             gaps = []
             for t in at:
-                crowd.learn_many(labels.part((t - STEP) * N, t * N))
+                crowd.learn_many(labels.part(t - STEP, t))
                 found = np.clip(estimates(crowd), 0, 1)
                 now = block.error_rates[t - 1]
                 if t > START:

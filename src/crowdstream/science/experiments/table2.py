@@ -8,7 +8,7 @@ import numpy as np
 import polars as pl
 
 from crowdstream.estimators import AgreementBased, MajorityVote
-from crowdstream.labels import Block, Vocabulary, code_block
+from crowdstream.labels import LabelBatch, Vocabulary, code_table
 from crowdstream.metrics import error_rate
 from crowdstream.science import datasets
 from crowdstream.science.baselines import DawidSkene
@@ -57,31 +57,31 @@ def compute(quick: bool, tick: Tick) -> pl.DataFrame:
 def _paper_votes(labels: pl.DataFrame) -> pl.DataFrame:
     """AB as the paper must have run it: each worker's own answer rate, final weights for all."""
     workers, classes = Vocabulary(), Vocabulary()
-    block = code_block(labels, workers, classes)
-    weights = log_odds(np.clip(_paper_rates(block, len(workers)), CLIP, 1 - CLIP))
-    task = np.repeat(np.arange(len(block.tasks)), np.diff(block.starts))
-    sign = np.where(block.labels == 0, 1.0, -1.0)
-    scores = np.bincount(task, sign * weights[block.workers], len(block.tasks))
+    batch, _ = code_table(labels, workers, classes)
+    weights = log_odds(np.clip(_paper_rates(batch, len(workers)), CLIP, 1 - CLIP))
+    task = np.repeat(np.arange(len(batch)), batch.sizes)
+    sign = np.where(batch.labels == 0, 1.0, -1.0)
+    scores = np.bincount(task, sign * weights[batch.workers], len(batch))
     return pl.DataFrame(
         {
-            "task": block.tasks,
+            "task": batch.tasks,
             "label": pl.Series(classes.to_list()).gather((scores < 0).astype(int)),
             "margin": np.abs(scores),
         }
     )
 
 
-def _paper_rates(block: Block, n: int) -> Floats:
+def _paper_rates(batch: LabelBatch, n: int) -> Floats:
     """a_i = A_i / (T α_i Σ_{j≠i} α_j), α_i the share of tasks that i answered, then the inversion.
 
     One α for all, as the paper's text has it, fails on real crowds: there is no fixed point.
     """
-    tasks = len(block.tasks)
-    task = np.repeat(np.arange(tasks), np.diff(block.starts))
+    tasks = len(batch)
+    task = np.repeat(np.arange(tasks), batch.sizes)
     votes = np.zeros((tasks, 2))
-    np.add.at(votes, (task, block.labels), 1)
-    agreed = np.bincount(block.workers, votes[task, block.labels] - 1, n)
-    alpha = np.bincount(block.workers, minlength=n) / tasks
+    np.add.at(votes, (task, batch.labels), 1)
+    agreed = np.bincount(batch.workers, votes[task, batch.labels] - 1, n)
+    alpha = np.bincount(batch.workers, minlength=n) / tasks
     found = error_rates_from_agreements(agreed / (tasks * alpha * (alpha.sum() - alpha)))
     return np.full(n, 0.5) if found is None else found
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 import polars as pl
 
-from crowdstream.labels.columns import Column, Columns, Runs
+from crowdstream.labels import CodedLabels, LabelBatch, Vocabulary
 from crowdstream.science.simulate.drifts import Floats, Ints
 
 
@@ -50,18 +50,16 @@ class Simulated:
         found[self.tasks, self.workers] = self.said
         return found
 
-    def columns(self) -> Columns:
-        """As the estimators take it at once: everybody is asked, nobody answers out of turn."""
+    def columns(self) -> CodedLabels:
+        """In codes, as estimators take it without a table: every worker is asked every task."""
         n = self.n
-        rows = np.arange(0, self.truth.size * n, n)
+        starts = np.arange(0, self.truth.size * n + 1, n)
         workers = np.tile(np.arange(n, dtype=np.int32), self.truth.size)
         said = self.matrix().astype(np.int32).ravel()
         tasks = pl.int_range(self.first, self.first + self.truth.size, eager=True)
-        return Columns(
-            Runs(rows, tasks),
-            Column(workers, list(range(n))),
-            Column(said, list(range(int(said.max(initial=0)) + 1))),
-        )
+        batch = LabelBatch(starts, workers, said, tasks=tasks)
+        classes = Vocabulary(range(int(said.max(initial=0)) + 1))
+        return CodedLabels(batch, Vocabulary(range(n)), classes)
 
     def _names(self) -> pl.Series:
         return pl.int_range(self.first, self.first + self.truth.size, eager=True).cast(pl.String)

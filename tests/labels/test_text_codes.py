@@ -7,8 +7,8 @@ import polars as pl
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from crowdstream.labels.columns import Columns, code_frame
-from crowdstream.labels.words import code_text, find_runs
+from crowdstream.labels.coded_labels import CodedLabels, code_frame
+from crowdstream.labels.text_codes import code_text, find_runs
 
 TEXT = st.one_of(
     st.sampled_from(
@@ -56,6 +56,25 @@ def test_columns_one_after_another_are_the_rows_one_after_another(
 ) -> None:
     schema = {"task": pl.String, "worker": pl.String, "label": pl.String}
     frames = [pl.DataFrame(part, schema, orient="row") for part in [[], *parts]]
-    joined = Columns.concat([code_frame(frame) for frame in frames])
+    joined = CodedLabels.concat([code_frame(frame) for frame in frames])
+    whole = code_frame(pl.concat(frames))
     assert joined.frame().rows() == pl.concat(frames).rows()
-    assert joined.task.values.to_list() == code_frame(pl.concat(frames)).task.values.to_list()  # type: ignore[union-attr]
+    assert list(joined.batch.tasks) == list(whole.batch.tasks)
+    assert joined.batch.starts.tolist() == whole.batch.starts.tolist()
+
+
+@given(st.lists(st.tuples(*[st.sampled_from("abc")] * 3), max_size=12), st.data())
+def test_some_runs_are_the_rows_of_some_runs(
+    rows: list[tuple[str, str, str]], data: st.DataObject
+) -> None:
+    schema = {"task": pl.String, "worker": pl.String, "label": pl.String}
+    coded = code_frame(pl.DataFrame(rows, schema, orient="row"))
+    size = len(coded.batch)
+    kept = np.array(data.draw(st.lists(st.booleans(), min_size=size, max_size=size)), bool)
+    wanted = coded.frame().filter(pl.Series(np.repeat(kept, coded.batch.sizes), dtype=pl.Boolean))
+    found = coded.select(kept)
+    assert found.frame().rows() == wanted.rows()
+    assert found.batch.starts.tolist() == code_frame(wanted).batch.starts.tolist()
+    first, last = sorted(data.draw(st.tuples(*[st.integers(0, size)] * 2)))
+    between = coded.frame()[coded.batch.starts[first] : coded.batch.starts[last]]
+    assert coded.part(first, last).frame().rows() == between.rows()

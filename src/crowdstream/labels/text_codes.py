@@ -10,20 +10,16 @@ import sys
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
 from crowdstream.labels import text_loops
 from crowdstream.labels.arrow import text_chunks
+from crowdstream.labels.batch import Codes, Ints
 
 if TYPE_CHECKING:
     import polars as pl
 
-Bytes = NDArray[np.uint8]
-Codes = NDArray[np.int32]
-Ints = NDArray[np.int64]
-
 QUICK = text_loops.COMPILED and sys.byteorder == "little"
-"""Whether the loops can be used: they take the lowest byte of a word for the first."""
+"""Whether the loops can be used: they take the lowest byte of eight for the first."""
 KINDS = 2
 """Columns that may share a table."""
 HEAD = 16
@@ -41,7 +37,7 @@ RECORD = np.dtype(
 """``Record`` of `text_loops`."""
 
 
-class Table:
+class TextCodes:
     """Texts known so far, of one column or several: each kind has codes of its own from 0 on."""
 
     def __init__(self, slots: int = 1 << 12, arena: int = 1 << 12) -> None:
@@ -55,8 +51,8 @@ class Table:
         return int(self._used[text_loops.TEXTS])
 
     def grow(self, length: int) -> None:
-        """Twice the room, and some more for a text so long."""
-        bigger = Table(2 * self._slots.size, 2 * self._arena.size + length)
+        """Twice the size, and some more for a text of this length."""
+        bigger = TextCodes(2 * self._slots.size, 2 * self._arena.size + length)
         bigger._records[: self._records.size] = self._records
         bigger._arena[: self._arena.size] = self._arena
         bigger._used[:] = self._used
@@ -64,7 +60,7 @@ class Table:
         self.__dict__ = bigger.__dict__
 
     def values(self, kind: int) -> list[str]:
-        """The texts of a kind by code; an error of Unicode where one is not UTF-8."""
+        """The texts of a kind, by code."""
         records = self._records[: len(self)]
         records = records[records["tag"] >> np.uint64(40) == kind]
         heads = np.stack([records["one"], records["two"]], axis=1).tobytes()
@@ -73,8 +69,8 @@ class Table:
         for k, (length, rest) in enumerate(zip(lengths, records["rest"].tolist(), strict=True)):
             text = heads[HEAD * k : HEAD * k + min(length, HEAD)]
             if length > HEAD:
-                words = self._arena[rest : rest + -(-(length - HEAD) // 8)]
-                text += words.tobytes()[: length - HEAD]
+                more = self._arena[rest : rest + -(-(length - HEAD) // 8)]
+                text += more.tobytes()[: length - HEAD]
             found.append(text.decode())
         return found
 
@@ -85,19 +81,18 @@ def code_text(series: pl.Series) -> tuple[Codes, Ints]:
         return _code_text_slowly(series)
     codes = np.empty(len(series), np.int32)
     firsts = np.empty(len(series), np.int64)  # memory is taken as it is filled
-    table = Table()
+    table = TextCodes()
     before = 0
     with text_chunks(series) as chunks:
-        for views, buffers, valid, first_bit in chunks:
-            here = codes[before : before + views.size // 2]
+        for chunk in chunks:
+            views = text_loops.Views(*chunk)
+            here = codes[before : before + chunk.views.size // 2]
             row = 0
             while True:
-                row = text_loops.code_chunk(
-                    views, buffers, valid, first_bit, row, table.texts, here, firsts, before
-                )
+                row = text_loops.code_chunk(views, row, table.texts, here, firsts, before)
                 if row == here.size:
                     break
-                table.grow(int(views[2 * row] & 0xFFFFFFFF))
+                table.grow(int(chunk.views[2 * row] & 0xFFFFFFFF))
             before += here.size
     return codes, firsts[: len(table)]
 
@@ -109,13 +104,13 @@ def find_runs(series: pl.Series) -> Ints:
     starts = np.empty(len(series), np.int64)
     runs = before = 0
     with text_chunks(series) as chunks:
-        for views, buffers, _, _ in chunks:
-            found = text_loops.run_starts(views, buffers, before, starts[runs:])
+        for chunk in chunks:
+            found = text_loops.run_starts(text_loops.Views(*chunk), before, starts[runs:])
             if before and found and series[before] == series[before - 1]:
                 starts[runs : runs + found - 1] = starts[runs + 1 : runs + found].copy()
                 found -= 1
             runs += found
-            before += views.size // 2
+            before += chunk.views.size // 2
     return starts[:runs]
 
 

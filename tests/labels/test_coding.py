@@ -1,4 +1,4 @@
-"""Any table, any rows, in any order: the same coded block."""
+"""Any table, any rows, in any order: the same batch of labels in codes."""
 
 from __future__ import annotations
 
@@ -17,7 +17,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from crowdstream.errors import InputError
-from crowdstream.labels import Block, Intake, Label, Table, Vocabulary, code_block
+from crowdstream.labels import (
+    ColumnNames,
+    Intake,
+    Label,
+    LabelBatch,
+    Table,
+    Vocabulary,
+    code_rows,
+    code_table,
+)
 
 FRAME = pl.DataFrame(
     {
@@ -28,21 +37,21 @@ FRAME = pl.DataFrame(
 )
 
 
-def code(data: Table) -> tuple[Block, list[object], list[object]]:
+def code(data: Table) -> tuple[LabelBatch, Intake, list[object], list[object]]:
     workers, classes = Vocabulary(), Vocabulary()
-    block = code_block(data, workers, classes)
-    return block, list(workers), list(classes)
+    batch, intake = code_table(data, workers, classes)
+    return batch, intake, list(workers), list(classes)
 
 
 def by_task(data: Table) -> dict[object, dict[object, object]]:
-    """The block told in words."""
-    block, workers, classes = code(data)
+    """The batch in the values it stands for."""
+    batch, _, workers, classes = code(data)
     return {
         task: {
-            workers[block.workers[k]]: classes[block.labels[k]]
-            for k in range(block.starts[t], block.starts[t + 1])
+            workers[batch.workers[k]]: classes[batch.labels[k]]
+            for k in range(batch.starts[t], batch.starts[t + 1])
         }
-        for t, task in enumerate(block.tasks)
+        for t, task in enumerate(batch.tasks)
     }
 
 
@@ -64,16 +73,15 @@ def by_task(data: Table) -> dict[object, dict[object, object]]:
         lambda frame: [list(row) for row in frame.rows()],
     ],
 )
-def test_every_source_gives_the_same_block(convert: Callable[[pl.DataFrame], Table]) -> None:
-    block, workers, classes = code(convert(FRAME))
-    assert list(block.tasks) == ["t1", "t2"]
+def test_every_source_gives_the_same_batch(convert: Callable[[pl.DataFrame], Table]) -> None:
+    batch, intake, workers, classes = code(convert(FRAME))
+    assert list(batch.tasks) == ["t1", "t2"]
     assert workers == ["ann", "bob", "cy"]
     assert classes == ["spam", "ham"]
-    assert block.starts.tolist() == [0, 3, 5]
-    assert block.workers.tolist() == [0, 1, 2, 0, 2]
-    assert block.labels.tolist() == [0, 1, 0, 1, 1]
-    assert block.known.tolist() == [3, 3]
-    assert block.intake == Intake(rows=5, labels=5, tasks=2)
+    assert batch.starts.tolist() == [0, 3, 5]
+    assert batch.workers.tolist() == [0, 1, 2, 0, 2]
+    assert batch.labels.tolist() == [0, 1, 0, 1, 1]
+    assert intake == Intake(rows=5, labels=5, tasks=2)
 
 
 @pytest.mark.parametrize(
@@ -104,22 +112,20 @@ def test_gaps_are_counted_and_a_skip_makes_a_worker_known() -> None:
     frame = pl.DataFrame(rows, ["task", "worker", "label"], orient="row")
     sources: list[Any] = [rows, frame, frame.to_pandas()]
     for data in sources:
-        block, workers, classes = code(data)
+        batch, intake, workers, classes = code(data)
         assert workers == ["ann", "cy"]
         assert classes == [1, 2]
-        assert list(block.tasks) == ["t1", "t2", "t3"]
-        assert block.starts.tolist() == [0, 1, 1, 2]
-        assert block.intake == Intake(
-            rows=6, labels=2, tasks=3, null_task=1, null_worker=1, null_label=2
-        )
+        assert list(batch.tasks) == ["t1", "t2", "t3"]
+        assert batch.starts.tolist() == [0, 1, 1, 2]
+        assert intake == Intake(rows=6, labels=2, tasks=3, null_task=1, null_worker=1, null_label=2)
 
 
 def test_the_last_of_several_labels_stands() -> None:
     rows = [("t", "ann", "a"), ("t", "bob", "b"), ("t", "ann", "a"), ("t", "ann", "b")]
     assert by_task(rows) == {"t": {"ann": "b", "bob": "b"}}
-    block, _, classes = code(rows)
+    _, intake, _, classes = code(rows)
     assert classes == ["b"], "a label that was replaced is not a class"
-    assert (block.intake.repeated, block.intake.replaced) == (1, 1)
+    assert (intake.repeated, intake.replaced) == (1, 1)
 
 
 @given(
@@ -141,21 +147,20 @@ def test_nothing_is_lost_and_nothing_counted_twice(
             told = wanted.setdefault(task, {})
             if label is not None:
                 told[worker] = (type(label), label)
-    block, workers, classes = code(rows)  # type: ignore[arg-type]
+    batch, intake, workers, classes = code(rows)  # type: ignore[arg-type]
     found = {
         task: {
             workers[w]: (type(classes[x]), classes[x])
             for w, x in zip(
-                block.workers[block.starts[t] : block.starts[t + 1]],
-                block.labels[block.starts[t] : block.starts[t + 1]],
+                batch.workers[batch.starts[t] : batch.starts[t + 1]],
+                batch.labels[batch.starts[t] : batch.starts[t + 1]],
                 strict=True,
             )
         }
-        for t, task in enumerate(block.tasks)
+        for t, task in enumerate(batch.tasks)
     }
     # Tasks whose rows all lack a worker are met too.
     assert {t: told for t, told in found.items() if told} == {t: d for t, d in wanted.items() if d}
-    intake = block.intake
     assert (
         intake.rows
         == len(rows)
@@ -176,11 +181,11 @@ def test_interleaved_tasks_are_grouped_in_order_of_first_appearance() -> None:
     assert by_task(shuffled) == by_task(FRAME)
 
 
-def test_an_empty_table_is_an_empty_block() -> None:
+def test_an_empty_table_is_an_empty_batch() -> None:
     sources: list[Table] = [FRAME[:0], [], pl.DataFrame({"task": [], "worker": [], "label": []})]
     for data in sources:
-        block, workers, classes = code(data)
-        assert (len(block.tasks), workers, classes) == (0, [], [])
+        batch, _, workers, classes = code(data)
+        assert (len(batch.tasks), workers, classes) == (0, [], [])
 
 
 @pytest.mark.parametrize(
@@ -192,10 +197,16 @@ def test_an_empty_table_is_an_empty_block() -> None:
         ([("t", "w")], "row 1: expected .task, worker, label., found tuple"),
         ([("t", "w", "x"), ("t", "w", 0.5)], "row 2, column 'label': .* found float 0.5"),
         ([("t", False, "x")], "row 1, column 'worker': expected str or int, found bool False"),
-        ([{"task": 1, "labeler": 2, "label": 3}], "column 'worker', found task, labeler, label"),
-        (FRAME.rename({"worker": "wroker"}), "table: .*rename 'wroker' to 'worker'"),
-        (FRAME.select("task"), "columns 'worker', 'label', found task"),
-        (pd.DataFrame({"task": [1, "1"]}), "table: expected one that can be read as Arrow"),
+        ([{"task": 1, "wroker": 2, "label": 3}], "row 1: expected a worker column, found task, wr"),
+        (
+            FRAME.rename({"worker": "wroker"}),
+            "table: .*did you mean 'wroker'. name it with worker=",
+        ),
+        (FRAME.select("task"), "table: expected a worker column, found task"),
+        (
+            pd.DataFrame({"task": [1, "1"], "worker": 1, "label": 1}),
+            "table: expected one that can be read as Arrow",
+        ),
         (FRAME.with_columns(label=pl.lit(0.5)), "row 1, column 'label': .*found float 0.5"),
         (
             FRAME.with_columns(task=pl.lit(True)),
@@ -208,8 +219,8 @@ def test_an_empty_table_is_an_empty_block() -> None:
 def test_bad_input_says_where_what_was_expected_and_what_found(data: Table, message: str) -> None:
     workers, classes = Vocabulary(["old"]), Vocabulary(["x"])
     with pytest.raises(InputError, match=message):
-        code_block(data, workers, classes)
-    assert (list(workers), list(classes)) == (["old"], ["x"]), "a failed call added words"
+        code_table(data, workers, classes)
+    assert (list(workers), list(classes)) == (["old"], ["x"]), "a failed call added names"
 
 
 def test_a_csv_read_by_polars_or_pandas_is_the_same() -> None:
@@ -219,7 +230,7 @@ def test_a_csv_read_by_polars_or_pandas_is_the_same() -> None:
     assert by_task(pd.read_csv(io.StringIO(text))) == told
 
 
-def test_big_blocks_of_every_kind_agree() -> None:
+def test_big_tables_of_every_kind_agree() -> None:
     rng = np.random.default_rng(0)
     tasks, workers = rng.integers(0, 400, 5000), rng.integers(0, 50, 5000)
     labels = rng.integers(0, 4, 5000)
@@ -237,11 +248,11 @@ def test_a_duckdb_relation_is_a_table() -> None:
     # In a process of its own: duckdb prints what it did not clean up when its process ends.
     code = """
 import duckdb, polars as pl
-from crowdstream.labels import Vocabulary, code_block
+from crowdstream.labels import Vocabulary, code_table
 frame = pl.DataFrame({"task": [1, 1, 2], "worker": ["a", "b", "a"], "label": [True, False, True]})
 workers, classes = Vocabulary(), Vocabulary()
-block = code_block(duckdb.sql("select * from frame"), workers, classes)
-print(list(block.tasks), list(workers), list(classes), block.starts.tolist())
+batch, _ = code_table(duckdb.sql("select * from frame"), workers, classes)
+print(list(batch.tasks), list(workers), list(classes), batch.starts.tolist())
 """
     found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert found.stdout.strip() == "[1, 2] ['a', 'b'] [True, False] [0, 2, 3]"
@@ -250,4 +261,43 @@ print(list(block.tasks), list(workers), list(classes), block.starts.tolist())
 @pytest.mark.parametrize("kind", [pl.Int64, pl.Float64, pl.String])
 def test_a_table_without_rows_is_a_table_of_any_type(kind: type[pl.DataType]) -> None:
     empty = pl.DataFrame(schema=dict.fromkeys(("task", "worker", "label"), kind))
-    assert code(empty)[0].intake.rows == 0
+    assert code(empty)[1].rows == 0
+
+
+def test_columns_go_by_many_names_or_by_those_given() -> None:
+    renamed = FRAME.rename({"task": "Item ID", "worker": "performer", "label": "verdict"})
+    assert by_task(renamed) == by_task(renamed.to_dicts()) == by_task(FRAME)
+    odd = FRAME.rename({"worker": "who", "label": "said"}).with_columns(label=pl.lit("no"))
+    workers, classes = Vocabulary(), Vocabulary()
+    for data in (odd, odd.to_dicts()):
+        code_table(data, workers, classes, columns=ColumnNames(worker="who", label="said"))
+        assert (list(workers), list(classes)) == (["ann", "bob", "cy"], ["spam", "ham"])
+
+
+def test_a_wide_table_has_a_column_per_worker() -> None:
+    wide = pl.DataFrame({"id": [1, 2], "ann": ["x", None], "bob": ["y", "x"]})
+    workers, classes = Vocabulary(), Vocabulary()
+    batch, _ = code_table(wide, workers, classes, columns=ColumnNames(wide=True))
+    assert list(workers) == ["ann", "bob"]
+    assert (list(batch.tasks), batch.sizes.tolist(), batch.labels.tolist()) == (
+        [1, 2],
+        [2, 1],
+        [0, 1, 0],
+    )
+
+
+def test_truths_are_coded_after_the_labels() -> None:
+    workers, classes = Vocabulary(), Vocabulary()
+    batch, _ = code_table(FRAME, workers, classes, gold={"t2": "eggs", "elsewhere": "toast"})
+    assert batch.truths.tolist() == [-1, 2]
+    assert list(classes) == ["spam", "ham", "eggs"]
+
+
+def test_codes_that_are_right_already_are_not_copied() -> None:
+    coded = code_rows(FRAME[[0, 1, 4, 2, 3]])
+    batch, _ = code_table(coded, Vocabulary(), Vocabulary())
+    assert batch.workers is coded.batch.workers
+    assert batch.labels is coded.batch.labels
+    other, _ = code_table(coded, Vocabulary(["cy"]), Vocabulary())
+    assert other.workers.tolist() == [1, 2, 0, 1, 0]
+    assert coded.batch.workers.tolist() == [0, 1, 2, 0, 2]

@@ -9,7 +9,7 @@ from typing import IO, Self
 from crowdstream.errors import InputError
 
 
-class Trouble:
+class BadRows:
     """Fail at the first bad row, skip bad rows, or put them aside in a file, and count them.
 
     Parameters
@@ -27,8 +27,23 @@ class Trouble:
         self.rows = 0
         self._file: IO[str] | None = None
 
-    def bad_row(self, where: str, expected: str, found: str, raw: str) -> None:
-        """A row is bad: raise, or count it and go on."""
+    def add(self, where: str, expected: str, found: str, raw: str) -> None:
+        """A row is bad: raise, or count it and go on.
+
+        Parameters
+        ----------
+        where, expected, found
+            As `InputError` says it.
+        raw
+            The row itself, for the file of bad rows.
+
+        Examples
+        --------
+        >>> bad = BadRows("skip")
+        >>> bad.add("labels.csv, line 3", "3 fields", "2", "t1,ann")
+        >>> bad.rows
+        1
+        """
         if self.kind == "fail":
             raise InputError(where, expected, found)
         self.rows += 1

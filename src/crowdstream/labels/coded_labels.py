@@ -1,0 +1,237 @@
+"""`CodedLabels`: rows of labels in codes of their own, as readers hand them over, not yet grouped.
+
+Knows polars' columns; nothing of files or estimators.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from crowdstream.labels.batch import Codes, Ints, LabelBatch
+from crowdstream.labels.label import ClassLabel, TaskId
+from crowdstream.labels.vocabulary import UNKNOWN, Vocabulary
+
+if TYPE_CHECKING:
+    import polars as pl
+
+SCHEMA = ("task", "worker", "label")
+"""The columns of a table of labels."""
+
+
+@dataclass(frozen=True, slots=True)
+class CodedLabels:
+    """Rows in the order they came, in codes of ``workers`` and ``classes``; −1 for null.
+
+    A task of ``batch`` is a run of rows with the same task, another than in the run before: one
+    task may come in several runs, and a run may have none (null); a worker may come twice in a
+    task.
+    """
+
+    batch: LabelBatch
+    workers: Vocabulary
+    classes: Vocabulary
+
+    @property
+    def height(self) -> int:
+        """The number of rows."""
+        return int(self.batch.workers.size)
+
+    def task_order(self) -> tuple[Codes, Sequence[TaskId] | pl.Series]:
+        """Every run's place in the order of first appearance, −1 for null, and the tasks."""
+        import polars as pl
+
+        names = self.batch.tasks
+        if isinstance(names, pl.Series):
+            # Sorted, or of different hashes: then certainly different, and quickly found out.
+            if names.null_count() == 0 and (
+                names.is_sorted() or names.hash().n_unique() == len(names)
+            ):
+                return np.arange(len(names), dtype=np.int32), names
+            return _code_series(names)
+        known = Vocabulary()
+        codes = [UNKNOWN if name is None else known.add(name) for name in names]
+        return np.array(codes, np.int32), known.to_list()
+
+    def part(self, first: int, last: int) -> CodedLabels:
+        """The rows of runs ``first`` up to ``last``; they are shared, not copied."""
+        batch = self.batch
+        begin, end = batch.starts[first], batch.starts[last]
+        kept = LabelBatch(
+            batch.starts[first : last + 1] - begin,
+            batch.workers[begin:end],
+            batch.labels[begin:end],
+            tasks=batch.tasks[first:last],
+        )
+        return CodedLabels(kept, self.workers, self.classes)
+
+    def select(self, runs: NDArray[np.bool_]) -> CodedLabels:
+        """The rows of some runs, copied."""
+        import polars as pl
+
+        batch, rows = self.batch, np.repeat(runs, self.batch.sizes)
+        bounds = np.append(0, np.cumsum(batch.sizes[runs]))
+        tasks = pl.Series(batch.tasks).filter(pl.Series(runs))
+        new = _changes(tasks)  # runs of one task that have come to stand together are one
+        starts = np.append(bounds[new], bounds[-1])
+        tasks = tasks.gather(new)
+        kept = LabelBatch(starts, batch.workers[rows], batch.labels[rows], tasks=tasks)
+        return CodedLabels(kept, self.workers, self.classes)
+
+    def frame(self) -> pl.DataFrame:
+        """The same as a table."""
+        import polars as pl
+
+        runs = np.repeat(np.arange(len(self.batch)), self.batch.sizes)
+        return pl.DataFrame(
+            {
+                "task": pl.Series(self.batch.tasks).gather(runs),
+                "worker": _names(self.batch.workers, self.workers),
+                "label": _names(self.batch.labels, self.classes),
+            }
+        )
+
+    @staticmethod
+    def concat(
+        parts: Sequence[CodedLabels], into: tuple[Codes, Codes] | None = None
+    ) -> CodedLabels:
+        """The rows of several, one after another, in the codes of the first, which are added to.
+
+        ``into``: arrays in which the codes of workers and labels lie already, with gaps between
+        the parts.
+        """
+        if len(parts) == 1:
+            return parts[0]
+        import polars as pl
+
+        rows = sum(part.height for part in parts)
+        workers, labels = into or (np.empty(rows, np.int32), np.empty(rows, np.int32))
+        starts, names = [], []
+        before, latest = 0, None
+        for part in parts:
+            tasks = pl.Series(part.batch.tasks)
+            follows = len(tasks) > 0 and before > 0 and tasks[0] == latest  # the same task goes on
+            starts.append(part.batch.starts[int(follows) : -1] + before)
+            names.append(tasks[int(follows) :])
+            here = slice(before, before + part.height)
+            _move(part.batch.workers, workers[here], part.workers, parts[0].workers)
+            _move(part.batch.labels, labels[here], part.classes, parts[0].classes)
+            before += part.height
+            latest = tasks[-1] if len(tasks) else latest
+        names = [some for some in names if len(some)] or names[:1]
+        batch = LabelBatch(
+            np.append(np.concatenate(starts), before),
+            workers[:rows],
+            labels[:rows],
+            tasks=pl.concat(names),
+        )
+        return CodedLabels(batch, parts[0].workers, parts[0].classes)
+
+
+def _names(codes: Codes, names: Vocabulary) -> pl.Series:
+    import polars as pl
+
+    series = pl.Series(codes)
+    values = pl.Series(names.to_list(), dtype=None if len(names) else pl.String)
+    return values.gather(series.set(series == UNKNOWN, None))
+
+
+def _move(codes: Codes, into: Codes, names: Vocabulary, target: Vocabulary) -> None:
+    """Copy codes of one vocabulary as codes of another, which is added to."""
+    from crowdstream.labels.grouping_loops import recode
+
+    into[:] = codes
+    if names is not target:
+        new = np.array([target.add(name) for name in names], np.int32)
+        if not np.array_equal(new, np.arange(new.size)):
+            recode(into, new)
+
+
+def code_values(
+    rows: Iterable[tuple[TaskId | None, TaskId | None, ClassLabel | None]],
+) -> CodedLabels:
+    """Rows of clean values in codes, one at a time."""
+    names = Vocabulary(), Vocabulary()
+    codes: tuple[list[int], list[int]] = ([], [])
+    starts: list[int] = []
+    tasks: list[TaskId | None] = []
+    size = 0
+    for task, *others in rows:
+        if not tasks or task != tasks[-1]:
+            starts.append(size)
+            tasks.append(task)
+        size += 1
+        for place, value in enumerate(others):
+            codes[place].append(UNKNOWN if value is None else names[place].add(value))
+    workers, labels = (np.array(found, np.int32) for found in codes)
+    bounds = np.array([*starts, size], np.int64)
+    batch = LabelBatch(bounds, workers, labels, tasks=cast("list[TaskId]", tasks))
+    return CodedLabels(batch, *names)
+
+
+def code_frame(frame: pl.DataFrame) -> CodedLabels:
+    """A table of clean columns (strings, integers, booleans, categories) in codes."""
+    # The loops behind it run side by side.
+    with ThreadPoolExecutor(3) as pool:
+        runs = pool.submit(_find_runs, frame["task"])
+        worker = pool.submit(_code_series, frame["worker"])
+        label = pool.submit(_code_series, frame["label"])
+        starts, tasks = runs.result()
+        workers, worker_names = worker.result()
+        labels, class_names = label.result()
+    batch = LabelBatch(np.append(starts, frame.height), workers, labels, tasks=tasks)
+    return CodedLabels(batch, Vocabulary(worker_names), Vocabulary(class_names))
+
+
+def _find_runs(series: pl.Series) -> tuple[Ints, pl.Series]:
+    """Where another task begins than in the row before, and which it is."""
+    import polars as pl
+
+    if isinstance(series.dtype, (pl.Categorical, pl.Enum)):
+        series = series.cast(pl.String)  # tasks leave as the text they stand for
+    if series.dtype == pl.String and series.null_count() == 0:
+        from crowdstream.labels.text_codes import find_runs
+
+        starts = find_runs(series)
+    else:
+        starts = _changes(series)
+    return starts, series.gather(starts)
+
+
+def _changes(series: pl.Series) -> Ints:
+    """Rows whose value is not that of the row before, the first among them."""
+    starts = series.ne_missing(series.shift(1)).arg_true().to_numpy().astype(np.int64)
+    if len(series) and not (starts.size and starts[0] == 0):  # the first is null
+        starts = np.append(0, starts)
+    return starts
+
+
+def _code_series(series: pl.Series) -> tuple[Codes, pl.Series]:
+    """Codes in order of first appearance, −1 for null, and the values."""
+    import polars as pl
+
+    if series.dtype == pl.String:
+        from crowdstream.labels.text_codes import code_text
+
+        codes, firsts = code_text(series)
+        return codes, series.gather(firsts)
+    values = series.drop_nulls().unique(maintain_order=True)
+    if not len(values):
+        return np.full(len(series), UNKNOWN, np.int32), values
+    if not isinstance(series.dtype, (pl.Categorical, pl.Enum)):
+        places = pl.int_range(len(values), eager=True)
+        coded = series.replace_strict(values, places, return_dtype=pl.Int32)
+        return coded.fill_null(UNKNOWN).to_numpy(writable=True), values
+    met = values.to_physical().to_numpy()
+    found = series.to_physical()
+    nothing = int(met.max(initial=0)) + 1
+    if found.null_count():
+        found = found.cast(pl.Int64).fill_null(nothing)
+    code_of = np.full(nothing + 1, UNKNOWN, np.int32)
+    code_of[met] = np.arange(len(values))
+    return code_of.take(found.to_numpy()), values.cast(pl.String)

@@ -1,0 +1,84 @@
+"""The one reader of true labels: a mapping, a table of any kind, or a file. Knows no estimators."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from os import PathLike, fspath
+from typing import TYPE_CHECKING, TypeAlias
+
+from crowdstream.errors import InputError
+from crowdstream.labels.label import ClassLabel, TaskId, clean_id, clean_label
+from crowdstream.labels.tables import ALIASES, ArrowTable, is_table, pick_columns, select_columns
+
+if TYPE_CHECKING:
+    import polars as pl
+
+Truths: TypeAlias = "Mapping[TaskId, ClassLabel] | ArrowTable | pl.LazyFrame | str | PathLike[str]"
+"""True classes of some tasks: task → class, a table, or the path of a file."""
+
+COLUMNS = {"task": ALIASES["task"], "gold": (*ALIASES["gold"], *ALIASES["label"])}
+"""The columns of a table of true labels and their names, the likeliest first."""
+
+
+def read_truths(gold: Truths | None) -> dict[TaskId, ClassLabel]:
+    """The true classes of some tasks.
+
+    Rows without a task or a class are left out; two classes for one task are refused.
+
+    Parameters
+    ----------
+    gold
+        A mapping of task to class (a pandas Series too); a table of any kind with a task and a
+        gold, truth or label column; or the path of such a file, whose values are text.
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> read_truths(pl.DataFrame({"item": [1, 2], "gold": ["spam", None]}))
+    {1: 'spam'}
+    """
+    if gold is None:
+        return {}
+    where = "gold"
+    pairs: Iterable[tuple[object, object]]
+    if isinstance(gold, (str, PathLike)):
+        from crowdstream.labels.readers.small_tables import read_small_table
+
+        where = fspath(gold)
+        pairs = read_small_table(where, COLUMNS, gaps=True).iter_rows()
+    elif isinstance(gold, Mapping) or (type(gold).__name__ == "Series" and hasattr(gold, "items")):
+        pairs = gold.items()
+    elif is_table(gold):
+        pairs = select_columns(
+            gold, lambda header: pick_columns(COLUMNS, header, where)
+        ).iter_rows()
+    else:
+        raise InputError(where, "a mapping, a table or a file of true labels", type(gold).__name__)
+    found: dict[TaskId, ClassLabel] = {}
+    for task, label in pairs:
+        name, truth = clean_id(task, f"{where}, task"), clean_label(label, f"{where}[{task!r}]")
+        if name is None or truth is None:
+            continue
+        if found.setdefault(name, truth) != truth:
+            raise InputError(where, "one true label a task", f"several of {name!r}")
+    return found
+
+
+def truth_table(truths: Mapping[TaskId, ClassLabel]) -> pl.DataFrame:
+    """True classes as a table of task and label.
+
+    Parameters
+    ----------
+    truths
+        What `read_truths` returns.
+
+    Examples
+    --------
+    >>> truth_table({"t1": "spam"}).rows()
+    [('t1', 'spam')]
+    """
+    import polars as pl
+
+    if not truths:
+        return pl.DataFrame(schema={"task": pl.String, "label": pl.String})
+    return pl.DataFrame({"task": list(truths), "label": list(truths.values())})

@@ -1,0 +1,102 @@
+"""Where rows of CSV go as they are read: bytes → codes, no string made on the way.
+
+What both ways of reading CSV share: which fields hold what, and arrays for the compiled loop. Knows
+nothing of files, nor of what to do with an odd row.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from crowdstream.errors import InputError
+from crowdstream.labels.arrow_loops import TextColumn
+from crowdstream.labels.batch import Codes, LabelBatch
+from crowdstream.labels.coded_labels import CodedLabels
+from crowdstream.labels.tables import ColumnNames, find_column, find_columns
+from crowdstream.labels.text_codes import TextCodes
+from crowdstream.labels.text_loops import FULL, RowReader
+from crowdstream.labels.vocabulary import Vocabulary
+
+Bytes = NDArray[np.uint8]
+
+PADDING = 8
+"""Bytes past the end of a text that may be read."""
+WORKER, LABEL = range(2)
+"""Kinds of text in a table of texts."""
+
+
+class Layout(NamedTuple):
+    """What the header says: the fields of a row, and which of them hold task, worker and label.
+
+    In a wide table only the task has a place.
+    """
+
+    separator: str
+    header: list[str]
+    places: tuple[int, ...]
+    wide: bool = False
+
+    @property
+    def shortest(self) -> int:
+        """Bytes of the shortest row: a letter each for task and worker, separators, newline."""
+        return len(self.header) + 2
+
+    @staticmethod
+    def find(header: list[str], separator: str, names: ColumnNames, where: str) -> Layout:
+        """The fields by the names of their columns."""
+        if not names.wide:
+            roles: tuple[str, ...] = find_columns(names, header, where)
+        elif len(set(header)) < len(header):
+            raise InputError(where, "different names of raters", ", ".join(header))
+        else:
+            roles = (find_column("task", names.task, header, where),)
+        return Layout(separator, header, tuple(map(header.index, roles)), names.wide)
+
+
+class RowCodes:
+    """Rows in codes; ``codes``: arrays for those of workers and labels, if they are there already.
+
+    ``size`` is how many bytes will be read at most. Memory is taken only as it is filled.
+    """
+
+    def __init__(self, layout: Layout, size: int, codes: tuple[Codes, Codes] | None = None) -> None:
+        rows = size // layout.shortest + 1
+        self.codes = codes or (np.empty(rows, np.int32), np.empty(rows, np.int32))
+        self._starts, self._ends = np.empty(rows, np.int64), np.empty(rows, np.int64)
+        self._names = np.empty(size + PADDING, np.uint8)
+        self._table = TextCodes()
+        task, worker, label = layout.places
+        self.reader = RowReader(
+            ord(layout.separator),
+            (task, worker, label),
+            len(layout.header),
+            self.codes,
+            (self._starts, self._ends, self._names),
+            np.empty(size + PADDING, np.uint8),
+        )
+
+    def read(self, data: Bytes, begin: int, stop: int) -> int:
+        """Read rows from ``begin`` to ``stop``, behind a newline: `DONE`, or `ODD` at one."""
+        self.reader.at = begin
+        while (status := self.reader.read(data, stop, self._table.texts)) == FULL:
+            self._table.grow(self.reader.wanted)
+        return status
+
+    def finish(self) -> CodedLabels:
+        """What was read."""
+        import polars as pl
+
+        rows, runs = self.reader.rows, self.reader.runs
+        ends = self._ends[:runs]
+        names = TextColumn(self._names[: ends[-1] if runs else 0], ends)
+        batch = LabelBatch(
+            np.append(self._starts[:runs], rows),
+            self.codes[0][:rows],
+            self.codes[1][:rows],
+            tasks=pl.Series(names),
+        )
+        texts = self._table.values
+        return CodedLabels(batch, Vocabulary(texts(WORKER)), Vocabulary(texts(LABEL)))

@@ -1,0 +1,450 @@
+"""Tables of any kind: which columns hold task, worker and label; in as polars, out as they came.
+
+Polars, pandas, pyarrow, duckdb and what else narwhals knows or speaks Arrow; none of them is
+imported unless the data is of that kind. Knows nothing of codes or files.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeGuard, cast, runtime_checkable
+
+from crowdstream.errors import InputError
+from crowdstream.labels.label import FLOAT_MAX, clean_id, clean_label, shorten
+
+if TYPE_CHECKING:
+    import polars as pl
+
+ROLES = ("task", "worker", "label")
+"""The columns of a table of labels, in order."""
+
+
+def _aliases(names: str) -> tuple[str, ...]:
+    return tuple(names.split())
+
+
+ALIASES = {
+    "task": _aliases(
+        "task task_id taskid item item_id question question_id example example_id unit "
+        "unit_id _unit_id hitid object object_id document document_id sample_id id"
+    ),
+    "worker": _aliases(
+        "worker worker_id workerid _worker_id annotator annotator_id labeller labeler "
+        "labeller_id labeler_id rater rater_id judge judge_id performer performer_id coder "
+        "expert model user user_id"
+    ),
+    "label": _aliases(
+        "label answer vote response class category annotation judgment judgement rating "
+        "choice verdict value"
+    ),
+    "gold": _aliases("gold truth true_label gold_label ground_truth groundtruth"),
+}
+"""Names that mean a column, the likeliest first, compared without case and spaces."""
+
+
+class ColumnNames(NamedTuple):
+    """The columns as the user named them; None where they are to be found by their aliases.
+
+    Parameters
+    ----------
+    task, worker, label
+        The names of the columns.
+    wide
+        The table has one row per task and one column per worker: every column but the task's is a
+        worker, and its cells are the labels.
+
+    Examples
+    --------
+    >>> find_columns(ColumnNames(label="said"), ["Item", "rater", "said"], "table")
+    ('Item', 'rater', 'said')
+    """
+
+    task: str | None = None
+    worker: str | None = None
+    label: str | None = None
+    wide: bool = False
+
+
+def find_column(
+    role: str, given: str | None, header: Sequence[str], where: str, how: str = "--{}"
+) -> str:
+    """The column of this role, by the name given or by one of its aliases.
+
+    Parameters
+    ----------
+    role
+        A key of `ALIASES`.
+    given
+        The name the user gave, if any.
+    header
+        The names of the columns there are.
+    where
+        What error messages call the table.
+    how
+        How the user can name a column, with ``{}`` for the role.
+
+    Examples
+    --------
+    >>> find_column("worker", None, ["id", "Annotator ID", "label"], "table")
+    'Annotator ID'
+    """
+    if given is not None:
+        if given in header:
+            return given
+        near = difflib.get_close_matches(given, header, n=1)
+        hint = f" (did you mean {near[0]!r}?)" if near else ""
+        raise InputError(where, f"a column {given!r}", _shown(header) + hint)
+    simple = [simple_name(name) for name in header]
+    for alias in ALIASES[role]:
+        if alias in simple:
+            return header[simple.index(alias)]
+    near = [
+        header[simple.index(match)]
+        for alias in ALIASES[role]
+        for match in difflib.get_close_matches(alias, simple, n=1, cutoff=0.75)
+    ]
+    hint = f"did you mean {near[0]!r}? " if near else ""
+    found = f"{_shown(header)} ({hint}name it with {how.format(role)})"
+    raise InputError(where, f"a {role} column", found)
+
+
+def find_columns(
+    names: ColumnNames, header: Sequence[str], where: str, how: str = "--{}"
+) -> tuple[str, str, str]:
+    """The columns of task, worker and label.
+
+    Parameters
+    ----------
+    names
+        The names the user gave.
+    header, where, how
+        As for `find_column`.
+
+    Examples
+    --------
+    >>> find_columns(ColumnNames(), ["performer", "task", "label"], "table")
+    ('task', 'performer', 'label')
+    """
+    task, worker, label = (
+        find_column(role, given, header, where, how)
+        for role, given in zip(ROLES, names[:3], strict=True)
+    )
+    for role, name in zip(ROLES, (task, worker, label), strict=True):
+        if list(header).count(name) > 1:
+            raise InputError(where, f"one {role} column", f"several columns named {name!r}")
+    if len({task, worker, label}) < 3:
+        found = ", ".join(map(repr, (task, worker, label)))
+        raise InputError(where, "three different columns", found)
+    return task, worker, label
+
+
+def pick_columns(
+    aliases: Mapping[str, Sequence[str]], header: Sequence[str], where: str
+) -> list[str]:
+    """The columns of several roles, each by one of its aliases.
+
+    Parameters
+    ----------
+    aliases
+        Role → names that its column may have, the likeliest first.
+    header
+        The names of the columns there are.
+    where
+        What error messages call the table.
+
+    Examples
+    --------
+    >>> pick_columns({"class": ("class", "label"), "cost": ("cost",)}, ["Cost", "label"], "table")
+    ['label', 'Cost']
+    """
+    there = {simple_name(name): name for name in reversed(header)}
+    found = [next((there[a] for a in names if a in there), None) for names in aliases.values()]
+    if None in found:
+        raise InputError(where, f"columns {', '.join(aliases)}", ", ".join(header) or "none")
+    return cast("list[str]", found)
+
+
+def simple_name(name: str) -> str:
+    """A column's name as aliases are compared.
+
+    >>> simple_name(" Worker ID")
+    'worker_id'
+    """
+    return name.strip().lower().replace(" ", "_")
+
+
+def _shown(header: Sequence[str], most: int = 20) -> str:
+    shown = ", ".join(" ".join(name.split()) for name in header[:most])
+    return (shown or "no columns") + (" …" if len(header) > most else "")
+
+
+# In ---------------------------------------------------------------------------------------
+
+
+@runtime_checkable
+class ArrowTable(Protocol):
+    """What polars, pandas, pyarrow and duckdb tables have in common."""
+
+    def __arrow_c_stream__(self, requested_schema: object = None) -> object:
+        """The table as a stream of Arrow batches."""
+
+
+def is_table(data: object) -> TypeGuard[ArrowTable | pl.LazyFrame]:
+    """Whether data is a table, not rows: it speaks Arrow, or narwhals knows it.
+
+    >>> import polars as pl
+    >>> is_table(pl.LazyFrame()), is_table([("t1", "ann", "spam")])
+    (True, False)
+    """
+    if isinstance(data, ArrowTable) or hasattr(data, "collect_schema"):
+        return True
+    return type(data).__module__ != "builtins" and _known(data) is not None
+
+
+def _known(data: Any) -> Any:
+    """A table as narwhals wraps it, None where it cannot."""
+    import narwhals as nw
+
+    if hasattr(data, "loc"):  # pandas may have columns of the same name, narwhals not
+        data = data.loc[:, ~data.columns.duplicated()]
+    found = nw.from_native(data, pass_through=True)
+    return found if isinstance(found, (nw.DataFrame, nw.LazyFrame)) else None
+
+
+def select_columns(
+    data: ArrowTable | pl.LazyFrame, choose: Callable[[list[str]], Sequence[str]]
+) -> pl.DataFrame:
+    """Some columns of a table of any kind as polars; the others are not converted.
+
+    Parameters
+    ----------
+    data
+        The table.
+    choose
+        Is given the names of its columns, and returns those that are wanted.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> table = pd.DataFrame({"task": [1], "other": [object()]})
+    >>> select_columns(table, lambda header: header[:1]).rows()
+    [(1,)]
+    """
+    import polars as pl
+
+    if not isinstance(data, (pl.DataFrame, pl.LazyFrame)) and _known(data) is None:
+        stream: Any = data
+        data = _converted(lambda: pl.DataFrame(stream))  # a stream of Arrow may be read only once
+    header = data.collect_schema() if hasattr(data, "collect_schema") else None
+    # Pandas and duckdb have their names in ``columns``, where pyarrow has its data.
+    found = header.names() if header else getattr(data, "column_names", None)
+    names = [str(name) for name in (data.columns if found is None else found)]  # type: ignore[union-attr]
+    wanted = list(choose(names))
+    return _converted(lambda: _to_polars(data, wanted))
+
+
+def _converted(convert: Callable[[], pl.DataFrame]) -> pl.DataFrame:
+    try:
+        return convert()
+    except InputError:
+        raise
+    except Exception as error:  # whatever the library that made the table raises
+        raise InputError("table", "one that can be read as Arrow", shorten(error, 200)) from error
+
+
+def _to_polars(data: Any, columns: list[str]) -> pl.DataFrame:
+    import polars as pl
+
+    if isinstance(data, pl.DataFrame):
+        return data.select(columns)
+    known = _known(data).select(columns)
+    native = known.to_native()
+    if isinstance(native, ArrowTable) and not known.implementation.is_pandas_like():
+        return pl.DataFrame(native)
+    if hasattr(known, "collect"):
+        known = known.collect(backend="polars")
+    try:
+        return cast("pl.DataFrame", known.to_polars())
+    except ModuleNotFoundError:  # pandas without pyarrow: value by value
+        where = "row {}, column {!r}".format
+        return pl.DataFrame(
+            {
+                name: [clean_label(x, where(k, name)) for k, x in enumerate(known[name], start=1)]
+                for name in columns
+            }
+        )
+
+
+def read_table(data: ArrowTable | pl.LazyFrame, names: ColumnNames) -> pl.DataFrame:
+    """Task, worker and label of a table of any kind: clean columns of polars.
+
+    Parameters
+    ----------
+    data
+        The table.
+    names
+        Its columns, where they are not called by one of their aliases.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> table = pd.DataFrame({"item": [7], "rater": ["ann"], "label": ["spam"]}, index=[3])
+    >>> read_table(table, ColumnNames()).rows()
+    [(7, 'ann', 'spam')]
+    """
+    import polars as pl
+
+    if names.wide:
+        frame = select_columns(data, lambda found: found)
+        task = find_column("task", names.task, frame.columns, "table", "{}=")
+        frame = melt(frame, frame.columns, frame.columns.index(task))
+    else:
+        frame = select_columns(data, lambda found: find_columns(names, found, "table", "{}="))
+        frame = frame.rename(dict(zip(frame.columns, ROLES, strict=True)))
+    return pl.DataFrame([_clean_series(frame[role], bools=role == "label") for role in ROLES])
+
+
+def melt(table: pl.DataFrame, header: Sequence[str], task: int) -> pl.DataFrame:
+    """One column per worker → one row per label; empty cells are not labels.
+
+    >>> import polars as pl
+    >>> melt(pl.DataFrame({"id": [1], "ann": ["x"], "bob": [None]}), ["id", "ann", "bob"], 0).rows()
+    [(1, 'ann', 'x')]
+    """
+    import polars as pl
+
+    table = table.rename(lambda name: f"c{table.columns.index(name)}")
+    names = dict(zip(table.columns, header, strict=True))
+    key = table.columns[task]
+    long = table.with_row_index("row").unpivot(index=["row", key], variable_name="worker")
+    value = pl.col("value")
+    is_text = long.schema["value"] == pl.String
+    return (
+        long.filter(value != "" if is_text else value.is_not_null())
+        .sort("row", maintain_order=True)
+        .select(
+            pl.col(key).alias("task"),
+            pl.col("worker").replace_strict(names, return_dtype=pl.String),
+            value.alias("label"),
+        )
+    )
+
+
+def _clean_series(series: pl.Series, *, bools: bool = False) -> pl.Series:
+    """A column of strings, integers or booleans, by the rules of `clean_id`."""
+    import polars as pl
+
+    kind = series.dtype
+    if kind in (pl.Int128, pl.UInt128) or kind.is_float():
+        return _whole(series.fill_nan(None) if kind.is_float() else series, bools=bools)
+    if kind == pl.String or kind.is_integer() or (kind == pl.Boolean and bools):
+        return series
+    if isinstance(kind, (pl.Categorical, pl.Enum)):
+        return series
+    if kind == pl.Null:
+        return series.cast(pl.String)
+    expected = "str, int or bool" if bools else "str or int"
+    raise InputError(f"column {series.name!r}", expected, f"a column of {kind}")
+
+
+def _whole(series: pl.Series, *, bools: bool) -> pl.Series:
+    """Numbers that are integers of 64 bits as such; the first that is not is named."""
+    import polars as pl
+
+    signed = series.cast(pl.Int64, strict=False)
+    for whole in (signed, series.cast(pl.UInt64, strict=False)):
+        good = (whole.cast(series.dtype) == series).fill_null(False) | series.is_null()
+        if series.dtype.is_float():
+            good &= (series.abs() <= FLOAT_MAX).fill_null(True)
+        if good.all():
+            return whole
+        if series.dtype.is_float():
+            break
+    row = int((~good).arg_max() or 0)
+    clean = clean_label if bools else clean_id
+    clean(series[row], f"row {row + 1}, column {series.name!r}")  # raises what a row would
+    raise InputError(f"column {series.name!r}", "integers of 64 bits, signed or not", "both")
+
+
+# Out --------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Kind:
+    """What kind of table data came in: the library, and for duckdb the relation itself."""
+
+    library: str = "polars"
+    relation: Any = None
+
+
+def kind_of(data: object) -> Kind:
+    """What kind of table data is, so that results can go back in the same.
+
+    Rows are answered with polars, and so are tables of libraries that only describe what is to be
+    computed (dask, ibis, Spark); duckdb's relations are not.
+
+    Parameters
+    ----------
+    data
+        A table of any kind, or rows.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> kind_of(pd.DataFrame()).library, kind_of([("t1", "ann", "spam")]).library
+    ('pandas', 'polars')
+    """
+    library = type(data).__module__.partition(".")[0]
+    if library in ("builtins", "polars") or not is_table(data):
+        return Kind()
+    known = _known(data)
+    if known is not None:
+        library = known.implementation.name.lower()
+        if known.implementation.is_pandas_like():
+            return Kind(library)
+    if library == "duckdb":
+        return Kind(library, data)
+    return Kind("pyarrow" if library == "pyarrow" else "polars")
+
+
+def in_kind(frame: pl.DataFrame, kind: Kind) -> Any:
+    """A table of polars as a table of another kind.
+
+    In pandas whole numbers with gaps become floats, as pandas itself reads them.
+
+    Parameters
+    ----------
+    frame
+        The table.
+    kind
+        What `kind_of` found.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> import polars as pl
+    >>> in_kind(pl.DataFrame({"task": [1]}), kind_of(pd.DataFrame())).task.tolist()
+    [1]
+    """
+    if kind.library == "polars":
+        return frame
+    if kind.library == "pyarrow":
+        return frame.to_arrow()
+    if kind.library == "duckdb":
+        # Names that nobody else has: duckdb prefers a table of the connection to a variable.
+        crowdstream_result = frame  # noqa: F841 found by its name
+        return kind.relation.query("crowdstream_source", "SELECT * FROM crowdstream_result")
+    import narwhals as nw
+
+    columns = {series.name: _values(series) for series in frame}
+    return nw.from_dict(columns, backend=kind.library).to_native()  # type: ignore[arg-type]
+
+
+def _values(series: pl.Series) -> Any:
+    """Numbers as an array; text, lists and what has gaps as Python's own values."""
+    import polars as pl
+
+    whole = series.dtype.is_numeric() or series.dtype == pl.Boolean
+    return series.to_numpy(writable=True) if whole and not series.null_count() else series.to_list()
