@@ -114,7 +114,7 @@ class DictEstimator(Estimator):
                 shares[classes.code(label)] = share
         if not shares.any():
             shares[: max(len(classes), 1)] = 1.0
-        return np.log(np.maximum(shares / shares.sum(), LEAST))
+        return np.asarray(np.log(np.maximum(shares / shares.sum(), LEAST)))
 
     def _merge(self, other: Estimator, names: Ints, classes: Ints) -> None:
         raise MergeError(f"{type(self).__name__} does not say how two of it are added up")

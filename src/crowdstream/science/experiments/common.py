@@ -70,7 +70,7 @@ def paper_crowd(answer_rate: float = 1.0, beta: float = 0.0, clip: float = 0.0) 
 
 def estimates(crowd: AgreementBased) -> Floats:
     """p̂ of every worker; ½ where the fixed point does not exist, as in the paper."""
-    return crowd.workers()["error_rate"].fill_null(0.5).to_numpy()
+    return np.asarray(crowd.workers()["error_rate"].fill_null(0.5))
 
 
 def wrong(decisions: pl.DataFrame, truth: NDArray[np.int64]) -> Floats:
