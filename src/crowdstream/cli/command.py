@@ -12,11 +12,13 @@ import inspect
 import os
 import sys
 import warnings
-from collections.abc import Callable
-from typing import Any, get_type_hints
+from collections.abc import Callable, Iterator
+from dataclasses import MISSING
+from typing import Annotated, Any, get_type_hints
 
 from typer.core import TyperCommand
 
+from crowdstream.cli.options import entries
 from crowdstream.cli.terminal import printable
 from crowdstream.errors import CrowdstreamError
 
@@ -59,15 +61,15 @@ class GroupedHelp(TyperCommand):
 
 
 def make_command(function: Callable[..., None]) -> Callable[..., None]:
-    """A function as typer takes it: groups of options taken apart, mistakes told in one line.
+    """A function as typer takes it: groups of options taken apart, mistakes in one line.
 
-    A parameter whose type is a dataclass becomes one option per field; the function is given the
-    dataclass. So an option that several commands have is declared once, in `options`.
+    Every parameter is a group of `options`: typer is given one parameter per field of it, the
+    function the group. So an option that several commands have is declared once.
 
     Parameters
     ----------
     function
-        The command; its docstring is the help.
+        The command; its docstring is its help.
 
     Examples
     --------
@@ -81,17 +83,9 @@ def make_command(function: Callable[..., None]) -> Callable[..., None]:
     >>> command(task="item", worker=None, label=None)
     item
     """
-    hints = get_type_hints(function, include_extras=True)
-    groups: dict[str, Any] = {
-        name: kind for name, kind in hints.items() if dataclasses.is_dataclass(kind)
-    }
-    parameters: list[inspect.Parameter] = []
-    for name, parameter in inspect.signature(function).parameters.items():
-        if name in groups:
-            parameters += _fields(groups[name])
-        else:
-            keyword = inspect.Parameter.KEYWORD_ONLY
-            parameters.append(parameter.replace(kind=keyword, annotation=hints[name]))
+    groups: dict[str, Any] = get_type_hints(function)
+    groups.pop("return")
+    parameters = [each for group in groups.values() for each in _parameters(group)]
 
     @functools.wraps(function)
     def command(**given: Any) -> None:
@@ -100,7 +94,7 @@ def make_command(function: Callable[..., None]) -> Callable[..., None]:
             for name, kind in groups.items()
         }
         with _mistakes_in_one_line():
-            function(**given, **made)
+            function(**made)
             sys.stdout.flush()
 
     command.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
@@ -108,22 +102,23 @@ def make_command(function: Callable[..., None]) -> Callable[..., None]:
     return command
 
 
-def _fields(group: Any) -> list[inspect.Parameter]:
-    hints = get_type_hints(group, include_extras=True)
-    empty = inspect.Parameter.empty
+def _parameters(group: Any) -> list[inspect.Parameter]:
+    """One parameter per field of a group, as typer reads them."""
+    hints = get_type_hints(group)
+    infos = {name: info for kind in group.__mro__ for name, info in entries(kind)}
     return [
         inspect.Parameter(
             field.name,
             inspect.Parameter.KEYWORD_ONLY,
-            default=empty if field.default is dataclasses.MISSING else field.default,
-            annotation=hints[field.name],
+            default=field.default if field.default is not MISSING else inspect.Parameter.empty,
+            annotation=Annotated[hints[field.name], infos[field.name]],
         )
         for field in dataclasses.fields(group)
     ]
 
 
 @contextlib.contextmanager
-def _mistakes_in_one_line() -> Any:
+def _mistakes_in_one_line() -> Iterator[None]:
     """A user's mistake is one line on standard error and exit code 2, never a traceback."""
     with warnings.catch_warnings():
         warnings.showwarning = _show_warning

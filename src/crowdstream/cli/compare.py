@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import shlex
 import sys
-from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
 from crowdstream.cli import options
 from crowdstream.cli.extras import need
 from crowdstream.cli.json_output import compare_report, print_json
-from crowdstream.cli.options import INPUT, OUTPUT, argument, option
 from crowdstream.cli.output import make_folder
 from crowdstream.cli.terminal import ProgressBar, add_row, console, make_table, say
 from crowdstream.errors import InputError
@@ -35,86 +33,56 @@ LEFT_OUT = ("− majority", "Brier", "MB")
 """Its columns that a narrower terminal does not show."""
 
 
-@dataclass(frozen=True, kw_only=True)
 class Input(options.Columns):
     """What is compared on."""
 
-    sets: Annotated[
-        list[str],
-        argument(
-            "SET",
-            "Names of data sets (all: every one that is installed) or, with --gold, files of "
-            "labels.",
-        ),
-    ]
-    gold: Annotated[
-        str | None,
-        option(
-            INPUT,
-            "--gold",
-            metavar="FILE",
-            help="The arguments are files of labels, and this is the file of their correct labels "
-            "(columns task and label).",
-        ),
-    ] = None
+    HELP = """
+    sets: SET  Names of data sets (all: every one that is installed) or, with --gold, files of
+        labels.
+    --gold FILE  The arguments are files of labels, and this is the file of their correct labels
+        (columns task and label).
+    """
+    sets: list[str]
+    gold: str | None = None
 
 
-@dataclass(frozen=True, kw_only=True)
-class Repeats:
+class Methods(options.Group, panel="Methods"):
+    """What is compared."""
+
+    HELP = """
+    --methods NAMES  Only these, with commas between: adaptive,dawid-skene. majority always takes
+        part.
+    """
+    methods: str | None = None
+
+
+class Repeats(options.Group, panel="Repeating"):
     """How often, and for how long."""
 
-    shuffles: Annotated[
-        int,
-        option(
-            "Repeating",
-            "--shuffles",
-            metavar="NUMBER",
-            help="Random orders of the tasks for online methods, besides that of the file.",
-        ),
-    ] = SHUFFLES
-    limit: Annotated[
-        float,
-        option(
-            "Repeating",
-            "--limit",
-            metavar="SECONDS",
-            help="Time after which a method is stopped on a data set.",
-        ),
-    ] = LIMIT
+    HELP = """
+    --shuffles NUMBER  Random orders of the tasks for online methods, besides that of the file.
+    --limit SECONDS  Time after which a method is stopped on a data set.
+    """
+    shuffles: int = SHUFFLES
+    limit: float = LIMIT
 
 
-@dataclass(frozen=True, kw_only=True)
-class Output:
+class Output(options.Group, panel="Output"):
     """Where the outcome goes."""
 
-    output: Annotated[
-        str | None,
-        option(
-            OUTPUT,
-            "-o",
-            "--output",
-            metavar="FOLDER",
-            help="Write tables (CSV, JSON, Markdown), charts and a page, index.html.",
-        ),
-    ] = None
+    HELP = """
+    -o, --output FOLDER  Write tables (CSV, JSON, Markdown), charts and a page, index.html.
+    """
+    output: str | None = None
 
 
 def compare(
     given: Input,
+    methods: Methods,
     repeating: Repeats,
     orders: options.Orders,
     out: Output,
     report: options.Report,
-    methods: Annotated[
-        str | None,
-        option(
-            "Methods",
-            "--methods",
-            metavar="NAMES",
-            help="Only these, with commas between: adaptive,dawid-skene. majority always takes "
-            "part.",
-        ),
-    ] = None,
 ) -> None:
     """Compare methods on data whose correct labels are known.
 
@@ -133,7 +101,8 @@ def compare(
     check_number("--shuffles", repeating.shuffles, 0, 1000, whole=True)
     check_number("--seed", orders.seed, 0, 2**32, whole=True)
     check_number("--limit", repeating.limit, 0.0, 1e6, open_low=True)
-    chosen = choose(None if methods is None else [name.strip() for name in methods.split(",")])
+    names = methods.methods
+    chosen = choose(None if names is None else [name.strip() for name in names.split(",")])
     if given.gold is None:
         sets = [ready(data) for data in _named(given.sets)]
     else:

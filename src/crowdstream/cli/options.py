@@ -1,71 +1,88 @@
-"""The options of the command line, each declared once, in the groups that commands take.
+"""The options that several commands have, each declared once, in the groups that commands take.
 
-A command names a group as the type of a parameter and is given an object with the values
-(`command.make_command`). The heading of a group in ``--help`` is the first word of `option`.
+A command names groups as the types of its parameters and is given objects with the values
+(`command.make_command`). A group's fields are its options with their types and defaults, ``panel``
+is the heading in ``--help``, and ``HELP`` says what each option is for. An entry of ``HELP`` begins
+with the option and its placeholder, then two spaces; longer texts go on below, indented.
+``name: PLACEHOLDER`` is an argument.
 """
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, Any
+from textwrap import dedent
+from typing import TYPE_CHECKING, Any, ClassVar, dataclass_transform
 
 import typer
 
 if TYPE_CHECKING:
     from crowdstream.labels.readers import Names
 
-INPUT, OUTPUT, DECIDING, SCORING = "Input", "Output", "Deciding", "Scoring against known answers"
-"""Headings in the help of several commands."""
-
 TABLE_FILE = ".csv, .tsv, .jsonl or .parquet by its name; - is standard output"
-LABEL_FILES = (
-    "Files or quoted globs: CSV, TSV, JSON lines, Parquet or Arrow; also .gz and .zst. - is "
-    "standard input."
-)
 
 
-def option(panel: str, *names: str, help: str, metavar: str | None = None) -> Any:  # noqa: A002
-    """An option under a heading of the help."""
-    return typer.Option(*names, help=help, metavar=metavar, rich_help_panel=panel)
+@dataclass_transform(kw_only_default=True, frozen_default=True)
+class Group:
+    """Options that belong together; a subclass is a dataclass by itself."""
+
+    PANEL: ClassVar[str] = ""
+    HELP: ClassVar[str] = ""
+
+    def __init_subclass__(cls, panel: str = "") -> None:
+        """Make it a dataclass, under the heading given or that of the group it extends."""
+        cls.PANEL = panel or cls.PANEL
+        dataclass(frozen=True, kw_only=True)(cls)
 
 
-def argument(metavar: str, help: str) -> Any:  # noqa: A002
-    """What a command is given without an option."""
-    return typer.Argument(metavar=metavar, help=help, show_default=False)
+def entries(group: type[Group]) -> Iterator[tuple[str, Any]]:
+    """The fields that a group describes itself, with what typer has to know of each.
+
+    Parameters
+    ----------
+    group
+        The group; what it inherits is left out.
+
+    Examples
+    --------
+    >>> dict(entries(Quiet))["quiet"].help
+    'No progress bar, no alarms, no summary.'
+    """
+    text = dedent(vars(group).get("HELP", "")).strip()
+    for entry in re.split(r"\n(?=\S)", text) if text else ():
+        head, _, rest = entry.partition("  ")
+        help_text = " ".join(rest.split())
+        name, colon, metavar = head.partition(": ")
+        if colon:
+            yield name, typer.Argument(metavar=metavar, help=help_text, show_default=False)
+            continue
+        *names, last = head.split(", ")
+        last, _, placeholder = last.partition(" ")
+        yield (
+            last.removeprefix("--").replace("-", "_"),
+            typer.Option(
+                *names,
+                last,
+                help=help_text,
+                metavar=placeholder or None,
+                rich_help_panel=group.PANEL,
+            ),
+        )
 
 
-@dataclass(frozen=True, kw_only=True)
-class Columns:
+class Columns(Group, panel="Input"):
     """Which columns of the input hold what."""
 
-    task: Annotated[
-        str | None,
-        option(
-            INPUT,
-            "--task",
-            metavar="COLUMN",
-            help="Column that names the task, unless called task, item, example or the like.",
-        ),
-    ] = None
-    worker: Annotated[
-        str | None,
-        option(
-            INPUT,
-            "--worker",
-            metavar="COLUMN",
-            help="Column that names who gave the label, unless called worker, annotator, judge "
-            "or the like.",
-        ),
-    ] = None
-    label: Annotated[
-        str | None,
-        option(
-            INPUT,
-            "--label",
-            metavar="COLUMN",
-            help="Column of the label, unless called label, answer, verdict or the like.",
-        ),
-    ] = None
+    HELP = """
+    --task COLUMN  Column that names the task, unless called task, item, example or the like.
+    --worker COLUMN  Column that names who gave the label, unless called worker, annotator, judge
+        or the like.
+    --label COLUMN  Column of the label, unless called label, answer, verdict or the like.
+    """
+    task: str | None = None
+    worker: str | None = None
+    label: str | None = None
 
     def names(self, *, wide: bool = False) -> Names:
         """The columns as readers take them."""
@@ -74,152 +91,93 @@ class Columns:
         return Names(self.task, self.worker, self.label, wide)
 
 
-@dataclass(frozen=True, kw_only=True)
 class LabelFiles(Columns):
     """Files of labels and how to read them."""
 
-    labels: Annotated[list[str], argument("FILE", LABEL_FILES)]
-    wide: Annotated[
-        bool,
-        option(INPUT, "--wide", help="The input has one row per task and one column per worker."),
-    ] = False
-    format: Annotated[
-        str | None,
-        option(
-            INPUT,
-            "--format",
-            metavar="FORMAT",
-            help="csv, tsv, jsonl, parquet or ipc, if the file name does not tell.",
-        ),
-    ] = None
+    HELP = """
+    labels: FILE  Files or quoted globs: CSV, TSV, JSON lines, Parquet or Arrow; also .gz and .zst.
+        - is standard input.
+    --wide  The input has one row per task and one column per worker.
+    --format FORMAT  csv, tsv, jsonl, parquet or ipc, if the file name does not tell.
+    """
+    labels: list[str]
+    wide: bool = False
+    format: str | None = None
 
 
-@dataclass(frozen=True, kw_only=True)
-class BadInput:
+class BadInput(Group, panel="Input"):
     """What to do with rows that cannot be read."""
 
-    on_error: Annotated[
-        str,
-        option(
-            INPUT,
-            "--on-error",
-            metavar="POLICY",
-            help="Rows that cannot be read: fail at the first, skip them, or quarantine=FILE to "
-            "set them aside.",
-        ),
-    ] = "fail"
+    HELP = """
+    --on-error POLICY  Rows that cannot be read: fail at the first, skip them, or quarantine=FILE
+        to set them aside.
+    """
+    on_error: str = "fail"
 
 
-@dataclass(frozen=True, kw_only=True)
-class MethodName:
+class MethodName(Group, panel="Deciding"):
     """The method by its name."""
 
-    method: Annotated[
-        str,
-        option(
-            DECIDING,
-            "--method",
-            metavar="METHOD",
-            help="adaptive: the best choice in most cases. tracking: follows workers who change. "
-            "agreement: the paper's. centred: counts agreement beyond what each worker's habits "
-            "explain. majority: one worker, one vote.",
-        ),
-    ] = "adaptive"
+    HELP = """
+    --method METHOD  adaptive: the best choice in most cases. tracking: follows workers who change.
+        agreement: the paper's. centred: counts agreement beyond what each worker's habits explain.
+        majority: one worker, one vote.
+    """
+    method: str = "adaptive"
 
 
-@dataclass(frozen=True, kw_only=True)
 class Method(MethodName):
     """The method and its settings."""
 
-    memory: Annotated[
-        str | None,
-        option(
-            DECIDING,
-            "--memory",
-            metavar="TASKS",
-            help="Forget what is older than about this many tasks, because workers change. "
-            "Without it, nothing is forgotten.",
-        ),
-    ] = None
-    families: Annotated[
-        str | None,
-        option(
-            DECIDING,
-            "--families",
-            metavar="FILE",
-            help="Workers that are not independent (such as one model under several prompts): a "
-            "file with columns worker and family. For --method adaptive.",
-        ),
-    ] = None
-    answer_rate: Annotated[
-        float | None,
-        option(
-            DECIDING,
-            "--answer-rate",
-            metavar="RATE",
-            help="The probability, if it is known and equal, that a worker answers a task (the "
-            "paper's alpha). For --method agreement.",
-        ),
-    ] = None
-    seed: Annotated[
-        int,
-        option(DECIDING, "--seed", metavar="NUMBER", help="Random seed for breaking ties."),
-    ] = 0
+    HELP = """
+    --memory TASKS  Forget what is older than about this many tasks, because workers change.
+        Without it, nothing is forgotten.
+    --families FILE  Workers that are not independent (such as one model under several prompts): a
+        file with columns worker and family. For --method adaptive.
+    --answer-rate RATE  The probability, if it is known and the same for all, that a worker answers
+        a task (the paper's alpha). For --method agreement.
+    --seed NUMBER  Random seed for breaking ties.
+    """
+    memory: str | None = None
+    families: str | None = None
+    answer_rate: float | None = None
+    seed: int = 0
 
 
-@dataclass(frozen=True, kw_only=True)
-class WorkerTable:
+class WorkerTable(Group, panel="Worker table"):
     """How the table of workers is made."""
 
-    level: Annotated[
-        float,
-        option(
-            "Worker table",
-            "--level",
-            metavar="SHARE",
-            help="Confidence level of the intervals of error rates.",
-        ),
-    ] = 0.95
-    costs: Annotated[
-        str | None,
-        option(
-            "Worker table",
-            "--costs",
-            metavar="FILE",
-            help="What mistakes cost, for the column quality: a file with columns class, taken_for "
-            "and cost. Without it, every mistake costs 1.",
-        ),
-    ] = None
+    HELP = """
+    --level SHARE  Confidence level of the intervals of error rates.
+    --costs FILE  What mistakes cost, for the column quality: a file with columns class, taken_for
+        and cost. Without it, every mistake costs 1.
+    """
+    level: float = 0.95
+    costs: str | None = None
 
 
-@dataclass(frozen=True, kw_only=True)
-class Quiet:
+class Quiet(Group, panel="Output"):
     """Whether to speak on standard error."""
 
-    quiet: Annotated[
-        bool, option(OUTPUT, "--quiet", "-q", help="No progress bar, no alarms, no summary.")
-    ] = False
+    HELP = """
+    -q, --quiet  No progress bar, no alarms, no summary.
+    """
+    quiet: bool = False
 
 
-@dataclass(frozen=True, kw_only=True)
 class Report(Quiet):
     """How the outcome is reported."""
 
-    json: Annotated[
-        bool,
-        option(
-            OUTPUT,
-            "--json",
-            help="Print the summary as one JSON object to standard output.",
-        ),
-    ] = False
+    HELP = """
+    --json  Print the summary as one JSON object to standard output.
+    """
+    json: bool = False
 
 
-@dataclass(frozen=True, kw_only=True)
-class Orders:
+class Orders(Group, panel="Repeating"):
     """The random orders that some commands repeat their work in."""
 
-    seed: Annotated[
-        int,
-        option("Repeating", "--seed", metavar="NUMBER", help="Random seed for the orders."),
-    ] = 0
+    HELP = """
+    --seed NUMBER  Random seed for the orders.
+    """
+    seed: int = 0

@@ -5,12 +5,12 @@ from __future__ import annotations
 import time
 import warnings
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
 import typer
 
+from crowdstream.cli import options
 from crowdstream.cli.extras import need
-from crowdstream.cli.options import OUTPUT, argument, option
 from crowdstream.cli.output import make_folder
 from crowdstream.cli.terminal import ProgressBar, console, printable
 from crowdstream.errors import CrowdstreamError, InputError
@@ -21,26 +21,20 @@ if TYPE_CHECKING:
     from crowdstream.science.experiments.page import Outcome
 
 
-def paper(
-    experiments: Annotated[
-        list[str] | None,
-        argument("EXPERIMENT", "worked, fig1 to fig6, table1, table2, theorems; all if not given."),
-    ] = None,
-    output: Annotated[
-        str,
-        option(
-            OUTPUT,
-            "-o",
-            "--output",
-            metavar="FOLDER",
-            help="Where figures, tables and a page, index.html, are written.",
-        ),
-    ] = "paper",
-    quick: Annotated[
-        bool,
-        option("Repeating", "--quick", help="Fewer repetitions: a minute instead of several."),
-    ] = False,
-) -> None:
+class Experiments(options.Group, panel="Options"):
+    """What is repeated, how often, and where it goes."""
+
+    HELP = """
+    experiments: EXPERIMENT  worked, fig1 to fig6, table1, table2, theorems; all if not given.
+    -o, --output FOLDER  Where figures, tables and a page, index.html, are written.
+    --quick  Fewer repetitions: a minute instead of several.
+    """
+    experiments: list[str] | None = None
+    output: str = "paper"
+    quick: bool = False
+
+
+def paper(given: Experiments) -> None:
     """Repeat the experiments of the paper and check its claims.
 
     Draws the paper's figures, prints every claim with what was measured, and exits with code 1 if
@@ -55,15 +49,15 @@ def paper(
     from crowdstream.science.experiments import NAMES
     from crowdstream.science.experiments.page import write_page
 
-    wanted = list(dict.fromkeys(experiments or ["all"]))
+    wanted = list(dict.fromkeys(given.experiments or ["all"]))
     if "all" in wanted:
         wanted = list(NAMES)
     for name in wanted:
         if name not in NAMES:
             raise InputError("experiments", f"all or some of {' '.join(NAMES)}", repr(name))
-    folder = make_folder(output)
-    outcomes = _run(wanted, quick, folder)
-    write_page(outcomes, folder / "index.html", quick)
+    folder = make_folder(given.output)
+    outcomes = _run(wanted, given.quick, folder)
+    write_page(outcomes, folder / "index.html", given.quick)
     _show(outcomes, folder)
     claims = [claim for outcome in outcomes for claim in outcome.claims]
     if not claims or not all(claim.holds for claim in claims):

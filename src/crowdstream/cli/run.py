@@ -8,14 +8,12 @@ import sys
 import threading
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
 import typer
 
 from crowdstream.cli import options
 from crowdstream.cli.json_output import print_json
-from crowdstream.cli.options import DECIDING, OUTPUT, SCORING, TABLE_FILE, option
 from crowdstream.cli.output import TableWriter, check_apart, check_output, write_table
 from crowdstream.cli.summary import show_summary
 from crowdstream.errors import InputError
@@ -27,104 +25,45 @@ if TYPE_CHECKING:
     from crowdstream.cli.run_job import Job
 
 
-@dataclass(frozen=True, kw_only=True)
-class Output:
+class Output(options.Group, panel="Output"):
     """Where the outcome goes."""
 
-    output: Annotated[
-        str | None,
-        option(
-            OUTPUT,
-            "-o",
-            "--output",
-            metavar="FILE",
-            help=f"Write the decisions, one row per task: {TABLE_FILE}.",
-        ),
-    ] = None
-    workers: Annotated[
-        str | None,
-        option(
-            OUTPUT,
-            "--workers",
-            metavar="FILE",
-            help="Write the workers, one row per worker, to such a file too.",
-        ),
-    ] = None
-    save: Annotated[
-        str | None,
-        option(
-            OUTPUT,
-            "--save",
-            metavar="FILE",
-            help="Save what was learnt to a state file, for crowdstream workers and merge.",
-        ),
-    ] = None
+    HELP = f"""
+    -o, --output FILE  Write the decisions, one row per task: {options.TABLE_FILE}.
+    --workers FILE  Write the workers, one row per worker, to such a file too.
+    --save FILE  Save what was learnt to a state file, for crowdstream workers and merge.
+    """
+    output: str | None = None
+    workers: str | None = None
+    save: str | None = None
 
 
-@dataclass(frozen=True, kw_only=True)
-class Deciding:
+class Deciding(options.Group, panel="Deciding"):
     """How tasks are gone through."""
 
-    settle: Annotated[
-        float,
-        option(
-            DECIDING,
-            "--settle",
-            metavar="CONFIDENCE",
-            help="A decision at least this confident is marked as settled.",
-        ),
-    ] = 0.95
-    online: Annotated[
-        bool,
-        option(
-            DECIDING,
-            "--online",
-            help="Decide each task from the tasks before it only, as a stream would.",
-        ),
-    ] = False
-    window: Annotated[
-        int | None,
-        option(
-            DECIDING,
-            "--window",
-            metavar="TASKS",
-            help="Keep at most this many tasks in memory, for files of any length whose rows are "
-            "roughly ordered by task.",
-        ),
-    ] = None
-    gold_train: Annotated[
-        str | None,
-        option(
-            DECIDING,
-            "--gold-train",
-            metavar="FILE",
-            help="Learn from the correct labels of some tasks: a file with columns task and label.",
-        ),
-    ] = None
+    HELP = """
+    --settle CONFIDENCE  A decision at least this confident is marked as settled.
+    --online  Decide each task from the tasks before it only, as a stream would.
+    --window TASKS  Keep at most this many tasks in memory, for files of any length whose rows are
+        roughly ordered by task.
+    --gold-train FILE  Learn from the correct labels of some tasks: a file with columns task and
+        label.
+    """
+    settle: float = 0.95
+    online: bool = False
+    window: int | None = None
+    gold_train: str | None = None
 
 
-@dataclass(frozen=True, kw_only=True)
-class Scoring:
+class Scoring(options.Group, panel="Scoring"):
     """What the decisions are held against."""
 
-    gold: Annotated[
-        str | None,
-        option(
-            SCORING,
-            "--gold",
-            metavar="FILE",
-            help="Score the decisions against correct labels: a file with columns task and label.",
-        ),
-    ] = None
-    max_error: Annotated[
-        float | None,
-        option(
-            SCORING,
-            "--max-error",
-            metavar="RATE",
-            help="Exit with code 1 if the error rate on --gold is higher than this.",
-        ),
-    ] = None
+    HELP = """
+    --gold FILE  Score the decisions against correct labels: a file with columns task and label.
+    --max-error RATE  Exit with code 1 if the error rate on --gold is higher than this.
+    """
+    gold: str | None = None
+    max_error: float | None = None
 
 
 def run(

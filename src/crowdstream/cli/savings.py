@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
 from crowdstream.cli import options
 from crowdstream.cli.charts import check_chart, save_chart
 from crowdstream.cli.json_output import print_json, savings_report
-from crowdstream.cli.options import OUTPUT, SCORING, TABLE_FILE, option
 from crowdstream.cli.output import check_apart, check_output, write_table
 from crowdstream.cli.terminal import ProgressBar, add_row, console, make_table, say
 from crowdstream.validation import check_number
@@ -18,39 +16,34 @@ if TYPE_CHECKING:
     from crowdstream.science.savings import Savings
 
 
-@dataclass(frozen=True, kw_only=True)
-class Output:
+class Output(options.Group, panel="Output"):
     """Where the outcome goes."""
 
-    output: Annotated[
-        str | None,
-        option(
-            OUTPUT,
-            "-o",
-            "--output",
-            metavar="FILE",
-            help=f"Write error against labels per task: {TABLE_FILE}.",
-        ),
-    ] = None
-    chart: Annotated[
-        str | None,
-        option(OUTPUT, "--chart", metavar="FILE", help="Draw it to a .html, .png or .svg file."),
-    ] = None
+    HELP = f"""
+    -o, --output FILE  Write error against labels per task: {options.TABLE_FILE}.
+    --chart FILE  Draw it to a .html, .png or .svg file.
+    """
+    output: str | None = None
+    chart: str | None = None
 
 
-@dataclass(frozen=True, kw_only=True)
-class Repeats:
+class Repeats(options.Group, panel="Repeating"):
     """How often the purchase is replayed."""
 
-    repeats: Annotated[
-        int,
-        option(
-            "Repeating",
-            "--repeats",
-            metavar="NUMBER",
-            help="Random orders of the labels to average over.",
-        ),
-    ] = 5
+    HELP = """
+    --repeats NUMBER  Random orders of the labels to average over.
+    """
+    repeats: int = 5
+
+
+class Scoring(options.Group, panel="Scoring"):
+    """What counts as an error."""
+
+    HELP = """
+    --gold FILE  Correct labels (columns task and label). Without them, a decision counts as wrong
+        if it differs from the one made with all labels.
+    """
+    gold: str | None = None
 
 
 def savings(
@@ -60,16 +53,7 @@ def savings(
     method: options.MethodName,
     repeating: Repeats,
     orders: options.Orders,
-    gold: Annotated[
-        str | None,
-        option(
-            SCORING,
-            "--gold",
-            metavar="FILE",
-            help="Correct labels (columns task and label). Without them, a decision counts as "
-            "wrong if it differs from the one made with all labels.",
-        ),
-    ] = None,
+    scoring: Scoring,
 ) -> None:
     """Show how many of the labels in a file would have been enough.
 
@@ -95,7 +79,7 @@ def savings(
     sources = find_sources(files.labels, files.format)
     paths = [source.path for source in sources]
     check_apart(paths, {"--output": out.output, "--chart": out.chart})
-    truths = None if gold is None else read_truths(gold)
+    truths = None if scoring.gold is None else read_truths(scoring.gold)
     with Trouble("fail") as bad_rows:
         table = read_all(sources, files.names(wide=files.wide), bad_rows).frame()
     with ProgressBar(f"replaying {table.height:,} labels", 1.0, silent=report.quiet) as bar:

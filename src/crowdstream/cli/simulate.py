@@ -5,10 +5,9 @@ from __future__ import annotations
 import contextlib
 import sys
 from collections.abc import Iterator
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
-from crowdstream.cli.options import OUTPUT, TABLE_FILE, option
+from crowdstream.cli import options
 from crowdstream.cli.output import TableWriter, check_apart, check_output
 from crowdstream.cli.policies import Purchase
 from crowdstream.cli.terminal import say
@@ -19,136 +18,68 @@ from crowdstream.validation import check_number
 if TYPE_CHECKING:
     from crowdstream.science.simulate import Drift, Simulated
 
-TASKS, WORKERS, BUYING = "Tasks", "Workers", "Buying labels one by one"
 
-
-@dataclass(frozen=True, kw_only=True)
-class Output:
+class Output(options.Group, panel="Output"):
     """Where the labels go."""
 
-    output: Annotated[
-        str | None,
-        option(
-            OUTPUT,
-            "-o",
-            "--output",
-            metavar="FILE",
-            help=f"Write the labels: {TABLE_FILE}. Without it, to labels.csv or a pipe.",
-        ),
-    ] = None
-    truth: Annotated[
-        str | None,
-        option(OUTPUT, "--truth", metavar="FILE", help="Write the correct labels to such a file."),
-    ] = None
-    seed: Annotated[
-        int, option(OUTPUT, "--seed", metavar="NUMBER", help="The same seed, the same labels.")
-    ] = 0
-    quiet: Annotated[bool, option(OUTPUT, "--quiet", help="No summary.")] = False
+    HELP = f"""
+    -o, --output FILE  Write the labels: {options.TABLE_FILE}. Without it, to labels.csv or a pipe.
+    --truth FILE  Write the correct labels to such a file.
+    --seed NUMBER  The same seed, the same labels.
+    --quiet  No summary.
+    """
+    output: str | None = None
+    truth: str | None = None
+    seed: int = 0
+    quiet: bool = False
 
 
-@dataclass(frozen=True, kw_only=True)
-class Tasks:
+class Tasks(options.Group, panel="Tasks"):
     """What is answered, and by how many."""
 
-    tasks: Annotated[
-        int, option(TASKS, "-t", "--tasks", metavar="NUMBER", help="How many tasks.")
-    ] = 1000
-    classes: Annotated[
-        int, option(TASKS, "-k", "--classes", metavar="NUMBER", help="How many classes.")
-    ] = 2
-    per_task: Annotated[
-        int | None,
-        option(
-            TASKS, "--per-task", metavar="NUMBER", help="Exactly this many labels for every task."
-        ),
-    ] = None
+    HELP = """
+    -t, --tasks NUMBER  How many tasks.
+    -k, --classes NUMBER  How many classes.
+    --per-task NUMBER  Exactly this many labels for every task.
+    """
+    tasks: int = 1000
+    classes: int = 2
+    per_task: int | None = None
 
 
-@dataclass(frozen=True, kw_only=True)
-class Workers:
+class Workers(options.Group, panel="Workers"):
     """Who answers, and how well."""
 
-    workers: Annotated[
-        int, option(WORKERS, "-n", "--workers", metavar="NUMBER", help="How many workers.")
-    ] = 10
-    answer_rate: Annotated[
-        str,
-        option(
-            WORKERS,
-            "--answer-rate",
-            metavar="RATE",
-            help="Probability that a worker answers a task; one for all, or one each: 1,.5,.1",
-        ),
-    ] = "1"
-    error: Annotated[
-        str | None,
-        option(
-            WORKERS,
-            "-p",
-            "--error",
-            metavar="RATE",
-            help="Error rate; one for all, or one each: .1,.2,.5",
-        ),
-    ] = None
-    mean_error: Annotated[
-        float | None,
-        option(
-            WORKERS,
-            "-q",
-            "--mean-error",
-            metavar="RATE",
-            help="Instead of --error: half of the workers are good, half guess, and this is the "
-            "mean error rate, 0.25 to 0.5. 0.3 if neither is given.",
-        ),
-    ] = None
-    adversaries: Annotated[
-        float,
-        option(
-            WORKERS,
-            "--adversaries",
-            metavar="SHARE",
-            help="Share of workers whose error rate is 1 - p in place of p.",
-        ),
-    ] = 0.0
-    copy: Annotated[
-        list[str] | None,
-        option(
-            WORKERS,
-            "--copy",
-            metavar="A:B:RATE",
-            help="Worker A, by its number from 0, copies worker B at this rate. May be repeated.",
-        ),
-    ] = None
-    drift: Annotated[
-        str | None,
-        option(
-            WORKERS,
-            "--drift",
-            metavar="KIND",
-            help="How error rates change: sine:FREQUENCY, jump:TASK:RATE, learning:HALF-LIFE or "
-            "replacement:TASKS.",
-        ),
-    ] = None
+    HELP = """
+    -n, --workers NUMBER  How many workers.
+    --answer-rate RATE  Probability that a worker answers a task; one for all, or one each: 1,.5,.1
+    -p, --error RATE  Error rate; one for all, or one each: .1,.2,.5
+    -q, --mean-error RATE  Instead of --error: half of the workers are good, half guess, and this is
+        the mean error rate, 0.25 to 0.5. 0.3 if neither is given.
+    --adversaries SHARE  Share of workers whose error rate is 1 - p in place of p.
+    --copy A:B:RATE  Worker A, by its number from 0, copies worker B at this rate. May be repeated.
+    --drift KIND  How error rates change: sine:FREQUENCY, jump:TASK:RATE, learning:HALF-LIFE or
+        replacement:TASKS.
+    """
+    workers: int = 10
+    answer_rate: str = "1"
+    error: str | None = None
+    mean_error: float | None = None
+    adversaries: float = 0.0
+    copy: list[str] | None = None
+    drift: str | None = None
 
 
-@dataclass(frozen=True, kw_only=True)
-class Buying:
+class Buying(options.Group, panel="Buying labels one by one"):
     """Who is asked what."""
 
-    policy: Annotated[
-        str | None,
-        option(
-            BUYING,
-            "--policy",
-            metavar="NAME",
-            help="Who is asked what next: uniform, knowledge-gradient, ho-vaughan, "
-            "ho-jabbari-vaughan or liu-liu. Its error is printed.",
-        ),
-    ] = None
-    budget: Annotated[
-        int | None,
-        option(BUYING, "--budget", metavar="NUMBER", help="Labels that --policy may buy."),
-    ] = None
+    HELP = """
+    --policy NAME  Who is asked what next: uniform, knowledge-gradient, ho-vaughan,
+        ho-jabbari-vaughan or liu-liu. Its error is printed.
+    --budget NUMBER  Labels that --policy may buy.
+    """
+    policy: str | None = None
+    budget: int | None = None
 
 
 def simulate(out: Output, tasks: Tasks, workers: Workers, buying: Buying) -> None:

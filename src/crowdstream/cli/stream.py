@@ -7,12 +7,11 @@ import time
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
 from crowdstream.cli import options
 from crowdstream.cli.json_output import print_json
 from crowdstream.cli.monitor_report import AlarmNews
-from crowdstream.cli.options import INPUT, option
 from crowdstream.cli.stream_input import TICK, LabelEvent, LineParser, input_lines, seconds
 from crowdstream.cli.terminal import say
 from crowdstream.cli.wording import counted
@@ -23,79 +22,40 @@ if TYPE_CHECKING:
     from crowdstream.labels.readers import Trouble
     from crowdstream.stream import Stream
 
-CLOSING, STATE = "When a task closes", "State"
 
-
-@dataclass(frozen=True, kw_only=True)
-class Closing:
+class Closing(options.Group, panel="When a task closes"):
     """When a task takes no more labels."""
 
-    settle: Annotated[
-        float | None,
-        option(
-            CLOSING,
-            "--settle",
-            metavar="CONFIDENCE",
-            help="Close a task once its decision is this confident.",
-        ),
-    ] = None
-    min_labels: Annotated[
-        int,
-        option(
-            CLOSING, "--min-labels", metavar="NUMBER", help="... and has at least this many labels."
-        ),
-    ] = 2
-    max_labels: Annotated[
-        int | None,
-        option(
-            CLOSING,
-            "--max-labels",
-            metavar="NUMBER",
-            help="Close a task once it has this many labels.",
-        ),
-    ] = None
-    idle: Annotated[
-        str | None,
-        option(
-            CLOSING,
-            "--idle",
-            metavar="TIME",
-            help="Close a task that got no label for this long: 30s, 10m, 2h.",
-        ),
-    ] = None
+    HELP = """
+    --settle CONFIDENCE  Close a task once its decision is this confident ...
+    --min-labels NUMBER  ... and has at least this many labels.
+    --max-labels NUMBER  Close a task once it has this many labels.
+    --idle TIME  Close a task that got no label for this long: 30s, 10m, 2h.
+    """
+    settle: float | None = None
+    min_labels: int = 2
+    max_labels: int | None = None
+    idle: str | None = None
 
 
-@dataclass(frozen=True, kw_only=True)
-class State:
+class State(options.Group, panel="State"):
     """Where a stream is kept between two runs."""
 
-    state: Annotated[
-        str | None,
-        option(
-            STATE,
-            "--state",
-            metavar="FILE",
-            help="Resume from this file if it exists, and save to it: also on Ctrl-C and SIGTERM.",
-        ),
-    ] = None
-    save_every: Annotated[
-        str, option(STATE, "--save-every", metavar="TIME", help="How often to save in between.")
-    ] = "30s"
+    HELP = """
+    --state FILE  Resume from this file if it exists, and save to it: also on Ctrl-C and SIGTERM.
+    --save-every TIME  How often to save in between.
+    """
+    state: str | None = None
+    save_every: str = "30s"
 
 
-@dataclass(frozen=True, kw_only=True)
 class Lines(options.Columns):
     """How lines are read."""
 
-    format: Annotated[
-        str | None,
-        option(
-            INPUT,
-            "--format",
-            metavar="FORMAT",
-            help="jsonl or csv; without it, the first line tells.",
-        ),
-    ] = None
+    HELP = """
+    --format FORMAT  jsonl or csv; without it, the first line tells.
+    """
+    format: str | None = None
 
 
 def stream(
@@ -122,10 +82,9 @@ def stream(
     from crowdstream.labels.readers import Trouble
 
     parser = LineParser(lines.names(), lines.format)
-    period = seconds(state.save_every, "--save-every")
     engine = _engine(closing, state.state, method)
     with Trouble(bad_input.on_error) as bad_rows:
-        loop = StreamLoop(engine, state.state, period, parser, bad_rows, quiet.quiet)
+        loop = StreamLoop(engine, state, parser, bad_rows, quiet.quiet)
         try:
             if loop.run() and state.state is None:
                 print_all(engine.end())
@@ -175,17 +134,16 @@ class StreamLoop:
     """Read, decide, save; stops at the end of input or at a signal."""
 
     engine: Stream
-    path: str | None
-    period: float
+    state: State
     parser: LineParser
     bad_rows: Trouble
     quiet: bool
-    stopped: bool = False
-    untimed: bool = False
-    """Whether labels come without a time, so that idle tasks are timed by the clock."""
 
     def __post_init__(self) -> None:
+        self.period = seconds(self.state.save_every, "--save-every")
         self.news = AlarmNews(self.engine.crowd)
+        self.stopped = False
+        self.untimed = False  # labels without a time: idle tasks are timed by the clock
 
     def run(self) -> bool:
         """Whether the input ended, rather than somebody stopping us."""
@@ -213,8 +171,8 @@ class StreamLoop:
         """Save the stream, if a file is named for it."""
         from crowdstream.cli.states import save_stream
 
-        if self.path is not None:
-            save_stream(self.path, self.engine)
+        if self.state.state is not None:
+            save_stream(self.state.state, self.engine)
 
     def _take(self, line: bytes) -> None:
         """One line of input."""

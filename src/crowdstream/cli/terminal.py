@@ -70,7 +70,7 @@ def make_table(
     for name in left:
         table.add_column(name, max_width=NAME_WIDTH, no_wrap=True)
     for name in right:
-        table.add_column(name, justify="right", no_wrap=True)
+        table.add_column(name, justify="right", no_wrap=True, min_width=max(len(name), 5))
     if last:
         table.add_column(last)
     return table

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import sys
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
 from crowdstream.cli import options
 from crowdstream.cli.charts import (
@@ -16,7 +15,6 @@ from crowdstream.cli.charts import (
     save_chart,
 )
 from crowdstream.cli.monitor_report import alarms_of, is_monitored
-from crowdstream.cli.options import OUTPUT, TABLE_FILE, argument, option
 from crowdstream.cli.output import check_apart, check_output, write_table
 from crowdstream.cli.summary import ranked, workers_table
 from crowdstream.cli.terminal import add_row, console, make_table, printable, say
@@ -33,29 +31,19 @@ ROWS = 50
 """Rows that a terminal shows."""
 
 
-TABLE = "Another table instead"
-
-
-@dataclass(frozen=True, kw_only=True)
-class Table:
+class Table(options.Group, panel="Another table instead"):
     """Which table is asked for."""
 
-    pairs: Annotated[
-        bool,
-        option(TABLE, "--pairs", help="Which workers agree more than the truth explains."),
-    ] = False
-    alarms: Annotated[
-        bool, option(TABLE, "--alarms", help="Whose error rate changed, when and how.")
-    ] = False
-    trends: Annotated[
-        bool, option(TABLE, "--trends", help="Every worker's error rate over time.")
-    ] = False
-    identifiability: Annotated[
-        bool,
-        option(
-            TABLE, "--identifiability", help="Whether the labels suffice to estimate error rates."
-        ),
-    ] = False
+    HELP = """
+    --pairs  Which workers agree more than the truth explains.
+    --alarms  Whose error rate changed, when and how.
+    --trends  Every worker's error rate over time.
+    --identifiability  Whether the labels suffice to estimate error rates.
+    """
+    pairs: bool = False
+    alarms: bool = False
+    trends: bool = False
+    identifiability: bool = False
 
     @property
     def name(self) -> str:
@@ -67,27 +55,28 @@ class Table:
         return asked[0] if asked else ""
 
 
-@dataclass(frozen=True, kw_only=True)
-class Output:
+class State(options.Group):
+    """Where the workers come from."""
+
+    HELP = """
+    state: STATE  State file of run --save or stream --state.
+    """
+    state: str
+
+
+class Output(options.Group, panel="Output"):
     """Where the table goes."""
 
-    output: Annotated[
-        str | None,
-        option(OUTPUT, "-o", "--output", metavar="FILE", help=f"Write the table: {TABLE_FILE}."),
-    ] = None
-    chart: Annotated[
-        str | None,
-        option(
-            OUTPUT,
-            "--chart",
-            metavar="FILE",
-            help="Draw the error rates, or --trends, to a .html, .png or .svg file.",
-        ),
-    ] = None
+    HELP = f"""
+    -o, --output FILE  Write the table: {options.TABLE_FILE}.
+    --chart FILE  Draw the error rates, or --trends, to a .html, .png or .svg file.
+    """
+    output: str | None = None
+    chart: str | None = None
 
 
 def workers(
-    state: Annotated[str, argument("STATE", "State file of run --save or stream --state.")],
+    saved: State,
     out: Output,
     quiet: options.Quiet,
     table: Table,
@@ -108,7 +97,7 @@ def workers(
     from crowdstream.cli.states import load_estimator
     from crowdstream.cli.tables import read_costs
 
-    name = table.name
+    state, name = saved.state, table.name
     check_output(out.output, "--output")
     check_chart(out.chart)
     check_number("--level", making.level, 0.5, 0.9999)
