@@ -140,9 +140,8 @@ class Stream:
     ) -> None:
         if not (crowd is None or isinstance(crowd, Estimator)):
             raise InputError("crowd", "an estimator, made", shorten(crowd))
-        self._rule = SettleRule.checked(settle, min_labels)
         self.crowd = Adaptive() if crowd is None else crowd
-        self.settle, self.min_labels = self._rule
+        self.settle, self.min_labels = SettleRule.checked(settle, min_labels)
         self.max_labels = max_labels
         self.idle = idle
         self.remember = remember
@@ -618,6 +617,10 @@ class Stream:
         return stream
 
     # Inside ----------------------------------------------------------------------------------
+
+    @property
+    def _rule(self) -> SettleRule:
+        return SettleRule(self.settle, self.min_labels)
 
     def _time(self, at: Time) -> float:
         """When an event happened; the stream's time never runs backwards."""

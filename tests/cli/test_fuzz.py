@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.tool import Told, call, csv_of, jsonl_of, labels
+from tests.cli.tool import Result, call, csv_of, jsonl_of, labels
 
 Spoil = Callable[[bytes, random.Random], bytes]
 SEEDS = 6
@@ -133,11 +133,11 @@ def rows_of_jsonl(data: bytes) -> int:
     return sum(bool(line.strip()) for line in data.removeprefix(b"\xef\xbb\xbf").split(b"\n"))
 
 
-def accounted(told: Told) -> int:
+def accounted(result: Result) -> int:
     """Labels and every row that was reported as something else."""
-    report = told.report
-    words = "bad rows|empty labels|rows repeat|labels were replaced|labels came after"
-    found = (re.match(rf"([\d,]+) ({words})", warning) for warning in report["warnings"])
+    report = result.report
+    words = "bad row|empty label|repeated row|label|late label"
+    found = (re.match(rf"([\d,]+) ({words})s? ", warning) for warning in report["warnings"])
     return int(report["labels"]) + sum(int(one[1].replace(",", "")) for one in found if one)
 
 
@@ -146,42 +146,37 @@ def check(path: Path, data: bytes, rows: int | None, policy: str, window: tuple[
     path.write_bytes(data)
     codes = set()
     for way in ((), window):
-        told = call("run", path, "--json", "--on-error", policy, *way)
-        about = (policy, way, data, told)
-        assert told.code in (0, 2), about
-        if told.code == 2:
-            assert told.out == "", about
-            assert told.err.startswith("crowdstream: "), about
-            assert told.err.count("\n") == 1, about
-            assert str(path) in told.err, about
+        result = call("run", path, "--json", "--on-error", policy, *way)
+        about = (policy, way, data, result)
+        assert result.code in (0, 2), about
+        if result.code == 2:
+            assert result.out == "", about
+            assert result.err.startswith("crowdstream: "), about
+            assert result.err.count("\n") == 1, about
+            assert str(path) in result.err, about
         elif rows is not None:
-            assert accounted(told) == rows, about
-        codes.add(told.code)
+            assert accounted(result) == rows, about
+        codes.add(result.code)
     # A window changes what is kept in memory, not what can be read.
     assert len(codes) == 1, (policy, window, data)
     return codes.pop()
 
 
+@pytest.mark.parametrize("kind", ["csv", "jsonl"])
 @pytest.mark.parametrize("name", SPOILS)
-def test_a_spoilt_csv_file_is_refused_or_every_row_is_accounted_for(
-    tmp_path: Path, name: str
+def test_a_spoilt_file_is_refused_or_every_row_is_accounted_for(
+    tmp_path: Path, name: str, kind: str
 ) -> None:
     for seed in range(SEEDS):
         draw = random.Random(f"{name} {seed}")
-        data = SPOILS[name](csv_of(labels(4, a_task=3, seed=seed)), draw)
+        if kind == "csv":
+            data = SPOILS[name](csv_of(labels(4, a_task=3, seed=seed)), draw)
+            rows = rows_of_csv(data)
+        else:
+            data = SPOILS[name](jsonl_of(labels(3, a_task=3, seed=seed)), draw)
+            rows = rows_of_jsonl(data)
         policy, window = ("fail", "skip")[seed % 2], WAYS[1 + seed // 2 % 2]
-        check(tmp_path / "l.csv", data, rows_of_csv(data), policy, window)
-
-
-@pytest.mark.parametrize("name", SPOILS)
-def test_a_spoilt_jsonl_file_is_refused_or_every_row_is_accounted_for(
-    tmp_path: Path, name: str
-) -> None:
-    for seed in range(SEEDS):
-        draw = random.Random(f"{name} {seed}")
-        data = SPOILS[name](jsonl_of(labels(3, a_task=3, seed=seed)), draw)
-        policy, window = ("fail", "skip")[seed % 2], WAYS[1 + seed // 2 % 2]
-        check(tmp_path / "l.jsonl", data, rows_of_jsonl(data), policy, window)
+        check(tmp_path / f"l.{kind}", data, rows, policy, window)
 
 
 @pytest.mark.parametrize("policy", ["fail", "skip"])

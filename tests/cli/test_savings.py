@@ -6,87 +6,78 @@ from unittest import mock
 import polars as pl
 import pytest
 
-from tests.cli.tool import call, csv_of, gold_of, jsonl_of, labels, left_in, refused
+from tests.cli.tool import call, csv_of, jsonl_of, labels, left_in, refused
 
-ROWS = labels(80, a_task=6)
-
-
-@pytest.fixture
-def files(tmp_path: Path) -> tuple[Path, Path]:
-    """Labels and gold."""
-    paths = tmp_path / "labels.csv", tmp_path / "gold.csv"
-    paths[0].write_bytes(csv_of(ROWS))
-    paths[1].write_bytes(gold_of(ROWS))
-    return paths
+ROWS = labels(30, a_task=4)
 
 
-def test_the_answer_and_a_table_are_told(files: tuple[Path, Path]) -> None:
-    told = call("savings", files[0], "--gold", files[1], "--repeats", "1")
-    assert (told.code, told.out) == (0, "")
-    assert "the error majority vote has with all 480 labels (0." in told.err
-    assert "labels a task" in told.err
-    assert "never" in told.err
-    assert "no gold" not in told.err
+def test_the_answer_and_a_table_are_reported(label_file: Path, gold: Path) -> None:
+    result = call("savings", label_file, "--gold", gold, "--repeats", "1")
+    assert (result.code, result.out) == (0, "")
+    assert "the error majority vote has with all 120 labels (0." in result.err
+    assert "labels per task" in result.err
+    assert "never" in result.err
+    assert "no gold" not in result.err
 
 
-def test_without_gold_this_is_said(files: tuple[Path, Path]) -> None:
-    told = call("savings", files[0], "--repeats", "1")
-    assert "no gold: an error is another decision than this crowd's from all labels" in told.err
+def test_without_gold_this_is_said(label_file: Path, gold: Path) -> None:
+    result = call("savings", label_file, "--repeats", "1")
+    assert "no gold: an error is a decision that differs from the one with all labels" in result.err
 
 
-def test_json_is_one_object_and_quiet_is_quiet(files: tuple[Path, Path]) -> None:
-    args = ("savings", files[0], "--gold", files[1], "--repeats", "1")
-    told = call(*args, "--json")
-    assert told.err == ""
-    report = told.report
+def test_json_is_one_object_and_quiet_is_quiet(label_file: Path, gold: Path) -> None:
+    args = ("savings", label_file, "--gold", gold, "--repeats", "1")
+    result = call(*args, "--json")
+    assert result.err == ""
+    report = result.report
     assert (report["schema_version"], report["method"]) == (1, "adaptive")
-    assert (report["tasks"], report["labels"], report["scored_tasks"]) == (80, 480, 80)
+    assert (report["tasks"], report["labels"], report["scored_tasks"]) == (30, 120, 30)
     assert report["error_against"] == "gold"
-    assert {"rule", "settle", "labels_per_task", "error"} <= set(report["curves"][0])
+    assert {"rule", "settle", "labels_a_task", "error"} <= set(report["curves"][0])
     assert call(*args, "-q") == (0, "", "")
 
 
-def test_the_same_seed_gives_the_same_and_another_another(files: tuple[Path, Path]) -> None:
-    args = ("savings", files[0], "--json", "--repeats", "1", "--seed")
+def test_the_same_seed_gives_the_same_and_another_another(label_file: Path) -> None:
+    args = ("savings", label_file, "--json", "--repeats", "1", "--seed")
     one, again, other = (call(*args, seed) for seed in ("1", "1", "2"))
     assert one == again
     assert one.out != other.out
 
 
 @pytest.mark.parametrize("method", ["agreement", "centred", "majority"])
-def test_every_method_can_be_the_crowd(files: tuple[Path, Path], method: str) -> None:
-    told = call("savings", files[0], "--json", "--repeats", "1", "--method", method)
-    assert told.report["method"] == method
+def test_every_method_can_be_the_crowd(label_file: Path, method: str) -> None:
+    result = call("savings", label_file, "--json", "--repeats", "1", "--method", method)
+    assert result.report["method"] == method
 
 
 @pytest.mark.parametrize("name", ["c.csv", "c.jsonl", "c.parquet", "-"])
-def test_the_curves_are_written(files: tuple[Path, Path], tmp_path: Path, name: str) -> None:
+def test_the_curves_are_written(label_file: Path, tmp_path: Path, name: str) -> None:
     target = "-" if name == "-" else tmp_path / name
-    told = call("savings", files[0], "-q", "--repeats", "1", "-o", target)
-    assert told.code == 0
+    result = call("savings", label_file, "-q", "--repeats", "1", "-o", target)
+    assert result.code == 0
     if name == "-":
-        found = pl.read_csv(told.out.encode())
+        found = pl.read_csv(result.out.encode())
     elif name == "c.csv":
         found = pl.read_csv(target)
     elif name == "c.jsonl":
         found = pl.read_ndjson(target)
     else:
         found = pl.read_parquet(target)
-    assert found.columns == ["rule", "settle", "redundancy", "labels_per_task", "error", "spread"]
-    assert found.height == 11 + 2 * 6
+    assert found.columns == ["rule", "settle", "redundancy", "labels_a_task", "error", "spread"]
+    assert found.height == 11 + 2 * 4
 
 
 @pytest.mark.parametrize(
     ("name", "begins"), [("c.html", b"<!DOCTYPE html>"), ("c.png", b"\x89PNG"), ("c.svg", b"<svg")]
 )
 def test_the_chart_is_drawn(
-    files: tuple[Path, Path], tmp_path: Path, name: str, begins: bytes
+    label_file: Path, gold: Path, tmp_path: Path, name: str, begins: bytes
 ) -> None:
     pytest.importorskip("altair")
     target = tmp_path / name
-    assert call("savings", files[0], "-q", "--repeats", "1", "--chart", target).code == 0
+    assert call("savings", label_file, "-q", "--repeats", "1", "--chart", target).code == 0
     assert target.read_bytes().lstrip().startswith(begins)
-    assert name == "c.png" or b"labels.csv: 480 labels of 80 tasks" in target.read_bytes()
+    assert name == "c.png" or b"labels.csv: 120 labels of 30 tasks" in target.read_bytes()
     assert left_in(tmp_path) == sorted([name, "gold.csv", "labels.csv"])
 
 
@@ -100,7 +91,7 @@ def test_columns_are_named_and_other_formats_read(tmp_path: Path) -> None:
     assert named.out == call("savings", "-", "--format", "csv", *args, stdin=csv_of(ROWS)).out
 
 
-def test_a_row_a_task_is_read_too(tmp_path: Path) -> None:
+def test_one_row_per_task_is_read_too(tmp_path: Path) -> None:
     path = tmp_path / "wide.csv"
     path.write_bytes(b"task,ann,bob,eve\n" + b"".join(b"t%d,x,x,y\n" % k for k in range(9)))
     report = call("savings", path, "--wide", "--json", "--repeats", "1").report
@@ -120,8 +111,8 @@ def test_a_row_a_task_is_read_too(tmp_path: Path) -> None:
         (("--task", "thing"), "thing"),
     ],
 )
-def test_wrong_usage_is_refused(files: tuple[Path, Path], args: tuple[str, str], word: str) -> None:
-    refused(call("savings", files[0], *args), word)
+def test_wrong_usage_is_refused(label_file: Path, args: tuple[str, str], word: str) -> None:
+    refused(call("savings", label_file, *args), word)
 
 
 def test_labels_of_which_none_can_be_saved_are_refused(tmp_path: Path) -> None:
@@ -132,22 +123,22 @@ def test_labels_of_which_none_can_be_saved_are_refused(tmp_path: Path) -> None:
     refused(call("savings", path), "labels: expected some")
 
 
-def test_gold_of_other_tasks_is_refused(files: tuple[Path, Path], tmp_path: Path) -> None:
+def test_gold_of_other_tasks_is_refused(label_file: Path, gold: Path, tmp_path: Path) -> None:
     other = tmp_path / "other.csv"
     other.write_bytes(b"task,gold\nelsewhere,x\n")
-    refused(call("savings", files[0], "--gold", other), "none in common")
+    refused(call("savings", label_file, "--gold", other), "none in common")
     other.write_bytes(b"task,gold\nt0x,x\nt0x,y\n")
-    refused(call("savings", files[0], "--gold", other), "one true label a task")
+    refused(call("savings", label_file, "--gold", other), "one true label a task")
 
 
 def test_a_chart_is_not_written_over_the_labels(tmp_path: Path) -> None:
     pytest.importorskip("altair")
     path = tmp_path / "labels.svg"
     path.write_bytes(csv_of(ROWS))
-    refused(call("savings", path, "--format", "csv", "--chart", path), "a place of its own")
+    refused(call("savings", path, "--format", "csv", "--chart", path), "a file of its own")
 
 
-def test_without_the_extra_a_chart_says_which_to_install(files: tuple[Path, Path]) -> None:
+def test_without_the_extra_a_chart_says_which_to_install(label_file: Path) -> None:
     with mock.patch("importlib.util.find_spec", return_value=None):
-        told = call("savings", files[0], "--chart", "c.png")
-    refused(told, "this command needs altair: pip install 'crowdstream[science]'")
+        result = call("savings", label_file, "--chart", "c.png")
+    refused(result, "this command needs altair: pip install 'crowdstream[science]'")

@@ -27,11 +27,11 @@ def test_the_version_is_the_package_s() -> None:
 
 @pytest.mark.parametrize("name", [None, "-", "p.csv", "p.tsv", "p.jsonl", "p.parquet"])
 def test_a_state_file_tells_of_its_workers(tmp_path: Path, name: str | None) -> None:
-    state, people = saved(tmp_path / "s"), tmp_path / "people.csv"
-    call("run", "-", "-q", "--workers", people, stdin=csv_of(ROWS))
+    state, workers = saved(tmp_path / "s"), tmp_path / "workers.csv"
+    call("run", "-", "-q", "--workers", workers, stdin=csv_of(ROWS))
     if name in (None, "-"):
-        told = call("workers", state, "-q", *(() if name is None else ("-o", name)))
-        assert told == (0, people.read_text(), "")
+        result = call("workers", state, "-q", *(() if name is None else ("-o", name)))
+        assert result == (0, workers.read_text(), "")
         return
     target = tmp_path / str(name)
     assert call("workers", state, "-o", target).code == 0
@@ -41,22 +41,22 @@ def test_a_state_file_tells_of_its_workers(tmp_path: Path, name: str | None) -> 
         found = pl.read_ndjson(target)
     else:
         found = pl.read_csv(target, separator="\t" if name == "p.tsv" else ",")
-    assert found["worker"].to_list() == pl.read_csv(people)["worker"].to_list()
+    assert found["worker"].to_list() == pl.read_csv(workers)["worker"].to_list()
     assert found["answers"].sum() == len(ROWS)
 
 
 def test_a_stream_s_state_tells_of_its_workers_too(tmp_path: Path) -> None:
     state = tmp_path / "s"
     call("stream", "--max-labels", "5", "--state", state, "-q", stdin=jsonl_of(ROWS))
-    told = call("workers", state)
+    result = call("workers", state)
     run = call("workers", saved(tmp_path / "r", slice(None), "--online"))
     # A stream judges a label by those before it only, a run by all others on its task: what the
     # monitors say is therefore less sure in a stream, and flags follow the intervals.
     counted = ("worker", "answers", "agreement")
-    found, wanted = (pl.read_csv(out.encode()) for out in (told.out, run.out))
+    found, wanted = (pl.read_csv(out.encode()) for out in (result.out, run.out))
     assert found.select(counted).equals(wanted.select(counted))
     assert wanted["error_rate"].is_between(found["error_low"], found["error_high"]).all()
-    assert "60 tasks, 8 workers" in told.err
+    assert "60 tasks, 8 workers" in result.err
 
 
 @pytest.mark.parametrize("data", [None, b"", b"task,worker,label\n", b"\x00" * 99])
@@ -90,9 +90,9 @@ def test_states_of_different_tasks_merge_to_that_of_all(
         saved(tmp_path / f"s{k}", slice(*ends[k : k + 2]), *exact) for k in range(len(ends) - 1)
     ]
     whole = call("workers", saved(tmp_path / "whole", slice(None), *exact), "-q").out
-    told = call("merge", *parts, "-o", tmp_path / "m")
-    assert told.code == 0
-    assert "60 tasks, 8 workers" in told.err
+    result = call("merge", *parts, "-o", tmp_path / "m")
+    assert result.code == 0
+    assert "60 tasks, 8 workers" in result.err
     # Intervals add up approximately.
     drop = ["error_low", "error_high", "flags"]
     mine, theirs = (
@@ -123,15 +123,15 @@ def test_states_of_different_methods_are_not_merged(tmp_path: Path) -> None:
 
 def test_merging_to_nowhere_is_refused(tmp_path: Path) -> None:
     refused(call("merge", saved(tmp_path / "a"), "-o", tmp_path / "no" / "m"))
-    told = call("merge", tmp_path / "a")
-    assert told.code == 2
-    assert "Traceback" not in told.err
+    result = call("merge", tmp_path / "a")
+    assert result.code == 2
+    assert "Traceback" not in result.err
 
 
-def test_a_file_name_in_brackets_is_told_as_it_is(tmp_path: Path) -> None:
+def test_a_file_name_in_brackets_is_reported_as_it_is(tmp_path: Path) -> None:
     target = tmp_path / "week[1]x[red].state"
-    told = call("merge", saved(tmp_path / "a"), "-o", target)
-    assert "week[1]x[red].state" in told.err.replace("\n", "")
+    result = call("merge", saved(tmp_path / "a"), "-o", target)
+    assert "week[1]x[red].state" in result.err.replace("\n", "")
 
 
 # simulate -----------------------------------------------------------------------------------
@@ -149,9 +149,9 @@ def test_the_same_seed_makes_the_same_labels_and_another_others() -> None:
 def test_made_up_labels_are_decided_right(tmp_path: Path, kind: str) -> None:
     target, truth = tmp_path / f"l.{kind}", tmp_path / f"t.{kind}"
     args = ("-n", "9", "-t", "300", "-p", ".1", "-k", "3", "-o", target, "--truth", truth)
-    told = call("simulate", *args)
-    assert told.code == 0
-    assert "2,700 labels of 300 tasks by 9 workers" in told.err
+    result = call("simulate", *args)
+    assert result.code == 0
+    assert "2,700 labels on 300 tasks from 9 workers" in result.err
     report = call("run", target, "--gold", truth, "--json").report
     assert (report["tasks"], report["labels"], report["classes"]) == (300, 2700, 3)
     assert report["error_rate"] < 0.01
@@ -179,11 +179,14 @@ def test_a_policy_buys_as_many_labels_as_it_may(tmp_path: Path, policy: str, gol
         pytest.importorskip("scipy")
     target, truth = tmp_path / "l.csv", tmp_path / "t.csv"
     args = ("-n", "9", "-t", "80", "-p", ".2", "--policy", policy, "--budget", "350")
-    told = call("simulate", *args, "-o", target, "--truth", truth)
-    assert told.code == 0
-    assert f"{policy}: error 0." in told.err
-    assert "with 4.38 labels a task; uniform allocation and majority vote: 0." in told.err
-    assert ("of 10 gold tasks" in told.err) == bool(gold)
+    result = call("simulate", *args, "-o", target, "--truth", truth)
+    assert result.code == 0
+    assert f"{policy}: error 0." in result.err
+    assert (
+        "with 4.38 labels per task; the same number for every task and majority vote: 0."
+        in result.err
+    )
+    assert ("on 10 gold tasks" in result.err) == bool(gold)
     bought, truths = pl.read_csv(target), pl.read_csv(truth)
     assert bought.height == 350
     assert not bought.select("task", "worker").is_duplicated().any()
@@ -194,9 +197,9 @@ def test_a_policy_buys_as_many_labels_as_it_may(tmp_path: Path, policy: str, gol
 
 
 def test_uniform_allocation_is_its_own_yardstick() -> None:
-    told = call("simulate", "-t", "50", "--policy", "uniform", "--budget", "150")
-    error = told.err.split("error ")[1].split()[0]
-    assert f"majority vote: {error}" in told.err
+    result = call("simulate", "-t", "50", "--policy", "uniform", "--budget", "150")
+    error = result.err.split("error ")[1].split()[0]
+    assert f"majority vote: {error}" in result.err
 
 
 @pytest.mark.parametrize("name", ["l.csv", "l.parquet"])

@@ -12,7 +12,7 @@ from typing import IO
 
 import pytest
 
-from tests.cli.tool import SCRIPT, Row, Told, call, csv_of, jsonl_of, labels, left_in, refused
+from tests.cli.tool import SCRIPT, Result, Row, call, csv_of, jsonl_of, labels, left_in, refused
 
 ROWS = labels(40)
 
@@ -22,7 +22,7 @@ def mixed(rows: list[Row], seed: int = 1) -> list[Row]:
     return random.Random(seed).sample(rows, len(rows))
 
 
-def stream(data: bytes | int, *args: str | Path) -> Told:
+def stream(data: bytes | int, *args: str | Path) -> Result:
     return call("stream", "-q", *args, stdin=data)
 
 
@@ -30,11 +30,11 @@ def stream(data: bytes | int, *args: str | Path) -> Told:
 
 
 def test_a_task_that_fills_is_decided_on_a_json_line() -> None:
-    told = stream(jsonl_of(ROWS), "--max-labels", "5")
-    assert (told.code, told.err) == (0, "")
-    tasks = [line["task"] for line in told.lines]
+    result = stream(jsonl_of(ROWS), "--max-labels", "5")
+    assert (result.code, result.err) == (0, "")
+    tasks = [line["task"] for line in result.lines]
     assert tasks == list(dict.fromkeys(row[0] for row in ROWS))
-    assert {(line["votes"], line["closed"]) for line in told.lines} == {(5, "full")}
+    assert {(line["votes"], line["closed"]) for line in result.lines} == {(5, "full")}
 
 
 @pytest.mark.parametrize("method", ["agreement", "majority"])
@@ -57,13 +57,13 @@ def test_a_stream_agrees_with_an_online_run(tmp_path: Path, method: str) -> None
 def test_csv_and_json_lines_stream_alike() -> None:
     rows = mixed(ROWS)
     args = ("--max-labels", "4", "--settle", "0.9")
-    told = stream(jsonl_of(rows), *args)
-    assert stream(csv_of(rows), *args) == told
-    assert stream(b"\xef\xbb\xbf" + csv_of(rows).replace(b"\n", b"\r\n")[:-2], *args) == told
+    result = stream(jsonl_of(rows), *args)
+    assert stream(csv_of(rows), *args) == result
+    assert stream(b"\xef\xbb\xbf" + csv_of(rows).replace(b"\n", b"\r\n")[:-2], *args) == result
     odd = csv_of([(c, a, "?", b) for a, b, c in rows], "verdict,item,x,judge")
-    assert stream(odd, *args) == told
+    assert stream(odd, *args) == result
     named = csv_of([(c, a, b) for a, b, c in rows], "p,q,r")
-    assert stream(named, *args, "--task", "q", "--worker", "r", "--label", "p") == told
+    assert stream(named, *args, "--task", "q", "--worker", "r", "--label", "p") == result
 
 
 def test_a_sure_task_settles_before_it_is_full() -> None:
@@ -116,12 +116,12 @@ def test_a_task_closes_by_the_clock_while_nothing_comes() -> None:
         os.close(read)
 
 
-def test_late_and_repeated_labels_are_told() -> None:
+def test_late_and_repeated_labels_are_reported() -> None:
     rows = [("a", "u", "x"), ("a", "u", "x"), ("a", "u", "y"), ("a", "v", "x"), ("a", "w", "y")]
-    told = call("stream", "--max-labels", "2", stdin=jsonl_of([*rows, ("b", "u", "")]))
-    assert told.code == 0
+    result = call("stream", "--max-labels", "2", stdin=jsonl_of([*rows, ("b", "u", "")]))
+    assert result.code == 0
     for words in ("2 labels, 2 tasks closed", "1 repeated", "1 replaced", "1 late", "1 skipped"):
-        assert words in told.err
+        assert words in result.err
 
 
 @pytest.mark.parametrize(
@@ -175,11 +175,11 @@ def test_a_bad_line_is_named(data: bytes, words: str) -> None:
 
 def test_bad_lines_are_skipped_or_put_aside_if_asked(tmp_path: Path) -> None:
     data = csv_of([("a", "u", "x"), ("a", "v"), ("", "w", "x"), ("a", "w", "x")])
-    told = call("stream", "--on-error", "skip", stdin=data)
-    assert told.lines[0]["votes"] == 2
-    assert "2 bad rows left out" in told.err
+    result = call("stream", "--on-error", "skip", stdin=data)
+    assert result.lines[0]["votes"] == 2
+    assert "2 bad rows left out" in result.err
     aside = tmp_path / "bad.txt"
-    assert stream(data, "--on-error", f"quarantine={aside}").out == told.out
+    assert stream(data, "--on-error", f"quarantine={aside}").out == result.out
     assert [line.split(":")[0][:23] for line in aside.read_text().splitlines()] == [
         "standard input, line 3",
         "standard input, line 4,",
@@ -224,12 +224,12 @@ def test_stopping_at_the_end_of_input_and_going_on_changes_nothing(
 
 def test_a_bad_line_does_not_undo_what_came_before_it(tmp_path: Path) -> None:
     state = tmp_path / "s"
-    told = stream(jsonl_of(ROWS[:50]) + b"nonsense\n", "--state", state)
-    assert told.code == 2
-    people = call("workers", state, "-o", "-").out
+    result = stream(jsonl_of(ROWS[:50]) + b"nonsense\n", "--state", state)
+    assert result.code == 2
+    workers = call("workers", state, "-o", "-").out
     state.unlink()
     stream(jsonl_of(ROWS[:50]), "--state", state)
-    assert call("workers", state, "-o", "-").out == people
+    assert call("workers", state, "-o", "-").out == workers
 
 
 def test_a_state_of_another_method_or_none_is_refused(tmp_path: Path) -> None:
@@ -246,9 +246,9 @@ def test_a_state_of_another_method_or_none_is_refused(tmp_path: Path) -> None:
 
 
 def test_a_state_that_cannot_be_saved_is_refused_before_the_first_decision() -> None:
-    told = stream(jsonl_of(ROWS), "--max-labels", "5", "--state", "no/such/folder/s")
-    refused(told)
-    assert told.out == ""
+    result = stream(jsonl_of(ROWS), "--max-labels", "5", "--state", "no/such/folder/s")
+    refused(result)
+    assert result.out == ""
 
 
 def test_going_on_keeps_to_the_times_of_the_labels(tmp_path: Path) -> None:
@@ -348,18 +348,18 @@ def test_the_state_is_saved_on_a_schedule(tmp_path: Path) -> None:
     assert one.stdin is not None
     one.stdin.write(jsonl_of(ROWS[:3]))
     one.stdin.flush()
-    people = 1 + len({row[1] for row in ROWS[:3]})
+    workers = 1 + len({row[1] for row in ROWS[:3]})
     until = time.monotonic() + 30
     while time.monotonic() < until:
         time.sleep(0.1)
-        if state.exists() and call("workers", state, "-q").out.count("\n") == people:
+        if state.exists() and call("workers", state, "-q").out.count("\n") == workers:
             break
     # As when the power fails: only the schedule can have saved it.
     one.kill()
     finish(one)
     one.stdin.close()
-    told = call("workers", state, "-q")
-    assert (told.code, told.out.count("\n")) == (0, people)
+    result = call("workers", state, "-q")
+    assert (result.code, result.out.count("\n")) == (0, workers)
 
 
 def test_a_reader_who_has_enough_ends_the_stream_cleanly() -> None:

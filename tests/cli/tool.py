@@ -26,7 +26,7 @@ COMMAND = typer.main.get_command(app)  # made once: that takes longer than most 
 Row = tuple[str, str, str]
 
 
-class Told(NamedTuple):
+class Result(NamedTuple):
     """What a command said and how it ended."""
 
     code: int
@@ -36,23 +36,30 @@ class Told(NamedTuple):
     @property
     def report(self) -> dict[str, Any]:
         """The object of ``--json``."""
-        found: dict[str, Any] = json.loads(self.out.splitlines()[-1])
+        found: dict[str, Any] = json.loads(self.out.rstrip("\n").split("\n")[-1])
         return found
 
     @property
     def lines(self) -> list[dict[str, Any]]:
         """The objects of JSON lines."""
-        return [json.loads(line) for line in self.out.splitlines()]
+        return [json.loads(line) for line in self.out.split("\n") if line]
 
 
-def call(*args: str | Path, stdin: bytes | int = b"") -> Told:
+class Screen(io.TextIOWrapper):
+    """Standard output that says it is a terminal."""
+
+    def isatty(self) -> bool:
+        return True
+
+
+def call(*args: str | Path, stdin: bytes | int = b"", tty: bool = False) -> Result:
     """Run `main` as a shell would; what it does not catch is raised here, and so fails a test."""
     was = sys.argv, sys.stdin, sys.stdout, sys.stderr
     handlers = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
-    out, err = (
-        io.TextIOWrapper(io.BytesIO(), encoding="utf-8", errors=errors, newline="")
-        for errors in ("strict", "backslashreplace")  # as Python sets them up
-    )
+    buffers = io.BytesIO(), io.BytesIO()
+    screen = Screen if tty else io.TextIOWrapper
+    out = screen(buffers[0], encoding="utf-8", errors="strict", newline="")
+    err = io.TextIOWrapper(buffers[1], encoding="utf-8", errors="backslashreplace", newline="")
     code: object = 0
     csv.field_size_limit(131_072)  # as in a new process
     with tempfile.TemporaryFile() as given, warnings.catch_warnings():
@@ -79,19 +86,18 @@ def call(*args: str | Path, stdin: bytes | int = b"") -> Told:
     for stream in (out, err):
         stream.flush()
     assert isinstance(code, int)
-    said = [stream.buffer.getvalue().decode() for stream in (out, err)]
-    return Told(code, said[0], said[1])
+    return Result(code, *(buffer.getvalue().decode() for buffer in buffers))
 
 
-def refused(told: Told, *words: str) -> None:
+def refused(result: Result, *words: str) -> None:
     """The command ended as for a user's mistake: exit 2 and one line that says these words."""
-    assert told.code == 2, told
-    assert told.err.startswith("crowdstream: "), told.err
-    assert told.err.count("\n") == 1, told.err
-    assert told.err.endswith("\n")
-    assert "Traceback" not in told.err
+    assert result.code == 2, result
+    assert result.err.startswith("crowdstream: "), result.err
+    assert result.err.count("\n") == 1, result.err
+    assert result.err.endswith("\n")
+    assert "Traceback" not in result.err
     for word in words:
-        assert word in told.err, told.err
+        assert word in result.err, result.err
 
 
 def labels(tasks: int = 60, *, a_task: int = 5, workers: int = 8, seed: int = 0) -> list[Row]:

@@ -1,12 +1,11 @@
-"""The command line: a file in, decisions out. One file a command; heavy imports inside them."""
+"""The command line: a file in, decisions out. One file per command; heavy imports inside them."""
 
 from __future__ import annotations
 
 import contextlib
-import functools
 import os
 import sys
-from collections.abc import Callable
+from typing import Annotated
 
 import typer
 
@@ -21,42 +20,38 @@ from crowdstream.cli import (
     version,
     workers,
 )
-from crowdstream.errors import CrowdstreamError
+from crowdstream.cli.command import GroupedHelp, make_command
 
 app = typer.Typer(
     name="crowdstream",
-    help="A consensus engine for label streams: whom to trust, what is true, how sure.",
     no_args_is_help=True,
     add_completion=True,
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
 )
-USAGE = 2
-"""Exit code of a user's mistake: wrong usage or input that cannot be read."""
 
 
-def guarded(command: Callable[..., None]) -> Callable[..., None]:
-    """A command whose user's mistakes are one line on standard error, never a traceback."""
+@app.callback(invoke_without_command=True)
+def crowdstream(
+    show_version: Annotated[
+        bool, typer.Option("--version", help="Print the version and exit.")
+    ] = False,
+) -> None:
+    """Turn many imperfect labels into one decision per task.
 
-    @functools.wraps(command)
-    def run_guarded(*args: object, **kwargs: object) -> None:
-        try:
-            command(*args, **kwargs)
-            sys.stdout.flush()
-        except KeyboardInterrupt:
-            print("crowdstream: interrupted", file=sys.stderr)
-            sys.exit(130)
-        except (CrowdstreamError, OSError) as error:
-            if "Broken pipe" in str(error):
-                # Whoever read our output has enough; leave no complaint at exit either.
-                with contextlib.suppress(OSError, ValueError):
-                    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-                sys.exit(0)
-            told = " ".join(str(error).split()).encode("utf-8", "backslashreplace").decode()
-            print(f"crowdstream: {told}", file=sys.stderr)
-            sys.exit(USAGE)
+    Labels come from people, models or LLM judges: rows of task, worker and label. crowdstream
+    estimates how often each worker errs, decides every task with a confidence, and reports every
+    worker's error rate. It needs no correct answers; a few help.
 
-    return run_guarded
+    \b
+    Start here:
+      crowdstream simulate -o labels.csv          make up labels to try it on
+      crowdstream run labels.csv -o decisions.csv --workers workers.csv
+      crowdstream run --help                      every command has examples
+    """
+    if show_version:
+        version.version()
+        raise typer.Exit
 
 
 for _command in (
@@ -65,12 +60,12 @@ for _command in (
     workers.workers,
     merge.merge,
     savings.savings,
+    compare.compare,
     simulate.simulate,
     paper.paper,
-    compare.compare,
     version.version,
 ):
-    app.command()(guarded(_command))
+    app.command(cls=GroupedHelp)(make_command(_command))
 
 
 def main() -> None:
@@ -79,12 +74,7 @@ def main() -> None:
 
 
 def entry() -> None:
-    """`main` for the shell: leaves at once, without taking gigabytes of tables apart first."""
-    if sys.argv[1:2] in (["run"], ["stream"]):
-        # Linear algebra takes long to load, and these commands do not use it: neither SciPy's,
-        # which Numba loads where it finds it, nor threads for NumPy's.
-        sys.modules["scipy"] = None  # type: ignore[assignment]
-        os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+    """`main` for the shell: exits at once, without first freeing gigabytes of tables."""
     code: object = 0
     try:
         main()

@@ -1,4 +1,4 @@
-"""Charts into files, and those of workers: error rates with their intervals, and over time."""
+"""Charts of workers: error rates with their intervals, and over time. Any chart → a file."""
 
 from __future__ import annotations
 
@@ -8,7 +8,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from crowdstream.cli.extras import need
-from crowdstream.cli.output import aside
+from crowdstream.cli.output import replacing
+from crowdstream.cli.terminal import printable
+from crowdstream.cli.wording import flag_words, has_flag
 from crowdstream.errors import InputError
 
 if TYPE_CHECKING:
@@ -24,7 +26,11 @@ MOST_TRENDS = 12
 """Workers whose error rates are drawn over time."""
 
 BLUE, ORANGE, GREY = "#1f6feb", "#d1730f", "#6e7781"
-"""Told apart by those who do not see red and green as well."""
+"""Colours that those who do not see red and green can tell apart."""
+
+
+BETTER, UNSURE, NO_BETTER = "better than chance", "too few answers to tell", "at chance or worse"
+"""What the colours of the dots mean."""
 
 
 def check_chart(path: str | None) -> None:
@@ -43,7 +49,7 @@ def save_chart(chart: alt.TopLevelMixin, path: str) -> None:
     from crowdstream.science.experiments.page import SCALE
 
     kind = Path(path).suffix.lower()[1:]
-    with aside(path) as target:
+    with replacing(path) as target:
         # All in one file: a page looks the same without a network.
         more = {"inline": True} if kind == "html" else {"scale_factor": SCALE}
         chart.save(target, format=kind, **more)  # type: ignore[arg-type]
@@ -53,10 +59,10 @@ def save_chart(chart: alt.TopLevelMixin, path: str) -> None:
 
 
 def _escape(page: str, spec: object) -> str:
-    """Names are data: in a page's script none may end the script."""
+    """Names are data: none may end the script that it stands in."""
     for text in {found for found in _strings(spec) if "<" in found}:
-        told = json.dumps(text)[1:-1]
-        page = page.replace(told, told.replace("<", "\\u003c"))
+        written = json.dumps(text)[1:-1]
+        page = page.replace(written, written.replace("<", "\\u003c"))
     return page
 
 
@@ -73,26 +79,29 @@ def _strings(part: object) -> Iterator[str]:
             yield from _strings(value)
 
 
-def draw_workers(people: pl.DataFrame, level: float, classes: int) -> alt.TopLevelMixin:
-    """A dot a worker for its error rate and a line for the interval, the best on top."""
+def draw_workers(workers: pl.DataFrame, level: float, classes: int) -> alt.TopLevelMixin:
+    """One dot per worker for its error rate and a line for the interval, the best on top."""
     import altair as alt
     import polars as pl
 
-    known = people.filter(people["error_rate"].is_not_null())
-    shown = known.top_k(MOST, by="answers").sort("error_rate").cast({"worker": pl.String})
+    known = workers.filter(workers["error_rate"].is_not_null())
+    shown = known.top_k(MOST, by="answers").sort("error_rate")
+    bad = has_flag(shown, "worse_than_chance") | has_flag(shown, "at_chance")
     shown = shown.with_columns(
-        mark=pl.when(pl.col("flags").str.contains("better than chance"))
-        .then(pl.lit("better than chance"))
-        .when(pl.col("flags").str.contains("adversarial|at chance"))
-        .then(pl.lit("at chance or worse"))
-        .otherwise(pl.lit("too little is known"))
+        mark=pl.when(has_flag(shown, "better_than_chance"))
+        .then(pl.lit(BETTER))
+        .when(bad)
+        .then(pl.lit(NO_BETTER))
+        .otherwise(pl.lit(UNSURE)),
+        worker=pl.Series(map(printable, shown["worker"]), dtype=pl.String),
+        flags=pl.Series(map(printable, map(flag_words, shown["flags"])), dtype=pl.String),
     )
     number = f"{known.height:,} workers"
     if known.height > MOST:
         number = f"the {MOST} most active of {number}"
     lines = f"lines: {100 * level:.4g} % intervals; " if shown["error_low"].count() else ""
     scale = alt.Scale(
-        domain=["better than chance", "too little is known", "at chance or worse"],
+        domain=[BETTER, UNSURE, NO_BETTER],
         range=[BLUE, GREY, ORANGE],
     )
     legend = alt.Legend(orient="top", labelLimit=0, symbolOpacity=1)
@@ -113,23 +122,24 @@ def draw_workers(people: pl.DataFrame, level: float, classes: int) -> alt.TopLev
     ranges = base.mark_rule(strokeWidth=2, opacity=0.6).encode(x="error_low:Q", x2="error_high:Q")
     guess = alt.Chart(pl.DataFrame({"x": [1 - 1 / max(classes, 2)]}))
     chance = guess.mark_rule(strokeDash=[4, 3], color="#444").encode(x="x:Q")
-    title = _title(f"Error rates of {number}", f"{lines}dashed: who guesses")
+    title = _title(f"Error rates of {number}", f"{lines}dashed: a worker who guesses")
     return _finish((chance + ranges + dots).properties(width=560, height={"step": 15}), title)
 
 
 def draw_trends(
     trends: pl.DataFrame, names: list[str], changed: list[str], of: int
 ) -> alt.TopLevelMixin:
-    """Error rates over the tasks, a panel a worker; those whose alarm rang stand out."""
+    """Error rates over the tasks, one panel per worker; those with an alarm stand out."""
     import altair as alt
     import polars as pl
 
     shown = trends.filter(trends["worker"].is_in(names)).with_columns(
         mark=pl.when(pl.col("worker").is_in(changed))
-        .then(pl.lit("an alarm rang"))
-        .otherwise(pl.lit("no alarm"))
+        .then(pl.lit("alarm"))
+        .otherwise(pl.lit("no alarm")),
+        worker=pl.col("worker").map_elements(printable, pl.String),
     )
-    scale = alt.Scale(domain=["no alarm", "an alarm rang"], range=[BLUE, ORANGE])
+    scale = alt.Scale(domain=["no alarm", "alarm"], range=[BLUE, ORANGE])
     legend = alt.Legend(orient="top", symbolOpacity=1) if set(changed) & set(names) else None
     colour = alt.Color("mark:N", title=None, scale=scale, legend=legend)
     ticks = alt.Axis(format=",", tickCount=3, grid=False)
@@ -139,18 +149,19 @@ def draw_trends(
     bands = base.mark_area(opacity=0.2, line=False).encode(y=y, y2="error_high:Q")
     lines = base.mark_line(point=alt.OverlayMarkDef(size=18)).encode(y="error_rate:Q")
     number = f"{len(names)} of {of:,} workers" if len(names) < of else f"{of:,} workers"
-    chosen = "those with alarms and the most active; " if len(names) < of else ""
+    chosen = "those with alarms, then the most active; " if len(names) < of else ""
     title = _title(f"Error rates of {number} over time", f"{chosen}bands: 95 % intervals")
-    head = alt.Facet("worker:N", title=None, sort=names, header=alt.Header(labelLimit=210))
+    order, header = list(map(printable, names)), alt.Header(labelLimit=210)
+    head = alt.Facet("worker:N", title=None, sort=order, header=header)
     panels = (bands + lines).properties(width=215, height=120).facet(facet=head, columns=3)
     return _finish(panels, title)
 
 
-def _title(said: str, small: str) -> alt.TitleParams:
+def _title(text: str, small: str) -> alt.TitleParams:
     import altair as alt
 
     return alt.TitleParams(
-        said, subtitle=small, anchor="start", fontSize=16, subtitleFontSize=12, offset=12
+        text, subtitle=small, anchor="start", fontSize=16, subtitleFontSize=12, offset=12
     )
 
 

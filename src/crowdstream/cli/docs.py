@@ -8,12 +8,11 @@ INTRO = """# The command line
 
 Made from `crowdstream COMMAND --help` by `python -m crowdstream.cli.docs`; do not edit.
 
-Data goes to standard output or to the files named, talk to standard error. Exit codes: 0 all went
-well, 1 a gate such as `--max-error` was not passed, 2 wrong usage or input that cannot be read.
-A file is written aside and takes its name when it is whole. Shell completion:
-`crowdstream --install-completion`.
+Data goes to standard output or to the files you name, messages to standard error. Exit codes: 0 all
+went well, 1 a check such as `--max-error` failed, 2 wrong usage or input that cannot be read. Files
+are written under a temporary name and take their own when complete. Shell completion:
+`crowdstream --install-completion`. The fields of `--json`: `crowdstream.cli.json_output`.
 """
-
 
 COMMANDS = (
     "run",
@@ -34,10 +33,12 @@ def markdown() -> str:
 
     runner = CliRunner(env={"COLUMNS": "80", "TERM": "dumb", "NO_COLOR": "1"})
     parts = [INTRO]
-    for command in COMMANDS:
-        told = runner.invoke(app, [command, "--help"], prog_name="crowdstream").output
-        lines = [line.rstrip() for line in told.strip().splitlines()]
-        parts.append(f"## crowdstream {command}\n\n```text\n" + "\n".join(lines) + "\n```\n")
+    for command in ("", *COMMANDS):
+        args = [command, "--help"] if command else ["--help"]
+        shown = runner.invoke(app, args, prog_name="crowdstream").output
+        lines = [line.rstrip() for line in shown.strip().splitlines()]
+        title = f"## crowdstream {command}".rstrip()
+        parts.append(f"{title}\n\n```text\n" + "\n".join(lines) + "\n```\n")
     return "\n".join(parts)
 
 

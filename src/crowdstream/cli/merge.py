@@ -2,35 +2,44 @@
 
 from __future__ import annotations
 
-from typing import Annotated
-
-import typer
-
 from crowdstream.cli import options
-from crowdstream.cli.output import save_bytes, talk
+from crowdstream.cli.terminal import say
+from crowdstream.cli.wording import counted
+from crowdstream.errors import MergeError
 
 
-def merge(
-    states: Annotated[list[str], typer.Argument(help="State files of the same method.")],
-    output: Annotated[str, typer.Option("-o", "--output", help="The merged state file.")],
-    quiet: options.Quiet = False,
-) -> None:
-    """Add up what was learnt from different tasks.
+class Files(options.Group, panel="Output"):
+    """What is merged, and into what."""
 
-    Exact and in any order for --method agreement, centred and majority without --memory; for
-    adaptive, whose soft counts depend on what was known when a task came, nearly so.
-
-    Example: crowdstream merge monday.state tuesday.state -o week.state
+    HELP = """
+    states: STATE  State files of the same method.
+    -o, --output FILE  The merged state file.
     """
-    from crowdstream.cli.crowds import load_crowd
-    from crowdstream.errors import MergeError
+    states: list[str]
+    output: str
 
-    whole = load_crowd(states[0])
-    for path in states[1:]:
+
+def merge(files: Files, quiet: options.Quiet) -> None:
+    """Merge state files of different tasks into one.
+
+    The result is as if all their labels had been learnt together. All files must come from the
+    same method. With --method agreement,
+    centred or majority and without --memory the result is exact, in any order. With adaptive it is
+    approximate: what it learns from a task depends on what it knew by then.
+
+    \b
+    Example:
+      crowdstream merge monday.state tuesday.state -o week.state
+    """
+    from crowdstream.cli.states import load_estimator
+
+    whole = load_estimator(files.states[0])
+    for path in files.states[1:]:
         try:
-            whole += load_crowd(path)
+            whole += load_estimator(path)
         except MergeError as error:
             raise MergeError(f"{path}: {error}") from None
-    save_bytes(output, whole.to_bytes())
-    if not quiet:
-        talk().print(f"{whole.tasks_:,} tasks, {whole.n_workers_:,} workers → {output}")
+    whole.save(files.output)
+    if not quiet.quiet:
+        tasks, workers = counted(whole.tasks_, "task"), counted(whole.n_workers_, "worker")
+        say(f"{tasks}, {workers} → {files.output}")

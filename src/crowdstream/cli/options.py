@@ -1,59 +1,183 @@
-"""Options that several commands share."""
+"""The options that several commands have, each declared once, in the groups that commands take.
+
+A command names groups as the types of its parameters and is given objects with the values
+(`command.make_command`). A group's fields are its options with their types and defaults, ``panel``
+is the heading in ``--help``, and ``HELP`` says what each option is for. An entry of ``HELP`` begins
+with the option and its placeholder, then two spaces; longer texts go on below, indented.
+``name: PLACEHOLDER`` is an argument.
+"""
 
 from __future__ import annotations
 
-from typing import Annotated
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from textwrap import dedent
+from typing import TYPE_CHECKING, Any, ClassVar, dataclass_transform
 
 import typer
 
-Task = Annotated[str | None, typer.Option("--task", help="Column of the task.")]
-Worker = Annotated[str | None, typer.Option("--worker", help="Column of the worker.")]
-LabelColumn = Annotated[str | None, typer.Option("--label", help="Column of the label.")]
-Format = Annotated[
-    str | None,
-    typer.Option("--format", help="csv, tsv, jsonl, parquet or ipc, whatever the name."),
-]
-Method = Annotated[
-    str,
-    typer.Option(
-        "--method",
-        help="adaptive, tracking, agreement (the paper's, extended), centred or majority.",
-    ),
-]
-Memory = Annotated[
-    str | None,
-    typer.Option(
-        "--memory",
-        help="Remember about this many tasks, for workers who change; all if not said.",
-    ),
-]
-Families = Annotated[
-    str | None,
-    typer.Option(
-        "--families",
-        help="A file of worker and family: who does not judge independently (adaptive).",
-    ),
-]
-Level = Annotated[
-    float, typer.Option("--level", help="Of the intervals of the workers' error rates.")
-]
-Costs = Annotated[
-    str | None,
-    typer.Option(
-        "--costs",
-        help="A file of class, taken_for and cost, for the workers' quality; 1 if not said.",
-    ),
-]
-AnswerRate = Annotated[
-    float | None,
-    typer.Option(
-        "--answer-rate", help="The paper's alpha, if everybody answers a task with one probability."
-    ),
-]
-Seed = Annotated[int, typer.Option("--seed", help="Random seed for breaking ties.")]
-Settle = Annotated[float, typer.Option("--settle", help="Confidence at which a task is settled.")]
-OnError = Annotated[
-    str, typer.Option("--on-error", help="Bad rows: fail, skip, or quarantine=FILE.")
-]
-Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress, no summary.")]
-Json = Annotated[bool, typer.Option("--json", help="One JSON object on standard output.")]
+if TYPE_CHECKING:
+    from crowdstream.labels import ColumnNames
+
+TABLE_FILE = ".csv, .tsv, .jsonl or .parquet by its name; - is standard output"
+
+
+@dataclass_transform(kw_only_default=True, frozen_default=True)
+class Group:
+    """Options that belong together; a subclass is a dataclass by itself."""
+
+    PANEL: ClassVar[str] = ""
+    HELP: ClassVar[str] = ""
+
+    def __init_subclass__(cls, panel: str = "") -> None:
+        """Make it a dataclass, under the heading given or that of the group it extends."""
+        cls.PANEL = panel or cls.PANEL
+        dataclass(frozen=True, kw_only=True)(cls)
+
+
+def entries(group: type[Group]) -> Iterator[tuple[str, Any]]:
+    """The fields that a group describes itself, with what typer has to know of each.
+
+    Parameters
+    ----------
+    group
+        The group; what it inherits is left out.
+
+    Examples
+    --------
+    >>> dict(entries(Quiet))["quiet"].help
+    'No progress bar, no alarms, no summary.'
+    """
+    text = dedent(vars(group).get("HELP", "")).strip()
+    for entry in re.split(r"\n(?=\S)", text) if text else ():
+        head, _, rest = entry.partition("  ")
+        help_text = " ".join(rest.split())
+        name, colon, metavar = head.partition(": ")
+        if colon:
+            yield name, typer.Argument(metavar=metavar, help=help_text, show_default=False)
+            continue
+        *names, last = head.split(", ")
+        last, _, placeholder = last.partition(" ")
+        yield (
+            last.removeprefix("--").replace("-", "_"),
+            typer.Option(
+                *names,
+                last,
+                help=help_text,
+                metavar=placeholder or None,
+                rich_help_panel=group.PANEL,
+            ),
+        )
+
+
+class Columns(Group, panel="Input"):
+    """Which columns of the input hold what."""
+
+    HELP = """
+    --task COLUMN  Column that names the task, unless called task, item, example or the like.
+    --worker COLUMN  Column that names who gave the label, unless called worker, annotator, judge
+        or the like.
+    --label COLUMN  Column of the label, unless called label, answer, verdict or the like.
+    """
+    task: str | None = None
+    worker: str | None = None
+    label: str | None = None
+
+    def names(self, *, wide: bool = False) -> ColumnNames:
+        """The columns as readers take them."""
+        from crowdstream.labels import ColumnNames
+
+        return ColumnNames(self.task, self.worker, self.label, wide)
+
+
+class LabelFiles(Columns):
+    """Files of labels and how to read them."""
+
+    HELP = """
+    labels: FILE  Files or quoted globs: CSV, TSV, JSON lines, Parquet or Arrow; also .gz and .zst.
+        - is standard input.
+    --wide  The input has one row per task and one column per worker.
+    --format FORMAT  csv, tsv, jsonl, parquet or ipc, if the file name does not tell.
+    """
+    labels: list[str]
+    wide: bool = False
+    format: str | None = None
+
+
+class BadInput(Group, panel="Input"):
+    """What to do with rows that cannot be read."""
+
+    HELP = """
+    --on-error POLICY  Rows that cannot be read: fail at the first, skip them, or quarantine=FILE
+        to set them aside.
+    """
+    on_error: str = "fail"
+
+
+class MethodName(Group, panel="Deciding"):
+    """The method by its name."""
+
+    HELP = """
+    --method METHOD  adaptive: the best choice in most cases. tracking: follows workers who change.
+        agreement: the paper's. centred: counts agreement beyond what each worker's habits explain.
+        majority: one worker, one vote.
+    """
+    method: str = "adaptive"
+
+
+class Method(MethodName):
+    """The method and its settings."""
+
+    HELP = """
+    --memory TASKS  Forget what is older than about this many tasks, because workers change.
+        Without it, nothing is forgotten.
+    --families FILE  Workers that are not independent (such as one model under several prompts): a
+        file with columns worker and family. For --method adaptive.
+    --answer-rate RATE  The probability, if it is known and the same for all, that a worker answers
+        a task (the paper's alpha). For --method agreement.
+    --seed NUMBER  Random seed for breaking ties.
+    """
+    memory: str | None = None
+    families: str | None = None
+    answer_rate: float | None = None
+    seed: int = 0
+
+
+class WorkerTable(Group, panel="Worker table"):
+    """How the table of workers is made."""
+
+    HELP = """
+    --level SHARE  Confidence level of the intervals of error rates.
+    --costs FILE  What mistakes cost, for the column quality: a file with columns class, taken_for
+        and cost. Without it, every mistake costs 1.
+    """
+    level: float = 0.95
+    costs: str | None = None
+
+
+class Quiet(Group, panel="Output"):
+    """Whether to speak on standard error."""
+
+    HELP = """
+    -q, --quiet  No progress bar, no alarms, no summary.
+    """
+    quiet: bool = False
+
+
+class Report(Quiet):
+    """How the outcome is reported."""
+
+    HELP = """
+    --json  Print the summary as one JSON object to standard output.
+    """
+    json: bool = False
+
+
+class Orders(Group, panel="Repeating"):
+    """The random orders that some commands repeat their work in."""
+
+    HELP = """
+    --seed NUMBER  Random seed for the orders.
+    """
+    seed: int = 0

@@ -1,4 +1,4 @@
-"""Tables and states → files, whole or not at all; talk → standard error."""
+"""Tables and states → files, whole or not at all. Knows nothing of what they hold."""
 
 from __future__ import annotations
 
@@ -9,17 +9,21 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import IO, TYPE_CHECKING
 
+from crowdstream.cli.json_output import write_rows
 from crowdstream.errors import InputError
+from crowdstream.serialization import replacing
 
 if TYPE_CHECKING:
     import polars as pl
-    from rich.console import Console
 
 DIGITS = 6
-"""Of numbers in text files: more than they are good for, and quicker written than all of them."""
+"""Decimals of numbers in CSV and TSV: more than they are accurate to, and quicker to write."""
 
 SPILL = 1_000_000
-"""Rows of a Parquet file that are kept in memory."""
+"""Rows of a Parquet file that are kept in memory while it is written piece by piece."""
+
+LIST_SEPARATOR = ";"
+"""Between the entries of a list, such as a worker's flags, in CSV and TSV."""
 
 SUFFIXES = (".csv", ".tsv", ".jsonl", ".ndjson", ".parquet")
 
@@ -42,36 +46,17 @@ def check_apart(inputs: list[str], outputs: dict[str, str | None]) -> None:
             continue
         place = path if path == "-" else os.path.realpath(path)
         if place in taken:
-            raise InputError(option, "a place of its own", f"{path!r}, as for {taken[place]}")
+            raise InputError(option, "a file of its own", f"{path!r}, the same as {taken[place]}")
         taken[place] = option
 
 
-@contextlib.contextmanager
-def aside(path: str) -> Iterator[str]:
-    """A name to write under; the file takes its own name when all went well, or vanishes."""
-    import tempfile
-
-    target = Path(path).resolve()
-    handle, name = tempfile.mkstemp(prefix=f".{target.name}.", dir=target.parent)
-    os.close(handle)
+def make_folder(path: str) -> Path:
+    """The folder of ``--output``, made before the work, which would otherwise be lost."""
     try:
-        yield name
-        mask = os.umask(0)
-        os.umask(mask)
-        os.chmod(name, 0o666 & ~mask)
-        os.replace(name, target)
-    except BaseException:
-        with contextlib.suppress(FileNotFoundError):
-            os.unlink(name)
-        raise
-
-
-def save_bytes(path: str, data: bytes) -> None:
-    """Bytes to a file, at once or not at all, and on the disk when this returns."""
-    with aside(path) as name, open(name, "wb") as file:
-        file.write(data)
-        file.flush()
-        os.fsync(file.fileno())
+        Path(path).mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise InputError("--output", "a folder that can be made", str(error)) from None
+    return Path(path)
 
 
 class TableWriter:
@@ -89,7 +74,7 @@ class TableWriter:
             yield lambda piece: self._write(piece, sys.stdout.buffer)
             sys.stdout.buffer.flush()
             return
-        with aside(str(self.path)) as name:
+        with replacing(str(self.path)) as name:
             if self.kind == ".parquet":
                 with _parquet(name) as add:
                     yield add
@@ -99,19 +84,21 @@ class TableWriter:
 
     def _write(self, piece: pl.DataFrame, file: IO[bytes]) -> None:
         if self.kind in (".jsonl", ".ndjson"):
-            piece.write_ndjson(file)
+            write_rows(piece, file)
         else:
+            import polars as pl
             import polars.selectors as cs
 
             separator = "\t" if self.kind == ".tsv" else ","
-            piece = piece.with_columns(cs.float().round(DIGITS))
+            lists = pl.col(pl.List(pl.String)).list.join(LIST_SEPARATOR)
+            piece = piece.with_columns(cs.float().round(DIGITS), lists)
             piece.write_csv(file, include_header=self._first, separator=separator)
         self._first = False
 
 
 @contextlib.contextmanager
 def _parquet(path: str) -> Iterator[Callable[[pl.DataFrame], None]]:
-    """Parquet cannot be written a piece at a time: pieces lie beside it until the end."""
+    """Parquet cannot be appended to: pieces are kept beside the file until the end."""
     import tempfile
 
     import polars as pl
@@ -143,10 +130,3 @@ def write_table(table: pl.DataFrame, path: str | None) -> None:
     """A whole table."""
     with TableWriter(path).open() as write:
         write(table)
-
-
-def talk() -> Console:
-    """Where people are spoken to: standard error."""
-    from rich.console import Console
-
-    return Console(stderr=True, highlight=False, markup=False)

@@ -5,12 +5,14 @@ from __future__ import annotations
 import time
 import warnings
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
 import typer
 
+from crowdstream.cli import options
 from crowdstream.cli.extras import need
-from crowdstream.cli.output import talk
+from crowdstream.cli.output import make_folder
+from crowdstream.cli.terminal import ProgressBar, console, printable
 from crowdstream.errors import CrowdstreamError, InputError
 
 if TYPE_CHECKING:
@@ -19,67 +21,55 @@ if TYPE_CHECKING:
     from crowdstream.science.experiments.page import Outcome
 
 
-def paper(
-    experiments: Annotated[
-        list[str] | None,
-        typer.Argument(help="all, worked, fig1 … fig6, table1, table2, theorems."),
-    ] = None,
-    output: Annotated[
-        str, typer.Option("-o", "--output", help="The folder for figures, tables and the page.")
-    ] = "paper",
-    quick: Annotated[
-        bool, typer.Option("--quick", help="Fewer repetitions: a minute instead of several.")
-    ] = False,
-) -> None:
-    """Run the paper's experiments, draw its figures and check its claims.
+class Experiments(options.Group, panel="Options"):
+    """What is repeated, how often, and where it goes."""
 
-    Exits with 1 if a claim fails or none was checked. Tables need the data sets: see
+    HELP = """
+    experiments: EXPERIMENT  worked, fig1 to fig6, table1, table2, theorems; all if not given.
+    -o, --output FOLDER  Where figures, tables and a page, index.html, are written.
+    --quick  Fewer repetitions: a minute instead of several.
+    """
+    experiments: list[str] | None = None
+    output: str = "paper"
+    quick: bool = False
+
+
+def paper(given: Experiments) -> None:
+    """Repeat the experiments of the paper and check its claims.
+
+    Draws the paper's figures, prints every claim with what was measured, and exits with code 1 if
+    a claim does not hold or none could be checked. table1 and table2 need data sets: see
     CROWDSTREAM_DATA in the README.
 
-    Example: crowdstream paper fig1 fig4 --quick -o paper
+    \b
+    Example:
+      crowdstream paper fig1 fig4 --quick -o paper
     """
     need("altair", "vl_convert")
     from crowdstream.science.experiments import NAMES
     from crowdstream.science.experiments.page import write_page
 
-    wanted = list(dict.fromkeys(experiments or ["all"]))
+    wanted = list(dict.fromkeys(given.experiments or ["all"]))
     if "all" in wanted:
         wanted = list(NAMES)
     for name in wanted:
         if name not in NAMES:
             raise InputError("experiments", f"all or some of {' '.join(NAMES)}", repr(name))
-    folder = Path(output)
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise InputError("--output", "a folder that can be made", str(error)) from None
-    outcomes = _run(wanted, quick, folder)
-    write_page(outcomes, folder / "index.html", quick)
-    _tell(outcomes, folder)
+    folder = make_folder(given.output)
+    outcomes = _run(wanted, given.quick, folder)
+    write_page(outcomes, folder / "index.html", given.quick)
+    _show(outcomes, folder)
     claims = [claim for outcome in outcomes for claim in outcome.claims]
     if not claims or not all(claim.holds for claim in claims):
         raise typer.Exit(1)
 
 
 def _run(names: list[str], quick: bool, folder: Path) -> list[Outcome]:
-    from rich.progress import (
-        BarColumn,
-        Progress,
-        TextColumn,
-        TimeElapsedColumn,
-        TimeRemainingColumn,
-    )
-
-    columns = (TextColumn("{task.description:8}"), BarColumn(), TimeElapsedColumn())
-    with Progress(*columns, TimeRemainingColumn(), console=talk(), transient=True) as bars:
-        steps = {name: bars.add_task(name, total=1.0, start=False) for name in names}
-        outcomes = []
-        for name, step in steps.items():
-            bars.start_task(step)
-            outcomes.append(
-                _one(name, quick, folder, lambda share, step=step: bars.advance(step, share))  # type: ignore[misc]
-            )
-            bars.update(step, completed=1.0)
+    outcomes = []
+    with ProgressBar("starting", len(names)) as bar:
+        for name in names:
+            bar.update(name)
+            outcomes.append(_one(name, quick, folder, lambda share: bar.update(advance=share)))
     return outcomes
 
 
@@ -104,25 +94,22 @@ def _one(name: str, quick: bool, folder: Path, tick: Callable[[float], None]) ->
     return outcome
 
 
-def _tell(outcomes: list[Outcome], folder: Path) -> None:
-    from rich.console import Console
+def _show(outcomes: list[Outcome], folder: Path) -> None:
     from rich.table import Table
+    from rich.text import Text
 
-    table = Table(show_lines=False)
-    for column in ("experiment", "claim", "measured", "verdict"):
-        table.add_column(column)
+    table = Table("experiment", "claim", "measured", "verdict")
     for outcome in outcomes:
         if outcome.skipped:
-            table.add_row(outcome.name, outcome.skipped, "", "not checked", style="yellow")
+            reason = printable(outcome.skipped)
+            table.add_row(outcome.name, reason, "", "not checked", style="yellow")
         for k, claim in enumerate(outcome.claims):
-            verdict = "[green]holds[/]" if claim.holds else "[bold red]fails[/]"
-            shown = "" if k else outcome.name
-            table.add_row(shown, f"{claim.text} ({claim.wanted})", claim.measured, verdict)
-    console = Console()
-    console.print(table)
+            verdict = Text("holds", "green") if claim.holds else Text("fails", "bold red")
+            text = f"{claim.text} ({claim.wanted})"
+            table.add_row("" if k else outcome.name, text, claim.measured, verdict)
+    console(stderr=False).print(table)
     claims = [claim for outcome in outcomes for claim in outcome.claims]
     held, seconds = sum(c.holds for c in claims), sum(o.seconds for o in outcomes)
     missed = sum(bool(outcome.skipped) for outcome in outcomes)
     also = f"; {missed} of {len(outcomes)} experiments not checked" if missed else ""
-    told = f"{held} of {len(claims)} claims hold{also}; {seconds:.0f} s; {folder / 'index.html'}"
-    console.print(told, soft_wrap=True)
+    print(f"{held} of {len(claims)} claims hold{also}; {seconds:.0f} s; {folder / 'index.html'}")

@@ -1,121 +1,156 @@
-"""`crowdstream simulate`: made-up crowds → a file of labels and a file of truths."""
+"""`crowdstream simulate`: simulated workers → a file of labels and a file of truths."""
 
 from __future__ import annotations
 
 import contextlib
 import sys
-from typing import TYPE_CHECKING, Annotated
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
-import typer
-
-from crowdstream.cli.buyer import Buyer
-from crowdstream.cli.output import TableWriter, check_apart, check_output, talk
+from crowdstream.cli import options
+from crowdstream.cli.output import TableWriter, check_apart, check_output
+from crowdstream.cli.policies import Purchase
+from crowdstream.cli.terminal import say
+from crowdstream.cli.wording import counted
 from crowdstream.errors import InputError
 from crowdstream.validation import check_number
 
 if TYPE_CHECKING:
-    from crowdstream.science.simulate import Drift
+    from crowdstream.science.simulate import Drift, Simulated
 
 
-def simulate(
-    output: Annotated[
-        str | None, typer.Option("-o", "--output", help="Labels: .csv .tsv .jsonl .parquet, or -.")
-    ] = None,
-    truth: Annotated[str | None, typer.Option("--truth", help="The true labels, likewise.")] = None,
-    workers: Annotated[int, typer.Option("-n", "--workers", help="How many.")] = 10,
-    tasks: Annotated[int, typer.Option("-t", "--tasks", help="How many.")] = 1000,
-    answer_rate: Annotated[
-        str, typer.Option("--answer-rate", help="How often a worker answers, or each: 1,.5,.1")
-    ] = "1",
-    per_task: Annotated[
-        int | None, typer.Option("--per-task", help="Exactly so many labels a task.")
-    ] = None,
-    error: Annotated[
-        str | None,
-        typer.Option("-p", "--error", help="Error rate of all, or of each: .1,.2,.5"),
-    ] = None,
-    mean_error: Annotated[
-        float | None, typer.Option("-q", "--mean-error", help="Of a hammer-spammer crowd; 0.3.")
-    ] = None,
-    classes: Annotated[int, typer.Option("-k", "--classes", help="How many.")] = 2,
-    drift: Annotated[
-        str | None,
-        typer.Option(
-            "--drift", help="sine:ω, jump:TASK:RATE, learning:HALF-LIFE or replacement:EVERY."
-        ),
-    ] = None,
-    adversaries: Annotated[
-        float, typer.Option("--adversaries", help="Share of workers who err with 1 − p.")
-    ] = 0.0,
-    copy: Annotated[
-        list[str] | None,
-        typer.Option("--copy", help="FOLLOWER:LEADER:PROBABILITY, by number; may be repeated."),
-    ] = None,
-    policy: Annotated[
-        str | None,
-        typer.Option(
-            "--policy",
-            help="Who is asked what: uniform, knowledge-gradient, ho-vaughan, ho-jabbari-vaughan "
-            "or liu-liu.",
-        ),
-    ] = None,
-    budget: Annotated[
-        int | None, typer.Option("--budget", help="Labels that --policy may buy.")
-    ] = None,
-    seed: Annotated[int, typer.Option("--seed", help="The same seed, the same labels.")] = 0,
-    quiet: Annotated[bool, typer.Option("--quiet", help="No word when done.")] = False,
-) -> None:
-    """Make up labels by the paper's model, and the truth behind them.
+class Output(options.Group, panel="Output"):
+    """Where the labels go."""
 
-    With --policy not everybody answers everything: an allocation method buys the labels one by
-    one, and its errors are told beside those of uniform allocation.
-
-    Example: crowdstream simulate -n 20 -t 5000 -q 0.3 -o labels.csv --truth truth.csv
+    HELP = f"""
+    -o, --output FILE  Write the labels: {options.TABLE_FILE}. Without it, to labels.csv or a pipe.
+    --truth FILE  Write the correct labels to such a file.
+    --seed NUMBER  The same seed, the same labels.
+    --quiet  No summary.
     """
+    output: str | None = None
+    truth: str | None = None
+    seed: int = 0
+    quiet: bool = False
+
+
+class Tasks(options.Group, panel="Tasks"):
+    """What is answered, and by how many."""
+
+    HELP = """
+    -t, --tasks NUMBER  How many tasks.
+    -k, --classes NUMBER  How many classes.
+    --per-task NUMBER  Exactly this many labels for every task.
+    """
+    tasks: int = 1000
+    classes: int = 2
+    per_task: int | None = None
+
+
+class Workers(options.Group, panel="Workers"):
+    """Who answers, and how well."""
+
+    HELP = """
+    -n, --workers NUMBER  How many workers.
+    --answer-rate RATE  Probability that a worker answers a task; one for all, or one each: 1,.5,.1
+    -p, --error RATE  Error rate; one for all, or one each: .1,.2,.5
+    -q, --mean-error RATE  Instead of --error: half of the workers are good, half guess, and this is
+        the mean error rate, 0.25 to 0.5. 0.3 if neither is given.
+    --adversaries SHARE  Share of workers whose error rate is 1 - p in place of p.
+    --copy A:B:RATE  Worker A, by its number from 0, copies worker B at this rate. May be repeated.
+    --drift KIND  How error rates change: sine:FREQUENCY, jump:TASK:RATE, learning:HALF-LIFE or
+        replacement:TASKS.
+    """
+    workers: int = 10
+    answer_rate: str = "1"
+    error: str | None = None
+    mean_error: float | None = None
+    adversaries: float = 0.0
+    copy: list[str] | None = None
+    drift: str | None = None
+
+
+class Buying(options.Group, panel="Buying labels one by one"):
+    """Who is asked what."""
+
+    HELP = """
+    --policy NAME  Who is asked what next: uniform, knowledge-gradient, ho-vaughan,
+        ho-jabbari-vaughan or liu-liu. Its error is printed.
+    --budget NUMBER  Labels that --policy may buy.
+    """
+    policy: str | None = None
+    budget: int | None = None
+
+
+def simulate(out: Output, tasks: Tasks, workers: Workers, buying: Buying) -> None:
+    """Make up labels with known truth, to try things on.
+
+    Writes rows of task, worker and label by workers whose error rates you choose. With --policy
+    not everybody answers everything: an allocation method from the literature buys the labels one
+    by one, and its error is printed beside that of buying the same number for every task.
+
+    \b
+    Examples:
+      crowdstream simulate -o labels.csv --truth correct.csv
+      crowdstream simulate -n 20 -t 5000 -p .2 --drift jump:2500:.5 -o labels.csv
+    """
+    check_output(out.output, "--output")
+    check_output(out.truth, "--truth")
+    check_apart([], {"--output": out.output, "--truth": out.truth})
+    check_number("--workers", workers.workers, 1, 10**7, whole=True)
+    check_number("--tasks", tasks.tasks, 0, 10**12, whole=True)
+    check_number("--seed", out.seed, 0, 2**64 - 1, whole=True)
+    rates = _numbers("--answer-rate", workers.answer_rate)
+    purchase = None
+    if buying.policy is not None or buying.budget is not None:
+        purchase = Purchase(buying.policy, buying.budget, tasks.tasks, workers.workers)
+        purchase.check(answer_rates=rates, per_task=tasks.per_task, classes=tasks.classes)
+    blocks = _simulate(tasks, workers, rates, purchase, out.seed)
+    to_stdout = out.output is None and not sys.stdout.isatty()
+    target = "-" if to_stdout else out.output or "labels.csv"
+    made = _write(blocks, target, out.truth)
+    if not out.quiet:
+        labels, number = counted(made, "label"), counted(workers.workers, "worker")
+        shown = "standard output" if target == "-" else target
+        say(f"{labels} on {counted(tasks.tasks, 'task')} from {number} → {shown}")
+        if purchase is not None:
+            say(purchase.outcome)
+
+
+def _simulate(
+    tasks: Tasks, workers: Workers, rates: list[float], purchase: Purchase | None, seed: int
+) -> Iterator[Simulated]:
     from crowdstream.science.simulate import simulate_blocks
 
-    check_output(output, "--output")
-    check_output(truth, "--truth")
-    check_apart([], {"--output": output, "--truth": truth})
-    check_number("--workers", workers, 1, 10**7, whole=True)
-    check_number("--tasks", tasks, 0, 10**12, whole=True)
-    check_number("--seed", seed, 0, 2**64 - 1, whole=True)
-    rates = _numbers("--answer-rate", answer_rate)
-    buyer = None
-    if policy is not None or budget is not None:
-        buyer = Buyer(policy, budget, tasks, workers)
-        buyer.check(answer_rates=rates, per_task=per_task, classes=classes)
-    crowd = simulate_blocks(
-        workers,
-        tasks if buyer is None else buyer.rows,
-        p=None if error is None else _numbers("--error", error),
-        q=mean_error,
+    simulated = simulate_blocks(
+        workers.workers,
+        tasks.tasks if purchase is None else purchase.rows,
+        p=None if workers.error is None else _numbers("--error", workers.error),
+        q=workers.mean_error,
         answer_rate=rates,
-        per_task=per_task,
-        classes=classes,
-        drift=None if drift is None else _drift(drift),
-        adversaries=adversaries,
-        copying=dict(_copy(each) for each in copy or ()),
+        per_task=tasks.per_task,
+        classes=tasks.classes,
+        drift=None if workers.drift is None else _drift(workers.drift),
+        adversaries=workers.adversaries,
+        copying=dict(_copy(each) for each in workers.copy or ()),
         seed=seed,
-        block=None if buyer is None else buyer.rows,
+        block=None if purchase is None else purchase.rows,
     )
-    if buyer is not None:
-        crowd = iter([buyer.buy(next(crowd), seed)])
+    return simulated if purchase is None else iter([purchase.buy(next(simulated), seed)])
+
+
+def _write(blocks: Iterator[Simulated], target: str, truth: str | None) -> int:
+    """How many labels were written."""
     made = 0
     with contextlib.ExitStack() as stack:
-        to_stdout = output is None and not sys.stdout.isatty()
-        target = "-" if to_stdout else output or "labels.csv"
         write = stack.enter_context(TableWriter(target).open())
-        tell = None if truth is None else stack.enter_context(TableWriter(truth).open())
-        for block in crowd:
+        write_truth = None if truth is None else stack.enter_context(TableWriter(truth).open())
+        for block in blocks:
             write(block.labels())
             made += block.said.size
-            if tell is not None:
-                tell(block.truths())
-    if not quiet:
-        talk().print(f"{made:,} labels of {tasks:,} tasks by {workers:,} workers → {target}")
-        if buyer is not None:
-            talk().print(buyer.told, soft_wrap=True)
+            if write_truth is not None:
+                write_truth(block.truths())
+    return made
 
 
 def _numbers(option: str, text: str) -> list[float]:
@@ -142,7 +177,7 @@ def _drift(text: str) -> Drift:
                 return replacement(int(every))
     except ValueError:
         pass
-    expected = "sine:ω, jump:TASK:RATE, learning:HALF-LIFE or replacement:EVERY"
+    expected = "sine:FREQUENCY, jump:TASK:RATE, learning:HALF-LIFE or replacement:TASKS"
     raise InputError("--drift", expected, repr(text))
 
 
@@ -151,4 +186,4 @@ def _copy(text: str) -> tuple[int, tuple[int, float]]:
         follower, leader, chance = text.split(":")
         return int(follower), (int(leader), float(chance))
     except ValueError:
-        raise InputError("--copy", "FOLLOWER:LEADER:PROBABILITY", repr(text)) from None
+        raise InputError("--copy", "A:B:RATE, such as 1:0:0.5", repr(text)) from None

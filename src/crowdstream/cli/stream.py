@@ -2,344 +2,221 @@
 
 from __future__ import annotations
 
-import csv
-import datetime
-import os
-import re
-import select
 import signal
-import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
-
-import typer
+from typing import TYPE_CHECKING
 
 from crowdstream.cli import options
-from crowdstream.cli.output import save_bytes, talk
-from crowdstream.cli.summary import alarms_of, moves, say_alarm, say_move
+from crowdstream.cli.json_output import print_json
+from crowdstream.cli.monitor_report import AlarmNews
+from crowdstream.cli.stream_input import TICK, LabelEvent, LineParser, input_lines, seconds
+from crowdstream.cli.terminal import say
+from crowdstream.cli.wording import counted
 from crowdstream.errors import InputError
 
 if TYPE_CHECKING:
     from crowdstream.decisions import Decision
-    from crowdstream.estimators import Estimator
-    from crowdstream.labels import ColumnNames, WorkerId
     from crowdstream.labels.readers import BadRows
-    from crowdstream.monitoring import DriftAlarm
     from crowdstream.stream import Stream
 
-TICK = 0.2
-"""Seconds after which a quiet input is left to look at signals and idle tasks."""
+
+class Closing(options.Group, panel="When a task closes"):
+    """When a task takes no more labels."""
+
+    HELP = """
+    --settle CONFIDENCE  Close a task once its decision is this confident ...
+    --min-labels NUMBER  ... and has at least this many labels.
+    --max-labels NUMBER  Close a task once it has this many labels.
+    --idle TIME  Close a task that got no label for this long: 30s, 10m, 2h.
+    """
+    settle: float | None = None
+    min_labels: int = 2
+    max_labels: int | None = None
+    idle: str | None = None
+
+
+class State(options.Group, panel="State"):
+    """Where a stream is kept between two runs."""
+
+    HELP = """
+    --state FILE  Resume from this file if it exists, and save to it: also on Ctrl-C and SIGTERM.
+    --save-every TIME  How often to save in between.
+    """
+    state: str | None = None
+    save_every: str = "30s"
+
+
+class Lines(options.Columns):
+    """How lines are read."""
+
+    HELP = """
+    --format FORMAT  jsonl or csv; without it, the first line tells.
+    """
+    format: str | None = None
 
 
 def stream(
-    settle: Annotated[
-        float | None, typer.Option("--settle", help="Close a task once its decision is this sure.")
-    ] = None,
-    min_labels: Annotated[
-        int, typer.Option("--min-labels", help="Labels before a task may be settled.")
-    ] = 2,
-    max_labels: Annotated[
-        int | None, typer.Option("--max-labels", help="Close a task once it has so many labels.")
-    ] = None,
-    idle: Annotated[
-        str | None,
-        typer.Option("--idle", help="Close a task after so long without one: 30s 10m 2h."),
-    ] = None,
-    state: Annotated[
-        str | None, typer.Option("--state", help="Go on from this file, and save to it.")
-    ] = None,
-    save_every: Annotated[
-        str, typer.Option("--save-every", help="How often the state is saved.")
-    ] = "30s",
-    task: options.Task = None,
-    worker: options.Worker = None,
-    label: options.LabelColumn = None,
-    format: Annotated[  # noqa: A002
-        str | None,
-        typer.Option("--format", help="jsonl or csv; told from the first line if not said."),
-    ] = None,
-    method: options.Method = "adaptive",
-    memory: options.Memory = None,
-    families: options.Families = None,
-    answer_rate: options.AnswerRate = None,
-    seed: options.Seed = 0,
-    on_error: options.OnError = "fail",
-    quiet: options.Quiet = False,
+    closing: Closing,
+    state: State,
+    lines: Lines,
+    bad_input: options.BadInput,
+    method: options.Method,
+    quiet: options.Quiet,
 ) -> None:
-    """Decide tasks while labels come in on standard input; decisions go out as JSON lines.
+    """Decide tasks while their labels come in on standard input.
 
-    Labels are JSON lines or CSV with a header: task, worker, label, and if known at (seconds or
-    ISO 8601) and gold. At the end of input the open tasks are closed, or kept in --state.
+    Each line is one label, as a JSON object or as CSV with a header: task, worker, label and,
+    optionally, at (the time, in seconds or ISO 8601) and gold (the correct label, to learn from).
+    When a task closes, its decision goes to standard output as one JSON line: task, label,
+    confidence, margin, votes, settled, identifiable, closed (why). At the end of input the tasks
+    still open are closed too, or kept for the next time with --state.
 
-    Example: tail -f labels.jsonl | crowdstream stream --settle 0.95 --max-labels 7 --idle 10m
+    \b
+    Examples:
+      tail -f labels.jsonl | crowdstream stream --settle 0.95 --max-labels 7
+      crowdstream stream --settle 0.95 --state crowd.state < labels.csv
     """
-    from crowdstream.cli.crowds import Recipe
-    from crowdstream.errors import StateError
-    from crowdstream.labels import ColumnNames
     from crowdstream.labels.readers import BadRows
+
+    parser = LineParser(lines.names(), lines.format)
+    engine = _engine(closing, state.state, method)
+    with BadRows(bad_input.on_error) as bad_rows:
+        loop = StreamLoop(engine, state, parser, bad_rows, quiet.quiet)
+        try:
+            if loop.run() and state.state is None:
+                print_all(engine.end())
+            loop.tell_alarms()
+        finally:  # a bad line, or a reader who left, does not undo what was learnt
+            loop.save()
+    if not quiet.quiet:
+        loop.show_counts()
+
+
+def _engine(closing: Closing, path: str | None, method: options.Method) -> Stream:
+    """A new stream, or the saved one under the rules that are asked for now."""
+    from crowdstream.cli.estimator import EstimatorFactory
+    from crowdstream.cli.states import load_stream
     from crowdstream.stream import Stream
 
-    if format not in (None, "jsonl", "csv"):
-        raise InputError("--format", "jsonl or csv", repr(format))
-    period = seconds(save_every, "--save-every")
-    patience = None if idle is None else seconds(idle, "--idle")
-    crowd = Recipe(method, memory, answer_rate, seed, families=families, watch=True).make()
-    rules = {"settle": settle, "min_labels": min_labels, "max_labels": max_labels}
-    engine = Stream(crowd, idle=patience, **rules)  # type: ignore[arg-type]
-    if state is not None and Path(state).exists():
-        try:
-            saved = Stream.restore(Path(state).read_bytes())
-        except StateError as error:
-            raise StateError(f"{state}: {error}") from None
-        if type(saved.crowd) is not type(crowd) or saved.crowd.get_params() != crowd.get_params():
-            raise InputError(state, f"a state of {crowd!r}", repr(saved.crowd))
+    engine = Stream(
+        EstimatorFactory(method, monitored=True).make(),
+        settle=closing.settle,
+        min_labels=closing.min_labels,
+        max_labels=closing.max_labels,
+        idle=None if closing.idle is None else seconds(closing.idle, "--idle"),
+    )
+    if path is None:
+        return engine
+    if Path(path).exists():
+        saved, wanted = load_stream(path), engine.crowd
+        if type(saved.crowd) is not type(wanted) or (
+            saved.crowd.get_params() != wanted.get_params()
+        ):
+            raise InputError(path, f"a state of {wanted!r}", repr(saved.crowd))
         for rule in ("settle", "min_labels", "max_labels", "idle"):
             setattr(saved, rule, getattr(engine, rule))
         engine = saved
-    if state is not None:
-        save_bytes(state, engine.snapshot())  # or say now that it cannot be done
-    with BadRows(on_error) as bad_rows:
-        bell = _Bell(engine.crowd, quiet)
-        loop = _Loop(
-            engine, state, period, ColumnNames(task, worker, label), format, bad_rows, bell
-        )
-        try:
-            if loop.go() and state is None:
-                for decision in engine.end():
-                    emit(decision)
-            bell.listen()
-        finally:  # a bad line, or a reader who left, does not undo what was learnt
-            if state is not None:
-                save_bytes(state, engine.snapshot())
-    if not quiet:
-        counts = engine.counts
-        told = [f"{counts.labels:,} labels", f"{counts.closed:,} tasks closed"]
-        told += [f"{len(engine.open_tasks):,} open"]
-        for what in ("repeated", "replaced", "late", "skipped"):
-            if getattr(counts, what):
-                told.append(f"{getattr(counts, what):,} {what}")
-        if bad_rows.rows:
-            told.append(f"{bad_rows.rows:,} bad rows left out")
-        if bell.rung:
-            told.append(f"{bell.rung:,} {'alarm' if bell.rung == 1 else 'alarms'}")
-        talk().print(", ".join(told))
+    engine.save(path)  # or say now that it cannot be done
+    return engine
 
 
-def seconds(text: str, option: str) -> float:
-    """Seconds of a duration such as 45, 30s, 10m, 2h, 1d.
-
-    >>> seconds("10m", "--idle")
-    600.0
-    """
-    found = re.fullmatch(r"(\d+(?:\.\d+)?)\s*(s|m|h|d|)", text.strip())
-    if found is None or float(found[1]) <= 0:
-        raise InputError(option, "a duration such as 30s, 10m or 2h", repr(text))
-    return float(found[1]) * {"": 1, "s": 1, "m": 60, "h": 3600, "d": 86400}[found[2]]
+def print_all(decisions: Iterable[Decision]) -> None:
+    """One line each."""
+    for decision in decisions:
+        print_json(decision)
 
 
-def emit(decision: Decision) -> None:
-    """One decision, one line, at once."""
-    import msgspec
-
-    sys.stdout.buffer.write(msgspec.json.encode(decision) + b"\n")
-    sys.stdout.buffer.flush()
-
-
-class _Bell:
-    """Tells of alarms, each once; those of a state that is gone on from were told before."""
-
-    def __init__(self, crowd: Estimator, quiet: bool) -> None:
-        self.crowd = crowd
-        self.quiet = quiet
-        self.known = set(map(_same, alarms_of(crowd)))
-        self.moved = {_same(alarm) for alarm in alarms_of(crowd) if alarm.everyone}
-        self.rung = 0
-
-    def _news(self) -> list[str]:
-        """What has rung since; when it was everyone may come out after the first have rung."""
-        alarms = alarms_of(self.crowd)
-        groups = moves(self.crowd, alarms)
-        told = [say_move(group) for group in groups if self.moved.isdisjoint(map(_same, group))]
-        self.moved = {_same(alarm) for group in groups for alarm in group}
-        new = [alarm for alarm in alarms if _same(alarm) not in self.known]
-        self.known = set(map(_same, alarms))
-        self.rung += len(new)
-        return told + [f"alarm: {say_alarm(alarm)}" for alarm in new if not alarm.everyone]
-
-    def listen(self) -> None:
-        """Tell of what has rung since."""
-        if not self.quiet:
-            for line in self._news():
-                talk().print(line, style="yellow", soft_wrap=True)
-
-
-def _same(alarm: DriftAlarm) -> tuple[int, WorkerId]:
-    """What an alarm is known by: whether it rang with everyone's may come out later."""
-    return alarm.tasks_seen, alarm.worker
-
-
-class _Loop:
+@dataclass
+class StreamLoop:
     """Read, decide, save; stops at the end of input or at a signal."""
 
-    def __init__(
-        self,
-        engine: Stream,
-        state: str | None,
-        period: float,
-        names: ColumnNames,
-        kind: str | None,
-        bad_rows: BadRows,
-        bell: _Bell,
-    ) -> None:
-        self.engine = engine
-        self.state = state
-        self.period = period
-        self.names = names
-        self.kind = kind
-        self.bad_rows = bad_rows
-        self.bell = bell
-        self.stopped = False
-        self.line = 0
-        self.header: list[str] | None = None
-        self.roles: tuple[str, str, str] | None = None
-        self.by_clock = False  # labels came without a time: the clock on the wall is theirs
+    engine: Stream
+    state: State
+    parser: LineParser
+    bad_rows: BadRows
+    quiet: bool
 
-    def go(self) -> bool:
+    def __post_init__(self) -> None:
+        self.period = seconds(self.state.save_every, "--save-every")
+        self.news = AlarmNews(self.engine.crowd)
+        self.stopped = False
+        self.untimed = False  # labels without a time: idle tasks are timed by the clock
+
+    def run(self) -> bool:
         """Whether the input ended, rather than somebody stopping us."""
         for number in (signal.SIGINT, signal.SIGTERM):
             signal.signal(number, self._stop)
-        saved = heard = time.monotonic()
-        for line in self._lines():
+        saved = looked = time.monotonic()
+        for line in input_lines(lambda: self.stopped):
             if line is not None:
-                self.line += 1
                 self._take(line)
-            if self.engine.idle is not None and self.by_clock:
-                for decision in self.engine.expire():
-                    emit(decision)
+            if self.engine.idle is not None and self.untimed:
+                print_all(self.engine.expire())
             now = time.monotonic()
-            if now - heard > TICK:  # looking is not for nothing: not at every label
-                self.bell.listen()
-                heard = time.monotonic()
-            if self.state is not None and now - saved > self.period:
-                save_bytes(self.state, self.engine.snapshot())
+            if now - looked > TICK:  # finding alarms takes time: not after every label
+                self.tell_alarms()
+                looked = time.monotonic()
+            if now - saved > self.period:
+                self.save()
                 saved = time.monotonic()
         return not self.stopped
 
     def _stop(self, *_: object) -> None:
         self.stopped = True
 
-    def _lines(self) -> Iterator[bytes | None]:
-        """Lines as they come; None now and then while none does."""
-        source = sys.stdin.fileno()
-        rest = b""
-        while not self.stopped:
-            if not select.select([source], [], [], TICK)[0]:
-                yield None
-                continue
-            more = os.read(source, 1 << 16)
-            *lines, rest = (rest + more).split(b"\n")
-            if not more and rest:
-                lines.append(rest)
-            yield from lines  # what was read is not lost to a signal
-            if not more:
-                return
-        # Nor is the line that was begun, if the rest of it is there.
-        while rest and select.select([source], [], [], 0)[0]:
-            more = os.read(source, 1)
-            if more in (b"", b"\n"):
-                yield rest
-                return
-            rest += more
+    def save(self) -> None:
+        """Save the stream, if a file is named for it."""
+        if self.state.state is not None:
+            self.engine.save(self.state.state)
 
     def _take(self, line: bytes) -> None:
         """One line of input."""
-        raw = line.removesuffix(b"\r")
-        if self.line == 1:
-            raw = raw.removeprefix(b"\xef\xbb\xbf")
+        raw = self.parser.clean(line)
         if not raw.strip():
             return
-        if self.kind is None:
-            self.kind = "jsonl" if raw.lstrip().startswith(b"{") else "csv"
-        where = f"standard input, line {self.line}"
         try:
-            record = self._record(raw, where)
-            if record is not None:
-                self._observe(record, where)
+            event = self.parser.parse(raw)
+            if event is not None:
+                self._observe(event)
         except InputError as error:
-            if self.kind == "csv" and self.roles is None:  # a header that does not fit
+            if self.parser.header_missing:
                 raise
+            where = self.parser.where
             at = error.where if error.where.startswith(where) else f"{where}, {error.where}"
             shown = raw.decode("utf-8", errors="backslashreplace")
             self.bad_rows.add(at, error.expected, error.found, shown)
 
-    def _record(self, raw: bytes, where: str) -> dict[str, object] | None:
-        import msgspec
-
-        if self.kind == "jsonl":
-            try:
-                return msgspec.json.decode(raw, type=dict[str, object])
-            except (msgspec.MsgspecError, UnicodeDecodeError) as error:
-                raise InputError(where, "a JSON object", str(error)) from None
-        try:
-            (cells,) = csv.reader([raw.decode("utf-8")], strict=True)
-        except (csv.Error, UnicodeDecodeError, ValueError) as error:
-            raise InputError(where, "a row of CSV in UTF-8", str(error)) from None
-        if self.header is None:
-            from crowdstream.labels.tables import find_columns
-
-            self.header = cells
-            self.roles = find_columns(self.names, cells, where)
-            return None
-        if len(cells) != len(self.header):
-            raise InputError(where, f"{len(self.header)} fields", str(len(cells)))
-        return dict(zip(self.header, (cell or None for cell in cells), strict=True))
-
-    def _observe(self, record: dict[str, object], where: str) -> None:
-        from crowdstream.labels.tables import find_columns
-
-        if self.roles is None or not all(role in record for role in self.roles):
-            self.roles = find_columns(self.names, list(record), where)
-        task, worker, label = (_text(record[role], role) for role in self.roles)
-        at = _moment(record.get("at"))
-        self.by_clock = at is None
+    def _observe(self, event: LabelEvent) -> None:
+        task, worker, label, at, gold = event
+        self.untimed = at is None
         if at is not None and self.engine.idle is not None:
-            for decision in self.engine.expire(at):
-                emit(decision)
-        gold = _text(record.get("gold"), "gold")
+            print_all(self.engine.expire(at))
         if gold is not None and task is not None:
             self.engine.gold(task, gold, at)
         closed = self.engine.counts.closed
         decision = self.engine.observe(task, worker, label, at)  # type: ignore[arg-type]
         if self.engine.counts.closed > closed:
-            emit(decision)
+            print_json(decision)
 
+    def tell_alarms(self) -> None:
+        """Say whose error rate has changed since this was last called."""
+        if not self.quiet:
+            for line in self.news.new():
+                say(line, "yellow")
 
-def _text(value: object, role: str) -> str | None:
-    """Every value as text, as files are read."""
-    from crowdstream.labels.readers.jsonl import as_text
-
-    found = as_text(value)
-    if found is NotImplemented:
-        raise InputError(f"column {role!r}", "text or a number", type(value).__name__)
-    return str(found) if found else None
-
-
-def _moment(value: object) -> float | None:
-    if value is None or value == "":
-        return None
-    if isinstance(value, (int, float)) and not isinstance(value, bool):
-        return float(value)
-    try:
-        text = str(value)
-        return float(text) if re.fullmatch(r"-?\d+(\.\d+)?", text) else _iso(text)
-    except ValueError:
-        raise InputError("column 'at'", "seconds or ISO 8601", repr(value)) from None
-
-
-def _iso(text: str) -> float:
-    moment = datetime.datetime.fromisoformat(text)
-    if moment.tzinfo is None:
-        moment = moment.replace(tzinfo=datetime.UTC)
-    return moment.timestamp()
+    def show_counts(self) -> None:
+        """One line about the whole stream."""
+        counts = self.engine.counts
+        shown = [counted(counts.labels, "label"), counted(counts.closed, "task", "closed")]
+        shown.append(f"{len(self.engine.open_tasks):,} open")
+        for what in ("repeated", "replaced", "late", "skipped"):
+            if getattr(counts, what):
+                shown.append(f"{getattr(counts, what):,} {what}")
+        if self.bad_rows.rows:
+            shown.append(counted(self.bad_rows.rows, "bad row", "left out"))
+        if self.news.count:
+            shown.append(counted(self.news.count, "alarm"))
+        say(", ".join(shown))

@@ -8,6 +8,8 @@ import crowdstream
 def version() -> None:
     """Print the version.
 
-    Example: crowdstream version
+    \b
+    Example:
+      crowdstream version
     """
     print(f"crowdstream {crowdstream.__version__}")

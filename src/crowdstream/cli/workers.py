@@ -1,11 +1,10 @@
-"""`crowdstream workers`: what a state file knows of everybody."""
+"""`crowdstream workers`: what a state file knows of each worker."""
 
 from __future__ import annotations
 
+import dataclasses
 import sys
-from typing import TYPE_CHECKING, Annotated
-
-import typer
+from typing import TYPE_CHECKING
 
 from crowdstream.cli import options
 from crowdstream.cli.charts import (
@@ -15,8 +14,11 @@ from crowdstream.cli.charts import (
     draw_workers,
     save_chart,
 )
-from crowdstream.cli.output import check_apart, check_output, talk, write_table
-from crowdstream.cli.summary import alarms_of, is_watched, ranked, workers_table
+from crowdstream.cli.monitor_report import alarms_of, is_monitored
+from crowdstream.cli.output import check_apart, check_output, write_table
+from crowdstream.cli.summary import ranked, workers_table
+from crowdstream.cli.terminal import add_row, console, make_table, printable, say
+from crowdstream.cli.wording import counted
 from crowdstream.errors import InputError
 from crowdstream.validation import check_number
 
@@ -29,148 +31,173 @@ ROWS = 50
 """Rows that a terminal shows."""
 
 
-def workers(
-    state: Annotated[str, typer.Argument(help="A state file of run --save or stream --state.")],
-    pairs: Annotated[
-        bool, typer.Option("--pairs", help="Who agrees with whom beyond the truth, instead.")
-    ] = False,
-    alarms: Annotated[
-        bool, typer.Option("--alarms", help="Whose error rate changed and when, instead.")
-    ] = False,
-    trends: Annotated[
-        bool, typer.Option("--trends", help="Error rates over the tasks, instead.")
-    ] = False,
-    identifiability: Annotated[
-        bool, typer.Option("--identifiability", help="What the labels can tell at all, instead.")
-    ] = False,
-    level: options.Level = 0.95,
-    costs: options.Costs = None,
-    output: Annotated[
-        str | None,
-        typer.Option("-o", "--output", help="To .csv .tsv .jsonl .parquet, or -."),
-    ] = None,
-    chart: Annotated[
-        str | None,
-        typer.Option("--chart", help="Error rates, or --trends, as a picture: .html .png .svg."),
-    ] = None,
-    quiet: options.Quiet = False,
-) -> None:
-    """Show the workers in a state file.
+class Table(options.Group, panel="Another table instead"):
+    """Which table is asked for."""
 
-    Pairs, alarms, trends and intervals are known of states saved with their monitors: by run
-    --save or stream --state, with any method but majority.
-
-    Example: crowdstream workers crowd.state -o people.csv
+    HELP = """
+    --pairs  Which workers agree more than the truth explains.
+    --alarms  Whose error rate changed, when and how.
+    --trends  Every worker's error rate over time.
+    --identifiability  Whether the labels suffice to estimate error rates.
     """
-    from crowdstream.cli.crowds import load_crowd
+    pairs: bool = False
+    alarms: bool = False
+    trends: bool = False
+    identifiability: bool = False
+
+    @property
+    def name(self) -> str:
+        """The one that is asked for; empty for the workers' own."""
+        asked = [name for name, wanted in dataclasses.asdict(self).items() if wanted]
+        if len(asked) > 1:
+            found = " ".join(f"--{name}" for name in asked)
+            raise InputError("workers", "one table at a time", found)
+        return asked[0] if asked else ""
+
+
+class State(options.Group):
+    """Where the workers come from."""
+
+    HELP = """
+    state: STATE  State file of run --save or stream --state.
+    """
+    state: str
+
+
+class Output(options.Group, panel="Output"):
+    """Where the table goes."""
+
+    HELP = f"""
+    -o, --output FILE  Write the table: {options.TABLE_FILE}.
+    --chart FILE  Draw the error rates, or --trends, to a .html, .png or .svg file.
+    """
+    output: str | None = None
+    chart: str | None = None
+
+
+def workers(
+    saved: State,
+    out: Output,
+    quiet: options.Quiet,
+    table: Table,
+    making: options.WorkerTable,
+) -> None:
+    """Show what a state file knows about each worker.
+
+    Prints one row per worker: answers, error rate with its interval (error_low, error_high),
+    evidence, weight of a vote, agreement with others, quality (1 knows, 0 guesses) and flags. A
+    terminal shows the best workers first; a pipe gets CSV. States of --method majority have no
+    intervals and no other tables.
+
+    \b
+    Examples:
+      crowdstream workers crowd.state -o workers.csv
+      crowdstream workers crowd.state --trends --chart trends.html
+    """
+    from crowdstream.cli.states import load_estimator
     from crowdstream.labels.readers.small_tables import read_costs
 
-    asked = {"pairs": pairs, "alarms": alarms, "trends": trends, "identifiability": identifiability}
-    what = _one_of([name for name, wanted in asked.items() if wanted])
-    check_output(output, "--output")
-    check_chart(chart)
-    check_number("--level", level, 0.5, 0.9999)
-    check_apart([state], {"--output": output, "--chart": chart})
-    if chart is not None and what not in ("", "trends"):
-        raise InputError("--chart", "no other table, or --trends", f"--{what}")
-    prices = None if costs is None else read_costs(costs)
-    crowd = load_crowd(state)
-    if what and not is_watched(crowd):
-        wanted = "a state saved with its monitors (any method but majority)"
-        raise InputError(state, wanted, f"{type(crowd).__name__} without")
-    table = _table(crowd, what) if what else crowd.workers(level=level, costs=prices)
-    if chart is not None:
-        _draw(crowd, table, what, level, chart)
-    if output is not None or (chart is None and not sys.stdout.isatty()):
-        write_table(table, output)
-    elif chart is None and what == "identifiability":
-        for name, value in table.row(0, named=True).items():
-            print(f"{name.replace('_', ' '):>12}  {value}")
-    elif chart is None:
-        _show(table, what)
-    if not quiet:
-        told = crowd.identifiable_
-        note = "" if told else f"; not identifiable: {told.reason}"
-        talk().print(f"{crowd.tasks_:,} tasks, {crowd.n_workers_:,} workers{note}")
+    state, name = saved.state, table.name
+    check_output(out.output, "--output")
+    check_chart(out.chart)
+    check_number("--level", making.level, 0.5, 0.9999)
+    check_apart([state], {"--output": out.output, "--chart": out.chart})
+    if out.chart is not None and name not in ("", "trends"):
+        raise InputError("--chart", "no other table, or --trends", f"--{name}")
+    costs = None if making.costs is None else read_costs(making.costs)
+    estimator = load_estimator(state)
+    if name and not is_monitored(estimator):
+        expected = "a state saved with monitors (any method but majority)"
+        raise InputError(state, expected, f"{type(estimator).__name__} without")
+    if name:
+        found = _other_table(estimator, name)
+    else:
+        found = estimator.workers(level=making.level, costs=costs)
+    if out.chart is not None:
+        _draw(estimator, found, name, making.level, out.chart)
+    if out.output is not None or (out.chart is None and not sys.stdout.isatty()):
+        write_table(found, out.output)
+    elif out.chart is None:
+        _show(found, name)
+    if not quiet.quiet:
+        reason = "" if estimator.identifiable_ else estimator.identifiable_.reason
+        note = f"; not identifiable: {reason}; fell back to majority vote" if reason else ""
+        tasks, number = counted(estimator.tasks_, "task"), counted(estimator.n_workers_, "worker")
+        say(f"{tasks}, {number}{note}")
 
 
-def _one_of(asked: list[str]) -> str:
-    """The table that is asked for; none is the workers' own."""
-    if len(asked) > 1:
-        raise InputError("workers", "one table at a time", " ".join(f"--{name}" for name in asked))
-    return asked[0] if asked else ""
-
-
-def _table(crowd: Estimator, what: str) -> pl.DataFrame:
+def _other_table(estimator: Estimator, name: str) -> pl.DataFrame:
     from crowdstream import monitoring
 
-    if what == "pairs":
-        return monitoring.pairs(crowd)
-    if what == "trends":
-        return monitoring.trends(crowd)
-    return _alarms(crowd) if what == "alarms" else _identifiability(crowd)
+    if name == "pairs":
+        return monitoring.pairs(estimator)
+    if name == "trends":
+        return monitoring.trends(estimator)
+    return _alarms(estimator) if name == "alarms" else _identifiability(estimator)
 
 
-def _alarms(crowd: Estimator) -> pl.DataFrame:
+def _alarms(estimator: Estimator) -> pl.DataFrame:
     import msgspec
     import polars as pl
 
     kinds = {"tasks_seen": pl.Int64, "worker": pl.String, "direction": pl.String}
     kinds |= {"before": pl.Float64, "after": pl.Float64, "evidence": pl.Float64}
     kinds |= {"answers": pl.Int64, "everyone": pl.Boolean}
-    rows = [msgspec.structs.asdict(alarm) for alarm in alarms_of(crowd)]
+    rows = [msgspec.structs.asdict(alarm) for alarm in alarms_of(estimator)]
     for row in rows:
         row["worker"] = str(row["worker"])
     return pl.DataFrame(rows, schema=kinds)
 
 
-def _identifiability(crowd: Estimator) -> pl.DataFrame:
-    """The report in a row; of the groups that share no tasks, how many and how large."""
+def _identifiability(estimator: Estimator) -> pl.DataFrame:
+    """The report as one row; of the groups that share no tasks, how many and how large."""
     import msgspec
     import polars as pl
 
     from crowdstream import monitoring
 
-    report = monitoring.identifiability(crowd)
+    report = monitoring.identifiability(estimator)
     row = msgspec.structs.asdict(report)
     sizes = [group.workers for group in report.groups]
     row |= {"groups": len(sizes), "in_largest": max(sizes, default=0)}
     return pl.DataFrame([row])
 
 
-def _draw(crowd: Estimator, table: pl.DataFrame, what: str, level: float, path: str) -> None:
+def _draw(estimator: Estimator, table: pl.DataFrame, name: str, level: float, path: str) -> None:
     import polars as pl
 
-    if not what:
+    if not name:
         if not table["error_rate"].count():
-            raise InputError("--chart", "error rates that are known", crowd.identifiable_.reason)
-        save_chart(draw_workers(table, level, len(crowd.classes_)), path)
+            reason = estimator.identifiable_.reason
+            raise InputError("--chart", "error rates that are known", reason)
+        save_chart(draw_workers(table, level, len(estimator.classes_)), path)
         return
-    alarms = sorted(alarms_of(crowd), key=lambda alarm: -alarm.evidence)
+    alarms = sorted(alarms_of(estimator), key=lambda alarm: -alarm.evidence)
     changed = list(dict.fromkeys(str(alarm.worker) for alarm in alarms))
-    active = crowd.workers().sort("answers", descending=True)["worker"].cast(pl.String)
+    active = estimator.workers().sort("answers", descending=True)["worker"].cast(pl.String)
     names = list(dict.fromkeys([*changed, *active]))[:MOST_TRENDS]
     lines = table.cast({"worker": pl.String})
-    save_chart(draw_trends(lines, names, changed, crowd.n_workers_), path)
+    save_chart(draw_trends(lines, names, changed, estimator.n_workers_), path)
 
 
-def _show(table: pl.DataFrame, what: str) -> None:
+def _show(table: pl.DataFrame, name: str) -> None:
     """The first rows, on a terminal."""
     import polars as pl
-    from rich.console import Console
 
-    if not what:
-        shown = workers_table(ranked(table).head(ROWS))
-        Console(highlight=False, markup=False).print(shown)
-        hidden = table.height - ROWS
-        if hidden > 0:
-            print(f"… and {hidden:,} more: -o FILE writes all")
+    if name == "identifiability":
+        row = {field.replace("_", " "): value for field, value in table.row(0, named=True).items()}
+        width = max(map(len, row))
+        for field, value in row.items():
+            print(f"{field:>{width}}  {printable(value)}")
         return
-    with pl.Config(
-        tbl_rows=ROWS,
-        tbl_cols=-1,
-        tbl_hide_dataframe_shape=True,
-        tbl_hide_column_data_types=True,
-        float_precision=3,
-    ):
-        print(table)
+    if not name:
+        shown = workers_table(ranked(table).head(ROWS))
+    else:
+        texts = [column for column, kind in table.schema.items() if kind == pl.String]
+        others = [column for column in table.columns if column not in texts]
+        shown = make_table("", texts, others)
+        for values in table.select(*texts, *others).head(ROWS).iter_rows():
+            add_row(shown, *(f"{v:.3f}" if isinstance(v, float) else v for v in values))
+    console(stderr=False).print(shown)
+    if table.height > ROWS:
+        print(f"… and {table.height - ROWS:,} more: -o FILE writes all")

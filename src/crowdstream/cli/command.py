@@ -1,0 +1,143 @@
+"""From a function to a command: options in groups, help by group, mistakes in one line.
+
+Knows typer and nothing of labels.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import functools
+import inspect
+import os
+import sys
+import warnings
+from collections.abc import Callable, Iterator
+from dataclasses import MISSING
+from typing import Annotated, Any, get_type_hints
+
+from typer.core import TyperCommand
+
+from crowdstream.cli.options import entries
+from crowdstream.cli.terminal import printable
+from crowdstream.errors import CrowdstreamError
+
+USAGE = 2
+"""Exit code of a user's mistake: wrong usage or input that cannot be read."""
+
+INTERRUPTED = 130
+"""Exit code after Ctrl-C, as shells have it: 128 + SIGINT."""
+
+
+class GroupedHelp(TyperCommand):
+    """A command whose help lists its options under the headings that `options` gives them."""
+
+    def collect_usage_pieces(self, ctx: Any) -> list[str]:
+        """Arguments by their names alone: ``FILE...``, not ``{FILE}...``."""
+        return [piece.strip("{}").replace("}", "") for piece in super().collect_usage_pieces(ctx)]
+
+    def format_options(self, ctx: Any, formatter: Any) -> None:
+        """Arguments first, then each group of options, ``--help`` last."""
+        sections: dict[str, list[tuple[str, str]]] = {"Arguments": []}
+        for param in self.get_params(ctx):
+            record = param.get_help_record(ctx)
+            if record is None:
+                continue
+            if param.param_type_name == "argument":
+                record = (str(param.metavar or param.name), record[1])
+                sections["Arguments"].append(record)
+            else:
+                panel = getattr(param, "rich_help_panel", None) or "Other"
+                sections.setdefault(panel, []).append(record)
+        names = [record[0] for records in sections.values() for record in records]
+        widest = max(len(name) for name in names)
+        for title, records in sections.items():
+            if not records:
+                continue
+            with formatter.section(title):
+                # All groups get the same columns: pad one name to the width of the widest.
+                records[0] = (records[0][0].ljust(widest), records[0][1])
+                formatter.write_dl(records)
+
+
+def make_command(function: Callable[..., None]) -> Callable[..., None]:
+    """A function as typer takes it: groups of options taken apart, mistakes in one line.
+
+    Every parameter is a group of `options`: typer is given one parameter per field of it, the
+    function the group. So an option that several commands have is declared once.
+
+    Parameters
+    ----------
+    function
+        The command; its docstring is its help.
+
+    Examples
+    --------
+    >>> import inspect
+    >>> from crowdstream.cli.options import Columns
+    >>> def show(columns: Columns) -> None:
+    ...     print(columns.task)
+    >>> command = make_command(show)
+    >>> list(inspect.signature(command).parameters)
+    ['task', 'worker', 'label']
+    >>> command(task="item", worker=None, label=None)
+    item
+    """
+    groups: dict[str, Any] = get_type_hints(function)
+    groups.pop("return")
+    parameters = [each for group in groups.values() for each in _parameters(group)]
+
+    @functools.wraps(function)
+    def command(**given: Any) -> None:
+        made = {
+            name: kind(**{field.name: given.pop(field.name) for field in dataclasses.fields(kind)})
+            for name, kind in groups.items()
+        }
+        with _mistakes_in_one_line():
+            function(**made)
+            sys.stdout.flush()
+
+    command.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+    command.__annotations__ = {each.name: each.annotation for each in parameters}
+    return command
+
+
+def _parameters(group: Any) -> list[inspect.Parameter]:
+    """One parameter per field of a group, as typer reads them."""
+    hints = get_type_hints(group)
+    infos = {name: info for kind in group.__mro__ for name, info in entries(kind)}
+    return [
+        inspect.Parameter(
+            field.name,
+            inspect.Parameter.KEYWORD_ONLY,
+            default=field.default if field.default is not MISSING else inspect.Parameter.empty,
+            annotation=Annotated[hints[field.name], infos[field.name]],
+        )
+        for field in dataclasses.fields(group)
+    ]
+
+
+@contextlib.contextmanager
+def _mistakes_in_one_line() -> Iterator[None]:
+    """A user's mistake is one line on standard error and exit code 2, never a traceback."""
+    with warnings.catch_warnings():
+        warnings.showwarning = _show_warning
+        try:
+            yield
+        except KeyboardInterrupt:
+            print("crowdstream: interrupted", file=sys.stderr)
+            sys.exit(INTERRUPTED)
+        except (CrowdstreamError, OSError) as error:
+            if "Broken pipe" in str(error):
+                # The reader of our output has closed it; leave no complaint at exit either.
+                with contextlib.suppress(OSError, ValueError):
+                    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+                sys.exit(0)
+            message = printable(" ".join(str(error).split()))
+            print(f"crowdstream: {message}", file=sys.stderr)
+            sys.exit(USAGE)
+
+
+def _show_warning(message: Warning | str, *_: object, **__: object) -> None:
+    """A warning as users read it, without the line of code it came from."""
+    print(f"note: {printable(message)}", file=sys.stderr)

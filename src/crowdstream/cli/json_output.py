@@ -1,0 +1,81 @@
+"""Every JSON that the command line prints: its fields, its version, and how it is written.
+
+``run --json``, ``savings --json`` and ``compare --json`` print one object on one line;
+``stream`` prints one `crowdstream.Decision` per line; a table in a ``.jsonl`` file has one object
+per row with the names of its columns.
+"""
+
+from __future__ import annotations
+
+import sys
+from typing import IO, TYPE_CHECKING
+
+import msgspec
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from crowdstream.decisions import Decision
+    from crowdstream.science.compare import Study
+    from crowdstream.science.savings import Savings
+
+SCHEMA_VERSION = 1
+"""Version of the objects below; raised when a field is removed or changes its meaning."""
+
+
+class HardTask(msgspec.Struct):
+    """A task of ``run --json`` on which the workers disagree most; 0 is easy, 1 is hard."""
+
+    task: str | int
+    difficulty: float
+
+
+class RunReport(msgspec.Struct, kw_only=True):
+    """What ``crowdstream run --json`` prints.
+
+    ``settled``: decisions whose confidence reached ``--settle``. ``identifiable``: whether error
+    rates could be estimated; if not, the decisions fell back to majority vote. ``families``: groups
+    of workers who do not answer independently. ``effective_votes``: how many independent labels
+    carry as much information as the labels of an average task. ``alarms``: how often a worker's
+    error rate changed. ``hardest``: the tasks with the least agreement. These four are null with
+    ``--method majority``. ``gold_tasks`` and ``error_rate`` are there with ``--gold`` only.
+    """
+
+    schema_version: int = SCHEMA_VERSION
+    method: str
+    tasks: int
+    labels: int
+    workers: int
+    classes: int
+    settled: int
+    identifiable: bool
+    families: list[list[str | int]] | None
+    effective_votes: float | None
+    alarms: int | None
+    hardest: list[HardTask] | None
+    warnings: list[str]
+    seconds: float
+    gold_tasks: int | msgspec.UnsetType = msgspec.UNSET
+    error_rate: float | msgspec.UnsetType = msgspec.UNSET
+
+
+def savings_report(method: str, found: Savings) -> dict[str, object]:
+    """What ``crowdstream savings --json`` prints."""
+    return {"schema_version": SCHEMA_VERSION, "method": method, **found.report()}
+
+
+def compare_report(study: Study) -> dict[str, object]:
+    """What ``crowdstream compare --json`` prints, and what ``-o`` writes as JSON."""
+    return study.report()
+
+
+def print_json(report: RunReport | Decision | dict[str, object]) -> None:
+    """One object on one line of standard output, at once."""
+    sys.stdout.flush()
+    sys.stdout.buffer.write(msgspec.json.encode(report) + b"\n")
+    sys.stdout.buffer.flush()
+
+
+def write_rows(table: pl.DataFrame, file: IO[bytes]) -> None:
+    """One object per row of a table."""
+    table.write_ndjson(file)

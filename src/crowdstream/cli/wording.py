@@ -1,0 +1,91 @@
+"""What codes and alarms are called where people read them. Knows nothing of files or terminals."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from crowdstream.monitoring import DriftAlarm
+
+FLAGS = {
+    "few_answers": "too few answers",
+    "better_than_chance": "better than chance",
+    "worse_than_chance": "worse than chance",
+    "at_chance": "at chance",
+    "separate_group": "shares no task with the main group",
+    "always_one_class": "nearly always gives the same label",
+}
+"""Each flag of a worker, and what it is called."""
+
+_SPELT_OUT = {**FLAGS, "worse_than_chance": "adversarial", "always_one_class": "always says"}
+"""The flags in a table whose column is already text."""
+
+
+def flag_words(flags: str | Sequence[str] | None) -> str:
+    """A worker's flags in words; text is taken to be words already.
+
+    Parameters
+    ----------
+    flags
+        Codes such as ``["at_chance", "separate_group"]``, or text.
+
+    Examples
+    --------
+    >>> flag_words(["at_chance", "separate_group"])
+    'at chance; shares no task with the main group'
+    >>> flag_words("at chance")
+    'at chance'
+    """
+    if flags is None or isinstance(flags, str):
+        return flags or ""
+    return "; ".join(FLAGS.get(flag, flag.replace("_", " ")) for flag in flags)
+
+
+def has_flag(workers: pl.DataFrame, flag: str) -> pl.Series:
+    """Which workers of a table have a flag, given by its code."""
+    import polars as pl
+
+    column = workers["flags"]
+    if isinstance(column.dtype, pl.List):
+        return column.list.contains(flag)
+    return column.str.contains(_SPELT_OUT[flag], literal=True)
+
+
+def counted(count: int, noun: str, rest: str = "") -> str:
+    """A count with its noun in the right number.
+
+    Parameters
+    ----------
+    count
+        How many.
+    noun
+        Of what, in the singular; its plural takes an s.
+    rest
+        What follows.
+
+    Examples
+    --------
+    >>> counted(1, "bad row", "left out"), counted(2000, "alarm")
+    ('1 bad row left out', '2,000 alarms')
+    """
+    return f"{count:,} {noun}{'' if count == 1 else 's'} {rest}".rstrip()
+
+
+def alarm_words(alarm: DriftAlarm) -> str:
+    """One worker's alarm as a sentence."""
+    return (
+        f"alarm: {alarm.worker} got {alarm.direction} over its last {alarm.answers:,} answers "
+        f"(noticed at task {alarm.tasks_seen:,}): error rate {alarm.before:.2f} → {alarm.after:.2f}"
+    )
+
+
+def shift_words(alarms: Sequence[DriftAlarm]) -> str:
+    """Alarms of most workers at once as a sentence."""
+    middle = alarms[len(alarms) // 2]
+    return (
+        f"alarm: most workers got {middle.direction} at once, around task {middle.tasks_seen:,}: "
+        "probably the tasks changed, not the workers"
+    )
