@@ -35,12 +35,14 @@ from rich.console import Console
 from rich.table import Table
 
 import crowdstream as cs
+from crowdstream.decisions import Votes
 from crowdstream.estimators.adaptive import SAMPLE
 from crowdstream.estimators.confusion_loops import add_posteriors
 from crowdstream.estimators.fallback import majority
 from crowdstream.estimators.reading import Reading
 from crowdstream.estimators.teacher import vote_weights, weighted_votes
-from crowdstream.estimators.votes import Votes, choose, class_keys
+from crowdstream.estimators.ties import class_keys
+from crowdstream.estimators.votes import TieRule, choose
 from crowdstream.labels.batch import LabelBatch
 from crowdstream.monitoring import monitor
 from crowdstream.sums.agreement import AgreementSums
@@ -168,7 +170,7 @@ def deciding(score: Callable[[LabelBatch, Floats], None], size: int) -> Callable
         score(here, scores)
         m = len(here)
         room = Votes(votes.winners[:m], votes.confidences[:m], votes.margins[:m], True)
-        choose(here, scores, room, 2, KEYS, "lowest", 0, 0.0)
+        choose(here, scores, room, 2, TieRule(KEYS, False, 0), 0.0)
 
     return work
 

@@ -697,7 +697,8 @@ def _learnt(make: Make, parts: Sequence[pl.DataFrame], data: Dataset) -> pl.Data
     whole = learners[0]  # one part alone is not merged with anything
     for other in learners[1:]:
         whole += other
-    return whole.predict_many(data.labels)
+    found: pl.DataFrame = whole.predict_many(data.labels)
+    return found
 
 
 def _differing(one: pl.DataFrame, other: pl.DataFrame) -> float:

@@ -86,11 +86,11 @@ def test_usual_names_are_recognised(names: tuple[str, str, str]) -> None:
 
 def test_other_names_can_be_told() -> None:
     renamed = POLARS.rename({"task": "document", "worker": "judge no.", "label": "verdict"})
-    columns = {"task": "document", "worker": "judge no.", "label": "verdict"}
     expected = cs.Adaptive().fit_predict(POLARS)
-    assert cs.Adaptive().fit_predict(renamed, **columns).rows() == expected.rows()
+    found = cs.Adaptive().fit_predict(renamed, task="document", worker="judge no.", label="verdict")
+    assert found.rows() == expected.rows()
     with pytest.raises(InputError, match="document"):
-        cs.Adaptive().fit_predict(renamed, **(columns | {"label": "nowhere"}))
+        cs.Adaptive().fit_predict(renamed, task="document", worker="judge no.", label="nowhere")
 
 
 def test_three_lines_of_a_crowd_kit_user() -> None:
@@ -117,6 +117,7 @@ def test_probabilities_and_decisions_agree() -> None:
 
 
 def test_a_class_may_be_called_task() -> None:
+    rows: list[tuple[str, str, str | int]]
     rows = [("t1", "a", "task"), ("t1", "b", "1"), ("t2", "a", 1)]
     table = cs.MajorityVote().fit_predict_proba(rows)
     assert table.columns == ["task", "class_task", "1", "class_1"]

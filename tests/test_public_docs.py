@@ -6,7 +6,7 @@ That the examples run is tested by collecting them (see ``testpaths`` in pyproje
 from __future__ import annotations
 
 import inspect
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import pytest
 
@@ -16,7 +16,7 @@ RESULTS = {"DriftAlarm", "Identifiability", "IdentifiabilityReport", "Intake", "
 """Records that users are given and do not make; their fields are documented."""
 
 
-def public() -> Iterator[tuple[str, object]]:
+def public() -> Iterator[tuple[str, Callable[..., object]]]:
     for name in cs.__all__:
         found = getattr(cs, name)
         if inspect.isfunction(found):

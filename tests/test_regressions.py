@@ -10,7 +10,9 @@ import polars as pl
 import pytest
 
 import crowdstream as cs
+from crowdstream.decisions import Vote
 from crowdstream.errors import InputError
+from crowdstream.estimators.open_tasks import OpenTask
 from tests.simulated import Crowd
 
 
@@ -33,7 +35,7 @@ def test_text_that_cannot_be_written_is_refused() -> None:
     with pytest.raises(InputError, match="text that can be written"):
         crowd.learn_one({"\ud800": "x"})
     assert crowd.predict_one({"a": "x"}) == "x"
-    assert cs.load(crowd.to_bytes()).classes_ == ["x"]
+    assert cs.Estimator.load(crowd.to_bytes()).classes_ == ["x"]
 
 
 def test_an_open_task_survives_being_almost_forgotten() -> None:
@@ -118,7 +120,7 @@ def test_forgetting_streams_decide_as_stream_many(memory: float) -> None:
 
 def test_numpy_arguments_can_be_saved() -> None:
     crowd = cs.AgreementBased(memory=np.float64(10), seed=np.int64(3))  # type: ignore[arg-type]
-    assert cs.load(crowd.to_bytes()).get_params() == crowd.get_params()
+    assert cs.Estimator.load(crowd.to_bytes()).get_params() == crowd.get_params()
     stream = cs.Stream(max_labels=np.int64(3), remember=np.int64(5), settle=None)  # type: ignore[arg-type]
     assert cs.Stream.load(stream.to_bytes()).remember == 5
 
@@ -203,8 +205,8 @@ def test_faded_tasks_cannot_be_taken_back_one_after_the_other() -> None:
 def test_a_stream_that_fails_half_way_has_learnt_nothing() -> None:
     class Fragile(cs.MajorityVote):
         def put_label(
-            self, task: cs.OpenTask, worker: cs.WorkerId, label: cs.ClassLabel | None
-        ) -> cs.Vote:
+            self, task: OpenTask, worker: cs.WorkerId, label: cs.ClassLabel | None
+        ) -> Vote:
             if task.size == 2:
                 raise RuntimeError("no")
             return super().put_label(task, worker, label)

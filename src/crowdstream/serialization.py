@@ -12,13 +12,14 @@ import struct
 import tempfile
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-
-import numpy as np
-from numpy.typing import NDArray
+from typing import TYPE_CHECKING
 
 from crowdstream.errors import StateError
 
-Arrays = dict[str, NDArray[np.generic]]
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
 PackedArrays = dict[str, tuple[str, list[int], bytes]]
 """Arrays as they are saved: their type, shape and bytes."""
 
@@ -79,12 +80,17 @@ def pack_arrays(arrays: Mapping[str, NDArray[np.generic]]) -> PackedArrays:
     return {k: (v.dtype.str, list(v.shape), v.tobytes()) for k, v in arrays.items()}
 
 
-def unpack_arrays(packed: Mapping[str, tuple[str, list[int], bytes]]) -> Arrays:
+def unpack_arrays(
+    packed: Mapping[str, tuple[str, list[int], bytes]],
+) -> dict[str, NDArray[np.generic]]:
     """The arrays that `pack_arrays` packed.
 
+    >>> import numpy as np
     >>> unpack_arrays(pack_arrays({"a": np.arange(3)}))["a"].tolist()
     [0, 1, 2]
     """
+    import numpy as np
+
     try:
         return {
             name: np.frombuffer(data, np.dtype(kind)).reshape(shape).copy()

@@ -6,7 +6,7 @@ import polars as pl
 import pytest
 
 import crowdstream
-from crowdstream.estimators import load
+from crowdstream.estimators import Estimator
 from tests.cli.tool import call, csv_of, jsonl_of, labels, left_in, refused
 
 ROWS = labels()
@@ -110,7 +110,7 @@ def test_states_of_different_tasks_merge_to_that_of_all(
 def test_a_state_may_be_merged_into_itself_s_file(tmp_path: Path) -> None:
     one, other = saved(tmp_path / "a", slice(150)), saved(tmp_path / "b", slice(150, None))
     assert call("merge", one, other, "-o", one, "-q").code == 0
-    assert load(one.read_bytes()).tasks_ == 60
+    assert Estimator.load(one.read_bytes()).tasks_ == 60
     assert left_in(tmp_path) == ["a", "b"]
 
 

@@ -144,7 +144,7 @@ def test_confidence_is_lowered_where_labellers_err_together() -> None:
         # How much surer decisions are than they are right. Not the calibration error: with twenty
         # labels a task the discount goes too far on weather.
         error = error_rate(cs.Adaptive().fit_predict(data.labels), data.gold)
-        above = [float(table["confidence"].mean()) - (1 - error) for table in (ours, plain)]  # type: ignore[arg-type]
+        above = [float(table["confidence"].mean()) - (1 - error) for table in (ours, plain)]
         assert above[0] < above[1] - 0.1
         assert above[1] > 0.1
 
@@ -230,7 +230,7 @@ def test_merged_halves_decide_nearly_as_one_pass() -> None:
     left += right
     same = one.predict_many(labels)["label"] == left.predict_many(labels)["label"]
     # Each half started anew: decisions near a tie differ, 0.4 % of them on real crowds.
-    assert same.mean() > 0.97  # type: ignore[operator]
+    assert same.mean() > 0.97
 
 
 def test_merging_knows_classes_by_their_names() -> None:
@@ -262,7 +262,7 @@ def test_a_stream_in_any_order_of_labels_learns_nearly_the_same() -> None:
         stream.crowd.workers().sort("worker")["error_rate"]
         - once.workers().sort("worker")["error_rate"]
     )
-    assert gap.abs().max() < 0.05  # type: ignore[operator]
+    assert gap.abs().max() < 0.05
 
 
 def test_doubt_never_makes_a_tie_of_a_clear_decision() -> None:

@@ -41,7 +41,7 @@ def error(table: pl.DataFrame, block: Simulated) -> float:
 
 def skills(crowd: CentredAgreement) -> Floats:
     """By worker."""
-    found = dict(zip(crowd.workers_, crowd.skills().tolist(), strict=True))
+    found = dict(zip(crowd.workers_, crowd._skills().tolist(), strict=True))
     return np.array([found[who] for who in sorted(found, key=str)])
 
 
@@ -86,7 +86,7 @@ def test_skills_rank_as_agreement_beyond_habits_does() -> None:
     crowd.learn_many(rows)
     wanted = beyond_habits(rows, 5, 3)
     order = [crowd.workers_.index(i) for i in range(5)]
-    skills = crowd.skills()[order]
+    skills = crowd._skills()[order]
     assert np.argsort(skills).tolist() == np.argsort(wanted).tolist()
     # Everybody answers everything, so that skills are the same increasing function of R for all.
     slopes = np.diff(np.sort(skills)) / np.diff(np.sort(wanted))
@@ -204,7 +204,7 @@ def test_one_class_only_is_counted() -> None:
         crowd.learn_one({"ann": "a", "bob": "a", "cy": "a"}, gold="a")  # nor does gold help
     assert crowd.identifiable_ == (False, "only one class was ever seen")
     assert crowd.workers()["error_rate"].null_count() == 3
-    vote = crowd.vote_one({"ann": "a"})
+    vote = crowd.decide_one({"ann": "a"})
     assert vote.label == "a"
     assert 0.5 < vote.confidence < 1
 

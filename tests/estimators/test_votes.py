@@ -10,7 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import crowdstream as cs
-from crowdstream.estimators.votes import Ties, Votes, choose, class_keys
+from crowdstream.decisions import Votes
+from crowdstream.estimators.parameters import Ties
+from crowdstream.estimators.ties import class_keys
+from crowdstream.estimators.votes import TieRule, choose
 from crowdstream.labels.batch import LabelBatch
 
 
@@ -24,7 +27,7 @@ def chosen(
     room = Votes(np.empty(1, np.int32), np.empty(1), np.empty(1), True)
     keys = np.arange(len(scores), dtype=np.uint64)
     known = len(scores) if named is None else named
-    choose(batch, np.array([scores]), room, known, keys, ties, 0, 0.0)
+    choose(batch, np.array([scores]), room, known, TieRule(keys, ties == "coin", 0), 0.0)
     return int(room.winners[0]), float(room.confidences[0]), float(room.margins[0])
 
 

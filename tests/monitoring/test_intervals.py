@@ -74,7 +74,7 @@ def test_stopping_when_sure_does_not_fool_them(n: int, tasks: int) -> None:
             truth, answers = int(rng.integers(2)), {}
             for i in rng.permutation(n)[:8]:
                 answers[f"w{i}"] = 1 - truth if rng.random() < p[i] else truth
-                if len(answers) > 1 and crowd.vote_one(answers).confidence >= 0.95:
+                if len(answers) > 1 and crowd.decide_one(answers).confidence >= 0.95:
                     break
             batch = crowd._meet(list(answers.items()), None)
             crowd._learn(batch, 1)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from crowdstream.errors import InputError, StateError
-from crowdstream.estimators import Adaptive, Estimator, MajorityVote, load
+from crowdstream.estimators import Adaptive, Estimator, MajorityVote
 from crowdstream.estimators.observer import Observer
 from crowdstream.monitoring import (
     Drift,
@@ -62,7 +62,7 @@ def test_saved_monitors_go_on_as_if_nothing_had_happened(n: int, how: dict[str, 
     labels = crowd_of(n, 400, p=0.2, per_task=6, seed=2).labels()
     crowd = monitor(Adaptive(**how))  # type: ignore[arg-type]
     crowd.learn_many(labels[:1200])
-    again = load(crowd.to_bytes())
+    again = Estimator.load(crowd.to_bytes())
     assert again.to_bytes() == crowd.to_bytes()
     for each in (crowd, again):
         each.learn_many(labels[1200:])
@@ -166,5 +166,5 @@ def test_more_workers_than_slots_are_compared_by_how_much_they_answer() -> None:
     crowd.learn_many(busy)
     found = pairs(crowd)
     assert set(found["one"]) | set(found["other"]) == {10_000, 10_001, 10_002, 10_003}
-    again = load(crowd.to_bytes())
+    again = Estimator.load(crowd.to_bytes())
     assert pairs(again).equals(found)

@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from crowdstream.cli.extras import need
-from crowdstream.cli.output import replacing
 from crowdstream.cli.terminal import printable
 from crowdstream.cli.wording import flag_words, has_flag
 from crowdstream.errors import InputError
+from crowdstream.serialization import replacing
 
 if TYPE_CHECKING:
     import altair as alt

@@ -5,9 +5,8 @@ The slow path, for trying out an idea: one Python call per task. Knows nothing o
 
 from __future__ import annotations
 
-from abc import abstractmethod
 from collections.abc import Iterator
-from typing import ClassVar
+from typing import ClassVar, Self
 
 import msgspec
 import numpy as np
@@ -70,13 +69,18 @@ class DictEstimator(Estimator):
                 setattr(cls, verb, getattr(Estimator, verb))
         super().__init_subclass__(**kwargs)
 
-    @abstractmethod
+    def __new__(cls, *args: object, **kwargs: object) -> Self:
+        """Refuse a subclass that cannot predict."""
+        if cls._predict_proba_one is DictEstimator._predict_proba_one:
+            raise TypeError(f"{cls.__name__} has no predict_proba_one")
+        return super().__new__(cls, *args, **kwargs)
+
     def _learn_one(self, answers: Answers, *, gold: ClassLabel | None = None) -> None:
         """What a subclass writes as `learn_one`."""
 
-    @abstractmethod
     def _predict_proba_one(self, answers: Answers) -> dict[ClassLabel, float]:
         """What a subclass writes as `predict_proba_one`."""
+        raise NotImplementedError
 
     def _learn(self, batch: LabelBatch, sign: int) -> None:
         if sign < 0:
