@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Callable
 
 import numpy as np
 import pytest
@@ -49,19 +50,20 @@ def test_in_a_stream_two_workers_are_decided_by_majority(kind: type[cs.Estimator
     assert ours.end() == plain.end()
 
 
-@pytest.mark.parametrize("kind", WEIGHERS)
-def test_a_third_worker_who_shares_no_task_does_not_identify_two(kind: type[cs.Estimator]) -> None:
-    rows = [*two_workers(), *((100 + t, "cy", "yes") for t in range(60))]
-    crowd = kind()
-    with pytest.warns(NotIdentifiable):
-        found = crowd.fit_predict(rows)
-    assert found.rows() == cs.MajorityVote().fit_predict(rows).rows()
+def a_third_apart() -> list[tuple[int, str, str]]:
+    return [*two_workers(), *((100 + t, "cy", "yes") for t in range(60))]
 
 
+def two_groups_apart() -> list[tuple[int, str, str]]:
+    return [(2 * t + g, f"{who} of {g}", x) for t, who, x in simulated() for g in (0, 1)]
+
+
+@pytest.mark.parametrize("crowd_of", [a_third_apart, two_groups_apart])
 @pytest.mark.parametrize("kind", WEIGHERS)
-def test_groups_that_share_no_task_are_decided_by_majority(kind: type[cs.Estimator]) -> None:
-    rows = [(2 * t + g, f"{who} of {g}", x) for t, who, x in simulated() for g in (0, 1)]
-    crowd = kind()
+def test_workers_who_share_no_task_are_decided_by_majority(
+    kind: type[cs.Estimator], crowd_of: Callable[[], list[tuple[int, str, str]]]
+) -> None:
+    rows, crowd = crowd_of(), kind()
     with pytest.warns(NotIdentifiable):
         found = crowd.fit_predict(rows)
     assert found.rows() == cs.MajorityVote().fit_predict(rows).rows()

@@ -10,6 +10,7 @@ import hashlib
 import os
 import struct
 import tempfile
+from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -112,12 +113,34 @@ def read_state(source: bytes | str | Path) -> bytes:
         raise StateError(f"{source}: {error.strerror or error}") from None
 
 
-def write_state(path: str | Path, data: bytes) -> None:
-    """Write bytes to a file, at once or not at all, and have them on the disk."""
-    with replacing(path) as name, open(name, "wb") as file:
-        file.write(data)
-        file.flush()
-        os.fsync(file.fileno())
+class Savable(ABC):
+    """What can be saved: it has a state in bytes."""
+
+    @abstractmethod
+    def to_bytes(self) -> bytes:
+        """The whole state as bytes, versioned and with a checksum."""
+
+    def save(self, path: str | Path) -> None:
+        """Write the whole state to a file, at once or not at all; `load` brings it back.
+
+        Parameters
+        ----------
+        path
+            Where to; an existing file is replaced.
+
+        Examples
+        --------
+        >>> import crowdstream as cs, tempfile
+        >>> crowd = cs.Adaptive().fit([("t1", "ann", 1), ("t1", "bob", 1)])
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     crowd.save(f"{folder}/crowd.state")
+        ...     cs.load(f"{folder}/crowd.state").workers_
+        ['ann', 'bob']
+        """
+        with replacing(path) as name, open(name, "wb") as file:
+            file.write(self.to_bytes())
+            file.flush()
+            os.fsync(file.fileno())
 
 
 @contextlib.contextmanager

@@ -26,7 +26,7 @@ from crowdstream.estimators import Adaptive, Estimator
 from crowdstream.estimators.open_tasks import OpenTask, StopRule
 from crowdstream.labels import ClassLabel, Row, TaskId, WorkerId, clean_id, clean_label, row_values
 from crowdstream.labels.label import shorten
-from crowdstream.serialization import kind_of, read_state, seal, unseal, write_state
+from crowdstream.serialization import Savable, kind_of, read_state, seal, unseal
 from crowdstream.stopping import labels_needed
 from crowdstream.validation import Check, number
 
@@ -57,10 +57,13 @@ class Counts(msgspec.Struct):
 
     labels: int = 0
     repeated: int = 0
+    """The same label again, which changed nothing."""
     replaced: int = 0
     retracted: int = 0
     skipped: int = 0
+    """Workers who were asked and did not answer."""
     late: int = 0
+    """Labels for closed tasks, which changed nothing."""
     closed: int = 0
 
 
@@ -87,7 +90,7 @@ class _Saved(msgspec.Struct):
     now: float
 
 
-class Stream:
+class Stream(Savable):
     """Takes labels as they come and decides every task at once.
 
     A label is identified by its task and worker: the same label again changes nothing, another one
@@ -566,34 +569,14 @@ class Stream:
         )
         return seal(SAVED_AS, msgspec.msgpack.encode(saved))
 
-    def save(self, path: str | Path) -> None:
-        """Write the whole stream to a file, at once or not at all; `load` goes on from it.
-
-        Parameters
-        ----------
-        path
-            Where to; an existing file is replaced.
-
-        Examples
-        --------
-        >>> import crowdstream as cs, tempfile
-        >>> stream = cs.Stream()
-        >>> _ = stream.observe("t1", "ann", "spam")
-        >>> with tempfile.TemporaryDirectory() as folder:
-        ...     stream.save(f"{folder}/stream.state")
-        ...     cs.load(f"{folder}/stream.state").open_tasks
-        ['t1']
-        """
-        write_state(path, self.to_bytes())
-
     @classmethod
     def load(cls, source: bytes | str | Path) -> Self:
-        """The stream that `save` or `to_bytes` saved.
+        """A stream as it was when it was saved, to go on from there.
 
         Parameters
         ----------
         source
-            A path or bytes.
+            The path that `save` was given, or what `to_bytes` returned.
 
         Examples
         --------
@@ -680,20 +663,20 @@ class Stream:
 
 
 def load(source: bytes | str | Path) -> Estimator | Stream:
-    """What `save` or `to_bytes` saved: an estimator or a stream.
+    """An estimator or a stream as it was when it was saved, whichever it is.
 
     Parameters
     ----------
     source
-        A path or bytes.
+        A path, or bytes.
 
     Examples
     --------
     >>> import crowdstream as cs
-    >>> crowd = cs.MajorityVote()
-    >>> crowd.learn_one({"ann": "spam", "bob": "ham"})
-    >>> cs.load(crowd.to_bytes()).classes_
-    ['spam', 'ham']
+    >>> cs.load(cs.Adaptive(memory=1000).to_bytes())
+    Adaptive(memory=1000)
+    >>> cs.load(cs.Stream(max_labels=7).to_bytes()).max_labels
+    7
     """
     try:
         data = read_state(source)

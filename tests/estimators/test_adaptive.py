@@ -233,16 +233,20 @@ def test_merged_halves_decide_nearly_as_one_pass() -> None:
     assert same.mean() > 0.97
 
 
-def test_merging_knows_classes_by_their_names() -> None:
-    one, other = cs.Adaptive(), cs.Adaptive()
+@pytest.mark.parametrize("kind", [cs.Adaptive, cs.Tracking])
+def test_merging_knows_workers_and_classes_by_their_names(
+    kind: type[cs.Estimator],
+) -> None:
+    one, other = kind(), kind()
     for _ in range(30):
         one.learn_one({"ann": "a", "bob": "a", "cy": "a"})
         one.learn_one({"ann": "b", "bob": "b", "cy": "a"})
-        other.learn_one({"cy": "b", "bob": "b", "ann": "b"})
-        other.learn_one({"cy": "c", "bob": "c", "ann": "c"})
+        other.learn_one({"di": "b", "bob": "b", "ann": "b"})
+        other.learn_one({"di": "a", "bob": "c", "ann": "c"})
     one += other
     assert one.classes_ == ["a", "b", "c"]
     assert one.predict_one({"ann": "c", "bob": "c"}) == "c"
+    assert one.skill_of("di") < one.skill_of("ann")
 
 
 def test_a_stream_in_any_order_of_labels_learns_nearly_the_same() -> None:

@@ -222,19 +222,6 @@ def test_merged_halves_decide_nearly_as_one_pass() -> None:
     assert merged._skills() == pytest.approx(one._skills(), abs=1e-12)
 
 
-def test_merging_knows_workers_and_classes_by_their_names() -> None:
-    one, other = cs.Tracking(), cs.Tracking()
-    for _ in range(30):
-        one.learn_one({"ann": "a", "bob": "a", "cy": "a"})
-        one.learn_one({"ann": "b", "bob": "b", "cy": "a"})
-        other.learn_one({"di": "c", "bob": "b", "ann": "b"})
-        other.learn_one({"di": "a", "bob": "c", "ann": "c"})
-    one += other
-    assert one.classes_ == ["a", "b", "c"]
-    assert one.predict_one({"ann": "c", "di": "a"}) == "c"
-    assert one.skill_of("di") < one.skill_of("ann")
-
-
 # Where nothing can be told -------------------------------------------------------------------
 
 

@@ -50,9 +50,9 @@ class Job:
     late: int = 0
     settled: int = 0
     decided: int = 0
+    error: float | None = None
     gold_used: int = 0
     scored_tasks: int = 0
-    error: float | None = None
     first: pl.DataFrame | None = None
     hardest: pl.DataFrame | None = None
     notes: list[str] = field(default_factory=list)

@@ -81,10 +81,8 @@ class Adaptive(Estimator):
     memory
         About how many tasks to remember, for workers who change; ``None``: all. `Tracking` finds
         out by itself how fast each worker changes.
-    ties
-        ``"coin"``: at random, by the seed; ``"lowest"``: the lowest class in sorting order.
-    seed
-        Random seed for breaking ties and for choosing the sample.
+    ties, seed
+        ``"coin"`` breaks ties at random by this seed, ``"lowest"`` by the order of the classes.
     families
         Workers who do not judge independently (one model, one agency), by the name of their
         family. They are not compared with one another, and their votes count less the more they

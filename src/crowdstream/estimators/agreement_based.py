@@ -101,10 +101,8 @@ class AgreementBased(Estimator):
         the agreements hardly distinguish the workers (empirical Bayes). 0 for none at all.
     clip
         Error rates are kept between ``clip`` and ``1 − clip``.
-    ties
-        ``"coin"``: at random, by the seed; ``"lowest"``: the lowest class in sorting order.
-    seed
-        Random seed for breaking ties.
+    ties, seed
+        ``"coin"`` breaks ties at random by this seed, ``"lowest"`` by the order of the classes.
 
     Examples
     --------

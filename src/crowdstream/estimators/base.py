@@ -113,12 +113,12 @@ class Estimator(TableVerbs):
 
     @classmethod
     def load(cls, source: bytes | str | Path) -> Self:
-        """The estimator that `save` or `to_bytes` saved.
+        """An estimator as it was when it was saved.
 
         Parameters
         ----------
         source
-            A path or bytes.
+            The path that `save` was given, or the bytes of `to_bytes`.
 
         Examples
         --------

@@ -27,20 +27,16 @@ class CentredAgreement(Estimator):
     ----------
     memory
         About how many tasks to remember, for workers who change; ``None``: all.
-    ties
-        ``"coin"``: at random, by the seed; ``"lowest"``: the lowest class in sorting order.
-    seed
-        Random seed for breaking ties.
+    ties, seed
+        ``"coin"`` breaks ties at random by this seed, ``"lowest"`` by the order of the classes.
 
     Examples
     --------
-    >>> crowd = CentredAgreement()
-    >>> for truth in ["spam", "ham", "ham", "spam"] * 25:
-    ...     crowd.learn_one({"ann": truth, "bob": truth, "cy": truth, "parrot": "ham"})
-    >>> crowd.predict_one({"ann": "spam", "parrot": "ham"})
-    'spam'
-    >>> crowd.workers().filter(worker="parrot")["weight"].item() < 0.2
-    True
+    >>> rows = [(t, worker, t % 2) for t in range(100) for worker in ("ann", "bob", "cy")]
+    >>> rows += [(t, "parrot", 0) for t in range(100)]  # whose answers say nothing
+    >>> crowd = CentredAgreement().fit(rows)
+    >>> crowd.predict_one({"ann": 1, "parrot": 0})
+    1
     """
 
     memory: float | None = None

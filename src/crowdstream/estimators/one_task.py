@@ -117,7 +117,7 @@ class OneTaskVerbs(OpenTasks):
         Parameters
         ----------
         answers
-            Who said what.
+            Who said what of the task.
 
         Examples
         --------
@@ -146,10 +146,8 @@ class OneTaskVerbs(OpenTasks):
 
         Parameters
         ----------
-        answers
-            Who said what.
-        task
-            The task's id: the coin that breaks a tie belongs to it.
+        answers, task
+            As for `predict_one`.
         settle, min_labels
             Confidence and number of labels from which the decision is settled.
 

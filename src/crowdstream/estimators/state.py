@@ -28,12 +28,12 @@ from crowdstream.estimators.worker_table import WorkerReading
 from crowdstream.labels import ClassLabel, Intake, Vocabulary, WorkerId
 from crowdstream.labels.batch import Codes, Ints, LabelBatch
 from crowdstream.serialization import (
+    Savable,
     pack_arrays,
     read_state,
     seal,
     unpack_arrays,
     unseal,
-    write_state,
 )
 from crowdstream.sums.agreement import AgreementSums
 from crowdstream.sums.forgetting import Forgetting
@@ -69,7 +69,7 @@ class _Saved(msgspec.Struct):
     observers: list[tuple[str, dict[str, tuple[str, list[int], bytes]]]]
 
 
-class CrowdState(Parameters, ABC):
+class CrowdState(Parameters, Savable, ABC):
     """Vocabularies, sums and observers of a crowd."""
 
     checks: ClassVar[Mapping[str, Check]] = CHECKS
@@ -405,25 +405,6 @@ class CrowdState(Parameters, ABC):
             observers=[(type(o).__name__, pack_arrays(o.pack())) for o in self.observers],
         )
         return seal(SAVED_AS, msgspec.msgpack.encode(saved))
-
-    def save(self, path: str | Path) -> None:
-        """Write the whole state to a file, at once or not at all; `load` brings it back.
-
-        Parameters
-        ----------
-        path
-            Where to; an existing file is replaced.
-
-        Examples
-        --------
-        >>> import crowdstream as cs, tempfile
-        >>> crowd = cs.Adaptive().fit([("t1", "ann", 1), ("t1", "bob", 1)])
-        >>> with tempfile.TemporaryDirectory() as folder:
-        ...     crowd.save(f"{folder}/crowd.state")
-        ...     cs.load(f"{folder}/crowd.state").workers_
-        ['ann', 'bob']
-        """
-        write_state(path, self.to_bytes())
 
 
 def load_crowd(source: bytes | str | Path) -> CrowdState:

@@ -113,10 +113,8 @@ class Tracking(Estimator):
 
     Parameters
     ----------
-    ties
-        ``"coin"``: at random, by the seed; ``"lowest"``: the lowest class in sorting order.
-    seed
-        Random seed for breaking ties.
+    ties, seed
+        ``"coin"`` breaks ties at random by this seed, ``"lowest"`` by the order of the classes.
 
     Notes
     -----

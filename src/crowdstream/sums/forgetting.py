@@ -9,9 +9,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
+from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
+
+Sums: TypeAlias = Iterable[NDArray[np.float64]]
 
 MOST = 100.0
 """The logarithm of a weight at which the sums are brought back to units of the present: products of
@@ -43,12 +46,7 @@ class Forgetting:
         """What the task at this place in the stream counts."""
         return math.exp(self.fade * (task - self.origin)) if self.fade else 1.0
 
-    def make_room(
-        self,
-        task: int,
-        sums: Iterable[NDArray[np.float64]],
-        squares: Iterable[NDArray[np.float64]] = (),
-    ) -> int:
+    def make_room(self, task: int, sums: Sums, squares: Sums = ()) -> int:
         """How many tasks can be learnt from this place on; rescales the sums if need be."""
         if not self.fade:
             return 2**62
@@ -56,12 +54,7 @@ class Forgetting:
             self.renormalise(task, sums, squares)
         return int(self.most / self.fade) - (task - self.origin) + 1
 
-    def renormalise(
-        self,
-        task: int,
-        sums: Iterable[NDArray[np.float64]],
-        squares: Iterable[NDArray[np.float64]] = (),
-    ) -> None:
+    def renormalise(self, task: int, sums: Sums, squares: Sums = ()) -> None:
         """Bring the sums to units in which the task at this place counts 1.
 
         ``squares`` are sums of squared weights.

@@ -83,13 +83,6 @@ def _as_text(source: Source) -> pl.DataFrame:
 def read_families(path: str) -> dict[WorkerId, str]:
     """The family of each worker, from a file with a worker and a family column.
 
-    Parameters
-    ----------
-    path
-        The file.
-
-    Examples
-    --------
     >>> from pathlib import Path; from tempfile import TemporaryDirectory
     >>> with TemporaryDirectory() as folder:
     ...     path = Path(folder, "families.csv")
@@ -108,13 +101,6 @@ def read_families(path: str) -> dict[WorkerId, str]:
 def read_costs(path: str) -> dict[ClassLabel, dict[ClassLabel, float]]:
     """What it costs to take a class for another, from columns class, taken_for and cost.
 
-    Parameters
-    ----------
-    path
-        The file.
-
-    Examples
-    --------
     >>> from pathlib import Path; from tempfile import TemporaryDirectory
     >>> with TemporaryDirectory() as folder:
     ...     path = Path(folder, "costs.csv")
