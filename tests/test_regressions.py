@@ -204,12 +204,12 @@ def test_faded_tasks_cannot_be_taken_back_one_after_the_other() -> None:
 
 def test_a_stream_that_fails_half_way_has_learnt_nothing() -> None:
     class Fragile(cs.MajorityVote):
-        def put_label(
+        def _put_label(
             self, task: OpenTask, worker: cs.WorkerId, label: cs.ClassLabel | None
         ) -> Vote:
             if task.size == 2:
                 raise RuntimeError("no")
-            return super().put_label(task, worker, label)
+            return super()._put_label(task, worker, label)
 
     stream = cs.Stream(Fragile(), settle=None)
     stream.observe("t", "ann", "x", at=0)

@@ -13,9 +13,21 @@ def labels_needed(confidence: float, settle: float, accuracy: float, classes: in
 
     With two classes the log-odds walk up and down by one vote's weight until they reach those of
     ``settle`` or fall as far below 0 (the gambler's ruin); with more, the true class gains votes on
-    the others at its usual rate. ``accuracy`` is that of an average
-    labeller on this task; at chance, no number of labels will do.
+    the others at its usual rate.
 
+    Parameters
+    ----------
+    confidence
+        How sure the decision is now.
+    settle
+        How sure it is to become.
+    accuracy
+        How often an average worker is right; at chance, no number of labels will do.
+    classes
+        How many classes there are.
+
+    Examples
+    --------
     >>> labels_needed(0.5, 0.95, accuracy=0.8)  # until three more say one thing than the other
     4.8
     >>> labels_needed(0.97, 0.95, accuracy=0.8)
@@ -66,8 +78,17 @@ def _steps(up: int, down: int, p: float) -> float:
 def information(confidence: float, accuracy: float, classes: int = 2) -> float:
     """Bits that one more label tells of a task's class: how much it is worth to ask.
 
-    ``confidence`` of the leading class so far, the others alike; ``accuracy`` of who is asked.
+    Parameters
+    ----------
+    confidence
+        Of the leading class so far; the others are taken to be equally likely.
+    accuracy
+        How often the worker who is asked is right.
+    classes
+        How many classes there are.
 
+    Examples
+    --------
     >>> information(0.5, 0.9) > information(0.9, 0.9) > information(0.9, 0.6) > 0
     True
     """

@@ -236,7 +236,7 @@ class Stream(Savable):
         self, new: dict[TaskId, dict[WorkerId, ClassLabel]], now: float
     ) -> dict[TaskId, Decision] | None:
         """Open new tasks with their first labels; labels after a task has closed are late."""
-        opened = self.crowd.open_tasks(new, StopRule(*self._rule, self.max_labels))
+        opened = self.crowd._open_tasks(new, StopRule(*self._rule, self.max_labels))
         if opened is None:
             return None
         classes, sizes = self.crowd.classes_, opened.batch.sizes.tolist()
@@ -279,7 +279,7 @@ class Stream(Savable):
             self.counts.repeated += 1
             return self._decide(task, case)
         coded = self._code(task, case)
-        vote = self.crowd.put_label(coded, worker, label)
+        vote = self.crowd._put_label(coded, worker, label)
         decision = make_decision(task, vote, coded.size, self._rule, gold=case.gold)
         if label is None:
             self.counts.skipped += 1
@@ -319,7 +319,7 @@ class Stream(Savable):
         if worker not in case.answers:
             raise InputError(f"task {task!r}", "a worker who labelled it", repr(worker))
         if case.answers.pop(worker) is not None:
-            self.crowd.put_label(self._code(task, case), worker, None)
+            self.crowd._put_label(self._code(task, case), worker, None)
         self.counts.retracted += 1
         decision = self._decide(task, case)
         case.confidence = decision.confidence
@@ -354,7 +354,7 @@ class Stream(Savable):
             return self._closed[task]
         case = self._open.get(task) or _Open(self._opened)
         case.gold = truth
-        self.crowd.put_truth(self._code(task, case), truth)
+        self.crowd._put_truth(self._code(task, case), truth)
         if task not in self._open:
             self._touch(task, case, now)
         return self._decide(task, case)
@@ -541,7 +541,7 @@ class Stream(Savable):
         return None if self.budget is None else max(self.budget - self.counts.labels, 0)
 
     @property
-    def open_tasks(self) -> list[TaskId]:
+    def _open_tasks(self) -> list[TaskId]:
         """The tasks that take labels, the longest idle first."""
         return list(self._open)
 
@@ -592,7 +592,7 @@ class Stream(Savable):
         for task, case in saved.open.items():
             if case.place >= 0:
                 known = task, case.place, case.answers, case.gold
-                stream._coded[task] = stream.crowd.resume_task(*known)
+                stream._coded[task] = stream.crowd._resume_task(*known)
         stream._closed = {decision.task: decision for decision in saved.closed}
         stream.counts = saved.counts
         stream._opened = saved.opened
@@ -631,7 +631,7 @@ class Stream(Savable):
     def _code(self, task: TaskId, case: _Open) -> OpenTask:
         """What the crowd knows of a task that has a label or a truth."""
         if case.place < 0:
-            self._coded[task] = self.crowd.open_task(task)
+            self._coded[task] = self.crowd._open_task(task)
             case.place = self._coded[task].place
         return self._coded[task]
 
@@ -641,7 +641,7 @@ class Stream(Savable):
         if coded is None:
             vote, size = Vote(None, 0.0, 0.0, bool(self.crowd.identifiable_)), 0
         else:
-            vote, size = self.crowd.vote_open(coded), coded.size
+            vote, size = self.crowd._vote_open(coded), coded.size
         return make_decision(task, vote, size, self._rule, gold=case.gold)
 
     def _close(self, decision: Decision, why: str) -> Decision:
@@ -649,7 +649,7 @@ class Stream(Savable):
         del self._open[decision.task]
         coded = self._coded.pop(decision.task, None)
         if coded is not None:
-            self.crowd.close_task(coded)
+            self.crowd._close_task(coded)
         decision = msgspec.structs.replace(decision, closed=why)
         self._keep(decision)
         return decision

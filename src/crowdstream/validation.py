@@ -93,7 +93,14 @@ class Parameters:
         return {field.name: field.default for field in dataclasses.fields(cls) if field.init}
 
     def get_params(self) -> dict[str, object]:
-        """The constructor's arguments, as given."""
+        """The constructor's arguments, as given.
+
+        Examples
+        --------
+        >>> import crowdstream as cs
+        >>> cs.MajorityVote(seed=3).get_params()
+        {'ties': 'coin', 'seed': 3}
+        """
         return {name: getattr(self, name) for name in self._defaults()}
 
     def __repr__(self) -> str:

@@ -239,10 +239,10 @@ class Adaptive(Estimator):
         names = value_series("task", batch.tasks)
         return mix(names.hash().to_numpy() ^ np.uint64(self.seed))
 
-    def open_task(self, name: TaskId) -> OpenTask:
+    def _open_task(self, name: TaskId) -> OpenTask:
         """A task that will take labels; its place in the order of tasks is now."""
         self._renew_if_due()
-        return super().open_task(name)
+        return super()._open_task(name)
 
     def _open_many(self, batch: LabelBatch, rule: StopRule) -> Opened | None:
         place, size = self._clock, len(batch)

@@ -31,6 +31,12 @@ class Estimator(TableVerbs):
     kind that came in. Columns are found by their usual names (``task``, ``item``, …); ``task=``,
     ``worker=`` and ``label=`` name them otherwise. Questions (``predict…``, `decide_one`,
     `workers`, …) change nothing; learning returns ``None``.
+
+    Examples
+    --------
+    >>> import crowdstream as cs
+    >>> isinstance(cs.Adaptive(), cs.Estimator)
+    True
     """
 
     def workers(self, *, level: float = LEVEL, costs: Costs | None = None) -> NativeTable:

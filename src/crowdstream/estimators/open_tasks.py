@@ -143,7 +143,7 @@ class OpenTasks(CrowdState):
         if task.size > 1:
             self._learn_open(task.batch(task.size - 1), -1, task.place)
         self._learn_open(task.batch(), 1, task.place)
-        return self.vote_open(task)
+        return self._vote_open(task)
 
     def _open_many(self, batch: LabelBatch, rule: StopRule) -> Opened | None:
         """Give new tasks their labels in turn; ``None`` if labels are only taken one by one."""
@@ -151,14 +151,14 @@ class OpenTasks(CrowdState):
 
     # What a stream calls ---------------------------------------------------------------------
 
-    def open_task(self, name: TaskId) -> OpenTask:
+    def _open_task(self, name: TaskId) -> OpenTask:
         """A task that will take labels; its place in the order of tasks is now."""
         self._scale.make_room(self._clock, self._arrays())
         self._clock += 1
         self.intake_.tasks += 1
         return OpenTask(name, self._clock - 1)
 
-    def open_tasks(
+    def _open_tasks(
         self, tasks: Mapping[TaskId, Mapping[WorkerId, ClassLabel]], rule: StopRule
     ) -> Opened | None:
         """New tasks take their labels in turn, each until it is settled or full.
@@ -178,7 +178,7 @@ class OpenTasks(CrowdState):
         )
         return self._open_many(batch, rule)
 
-    def resume_task(
+    def _resume_task(
         self, name: TaskId, place: int, answers: Answers, truth: ClassLabel | None
     ) -> OpenTask:
         """An open task whose labels were learnt before the crowd was saved."""
@@ -189,7 +189,7 @@ class OpenTasks(CrowdState):
         task.truth = UNKNOWN if truth is None else self._classes.code(truth)
         return task
 
-    def put_label(self, task: OpenTask, worker: WorkerId, label: ClassLabel | None) -> Vote:
+    def _put_label(self, task: OpenTask, worker: WorkerId, label: ClassLabel | None) -> Vote:
         """Set a worker's label on an open task, or (``None``) take it away; decide it anew."""
         i = self._workers.add(worker)
         x = UNKNOWN if label is None else self._classes.add(label)
@@ -200,7 +200,7 @@ class OpenTasks(CrowdState):
             self.intake_.rows += 1
             if x < 0:
                 self.intake_.null_label += 1
-                return self.vote_open(task)
+                return self._vote_open(task)
             self.intake_.labels += 1
             task.append(i, x)
             return self._add_label(task)
@@ -212,9 +212,9 @@ class OpenTasks(CrowdState):
         else:
             task.labels[at] = x
         self._learn_open(task.batch(), 1, task.place)
-        return self.vote_open(task)
+        return self._vote_open(task)
 
-    def put_truth(self, task: OpenTask, truth: ClassLabel) -> None:
+    def _put_truth(self, task: OpenTask, truth: ClassLabel) -> None:
         """The truth of an open task is known."""
         code = self._classes.add(truth)
         self._make_room()
@@ -224,13 +224,13 @@ class OpenTasks(CrowdState):
         if task.size:
             self._learn_open(task.batch(), 1, task.place)
 
-    def close_task(self, task: OpenTask) -> None:
+    def _close_task(self, task: OpenTask) -> None:
         """Learn the rest of an open task: no more labels will come."""
         batch = task.batch()
         self._learn_closed(batch, task.place)
         self._tell(batch, 1, in_order=True)
 
-    def vote_open(self, task: OpenTask) -> Vote:
+    def _vote_open(self, task: OpenTask) -> Vote:
         """The vote on an open task by what was learnt of all others; changes nothing."""
         return self._pick(task, self._classes, *self._score_open(task))
 

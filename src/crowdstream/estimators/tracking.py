@@ -214,9 +214,9 @@ class Tracking(Estimator):
 
     # An open task of a stream ----------------------------------------------------------------
 
-    def open_task(self, name: TaskId) -> OpenTask:
+    def _open_task(self, name: TaskId) -> OpenTask:
         """A task that will take labels; its place in the order of tasks is now."""
-        task = super().open_task(name)
+        task = super()._open_task(name)
         if self._due() <= 0:
             self._renew()
         return task
