@@ -129,22 +129,15 @@ def test_columns_of_different_lengths_are_refused() -> None:
 @given(st.lists(st.lists(st.one_of(st.none(), TEXT), max_size=20), max_size=4))
 def test_polars_codes_text_the_same(pieces: list[list[str | None]]) -> None:
     column = pl.concat([pl.Series("x", piece, pl.String) for piece in [[], *pieces]], rechunk=False)
-    quick = text_codes.code_text(column)
-    with mock.patch.object(text_codes, "QUICK", False):
-        slow = text_codes.code_text(column)
-    assert lists(slow) == lists(quick)
-    assert [part.dtype for part in slow] == [part.dtype for part in quick]
+    frame = pl.DataFrame({"task": column, "worker": column, "label": column})
 
+    def code() -> list[object]:
+        coded = coded_labels.code_frame(frame)
+        return [coded.batch.workers.tolist(), list(coded.workers), coded.batch.workers.dtype]
 
-@given(st.lists(st.lists(TEXT, max_size=20), max_size=4))
-def test_polars_finds_the_same_runs(pieces: list[list[str]]) -> None:
-    doubled = [[text for text in piece for _ in range(2)] for piece in pieces]
-    column = pl.concat([pl.Series("x", part, pl.String) for part in [[], *doubled]], rechunk=False)
-    quick = text_codes.find_runs(column)
+    quick = code()
     with mock.patch.object(text_codes, "QUICK", False):
-        slow = text_codes.find_runs(column)
-    assert slow.tolist() == quick.tolist()
-    assert slow.dtype == quick.dtype
+        assert code() == quick
 
 
 @settings(deadline=None)  # polars starts its threads in the first example

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from crowdstream.labels.coded_labels import CodedLabels, code_frame
-from crowdstream.labels.text_codes import code_text, find_runs
+from crowdstream.labels.text_codes import code_text
 
 TEXT = st.one_of(
     st.sampled_from(
@@ -29,15 +29,14 @@ def test_codes_are_those_of_first_appearance(pieces: list[list[str | None]], cut
     assert [None if code < 0 else values[code] for code in codes] == column.to_list()
 
 
-@settings(deadline=None)  # the first example may compile
-@given(st.lists(st.lists(TEXT, max_size=20), max_size=4), st.integers(0, 5))
-def test_a_run_begins_where_the_text_changes(pieces: list[list[str]], cut: int) -> None:
-    pieces = [[text for text in piece for _ in range(2)] for piece in pieces]
-    column = pl.concat([pl.Series("x", piece, pl.String) for piece in [[], *pieces]], rechunk=False)
-    column = column[cut:]
-    rows = column.to_list()
+@settings(deadline=None)
+@given(st.lists(st.one_of(st.none(), TEXT), max_size=20))
+def test_a_run_begins_where_the_text_changes(texts: list[str | None]) -> None:
+    rows = [text for text in texts for _ in range(2)]
+    column = pl.Series(rows, dtype=pl.String)
     wanted = [k for k in range(len(rows)) if k == 0 or rows[k] != rows[k - 1]]
-    assert find_runs(column).tolist() == wanted
+    frame = pl.DataFrame({"task": column, "worker": column, "label": column})
+    assert code_frame(frame).batch.starts.tolist() == [*wanted, len(rows)]
 
 
 def test_a_table_grows_with_what_it_holds() -> None:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, cast
 import numpy as np
 from numpy.typing import NDArray
 
+from crowdstream.labels import text_codes
 from crowdstream.labels.batch import Codes, Ints, LabelBatch
 from crowdstream.labels.label import ClassLabel, TaskId
 from crowdstream.labels.vocabulary import UNKNOWN, Vocabulary
@@ -194,12 +195,7 @@ def _find_runs(series: pl.Series) -> tuple[Ints, pl.Series]:
 
     if isinstance(series.dtype, (pl.Categorical, pl.Enum)):
         series = series.cast(pl.String)  # tasks leave as the text they stand for
-    if series.dtype == pl.String and series.null_count() == 0:
-        from crowdstream.labels.text_codes import find_runs
-
-        starts = find_runs(series)
-    else:
-        starts = _changes(series)
+    starts = _changes(series)
     return starts, series.gather(starts)
 
 
@@ -215,10 +211,8 @@ def _code_series(series: pl.Series) -> tuple[Codes, pl.Series]:
     """Codes in order of first appearance, −1 for null, and the values."""
     import polars as pl
 
-    if series.dtype == pl.String:
-        from crowdstream.labels.text_codes import code_text
-
-        codes, firsts = code_text(series)
+    if series.dtype == pl.String and text_codes.QUICK:
+        codes, firsts = text_codes.code_text(series)
         return codes, series.gather(firsts)
     values = series.drop_nulls().unique(maintain_order=True)
     if not len(values):

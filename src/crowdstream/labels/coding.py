@@ -192,13 +192,6 @@ def _code_truths(
 def code_rows(data: Table, columns: ColumnNames = ANY_NAMES) -> CodedLabels:
     """Code a table or rows in codes of their own, in the order they have.
 
-    Parameters
-    ----------
-    data, columns
-        As for `code_table`.
-
-    Examples
-    --------
     >>> code_rows([("t1", "ann", "spam"), ("t1", "bob", None)]).batch.labels.tolist()
     [0, -1]
     """
@@ -221,17 +214,6 @@ def row_values(
 ) -> tuple[TaskId | None, WorkerId | None, ClassLabel | None]:
     """The task, worker and label of a row, checked.
 
-    Parameters
-    ----------
-    row
-        A `Label`, a mapping, or task, worker and label in this order.
-    number
-        The row's number, for errors.
-    columns
-        A mapping's keys, where they are not called by one of their aliases.
-
-    Examples
-    --------
     >>> row_values({"item": 7.0, "judge": "gpt-a", "verdict": "yes"}, 1)
     (7, 'gpt-a', 'yes')
     """

@@ -67,13 +67,6 @@ def read_truths(gold: Truths | None) -> dict[TaskId, ClassLabel]:
 def truth_table(truths: Mapping[TaskId, ClassLabel]) -> pl.DataFrame:
     """True classes as a table of task and label.
 
-    Parameters
-    ----------
-    truths
-        What `read_truths` returns.
-
-    Examples
-    --------
     >>> truth_table({"t1": "spam"}).rows()
     [('t1', 'spam')]
     """

@@ -72,21 +72,8 @@ def find_column(
 ) -> str:
     """The column of this role, by the name given or by one of its aliases.
 
-    Parameters
-    ----------
-    role
-        A key of `ALIASES`.
-    given
-        The name the user gave, if any.
-    header
-        The names of the columns there are.
-    where
-        What error messages call the table.
-    how
-        How the user can name a column, with ``{}`` for the role.
+    ``how`` tells the user how to name it, with ``{}`` for the role.
 
-    Examples
-    --------
     >>> find_column("worker", None, ["id", "Annotator ID", "label"], "table")
     'Annotator ID'
     """
@@ -115,15 +102,6 @@ def find_columns(
 ) -> tuple[str, str, str]:
     """The columns of task, worker and label.
 
-    Parameters
-    ----------
-    names
-        The names the user gave.
-    header, where, how
-        As for `find_column`.
-
-    Examples
-    --------
     >>> find_columns(ColumnNames(), ["performer", "task", "label"], "table")
     ('task', 'performer', 'label')
     """
@@ -145,17 +123,6 @@ def pick_columns(
 ) -> list[str]:
     """The columns of several roles, each by one of its aliases.
 
-    Parameters
-    ----------
-    aliases
-        Role → names that its column may have, the likeliest first.
-    header
-        The names of the columns there are.
-    where
-        What error messages call the table.
-
-    Examples
-    --------
     >>> pick_columns({"class": ("class", "label"), "cost": ("cost",)}, ["Cost", "label"], "table")
     ['label', 'Cost']
     """
@@ -218,15 +185,6 @@ def select_columns(
 ) -> pl.DataFrame:
     """Some columns of a table of any kind as polars; the others are not converted.
 
-    Parameters
-    ----------
-    data
-        The table.
-    choose
-        Is given the names of its columns, and returns those that are wanted.
-
-    Examples
-    --------
     >>> import pandas as pd
     >>> table = pd.DataFrame({"task": [1], "other": [object()]})
     >>> select_columns(table, lambda header: header[:1]).rows()

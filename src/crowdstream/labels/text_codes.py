@@ -1,7 +1,7 @@
 """Text → codes 0, 1, 2, … in order of first appearance: a hash table in compiled loops.
 
-Text is looked at eight bytes at a time, where it lies; where the loops are not compiled polars does
-the same. Knows nothing of what the text means.
+Text is looked at eight bytes at a time, where it lies. Needs the compiled loops (`QUICK`); callers
+have another way. Knows nothing of what the text means.
 """
 
 from __future__ import annotations
@@ -77,8 +77,6 @@ class TextCodes:
 
 def code_text(series: pl.Series) -> tuple[Codes, Ints]:
     """A column of strings in codes, −1 for null, and the rows where each code came up first."""
-    if not QUICK:
-        return _code_text_slowly(series)
     codes = np.empty(len(series), np.int32)
     firsts = np.empty(len(series), np.int64)  # memory is taken as it is filled
     table = TextCodes()
@@ -95,42 +93,3 @@ def code_text(series: pl.Series) -> tuple[Codes, Ints]:
                 table.grow(int(chunk.views[2 * row] & 0xFFFFFFFF))
             before += here.size
     return codes, firsts[: len(table)]
-
-
-def find_runs(series: pl.Series) -> Ints:
-    """Rows of a column of strings, none null, whose value is not that of the row before."""
-    if not QUICK:
-        return _find_runs_slowly(series)
-    starts = np.empty(len(series), np.int64)
-    runs = before = 0
-    with text_chunks(series) as chunks:
-        for chunk in chunks:
-            found = text_loops.run_starts(text_loops.Views(*chunk), before, starts[runs:])
-            if before and found and series[before] == series[before - 1]:
-                starts[runs : runs + found - 1] = starts[runs + 1 : runs + found].copy()
-                found -= 1
-            runs += found
-            before += chunk.views.size // 2
-    return starts[:runs]
-
-
-def _code_text_slowly(series: pl.Series) -> tuple[Codes, Ints]:
-    import polars as pl
-
-    text = pl.DataFrame({"text": series}).with_row_index("row")
-    firsts = text.drop_nulls("text").unique("text", keep="first", maintain_order=True)
-    if not len(firsts):
-        return np.full(len(series), -1, np.int32), np.empty(0, np.int64)
-    places = pl.int_range(len(firsts), dtype=pl.Int32, eager=True)
-    codes = series.replace_strict(firsts["text"], places, default=None, return_dtype=pl.Int32)
-    return (
-        codes.fill_null(-1).to_numpy(writable=True),
-        firsts["row"].cast(pl.Int64).to_numpy(writable=True),
-    )
-
-
-def _find_runs_slowly(series: pl.Series) -> Ints:
-    import polars as pl
-
-    changes = (series != series.shift(1)).fill_null(True)  # the first row has none before it
-    return changes.arg_true().cast(pl.Int64).to_numpy(writable=True)

@@ -343,24 +343,6 @@ def code_chunk(
     return rows
 
 
-def run_starts(chunk: Views, before: cython.Py_ssize_t, starts: cython.longlong[::1]):
-    """Rows of a chunk that differ from the one before (the first always), and how many."""
-    runs: cython.Py_ssize_t = 0
-    views = chunk.views
-    with cython.nogil:
-        for k in range(views.shape[0] // 2):
-            same: cython.bint = k > 0 and views[2 * k] == views[2 * k - 2]
-            if same and views[2 * k + 1] != views[2 * k - 1]:
-                length: cython.Py_ssize_t = views[2 * k] & LOW
-                same = length > 12 and same_text(
-                    chunk.long_text(k), chunk.long_text(k - 1), 0, length
-                )
-            if not same:
-                starts[runs] = before + k
-                runs += 1
-    return runs
-
-
 @cython.final
 @cython.cclass
 class RowReader:

@@ -30,15 +30,6 @@ class BadRows:
     def add(self, where: str, expected: str, found: str, raw: str) -> None:
         """A row is bad: raise, or count it and go on.
 
-        Parameters
-        ----------
-        where, expected, found
-            As `InputError` says it.
-        raw
-            The row itself, for the file of bad rows.
-
-        Examples
-        --------
         >>> bad = BadRows("skip")
         >>> bad.add("labels.csv, line 3", "3 fields", "2", "t1,ann")
         >>> bad.rows

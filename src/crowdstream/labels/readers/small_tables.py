@@ -22,19 +22,10 @@ if TYPE_CHECKING:
 def read_small_table(
     path: str, columns: Mapping[str, Sequence[str]], *, gaps: bool = False
 ) -> pl.DataFrame:
-    """Some columns of a file, as text; every cell must have a value.
+    """Some columns of a file, as text; every cell must have a value (``gaps``: or its row goes).
 
-    Parameters
-    ----------
-    path
-        The file, of any format that labels may come in.
-    columns
-        The columns and the names that each may have, the likeliest first.
-    gaps
-        Leave rows with an empty cell out instead.
+    ``columns``: the names that each may have, the likeliest first.
 
-    Examples
-    --------
     >>> from pathlib import Path; from tempfile import TemporaryDirectory
     >>> with TemporaryDirectory() as folder:
     ...     path = Path(folder, "costs.csv")
