@@ -304,3 +304,16 @@ def test_a_short_memory_neither_overflows_nor_flips(kind: type[cs.Adaptive], mem
     majority = cs.metrics.error_rate(cs.MajorityVote().fit_predict(block.labels()), block.truths())
     # A few tasks cannot tell equals apart; a flip would err on most of the tasks.
     assert wrong < majority + 0.05
+
+
+def test_another_vote_for_the_winner_never_lowers_its_confidence() -> None:
+    # Three who always agree beside one who always says the same look as if they erred together.
+    rows = [(t, who, t % 2) for t in range(40) for who in ("ann", "bob", "cy")]
+    crowd = cs.Adaptive().fit(rows + [(t, "parrot", 0) for t in range(40)])
+    said: dict[str, int] = {}
+    confidences = []
+    for who in ("ann", "bob", "cy"):
+        said[who] = 1
+        confidences.append(crowd.decide_one(said).confidence)
+    assert crowd.excess_correlation_ > 0.25, "or this proves nothing"
+    assert confidences == sorted(confidences)

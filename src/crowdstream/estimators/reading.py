@@ -207,8 +207,11 @@ class Reading:
 
     @property
     def discount(self) -> float:
-        """The correlation of errors by which confidence is discounted."""
-        return UNSEEN * max(self.rho, 0.0)
+        """The correlation of errors by which confidence is discounted, at most 1.
+
+        Beyond 1 another vote for the winner would lower its confidence.
+        """
+        return min(UNSEEN * max(self.rho, 0.0), 1.0)
 
     def _by_logs(self) -> Score:
         """By teacher and students together."""
