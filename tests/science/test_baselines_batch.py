@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import itertools
 from collections.abc import Callable
+from dataclasses import replace
 from math import lgamma
 from pathlib import Path
 from typing import Protocol
@@ -483,10 +484,20 @@ SLACK = dict.fromkeys(BASELINES, 0.15) | {
 their answers' number, RTE and Temp make a coin: one worker there answered everything."""
 
 
+ROWS_A_SET = 15_000
+"""Of larger sets the tests take tasks with gold, of so many labels: an absurd answer shows on these
+as on all, and nine methods on all 787,000 labels take four times as long."""
+
+
 @functools.cache
 def real(name: str) -> tuple[Dataset, float]:
+    """The beginning of a real set, and majority vote's error on it."""
     data = load(name)
-    return data, error_rate(MajorityVote().fit_predict(data.labels), data.gold)
+    judged = data.labels.filter(pl.col("task").is_in(data.gold["task"].implode()))
+    whole = data.labels.height <= ROWS_A_SET
+    tasks = (data.labels if whole else judged.head(ROWS_A_SET))["task"].unique()
+    labels = data.labels.filter(pl.col("task").is_in(tasks.implode()))
+    return replace(data, labels=labels), error_rate(MajorityVote().fit_predict(labels), data.gold)
 
 
 @needs_data
@@ -504,7 +515,7 @@ def test_every_real_set_is_finished_without_absurdity(name: str, crowd: str) -> 
 @needs_data
 @pytest.mark.parametrize(("crowd", "error"), [("bird", 0.2778), ("rte", 0.4913), ("trec", 0.4299)])
 def test_ghosh_kale_mcafee_errs_as_before(crowd: str, error: float) -> None:
-    data, _ = real(crowd)
+    data = load(crowd)
     found = error_rate(GhoshKaleMcAfee().fit_predict(data.labels), data.gold)
     # Measured once: a spectral vote has no random part, so another figure is another method.
     assert found == pytest.approx(error, abs=0.001)

@@ -9,7 +9,7 @@ import polars as pl
 import pytest
 
 from crowdstream.errors import NotIdentifiable
-from crowdstream.science.experiments import NAMES, fig4, fig6, find
+from crowdstream.science.experiments import NAMES, fig4, find, worked
 from crowdstream.science.experiments.common import log_odds, paper_crowd, summary, vote_errors
 from tests.cli.tool import call, refused
 from tests.real import needs_data
@@ -57,21 +57,21 @@ def test_a_band_is_two_standard_errors_wide_on_either_side() -> None:
 
 
 def test_the_command_draws_and_judges(tmp_path: Path) -> None:
-    told = call("paper", "fig6", "--quick", "-o", tmp_path / "out")
+    told = call("paper", "worked", "--quick", "-o", tmp_path / "out")
     assert told.code == 0
-    assert "1 of 1 claims hold" in told.out
+    assert "4 of 4 claims hold" in told.out
     files = sorted(path.name for path in (tmp_path / "out").iterdir())
-    assert files == ["fig6.csv", "fig6.png", "fig6.svg", "index.html"]
+    assert files == ["index.html", "worked.csv", "worked.png", "worked.svg"]
     page = (tmp_path / "out" / "index.html").read_text()
-    assert fig6.TITLE in page
+    assert worked.TITLE in page
     assert "data:image/png;base64" in page
     assert "http://" not in page.replace("http://www.w3.org", "")
 
 
 def test_a_failed_claim_ends_with_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(fig6, "BETA", 0.9)  # remembers nothing
-    told = call("paper", "fig6", "--quick", "-o", tmp_path)
-    assert (told.code, "0 of 1 claims hold" in told.out) == (1, True)
+    monkeypatch.setattr(worked, "PRINTED", {"majority": 0.09, "weighted": 0.007})
+    told = call("paper", "worked", "--quick", "-o", tmp_path)
+    assert (told.code, "3 of 4 claims hold" in told.out) == (1, True)
     assert "fails" in (tmp_path / "index.html").read_text()
 
 

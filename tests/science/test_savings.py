@@ -247,7 +247,10 @@ def test_real_crowds_need_far_fewer_labels_when_they_stop_when_sure(
     name: str, kind: type[cs.Estimator]
 ) -> None:
     data = datasets.load(name)
-    found = savings(data.labels, data.gold, crowd=kind(), repeats=3)
+    # Half of the usual levels: the cheapest that is good enough can only be found later, so that
+    # less is saved than the full run finds, never more.
+    levels = 0.8, 0.9, 0.95, 0.98, 0.99, 0.999
+    found = savings(data.labels, data.gold, crowd=kind(), settles=levels, repeats=3)
     assert found.enough is not None
     assert found.enough["saved"] >= 0.4
     no_worse_than_fixed(found)

@@ -18,7 +18,13 @@ enough to tell one who guesses from one who knows."""
 
 @dataclass(eq=False, repr=False)
 class WithGold(Policy):
-    """What both methods with gold do: show everybody gold first, then weigh votes by it."""
+    """What both methods with gold do: show everybody gold first, then weigh votes by it.
+
+    Parameters
+    ----------
+    gold
+        Gold tasks of each type that a worker is shown.
+    """
 
     gold: int = GOLD
 
