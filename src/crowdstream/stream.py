@@ -541,7 +541,7 @@ class Stream(Savable):
         return None if self.budget is None else max(self.budget - self.counts.labels, 0)
 
     @property
-    def _open_tasks(self) -> list[TaskId]:
+    def open_tasks(self) -> list[TaskId]:
         """The tasks that take labels, the longest idle first."""
         return list(self._open)
 

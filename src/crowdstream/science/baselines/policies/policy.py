@@ -29,7 +29,7 @@ class State:
     left: int
     rng: np.random.Generator
 
-    def _open_tasks(self, worker: int) -> Ints:
+    def open_tasks(self, worker: int) -> Ints:
         """Tasks to be decided that a worker has not answered."""
         return np.flatnonzero(self.said[: self.tasks, worker] == NOT_ASKED)
 
