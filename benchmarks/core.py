@@ -374,7 +374,7 @@ def monitors(crowd: Crowd, times: int) -> list[str]:
 def streams(crowd: Crowd, labels: int) -> list[str]:
     """Labels one at a time, and many at a time, through a `Stream`."""
     rows = [(t, w, x) for t, w, x in to_table(crowd).head(labels).iter_rows()]
-    one, many = (cs.Stream(max_labels=LABELS) for _ in range(2))
+    one, many = (cs.Stream(max_labels=LABELS, settle=None) for _ in range(2))
     start = time.process_time()
     for task, worker, label in rows:
         one.observe(task, worker, label)

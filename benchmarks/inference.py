@@ -317,7 +317,7 @@ def budget(quick: bool) -> Iterator[Line]:
         for how in errors:
             rng = np.random.default_rng(seed)
             p, truth = rng.uniform(0.1, 0.4, n), rng.integers(2, size=tasks)
-            stream = cs.Stream(budget=4 * tasks)
+            stream = cs.Stream(budget=4 * tasks, settle=None)
             stream.offer(range(tasks))
             turn = 0
             while stream.budget_left:

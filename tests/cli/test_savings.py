@@ -33,7 +33,7 @@ def test_json_is_one_object_and_quiet_is_quiet(label_file: Path, gold: Path) -> 
     assert (report["schema_version"], report["method"]) == (1, "adaptive")
     assert (report["tasks"], report["labels"], report["scored_tasks"]) == (30, 120, 30)
     assert report["error_against"] == "gold"
-    assert {"rule", "settle", "labels_a_task", "error"} <= set(report["curves"][0])
+    assert {"rule", "settle", "labels_per_task", "error"} <= set(report["curves"][0])
     assert call(*args, "-q") == (0, "", "")
 
 
@@ -63,7 +63,7 @@ def test_the_curves_are_written(label_file: Path, tmp_path: Path, name: str) -> 
         found = pl.read_ndjson(target)
     else:
         found = pl.read_parquet(target)
-    assert found.columns == ["rule", "settle", "redundancy", "labels_a_task", "error", "spread"]
+    assert found.columns == ["rule", "settle", "redundancy", "labels_per_task", "error", "spread"]
     assert found.height == 11 + 2 * 4
 
 

@@ -252,7 +252,7 @@ def test_merging_knows_workers_and_classes_by_their_names(
 def test_a_stream_in_any_order_of_labels_learns_nearly_the_same() -> None:
     block = crowd_of(6, 60, p=0.2, seed=9)
     rows = list(block.labels().iter_rows())
-    stream = cs.Stream(cs.Adaptive(), max_labels=6)
+    stream = cs.Stream(cs.Adaptive(), max_labels=6, settle=None)
     order = np.random.default_rng(0).permutation(len(rows))
     for k in order:
         stream.observe(*rows[k])

@@ -267,7 +267,7 @@ def test_many_labels_on_one_task_stay_finite() -> None:
 
 def test_a_stream_follows_too_and_forgets_no_label() -> None:
     block = crowd_of(10, 300, p=0.25, per_task=5, drift=sine(0.02), seed=3)
-    stream = cs.Stream(cs.Tracking(), max_labels=5)
+    stream = cs.Stream(cs.Tracking(), max_labels=5, settle=None)
     wrong = 0
     for t, i, x in zip(
         block.tasks.tolist(), block.workers.tolist(), block.said.tolist(), strict=True

@@ -66,7 +66,7 @@ def test_the_coin_belongs_to_the_tasks_name() -> None:
     assert len(set(alone.values())) == 2
     rows = [(task, who, said[who]) for task in reversed(range(50)) for who in said]
     assert dict(crowd.fit_predict(rows).select("task", "label").iter_rows()) == alone
-    stream = cs.Stream(cs.MajorityVote())
+    stream = cs.Stream(cs.MajorityVote(), settle=None)
     stream.observe_many(rows)
     assert {decision.task: decision.label for decision in stream.end()} == alone
 

@@ -20,38 +20,28 @@ FLAGS = {
 }
 """Each flag of a worker, and what it is called."""
 
-_SPELT_OUT = {**FLAGS, "worse_than_chance": "adversarial", "always_one_class": "always says"}
-"""The flags in a table whose column is already text."""
 
-
-def flag_words(flags: str | Sequence[str] | None) -> str:
-    """A worker's flags in words; text is taken to be words already.
+def flag_words(flags: Sequence[str] | None) -> str:
+    """A worker's flags in words.
 
     Parameters
     ----------
     flags
-        Codes such as ``["at_chance", "separate_group"]``, or text.
+        Codes such as ``["at_chance", "separate_group"]``.
 
     Examples
     --------
     >>> flag_words(["at_chance", "separate_group"])
     'at chance; shares no task with the main group'
-    >>> flag_words("at chance")
-    'at chance'
     """
-    if flags is None or isinstance(flags, str):
-        return flags or ""
-    return "; ".join(FLAGS.get(flag, flag.replace("_", " ")) for flag in flags)
+    return "; ".join(FLAGS.get(flag, flag.replace("_", " ")) for flag in flags or ())
 
 
 def has_flag(workers: pl.DataFrame, flag: str) -> pl.Series:
     """Which workers of a table have a flag, given by its code."""
     import polars as pl
 
-    column = workers["flags"]
-    if isinstance(column.dtype, pl.List):
-        return column.list.contains(flag)
-    return column.str.contains(_SPELT_OUT[flag], literal=True)
+    return workers["flags"].list.contains(flag)
 
 
 def counted(count: int, noun: str, rest: str = "") -> str:

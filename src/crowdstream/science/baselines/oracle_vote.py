@@ -45,7 +45,8 @@ class OracleVote(LabelsOnly):
     --------
     >>> oracle = OracleVote({"ann": 0.1, "bob": 0.4, "cy": 0.4})
     >>> rows = [("t1", "ann", "spam"), ("t1", "bob", "ham"), ("t1", "cy", "ham")]
-    >>> oracle.fit_predict(rows).select("label", "confidence").row(0)
+    >>> label, confidence = oracle.fit_predict(rows).select("label", "confidence").row(0)
+    >>> label, round(confidence, 6)
     ('spam', 0.8)
     """
 
