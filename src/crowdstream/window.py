@@ -1,8 +1,8 @@
 """A window of open tasks over batches of labels: streams of any length in bounded memory.
 
 Tasks close in the order they were opened, each when so many newer ones have been. What is closed is
-decided and learnt a batch at a time, so this is as fast as tables are; `Stream` is for single
-labels and for rules that look at a decision. Knows nothing of files.
+decided and learnt a batch at a time, so this is as fast as whole tables; `Stream` is for single
+labels and for rules that depend on a decision. Knows nothing of files.
 """
 
 from __future__ import annotations

@@ -126,6 +126,7 @@ def test_columns_of_different_lengths_are_refused() -> None:
         grouping.group(rows, np.empty(0, np.int64), 1, 1)
 
 
+@settings(deadline=None)  # polars starts its threads in the first example
 @given(st.lists(st.lists(st.one_of(st.none(), TEXT), max_size=20), max_size=4))
 def test_polars_codes_text_the_same(pieces: list[list[str | None]]) -> None:
     column = pl.concat([pl.Series("x", piece, pl.String) for piece in [[], *pieces]], rechunk=False)

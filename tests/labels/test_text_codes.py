@@ -62,6 +62,7 @@ def test_columns_one_after_another_are_the_rows_one_after_another(
     assert joined.batch.starts.tolist() == whole.batch.starts.tolist()
 
 
+@settings(deadline=None)  # polars starts its threads in the first example
 @given(st.lists(st.tuples(*[st.sampled_from("abc")] * 3), max_size=12), st.data())
 def test_some_runs_are_the_rows_of_some_runs(
     rows: list[tuple[str, str, str]], data: st.DataObject

@@ -1,4 +1,7 @@
-"""`LabelBatch`: the labels of some tasks in codes, the one shape that loops take."""
+"""`LabelBatch`: the labels of some tasks in codes, the one shape from readers to loops.
+
+Knows nothing of what the codes stand for.
+"""
 
 from __future__ import annotations
 

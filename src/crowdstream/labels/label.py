@@ -1,4 +1,4 @@
-"""One label and one task's labels, checked at the door. Knows nothing of codes or tables."""
+"""One label and one task's labels, checked as they come in. Knows nothing of codes or tables."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ Answers: TypeAlias = (
     | Mapping[int, ClassLabel | None]
     | Mapping[str | int, ClassLabel | None]
 )
-"""One task's labels: labeller → label. ``None`` is a skip: a known labeller, no answer."""
+"""One task's labels: worker → label. ``None`` is a skip: a known worker, no answer."""
 
 INT_MIN, INT_MAX = -(2**63), 2**64 - 1
 """Integers a saved state can hold: what 64 bits hold, signed or not."""
 
 FLOAT_MAX = 2**53
-"""Integers up to here are exact as floats, and so mean what they say."""
+"""Integers up to here are exact as floats."""
 
 
 def clean_answers(answers: Answers) -> list[tuple[WorkerId, ClassLabel | None]]:
@@ -47,6 +47,17 @@ def clean_answers(answers: Answers) -> list[tuple[WorkerId, ClassLabel | None]]:
 class Label(msgspec.Struct, frozen=True):
     """One label: who said what of which task, and when.
 
+    Parameters
+    ----------
+    task, worker
+        Their names.
+    label
+        What the worker said; None is a skip.
+    at
+        When, in seconds.
+
+    Examples
+    --------
     >>> Label(task="t17", worker="ann", label="spam")
     Label(task='t17', worker='ann', label='spam', at=None)
     """
@@ -58,36 +69,36 @@ class Label(msgspec.Struct, frozen=True):
 
 
 def clean_id(value: object, where: str) -> str | int | None:
-    """An id as plain ``str`` or ``int``; ``None`` and NaN as ``None``; anything else is refused.
+    """An id as ``str`` or ``int``; ``None`` and NaN as ``None``; anything else is refused.
 
     >>> clean_id("ann", "row 1"), clean_id(7.0, "row 1"), clean_id(float("nan"), "row 1")
     ('ann', 7, None)
     """
-    if _is_plain(value):
+    if _is_usual(value):
         return value
-    return _plain(value, where, bools=False)
+    return _cleaned(value, where, bools=False)
 
 
 def clean_label(value: object, where: str) -> ClassLabel | None:
-    """A class as plain ``str``, ``int`` or ``bool``; ``None`` and NaN as ``None``.
+    """A class as ``str``, ``int`` or ``bool``; ``None`` and NaN as ``None``.
 
     >>> clean_label(True, "row 1"), clean_label(2.0, "row 1"), clean_label(None, "row 1")
     (True, 2, None)
     """
-    if _is_plain(value) or type(value) is bool:
+    if _is_usual(value) or type(value) is bool:
         return value
-    return _plain(value, where, bools=True)
+    return _cleaned(value, where, bools=True)
 
 
-def _is_plain(value: object) -> TypeGuard[str | int]:
-    """The common shapes, told quickly."""
+def _is_usual(value: object) -> TypeGuard[str | int]:
+    """The common types, found out quickly."""
     if type(value) is str:
         return value.isascii()
     return type(value) is int and INT_MIN <= value <= INT_MAX
 
 
-def _plain(value: object, where: str, *, bools: bool) -> ClassLabel | None:
-    """The rarer shapes: NumPy scalars, floats that are integers, subclasses, gaps."""
+def _cleaned(value: object, where: str, *, bools: bool) -> ClassLabel | None:
+    """The rarer types: NumPy scalars, floats that are integers, subclasses, gaps."""
     expected = "str, int or bool" if bools else "str or int"
     if getattr(value, "ndim", None) == 0:
         value = value.item()  # type: ignore[attr-defined]

@@ -174,7 +174,7 @@ def _known(data: Any) -> Any:
     """A table as narwhals wraps it, None where it cannot."""
     import narwhals as nw
 
-    if hasattr(data, "loc"):  # pandas may have columns of the same name, narwhals not
+    if hasattr(data, "loc") and not data.columns.is_unique:  # which narwhals does not allow
         data = data.loc[:, ~data.columns.duplicated()]
     found = nw.from_native(data, pass_through=True)
     return found if isinstance(found, (nw.DataFrame, nw.LazyFrame)) else None
@@ -192,31 +192,30 @@ def select_columns(
     """
     import polars as pl
 
-    if not isinstance(data, (pl.DataFrame, pl.LazyFrame)) and _known(data) is None:
-        stream: Any = data
-        data = _converted(lambda: pl.DataFrame(stream))  # a stream of Arrow may be read only once
-    header = data.collect_schema() if hasattr(data, "collect_schema") else None
-    # Pandas and duckdb have their names in ``columns``, where pyarrow has its data.
-    found = header.names() if header else getattr(data, "column_names", None)
-    names = [str(name) for name in (data.columns if found is None else found)]  # type: ignore[union-attr]
-    wanted = list(choose(names))
-    return _converted(lambda: _to_polars(data, wanted))
-
-
-def _converted(convert: Callable[[], pl.DataFrame]) -> pl.DataFrame:
+    table: Any = data
     try:
-        return convert()
+        if not isinstance(table, (pl.DataFrame, pl.LazyFrame)) and _known(table) is None:
+            table = pl.DataFrame(table)  # a stream of Arrow may be read only once
+        return _to_polars(table, list(choose(_header(table))))
     except InputError:
         raise
     except Exception as error:  # whatever the library that made the table raises
         raise InputError("table", "one that can be read as Arrow", shorten(error, 200)) from error
 
 
+def _header(data: Any) -> list[str]:
+    if hasattr(data, "collect_schema"):
+        return list(data.collect_schema().names())
+    # Pandas and duckdb have their names in ``columns``, where pyarrow has its data.
+    names = data.column_names if hasattr(data, "column_names") else data.columns
+    return [str(name) for name in names]
+
+
 def _to_polars(data: Any, columns: list[str]) -> pl.DataFrame:
     import polars as pl
 
-    if isinstance(data, pl.DataFrame):
-        return data.select(columns)
+    if isinstance(data, (pl.DataFrame, pl.LazyFrame)):
+        return data.lazy().select(columns).collect()
     known = _known(data).select(columns)
     native = known.to_native()
     if isinstance(native, ArrowTable) and not known.implementation.is_pandas_like():

@@ -1,4 +1,7 @@
-"""Ids ↔ dense codes. Grows at the end only, so that a code once given stays good."""
+"""Ids ↔ codes 0, 1, 2, …: a vocabulary grows at the end only, so a code once given stays valid.
+
+Knows nothing of what the ids stand for.
+"""
 
 from __future__ import annotations
 
@@ -18,10 +21,10 @@ def _key(value: ClassLabel) -> Hashable:
 class Vocabulary:
     """Values in order of first appearance, each with its place as code.
 
-    >>> words = Vocabulary(["spam", "ham"])
-    >>> words.add("eggs"), words.code("ham"), words.code("toast")
+    >>> classes = Vocabulary(["spam", "ham"])
+    >>> classes.add("eggs"), classes.code("ham"), classes.code("toast")
     (2, 1, -1)
-    >>> list(words)
+    >>> list(classes)
     ['spam', 'ham', 'eggs']
     """
 
@@ -63,12 +66,12 @@ class Vocabulary:
         del self._values[size:]
 
     def copy(self) -> Vocabulary:
-        """A twin that grows on its own."""
-        twin = Vocabulary()
-        twin._values = self._values.copy()
-        twin._codes = self._codes.copy()
-        return twin
+        """A copy that grows on its own."""
+        copy = Vocabulary()
+        copy._values = self._values.copy()
+        copy._codes = self._codes.copy()
+        return copy
 
     def to_list(self) -> list[ClassLabel]:
-        """The values in code order, for saving; ``Vocabulary(values)`` brings them back."""
+        """The values in order of their codes; ``Vocabulary(values)`` is the same again."""
         return self._values.copy()

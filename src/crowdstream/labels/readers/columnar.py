@@ -26,7 +26,7 @@ def read(path: str, name: str, kind: str, names: ColumnNames, bad: BadRows) -> p
 def read_pieces(
     path: str, name: str, kind: str, names: ColumnNames, bad: BadRows
 ) -> Iterator[tuple[int, pl.DataFrame]]:
-    """A file some rows at a time."""
+    """A file some rows at a time, each with its share of the bytes."""
     import polars as pl
 
     query = _scan(path, name, kind, names)

@@ -11,6 +11,7 @@ from __future__ import annotations
 import csv
 import re
 from collections.abc import Iterator
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -46,19 +47,19 @@ def read_quoted(
     return codes.finish()
 
 
+@dataclass
 class _PythonRows:
     """Rows as Python's csv module reads them; it never reads further than the row it returns."""
 
-    def __init__(
-        self, data: bytes, at: int, layout: Layout, bad: BadRows, name: str, line: int
-    ) -> None:
-        self.data = data
-        self.at = at
-        self.layout = layout
-        self.bad = bad
-        self.name = name
-        self.line = line
-        self._rows = csv.reader(self._lines(), delimiter=layout.separator, strict=True)
+    data: bytes
+    at: int
+    layout: Layout
+    bad: BadRows
+    name: str
+    line: int
+
+    def __post_init__(self) -> None:
+        self._rows = csv.reader(self._lines(), delimiter=self.layout.separator, strict=True)
 
     def _lines(self) -> Iterator[str]:
         while self.at < len(self.data):

@@ -1,4 +1,7 @@
-"""Paths, globs and standard input → tables, whole or in batches."""
+"""Paths, globs and standard input → `CodedLabels`, whole or in batches.
+
+Knows which format is read where; nothing of what is in a file.
+"""
 
 from __future__ import annotations
 
@@ -88,7 +91,7 @@ def open_bytes(source: Source) -> IO[bytes]:
     """The unpacked bytes of a source."""
     try:
         if source.path == "-":
-            return io.BufferedReader(_Patient(sys.stdin.fileno()))
+            return io.BufferedReader(_Interruptible(sys.stdin.fileno()))
         if source.packed == ".gz":
             return cast("IO[bytes]", gzip.open(source.path))
         if source.packed == ".zst":
@@ -98,25 +101,25 @@ def open_bytes(source: Source) -> IO[bytes]:
         raise InputError(source.name, "a file that can be read", str(error)) from None
 
 
-class _Patient(io.RawIOBase):
-    """Standard input, waited for in short spells, so that Ctrl-C is heard between them.
+class _Interruptible(io.RawIOBase):
+    """Standard input, waited for a moment at a time, so that Ctrl-C works in between.
 
-    A read that waits is not interrupted when another thread is told of the signal.
+    A read that waits is not interrupted when another thread gets the signal.
     """
 
     def __init__(self, number: int) -> None:
         self.number = number
 
     def readable(self) -> bool:
-        """It is."""
+        """Always."""
         return True
 
-    def readinto(self, room: bytearray | memoryview) -> int:  # type: ignore[override]
+    def readinto(self, into: bytearray | memoryview) -> int:  # type: ignore[override]
         """What there is, once there is any."""
         while not select.select([self.number], [], [], 0.2)[0]:
             pass
-        data = os.read(self.number, len(room))
-        room[: len(data)] = data
+        data = os.read(self.number, len(into))
+        into[: len(data)] = data
         return len(data)
 
 
@@ -192,7 +195,7 @@ def _pieces(
 
 
 def _is_json(data: str | bytes) -> bool:
-    """Whether text whose format nobody told begins as JSON lines do."""
+    """Whether text whose format is not given begins as JSON lines do."""
     start = data.encode() if isinstance(data, str) else data[:64]
     return start.removeprefix(BOM).lstrip().startswith(b"{")
 
@@ -202,7 +205,7 @@ def _separator(source: Source) -> str:
 
 
 class clear_errors:  # noqa: N801 used as a verb
-    """Errors of the operating system and of unpacking, in our words."""
+    """Errors of the operating system and of unpacking as `InputError`."""
 
     def __init__(self, source: Source) -> None:
         self.source = source

@@ -34,7 +34,7 @@ def read(data: str | bytes, name: str, names: ColumnNames, bad: BadRows) -> pl.D
 def read_pieces(
     file: IO[bytes], name: str, names: ColumnNames, bad: BadRows, size: int
 ) -> Iterator[tuple[int, pl.DataFrame]]:
-    """A stream a piece at a time, cut between lines."""
+    """A stream a piece at a time, cut between lines, each with its number of bytes."""
     line, rest, blank = 1, b"", True
     while True:
         more = file.read(size)
