@@ -39,7 +39,6 @@ def flag_words(flags: Sequence[str] | None) -> str:
 
 def has_flag(workers: pl.DataFrame, flag: str) -> pl.Series:
     """Which workers of a table have a flag, given by its code."""
-    import polars as pl
 
     return workers["flags"].list.contains(flag)
 
