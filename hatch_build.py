@@ -25,6 +25,8 @@ MARK = "# cython: language_level=3"
 JOBS = 2
 LIMITED_API = "0x030B0000"
 """The stable ABI of Python 3.11, the oldest supported: its first with the buffer protocol."""
+SHARED = "crowdstream._cython_shared"
+"""What all extension modules share of Cython's own code, compiled once: a quarter of the time."""
 SUFFIX = ".pyd" if sys.platform == "win32" else ".abi3.so"
 
 
@@ -81,18 +83,23 @@ def compile_loops(root: Path) -> dict[Path, str]:
     flags = ["/O2"] if sys.platform == "win32" else ["-O2", "-ffp-contract=off", "-g0"]
     sanitiser = ["-fsanitize=address", "-g"] if sanitised else []
     names = [str(file.relative_to(source).with_suffix("")) for file in find_loops(source)]
+    shared = SHARED.replace(".", os.sep)
+    files = {name: os.path.join("src", name + ".py") for name in names}
+    files[shared] = str(build / (shared + ".c"))
+    (build / shared).parent.mkdir(parents=True, exist_ok=True)
     extensions = cythonize(
         [
             Extension(
                 name.replace(os.sep, "."),
-                [os.path.join("src", name + ".py")],
+                [file],
                 define_macros=[("Py_LIMITED_API", LIMITED_API)],
                 extra_compile_args=flags + sanitiser,
                 extra_link_args=sanitiser,
                 py_limited_api=True,
             )
-            for name in names
+            for name, file in files.items()
         ],
+        shared_utility_qualified_name=SHARED,
         build_dir=str(build / "c"),
         include_path=["src"],
         nthreads=JOBS if len(names) > 1 else 0,
@@ -106,7 +113,7 @@ def compile_loops(root: Path) -> dict[Path, str]:
     )
     run_compiler(extensions, build)
     stamp.touch()
-    return {build / "lib" / (name + SUFFIX): name + SUFFIX for name in names}
+    return {build / "lib" / (name + SUFFIX): name + SUFFIX for name in files}
 
 
 def build_into(root: Path, folder: Path) -> None:

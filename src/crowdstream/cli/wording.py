@@ -34,7 +34,9 @@ def flag_words(flags: Sequence[str] | None) -> str:
     >>> flag_words(["at_chance", "separate_group"])
     'at chance; shares no task with the main group'
     """
-    return "; ".join(FLAGS.get(flag, flag.replace("_", " ")) for flag in flags or ())
+    return "; ".join(
+        FLAGS.get(flag, flag.replace("_", " ")) for flag in ([] if flags is None else flags)
+    )
 
 
 def has_flag(workers: pl.DataFrame, flag: str) -> pl.Series:
