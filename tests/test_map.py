@@ -36,3 +36,27 @@ def test_each_has_one_home(thing: str) -> None:
         found: object = module
         for part in name.split("."):
             found = getattr(found, part)
+
+
+WALK = (ROOT / "docs/how-it-works.md").read_text("utf-8").partition("## The way of one label")[2]
+STEPS = re.findall(
+    r"`((?:labels|sums|estimators|decisions|stream)\.[\w.]+)`", WALK.partition("\n## ")[0]
+)
+
+
+def test_the_walk_has_its_steps() -> None:
+    assert len(STEPS) > 15
+
+
+@pytest.mark.parametrize("step", STEPS)
+def test_each_step_of_the_walk_exists(step: str) -> None:
+    parts = step.split(".")
+    for end in range(len(parts), 0, -1):
+        try:
+            found: object = importlib.import_module("crowdstream." + ".".join(parts[:end]))
+        except ModuleNotFoundError:
+            continue
+        for part in parts[end:]:
+            found = getattr(found, part)
+        return
+    raise AssertionError(f"no module for {step}")
