@@ -31,9 +31,9 @@ def check_number(
     kind = numbers.Integral if whole else numbers.Real
     good = isinstance(value, kind) and not isinstance(value, bool)
     if not (good and (low < value if open_low else low <= value) and value <= high):  # type: ignore[operator]
-        told = "a whole number" if whole else "a number"
+        wanted = "a whole number" if whole else "a number"
         above = "above" if open_low else "from"
-        raise InputError(name, f"{told} {above} {low:g} to {high:g}", repr(value))
+        raise InputError(name, f"{wanted} {above} {low:g} to {high:g}", repr(value))
 
 
 def number(
@@ -54,9 +54,9 @@ def number(
 def one_of(*allowed: str) -> Check:
     """A check for one of several words.
 
-    >>> one_of("coin", "lowest")("ties", "heads")
+    >>> one_of("coin", "lowest")("ties", "random")
     Traceback (most recent call last):
-    crowdstream.errors.InputError: ties: expected 'coin' or 'lowest', found 'heads'
+    crowdstream.errors.InputError: ties: expected 'coin' or 'lowest', found 'random'
     """
 
     def check(name: str, value: object) -> None:

@@ -113,8 +113,8 @@ def _show(found: Savings) -> None:
     say(found.answer(), "bold")
     if not found.has_gold:
         say("no gold: an error is a decision that differs from the one with all labels", "yellow")
-    heads = ("labels per task", "saved", "error", "fixed", "fixed, majority")
-    table = make_table("", ["stop at"], heads, line=True)
+    headings = ("labels per task", "saved", "error", "fixed", "fixed, majority")
+    table = make_table("", ["stop at"], headings, line=True)
     for settle, cost, saved, *errors in found.levels().iter_rows():
         level = "never" if settle is None else f"{settle:g}"
         shown = (f"{error:.3f}" for error in errors)

@@ -63,11 +63,11 @@ class TextCodes:
         """The texts of a kind, by code."""
         records = self._records[: len(self)]
         records = records[records["tag"] >> np.uint64(40) == kind]
-        heads = np.stack([records["one"], records["two"]], axis=1).tobytes()
+        first_bytes = np.stack([records["one"], records["two"]], axis=1).tobytes()
         lengths = (records["tag"] & np.uint64(0xFFFFFFFF)).tolist()
         found = []
         for k, (length, rest) in enumerate(zip(lengths, records["rest"].tolist(), strict=True)):
-            text = heads[HEAD * k : HEAD * k + min(length, HEAD)]
+            text = first_bytes[HEAD * k : HEAD * k + min(length, HEAD)]
             if length > HEAD:
                 more = self._arena[rest : rest + -(-(length - HEAD) // 8)]
                 text += more.tobytes()[: length - HEAD]

@@ -110,8 +110,8 @@ class HuiWalter(Baseline):
             sens, spec, prior = (np.clip(r, CERTAIN, 1 - CERTAIN) for r in rates)
             yes, no = np.log(sens / (1 - spec)), np.log((1 - sens) / spec)
             said = np.where(votes > 0, yes[coded.worker], no[coded.worker])
-            told = np.bincount(coded.task, said, len(coded.tasks))
-            return (told + np.log(prior / (1 - prior))[where]).astype(float)
+            signed = np.bincount(coded.task, said, len(coded.tasks))
+            return (signed + np.log(prior / (1 - prior))[where]).astype(float)
 
         scores = one_against_rest(coded, log_odds)
         if k == 2:

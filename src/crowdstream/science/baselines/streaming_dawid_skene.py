@@ -120,10 +120,10 @@ class StreamingDawidSkene(OnePass):
 
     def _mean_skill(self) -> float:
         k, chances = self._mass.size, self._total_chances
-        told = min(self._tasks, chances)  # a task with one label tells nothing
-        found = told * self._total_along / chances if told > 0 else 0.0
+        known = min(self._tasks, chances)  # a task with one label tells nothing
+        found = known * self._total_along / chances if known > 0 else 0.0
         prior = (k * self.accuracy - 1) / (k - 1)
-        mean = (found + self.before * prior) / (told + self.before)
+        mean = (found + self.before * prior) / (known + self.before)
         return min(max(mean, LOWEST), 1.0)
 
     def _strength(self) -> float:

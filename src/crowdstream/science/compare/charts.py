@@ -56,7 +56,7 @@ def draw_errors(table: pl.DataFrame, order: Sequence[str]) -> alt.TopLevelMixin:
     done = table.filter(pl.col("status") == OK).with_columns(
         pl.when(pl.col("final") > edge).then(pl.lit("off")).otherwise(pl.lit("on")).alias("mark"),
         pl.min_horizontal("final", edge).alias("shown"),
-        pl.when(pl.col("prequential") <= edge).then("prequential").alias("ring"),
+        pl.when(pl.col("prequential") <= edge).then("prequential").alias("online"),
     )
     y = alt.Y("method:N", title=None, sort=list(order), axis=alt.Axis(grid=True, labelLimit=0))
     base = alt.Chart(done).encode(y=y, color=_colour())
@@ -65,7 +65,7 @@ def draw_errors(table: pl.DataFrame, order: Sequence[str]) -> alt.TopLevelMixin:
     marks = alt.Scale(domain=["on", "off"], range=["circle", "triangle-right"])
     shape = alt.Shape("mark:N", scale=marks, legend=None)
     dots = base.mark_point(filled=True, size=55, opacity=1).encode(x=x, shape=shape)
-    rings = base.mark_point(filled=False, size=55).encode(x="ring:Q")
+    rings = base.mark_point(filled=False, size=55).encode(x="online:Q")
     rule = alt.Chart(done).mark_rule(strokeDash=[4, 3], color="#444").encode(x="min(majority):Q")
     sets = done["set"].unique(maintain_order=True).to_list()
     chart: alt.FacetChart = (

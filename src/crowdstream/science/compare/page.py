@@ -29,8 +29,8 @@ def write(study: Study, folder: Path) -> None:
     import json
 
     study.rows.write_csv(folder / "compare.csv")
-    told = json.dumps(study.report(), indent=1, ensure_ascii=False)
-    (folder / "compare.json").write_text(told + "\n", encoding="utf-8")
+    shown = json.dumps(study.report(), indent=1, ensure_ascii=False)
+    (folder / "compare.json").write_text(shown + "\n", encoding="utf-8")
     (folder / "benchmark.md").write_text(markdown(study), encoding="utf-8")
     table, summary, ranking = study.by_set(), study.summary(), study.ranking()
     order = summary["method"].to_list()
@@ -53,10 +53,10 @@ def write(study: Study, folder: Path) -> None:
 
 def markdown(study: Study) -> str:
     """The benchmark as a document."""
-    told = [f"{name} {version}" for name, version in versions().items()]
+    shown = [f"{name} {version}" for name, version in versions().items()]
     parts = [
         "# Benchmark",
-        f"Made by `{study.command}`; do not edit. {', '.join(told)}.",
+        f"Made by `{study.command}`; do not edit. {', '.join(shown)}.",
         "## All sets",
         _markdown_table(SUMMARY_HEAD, summary_lines(study)),
         verdict_text(study.ranking()),
@@ -78,14 +78,14 @@ def _markdown_table(head: Sequence[str], lines: Sequence[Sequence[str]]) -> str:
 
 def page(study: Study, pictures: Sequence[tuple[str, str]]) -> str:
     """The benchmark as a page in one file; pictures are a title and a PNG in base64."""
-    told = ", ".join(f"{name} {version}" for name, version in versions().items())
+    shown = ", ".join(f"{name} {version}" for name, version in versions().items())
     parts = [
         "<!doctype html><html lang=en><meta charset=utf-8>",
         "<meta name=viewport content='width=device-width, initial-scale=1'>",
         f"<title>Methods compared</title><style>{STYLE}{PAGE_STYLE}</style>",
         "<h1>Methods compared on crowds with a known truth</h1>",
         f"<p><code>{html.escape(study.command)}</code><br>"
-        f"<span class=note>{html.escape(told)}.</span></p>",
+        f"<span class=note>{html.escape(shown)}.</span></p>",
         _html_table(SUMMARY_HEAD, summary_lines(study)),
         f"<p>{html.escape(verdict_text(study.ranking()))}</p>",
         *(_figure(title, picture) for title, picture in pictures),
@@ -111,8 +111,8 @@ code { background: #f3f3f3; padding: .1rem .3rem; } .wide { overflow-x: auto; }
 
 
 def _figure(title: str, picture: str) -> str:
-    told = html.escape(title, quote=True)
-    return f"<h2>{told}</h2><p><img alt='{told}' src='data:image/png;base64,{picture}'></p>"
+    shown = html.escape(title, quote=True)
+    return f"<h2>{shown}</h2><p><img alt='{shown}' src='data:image/png;base64,{picture}'></p>"
 
 
 def _html_table(head: Sequence[str], lines: Sequence[Sequence[str]]) -> str:

@@ -73,14 +73,14 @@ class Laboratory:
         self.wire.send((job, limit))
         rows: list[Row] = []
         while True:
-            told = self.wire.recv()
-            if told is None:
+            answer = self.wire.recv()
+            if answer is None:
                 return rows
-            if isinstance(told, Row):
-                rows.append(told)
+            if isinstance(answer, Row):
+                rows.append(answer)
                 continue
             order = f"shuffle {len(rows)}" if rows else FILE
-            rows.append(Row(data.name, method.name, order, *told))
+            rows.append(Row(data.name, method.name, order, *answer))
 
     def __exit__(self, *_: object) -> None:
         self.wire.close()
@@ -116,12 +116,12 @@ def _pass_on(child: Connection, wire: Connection, limit: float) -> None:
     """Rows of a child until it is done, or too slow, or dead."""
     while child.poll(limit):
         try:
-            told = child.recv()
+            answer = child.recv()
         except EOFError:
             return wire.send((FAILED, "its process died, perhaps for want of memory"))
-        if told is None:
+        if answer is None:
             return None
-        wire.send(told)
+        wire.send(answer)
     return wire.send((OVER_LIMIT, f"{limit:g} s"))
 
 
@@ -135,8 +135,8 @@ def _work(wire: Connection, job: bytes) -> None:
     except InputError as error:  # the sets are clean by now: it is their size that is refused
         wire.send((TOO_LARGE, str(error)))
     except Exception as error:
-        told = textwrap.shorten(f"{type(error).__name__}: {error}", NOTE)
-        wire.send((FAILED, told))
+        answer = textwrap.shorten(f"{type(error).__name__}: {error}", NOTE)
+        wire.send((FAILED, answer))
     wire.send(None)
 
 
@@ -161,7 +161,7 @@ def compare(
                 tick(method.name, data.name)
                 found = laboratory.run(method, data, shuffles, seed, limit)
                 if method.name == YARDSTICK and found[-1].status != OK:
-                    told = f"{found[-1].status} ({found[-1].note})"
-                    raise CrowdstreamError(f"{YARDSTICK}, the yardstick, on {data.name}: {told}")
+                    answer = f"{found[-1].status} ({found[-1].note})"
+                    raise CrowdstreamError(f"{YARDSTICK}, the yardstick, on {data.name}: {answer}")
                 rows += found
     return pl.DataFrame([asdict(row) for row in rows], COLUMNS)

@@ -62,12 +62,12 @@ def claims(data: pl.DataFrame) -> list[Claim]:
             float(np.polyfit(np.log(one["t"].to_numpy()), np.log(one["mean"].to_numpy()), 1)[0])
             for _, one in part.group_by("q", maintain_order=True)
         ]
-        told = ", ".join(f"{s:.3f}" for s in slopes)
+        shown = ", ".join(f"{s:.3f}" for s in slopes)
         found.append(
             Claim(
                 f"The {error} error falls as 1/√t.",
                 f"log-log slope {SLOPE} ± {SLACK} from t = {FROM} on, for each q",
-                f"{told} at q = {', '.join(map(str, Q))}",
+                f"{shown} at q = {', '.join(map(str, Q))}",
                 all(abs(s - SLOPE) <= SLACK for s in slopes),
             )
         )

@@ -59,12 +59,12 @@ def claims(data: pl.DataFrame) -> list[Claim]:
     """β = 0.03 is better than ten times less and ten times more."""
     errors = data.filter(pl.col("what") == "error").group_by("beta").agg(pl.col("estimate").mean())
     mean = dict(errors.rows())
-    told = ", ".join(f"{mean[beta]:.3f} at β = {beta}" for beta in BETA)
+    shown = ", ".join(f"{mean[beta]:.3f} at β = {beta}" for beta in BETA)
     return [
         Claim(
             f"β = {BEST} tracks the changing error rates.",
             "a smaller mean tracking error than at 0.003 and 0.3",
-            told,
+            shown,
             all(mean[BEST] < mean[beta] for beta in BETA if beta != BEST),
         )
     ]

@@ -100,9 +100,9 @@ def _section(outcome: Outcome) -> str:
         parts.append(f"<p><img alt='{title}' src='data:image/png;base64,{outcome.picture}'></p>")
     parts.append("<table><tr><th>claim<th>wanted<th>measured<th>verdict</tr>")
     for claim in outcome.claims:
-        told = "</td><td>".join(html.escape(x) for x in (claim.text, claim.wanted, claim.measured))
+        shown = "</td><td>".join(html.escape(x) for x in (claim.text, claim.wanted, claim.measured))
         verdict = _mark("holds" if claim.holds else "fails")
-        parts.append(f"<tr><td>{told}</td><td>{verdict}</td></tr>")
+        parts.append(f"<tr><td>{shown}</td><td>{verdict}</td></tr>")
     return "\n".join([*parts, "</table>"])
 
 
