@@ -30,6 +30,7 @@ from crowdstream.labels.label import (
     WorkerId,
     clean_id,
     clean_label,
+    is_usual,
     shorten,
 )
 from crowdstream.labels.tables import (
@@ -217,6 +218,10 @@ def row_values(
     >>> row_values({"item": 7.0, "judge": "gpt-a", "verdict": "yes"}, 1)
     (7, 'gpt-a', 'yes')
     """
+    if type(row) is tuple and len(row) == 3:  # as most are: nothing to say where it stands
+        task, worker, label = row
+        if is_usual(task) and is_usual(worker) and (is_usual(label) or type(label) is bool):
+            return task, worker, label
     where = f"row {number}"
     if isinstance(row, Label):
         found: Sequence[object] = (row.task, row.worker, row.label)

@@ -74,7 +74,7 @@ def clean_id(value: object, where: str) -> str | int | None:
     >>> clean_id("ann", "row 1"), clean_id(7.0, "row 1"), clean_id(float("nan"), "row 1")
     ('ann', 7, None)
     """
-    if _is_usual(value):
+    if is_usual(value):
         return value
     return _cleaned(value, where, bools=False)
 
@@ -85,12 +85,12 @@ def clean_label(value: object, where: str) -> ClassLabel | None:
     >>> clean_label(True, "row 1"), clean_label(2.0, "row 1"), clean_label(None, "row 1")
     (True, 2, None)
     """
-    if _is_usual(value) or type(value) is bool:
+    if is_usual(value) or type(value) is bool:
         return value
     return _cleaned(value, where, bools=True)
 
 
-def _is_usual(value: object) -> TypeGuard[str | int]:
+def is_usual(value: object) -> TypeGuard[str | int]:
     """The common types, found out quickly."""
     if type(value) is str:
         return value.isascii()
