@@ -58,9 +58,9 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         write_example(folder)
-        shell(folder, "run", "labels.csv", "--gold", "truth.csv", "--method", "majority", "--quiet",
-              "--json")  # fmt: skip
-        shell(folder, "run", "labels.csv", "--gold", "truth.csv", "-o", "decisions.csv")
+        scored = ("run", "labels.csv", "--truth", "truth.csv")
+        shell(folder, *scored, "--method", "majority", "--quiet", "--json")
+        shell(folder, *scored, "-o", "decisions.csv")
         print("\n$ head -5 decisions.csv")
         print("\n".join((folder / "decisions.csv").read_text().splitlines()[:5]))
 

@@ -53,12 +53,12 @@ def wilson(hits: ArrayLike, of: ArrayLike, z: float = Z95) -> tuple[Floats, Floa
 
 def error_rate(
     decisions: ArrowTable,
-    gold: ArrowTable,
+    truth: ArrowTable,
     *,
     labels: ArrowTable | None = None,
     classes: int | None = None,
 ) -> float:
-    """The share of tasks decided wrongly, of those with gold; ties count in expectation.
+    """The share of tasks decided wrongly, of those whose truth is known; ties count in expectation.
 
     A tie between two classes counts ½. Among more, a decision by coin counts as the coin fell,
     unless it was a majority vote and its labels are given.
@@ -67,8 +67,8 @@ def error_rate(
     ----------
     decisions
         Table of task, label and margin, as estimators return it.
-    gold
-        Table of task and label: the truth.
+    truth
+        Table of task and label: what is true.
     labels
         The labels (task, worker, label) that a majority vote was taken on, of the tied tasks at
         least: they say among how many classes the coin chose.
@@ -82,20 +82,20 @@ def error_rate(
     >>> error_rate(fell, pl.DataFrame({"task": ["a", "b"], "label": ["x", "x"]}))
     0.25
     >>> votes = pl.DataFrame({"task": ["b"] * 3, "worker": ["u", "v", "w"], "label": list("xyz")})
-    >>> gold = pl.DataFrame({"task": ["b"], "label": ["x"]})
-    >>> round(error_rate(fell, gold, labels=votes), 3)
+    >>> truth = pl.DataFrame({"task": ["b"], "label": ["x"]})
+    >>> round(error_rate(fell, truth, labels=votes), 3)
     0.667
     """
     import polars as pl
 
-    decided, truths = _frame(decisions), _frame(gold)
-    scored = decided.join(truths.select("task", gold="label"), on="task")
+    decided, truths = _frame(decisions), _frame(truth)
+    scored = decided.join(truths.select("task", truth="label"), on="task")
     if not scored.height:
-        raise InputError("gold", "the truth of at least one decided task", "none of them")
-    wrong = (pl.col("label") != pl.col("gold")).fill_null(True).cast(pl.Float64)
+        raise InputError("truth", "the truth of at least one decided task", "none of them")
+    wrong = (pl.col("label") != pl.col("truth")).fill_null(True).cast(pl.Float64)
     if labels is not None:
         scored = scored.join(_tied_classes(_frame(labels)), on="task", how="left")
-        found = pl.col("tied").list.contains(pl.col("gold")) / pl.col("tied").list.len()
+        found = pl.col("tied").list.contains(pl.col("truth")) / pl.col("tied").list.len()
         wrong = pl.when(pl.col("tied").list.len() > 1).then(1 - found).otherwise(wrong)
     else:
         known = classes or pl.concat([decided["label"], truths["label"]]).drop_nulls().n_unique()
@@ -105,15 +105,15 @@ def error_rate(
     return float(scored.select(wrong.mean()).item())
 
 
-def reliability(decisions: ArrowTable, gold: ArrowTable, bins: int = BINS) -> pl.DataFrame:
+def reliability(decisions: ArrowTable, truth: ArrowTable, bins: int = BINS) -> pl.DataFrame:
     """How often decisions of similar confidence are right: one row per bin that is not empty.
 
     Parameters
     ----------
     decisions
         Table of task, label and confidence, as estimators return it.
-    gold
-        Table of task and label: the truth. Tasks without gold are left out.
+    truth
+        Table of task and label: what is true. Tasks without a truth are left out.
     bins
         Bins of equal width from 0 to 1.
 
@@ -130,7 +130,7 @@ def reliability(decisions: ArrowTable, gold: ArrowTable, bins: int = BINS) -> pl
     check_number("bins", bins, 1, 10_000, whole=True)
     place = (pl.col("confidence") * bins).floor().clip(0, bins - 1).cast(pl.Int64)
     return (
-        _scored(decisions, gold)
+        _scored(decisions, truth)
         .group_by(place.alias("bin"))
         .agg(
             pl.len().alias("tasks"),
@@ -148,12 +148,12 @@ def reliability(decisions: ArrowTable, gold: ArrowTable, bins: int = BINS) -> pl
     )
 
 
-def calibration_error(decisions: ArrowTable, gold: ArrowTable, bins: int = BINS) -> float:
+def calibration_error(decisions: ArrowTable, truth: ArrowTable, bins: int = BINS) -> float:
     """The expected calibration error: how far confidence and accuracy are apart, bin by bin.
 
     Parameters
     ----------
-    decisions, gold, bins
+    decisions, truth, bins
         As for `reliability`.
 
     Examples
@@ -164,17 +164,17 @@ def calibration_error(decisions: ArrowTable, gold: ArrowTable, bins: int = BINS)
     >>> round(calibration_error(pl.DataFrame(said), truth), 4)
     0.4333
     """
-    table = reliability(decisions, gold, bins)
+    table = reliability(decisions, truth, bins)
     gaps = (table["confidence"] - table["accuracy"]).abs().to_numpy()
     return float(np.average(gaps, weights=table["tasks"].to_numpy()))
 
 
-def brier(decisions: ArrowTable, gold: ArrowTable) -> float:
+def brier(decisions: ArrowTable, truth: ArrowTable) -> float:
     """The mean squared distance between confidence and being right: 0 is best, a coin has 0.25.
 
     Parameters
     ----------
-    decisions, gold
+    decisions, truth
         As for `reliability`.
 
     Examples
@@ -185,7 +185,7 @@ def brier(decisions: ArrowTable, gold: ArrowTable) -> float:
     >>> round(brier(pl.DataFrame(said), truth), 4)
     0.13
     """
-    scored = _scored(decisions, gold)
+    scored = _scored(decisions, truth)
     return float(((scored["confidence"] - scored["right"]) ** 2).to_numpy().mean())
 
 
@@ -195,15 +195,15 @@ def _frame(table: ArrowTable) -> pl.DataFrame:
     return table if isinstance(table, pl.DataFrame) else pl.DataFrame(table)
 
 
-def _scored(decisions: ArrowTable, gold: ArrowTable) -> pl.DataFrame:
-    """Confidence, and 1 where the label is right, of the decided tasks with gold."""
+def _scored(decisions: ArrowTable, truth: ArrowTable) -> pl.DataFrame:
+    """Confidence, and 1 where the label is right, of the decided tasks whose truth is known."""
     import polars as pl
 
-    truths = _frame(gold).select("task", gold="label")
+    truths = _frame(truth).select("task", truth="label")
     scored = _frame(decisions).drop_nulls("label").join(truths, on="task")
     if not scored.height:
-        raise InputError("gold", "the truth of at least one decided task", "none of them")
-    right = (pl.col("label").cast(pl.String) == pl.col("gold").cast(pl.String)).cast(pl.Float64)
+        raise InputError("truth", "the truth of at least one decided task", "none of them")
+    right = (pl.col("label").cast(pl.String) == pl.col("truth").cast(pl.String)).cast(pl.Float64)
     return scored.select("confidence", right.alias("right"))
 
 

@@ -217,13 +217,13 @@ def test_the_workers_are_written_too(label_file: Path) -> None:
 
 
 def test_json_is_one_object_that_counts_everything(label_file: Path, gold: Path) -> None:
-    result = call("run", label_file, "--gold", gold, "--json")
+    result = call("run", label_file, "--truth", gold, "--json")
     assert result.out.count("\n") == 1
     assert result.err == ""
     report = result.report
     assert report["schema_version"] == 1
     assert (report["method"], report["tasks"], report["labels"]) == ("adaptive", 60, 300)
-    assert (report["workers"], report["classes"], report["gold_tasks"]) == (8, 3, 60)
+    assert (report["workers"], report["classes"], report["scored_tasks"]) == (8, 3, 60)
     assert report["identifiable"] is True
     assert report["warnings"] == []
     assert report["seconds"] >= 0
@@ -231,13 +231,13 @@ def test_json_is_one_object_that_counts_everything(label_file: Path, gold: Path)
 
 
 def test_without_gold_nothing_is_said_of_errors(label_file: Path) -> None:
-    assert not {"error_rate", "gold_tasks"} & set(call("run", label_file, "--json").report)
+    assert not {"error_rate", "scored_tasks"} & set(call("run", label_file, "--json").report)
 
 
 def test_the_error_is_the_share_of_wrong_decisions(label_file: Path, gold: Path) -> None:
     rows = call("run", label_file, "-q").out.splitlines()[1:]
     wrong = sum(task[-1] != label for task, label, *_ in (row.split(",") for row in rows))
-    assert call("run", label_file, "--json", "--gold", gold).report["error_rate"] == wrong / 60
+    assert call("run", label_file, "--json", "--truth", gold).report["error_rate"] == wrong / 60
 
 
 @pytest.mark.parametrize(
@@ -256,7 +256,7 @@ def test_ties_are_scored_in_expectation(tmp_path: Path, window: tuple[str, ...])
     gold.write_bytes(gold_of(rows))
     for seed in range(3):
         args = ("--method", "majority", "--seed", str(seed), "--json", *window)
-        assert call("run", path, "--gold", gold, *args).report["error_rate"] == 0.5
+        assert call("run", path, "--truth", gold, *args).report["error_rate"] == 0.5
 
 
 @pytest.mark.parametrize("window", [(), ("--window", "100"), ("--online",)])
@@ -266,22 +266,22 @@ def test_gold_to_learn_from_is_not_scored(
     some = label_file.with_name("some.csv")
     some.write_text("".join(gold.read_text().splitlines(keepends=True)[:21]))
     args = ("--json", "--method", "adaptive", *window)
-    report = call("run", label_file, "--gold", gold, "--gold-train", some, *args).report
-    assert (report["tasks"], report["gold_tasks"]) == (60, 40)
+    report = call("run", label_file, "--truth", gold, "--gold", some, *args).report
+    assert (report["tasks"], report["scored_tasks"]) == (60, 40)
 
 
 def test_gold_to_learn_from_is_what_is_said_of_its_tasks(label_file: Path) -> None:
     some = label_file.with_name("some.csv")
     some.write_text(f"task,gold\n{ROWS[0][0]},never heard of\n")
-    result = call("run", label_file, "--gold-train", some, "--quiet").out.splitlines()[1]
+    result = call("run", label_file, "--gold", some, "--quiet").out.splitlines()[1]
     assert result.split(",")[:3] == [ROWS[0][0], "never heard of", "1.0"]
 
 
 def test_gold_of_no_task_is_reported(label_file: Path) -> None:
     some = label_file.with_name("some.csv")
     some.write_text(f"task,gold\n{ROWS[0][0]},x\nnobody's,x\n")
-    warnings = call("run", label_file, "--gold-train", some, "--json").report["warnings"]
-    assert warnings == ["1 task of --gold-train without labels here"]
+    warnings = call("run", label_file, "--gold", some, "--json").report["warnings"]
+    assert warnings == ["1 task of --gold without labels here"]
 
 
 @pytest.mark.parametrize("kind", ["parquet", "jsonl"])
@@ -294,7 +294,7 @@ def test_whole_numbers_are_read_alike_in_labels_and_gold(
     paths = tmp_path / f"l.{kind}", tmp_path / f"g.{gold_kind}"
     for path, table in zip(paths, (rows, truth), strict=True):
         (table.write_parquet if path.suffix == ".parquet" else table.write_ndjson)(path)
-    assert call("run", paths[0], "--gold", paths[1], "--json").report["error_rate"] == 0
+    assert call("run", paths[0], "--truth", paths[1], "--json").report["error_rate"] == 0
 
 
 @pytest.mark.parametrize("args", [("-o", "labels.csv"), ("-o", "x.csv", "--workers", "x.csv")])
@@ -320,7 +320,7 @@ def test_a_pipe_with_a_name_is_read_once(label_file: Path, window: tuple[str, ..
 
 def test_too_many_errors_exit_with_1_and_still_write(label_file: Path, gold: Path) -> None:
     target = label_file.with_name("d.csv")
-    args = ("run", label_file, "--gold", gold, "-o", target, "--max-error")
+    args = ("run", label_file, "--truth", gold, "-o", target, "--max-error")
     assert call(*args, "1").code == 0
     target.unlink()
     result = call(*args, "0", "-q")
@@ -344,7 +344,7 @@ def test_quiet_says_nothing_of_a_window_either(label_file: Path) -> None:
 
 
 def test_a_summary_goes_to_standard_error(label_file: Path, gold: Path) -> None:
-    result = call("run", label_file, "--gold", gold)
+    result = call("run", label_file, "--truth", gold)
     assert "300 labels on 60 tasks from 8 workers, 3 classes" in result.err
     assert "error rate 0." in result.err
 
@@ -400,7 +400,7 @@ def test_methods_differ_and_are_named(label_file: Path) -> None:
         ("--method", "oracle"),
         ("--method", "majority", "--memory", "9"),
         ("--method", "adaptive", "--answer-rate", "0.5"),
-        ("--gold-train", "no such file.csv"),
+        ("--gold", "no such file.csv"),
         ("--memory", "0.5"),
         ("--memory", "nan"),
         ("--memory", "much"),
@@ -412,11 +412,11 @@ def test_methods_differ_and_are_named(label_file: Path) -> None:
         ("--window", "0"),
         ("--window", "-3"),
         ("--max-error", "0.1"),
-        ("--max-error", "nan", "--gold", "labels.csv"),
+        ("--max-error", "nan", "--truth", "labels.csv"),
         ("-o", "decisions.xls"),
         ("-o", "no/such/folder/d.csv"),
         ("--workers", "workers"),
-        ("--gold", "missing.csv"),
+        ("--truth", "missing.csv"),
         ("--on-error", "ignore"),
         ("--on-error", "quarantine"),
         ("--on-error", "quarantine="),
@@ -427,7 +427,7 @@ def test_methods_differ_and_are_named(label_file: Path) -> None:
     ],
 )
 def test_wrong_usage_is_refused_in_a_line(label_file: Path, args: tuple[str, ...]) -> None:
-    refused(call("run", label_file, *args, "-q"), args[-1] if args[0] == "--gold" else "")
+    refused(call("run", label_file, *args, "-q"), args[-1] if args[0] == "--truth" else "")
 
 
 @pytest.mark.parametrize("args", [(), ("--frobnicate",), ("x.csv", "--seed", "one")])
@@ -466,7 +466,9 @@ def test_a_window_decides_contiguous_tasks_as_the_whole(
     alike(part.out, whole.out)
     reports, workers = [], [label_file.with_name("p.csv"), label_file.with_name("q.csv")]
     for path, extra in zip(workers, ((), ("--window", size)), strict=True):
-        result = call("run", label_file, "--gold", gold, "--json", "--workers", path, *args, *extra)
+        result = call(
+            "run", label_file, "--truth", gold, "--json", "--workers", path, *args, *extra
+        )
         reports.append(result.report | {"seconds": 0, "error_rate": 0, "hardest": 0})
     worth = [report.pop("effective_votes") for report in reports]
     assert reports[0] == reports[1]
@@ -596,7 +598,7 @@ def test_a_run_that_fails_leaves_the_old_output_alone(label_file: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "args", [("--gold", "other.csv"), ("--save", "no/such/folder/s"), ("--save", ".")]
+    "args", [("--truth", "other.csv"), ("--save", "no/such/folder/s"), ("--save", ".")]
 )
 def test_what_fails_late_leaves_nothing_behind(
     label_file: Path, args: tuple[str, str], monkeypatch: pytest.MonkeyPatch
@@ -628,7 +630,7 @@ def test_gold_is_the_same_from_every_kind_of_file(label_file: Path, gold: Path, 
         frame.write_ndjson(path)
     else:
         (frame.write_parquet if name.endswith(".parquet") else frame.write_ipc)(path)
-    reports = [call("run", label_file, "--gold", p, "--json").report for p in (gold, path)]
+    reports = [call("run", label_file, "--truth", p, "--json").report for p in (gold, path)]
     assert reports[0] | {"seconds": 0} == reports[1] | {"seconds": 0}
 
 
@@ -658,19 +660,19 @@ def test_gold_is_the_same_from_every_kind_of_file(label_file: Path, gold: Path, 
 def test_gold_that_cannot_be_read_is_named(label_file: Path, name: str, data: bytes) -> None:
     path = label_file.with_name(name)
     path.write_bytes(data)
-    result = call("run", label_file, "--gold", path)
+    result = call("run", label_file, "--truth", path)
     refused(result)
 
 
 def test_gold_that_cannot_be_unpacked_is_named(label_file: Path) -> None:
     path = label_file.with_name("g.csv.gz")
     path.write_bytes(b"not gzip")
-    refused(call("run", label_file, "--gold", path), str(path))
+    refused(call("run", label_file, "--truth", path), str(path))
 
 
 def test_gold_of_several_files_is_refused_or_read(label_file: Path, gold: Path) -> None:
     gold.with_name("gold2.csv").write_bytes(gold.read_bytes())
-    assert call("run", label_file, "--gold", gold.with_name("gold*.csv")).code in (0, 2)
+    assert call("run", label_file, "--truth", gold.with_name("gold*.csv")).code in (0, 2)
 
 
 # Other processes ----------------------------------------------------------------------------

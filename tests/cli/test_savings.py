@@ -12,7 +12,7 @@ ROWS = labels(30, a_task=4)
 
 
 def test_the_answer_and_a_table_are_reported(label_file: Path, gold: Path) -> None:
-    result = call("savings", label_file, "--gold", gold, "--repeats", "1")
+    result = call("savings", label_file, "--truth", gold, "--repeats", "1")
     assert (result.code, result.out) == (0, "")
     assert "the error majority vote has with all 120 labels (0." in result.err
     assert "labels per task" in result.err
@@ -26,13 +26,13 @@ def test_without_gold_this_is_said(label_file: Path, gold: Path) -> None:
 
 
 def test_json_is_one_object_and_quiet_is_quiet(label_file: Path, gold: Path) -> None:
-    args = ("savings", label_file, "--gold", gold, "--repeats", "1")
+    args = ("savings", label_file, "--truth", gold, "--repeats", "1")
     result = call(*args, "--json")
     assert result.err == ""
     report = result.report
     assert (report["schema_version"], report["method"]) == (1, "adaptive")
     assert (report["tasks"], report["labels"], report["scored_tasks"]) == (30, 120, 30)
-    assert report["error_against"] == "gold"
+    assert report["error_against"] == "truth"
     assert {"rule", "settle", "labels_per_task", "error"} <= set(report["curves"][0])
     assert call(*args, "-q") == (0, "", "")
 
@@ -107,7 +107,7 @@ def test_one_row_per_task_is_read_too(tmp_path: Path) -> None:
         (("-o", "c.xls"), "--output"),
         (("--chart", "c.gif"), ".html .png .svg"),
         (("--chart", "no/such/c.png"), "a folder that exists"),
-        (("--gold", "no-such.csv"), "no-such.csv"),
+        (("--truth", "no-such.csv"), "no-such.csv"),
         (("--task", "thing"), "thing"),
     ],
 )
@@ -126,9 +126,9 @@ def test_labels_of_which_none_can_be_saved_are_refused(tmp_path: Path) -> None:
 def test_gold_of_other_tasks_is_refused(label_file: Path, gold: Path, tmp_path: Path) -> None:
     other = tmp_path / "other.csv"
     other.write_bytes(b"task,gold\nelsewhere,x\n")
-    refused(call("savings", label_file, "--gold", other), "none in common")
+    refused(call("savings", label_file, "--truth", other), "none in common")
     other.write_bytes(b"task,gold\nt0x,x\nt0x,y\n")
-    refused(call("savings", label_file, "--gold", other), "one true label a task")
+    refused(call("savings", label_file, "--truth", other), "one true label a task")
 
 
 def test_a_chart_is_not_written_over_the_labels(tmp_path: Path) -> None:

@@ -152,7 +152,7 @@ def test_made_up_labels_are_decided_right(tmp_path: Path, kind: str) -> None:
     result = call("simulate", *args)
     assert result.code == 0
     assert "2,700 labels on 300 tasks from 9 workers" in result.err
-    report = call("run", target, "--gold", truth, "--json").report
+    report = call("run", target, "--truth", truth, "--json").report
     assert (report["tasks"], report["labels"], report["classes"]) == (300, 2700, 3)
     assert report["error_rate"] < 0.01
 

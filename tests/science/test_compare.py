@@ -278,7 +278,7 @@ def test_the_page_needs_nothing_from_elsewhere(study: Study, tmp_path: Path) -> 
 @pytest.mark.usefixtures("in_process")
 def test_the_command_compares_on_files_and_json_is_one_object(files: tuple[Path, Path]) -> None:
     given, gold = files
-    told = call("compare", given, "--gold", gold, "--methods", "adaptive", "--json")
+    told = call("compare", given, "--truth", gold, "--methods", "adaptive", "--json")
     assert told.code == 0, told
     found = json.loads(told.out)
     assert found["schema_version"] == comparing.SCHEMA
@@ -292,7 +292,7 @@ def test_the_command_compares_on_files_and_json_is_one_object(files: tuple[Path,
 @pytest.mark.usefixtures("in_process")
 def test_a_table_is_told_when_nothing_else_is_asked_for(files: tuple[Path, Path]) -> None:
     given, gold = files
-    told = call("compare", given, "--gold", gold, "--methods", "majority", "--shuffles", "0")
+    told = call("compare", given, "--truth", gold, "--methods", "majority", "--shuffles", "0")
     assert told.code == 0, told
     head, line = (
         next(line for line in told.out.splitlines() if line.strip().startswith(word)).split()
@@ -304,22 +304,22 @@ def test_a_table_is_told_when_nothing_else_is_asked_for(files: tuple[Path, Path]
 
 def test_unknown_names_are_refused_in_one_line(files: tuple[Path, Path]) -> None:
     given, gold = files
-    refused(call("compare", given, "--gold", gold, "--methods", "agrement"), "'agreement'?")
+    refused(call("compare", given, "--truth", gold, "--methods", "agrement"), "'agreement'?")
     refused(call("compare", "rtee"), "'rtee'", "did you mean 'rte'")
-    refused(call("compare", given), "--gold", "none")
-    refused(call("compare", given, "--gold", gold, "--shuffles", "-1"), "--shuffles")
-    refused(call("compare", given, "--gold", given), "one true label")
+    refused(call("compare", given), "--truth", "none")
+    refused(call("compare", given, "--truth", gold, "--shuffles", "-1"), "--shuffles")
+    refused(call("compare", given, "--truth", given), "one true label")
 
 
 def test_gold_of_other_tasks_is_refused(files: tuple[Path, Path]) -> None:
     given, gold = files
     gold.write_bytes(csv_of([("other", "x")], "task,gold"))
-    refused(call("compare", given, "--gold", gold), "none in common")
+    refused(call("compare", given, "--truth", gold), "none in common")
 
 
 def test_without_the_yardstick_there_is_no_comparison(files: tuple[Path, Path]) -> None:
     given, gold = files
-    told = call("compare", given, "--gold", gold, "--methods", "agreement", "--limit", "1e-9")
+    told = call("compare", given, "--truth", gold, "--methods", "agreement", "--limit", "1e-9")
     refused(told, "majority", "over the time limit")
 
 

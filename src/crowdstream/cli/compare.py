@@ -37,13 +37,13 @@ class Input(options.Columns):
     """What is compared on."""
 
     HELP = """
-    sets: SET  Names of data sets (all: every one that is installed) or, with --gold, files of
+    sets: SET  Names of data sets (all: every one that is installed) or, with --truth, files of
         labels.
-    --gold FILE  The arguments are files of labels, and this is the file of their correct labels
+    --truth FILE  The arguments are files of labels, and this is the file of their correct labels
         (columns task and label).
     """
     sets: list[str]
-    gold: str | None = None
+    truth: str | None = None
 
 
 class Methods(options.Group, panel="Methods"):
@@ -92,7 +92,7 @@ def compare(
 
     \b
     Examples:
-      crowdstream compare labels.csv --gold correct.csv
+      crowdstream compare labels.csv --truth correct.csv
       crowdstream compare rte web --methods agreement,dawid-skene -o comparison
     """
     need("scipy", *(("altair", "vl_convert") if out.output else ()))
@@ -103,10 +103,10 @@ def compare(
     check_number("--limit", repeating.limit, 0.0, 1e6, open_low=True)
     names = methods.methods
     chosen = choose(None if names is None else [name.strip() for name in names.split(",")])
-    if given.gold is None:
+    if given.truth is None:
         sets = [ready(data) for data in _named(given.sets)]
     else:
-        sets = [ready(_read(given.sets, given.gold, given.names()))]
+        sets = [ready(_read(given.sets, given.truth, given.names()))]
     folder = None if out.output is None else make_folder(out.output)
     study = _measure(sets, chosen, repeating, orders.seed, report.quiet)
     if folder is not None:
@@ -131,7 +131,7 @@ def _named(names: list[str]) -> list[Dataset]:
             raise InputError("data sets", expected, "none")
     for name in wanted:
         if name not in datasets.names() and Path(name).is_file():
-            raise InputError("--gold", f"a file of correct labels for {name}", "none")
+            raise InputError("--truth", f"a file of correct labels for {name}", "none")
     return [datasets.load(name) for name in wanted]
 
 

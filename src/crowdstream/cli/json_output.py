@@ -38,7 +38,7 @@ class RunReport(msgspec.Struct, kw_only=True):
     of workers who do not answer independently. ``effective_votes``: how many independent labels
     carry as much information as the labels of an average task. ``alarms``: how often a worker's
     error rate changed. ``hardest``: the tasks with the least agreement. These four are null with
-    ``--method majority``. ``gold_tasks`` and ``error_rate`` are there with ``--gold`` only.
+    ``--method majority``. ``scored_tasks`` and ``error_rate`` are there with ``--truth`` only.
     """
 
     schema_version: int = SCHEMA_VERSION
@@ -55,7 +55,7 @@ class RunReport(msgspec.Struct, kw_only=True):
     hardest: list[HardTask] | None
     warnings: list[str]
     seconds: float
-    gold_tasks: int | msgspec.UnsetType = msgspec.UNSET
+    scored_tasks: int | msgspec.UnsetType = msgspec.UNSET
     error_rate: float | msgspec.UnsetType = msgspec.UNSET
 
 

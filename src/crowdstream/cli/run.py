@@ -46,23 +46,23 @@ class Deciding(options.Group, panel="Deciding"):
     --online  Decide each task from the tasks before it only, as a stream would.
     --window TASKS  Keep at most this many tasks in memory, for files of any length whose rows are
         roughly ordered by task.
-    --gold-train FILE  Learn from the correct labels of some tasks: a file with columns task and
+    --gold FILE  Learn from the correct labels of some tasks: a file with columns task and
         label.
     """
     settle: float = 0.95
     online: bool = False
     window: int | None = None
-    gold_train: str | None = None
+    gold: str | None = None
 
 
 class Scoring(options.Group, panel="Scoring"):
     """What the decisions are held against."""
 
     HELP = """
-    --gold FILE  Score the decisions against correct labels: a file with columns task and label.
-    --max-error RATE  Exit with code 1 if the error rate on --gold is higher than this.
+    --truth FILE  Score the decisions against correct labels: a file with columns task and label.
+    --max-error RATE  Exit with code 1 if the error rate on --truth is higher than this.
     """
-    gold: str | None = None
+    truth: str | None = None
     max_error: float | None = None
 
 
@@ -86,10 +86,10 @@ def run(
     \b
     Examples:
       crowdstream run labels.csv -o decisions.csv --workers workers.csv
-      crowdstream run 'day-*.parquet' --gold correct.csv --max-error 0.05 --json
+      crowdstream run 'day-*.parquet' --truth correct.csv --max-error 0.05 --json
     """
     from crowdstream.cli.estimator import EstimatorFactory
-    from crowdstream.cli.run_job import Job, read_gold_file
+    from crowdstream.cli.run_job import Job, read_truth_file
     from crowdstream.labels.readers import BadRows, find_sources
     from crowdstream.labels.readers.small_tables import read_costs
 
@@ -104,10 +104,10 @@ def run(
     check_apart([source.path for source in sources], outputs)
     # The estimators load while the files are being read.
     threading.Thread(target=factory.make, daemon=True).start()
-    truths = None if scoring.gold is None else read_gold_file("--gold", scoring.gold)
+    truths = None if scoring.truth is None else read_truth_file("--truth", scoring.truth)
     gold = None
-    if deciding.gold_train is not None:
-        gold = dict(read_gold_file("--gold-train", deciding.gold_train).iter_rows())
+    if deciding.gold is not None:
+        gold = dict(read_truth_file("--gold", deciding.gold).iter_rows())
     job = Job(factory, deciding.settle, deciding.online, report.quiet, truths, gold)
     workers = functools.cache(lambda: job.estimator.workers(level=table.level, costs=costs))
     to_stdout = out.output is None and not report.json and not sys.stdout.isatty()
@@ -135,8 +135,8 @@ def _check(out: Output, deciding: Deciding, table: options.WorkerTable, scoring:
     check_number("--level", table.level, 0.5, 0.9999)
     if scoring.max_error is not None:
         check_number("--max-error", scoring.max_error, 0.0, 1.0)
-        if scoring.gold is None:
-            raise InputError("--max-error", "--gold too", "none")
+        if scoring.truth is None:
+            raise InputError("--max-error", "--truth too", "none")
 
 
 def _report(job: Job, json: bool, started: float, workers: Callable[[], pl.DataFrame]) -> None:

@@ -176,8 +176,8 @@ class Job:
         if not decided.height:
             found = "none in common with the labels"
             if self.gold is not None:
-                found += " that --gold-train does not have too"
-            raise InputError("--gold", "tasks that have labels", found)
+                found += " that --gold does not have too"
+            raise InputError("--truth", "tasks that have labels", found)
         by_majority = not (self.estimator.weighs and self.estimator.identifiable_)
         self.error = error_rate(
             decided.drop("gold"),
@@ -209,7 +209,7 @@ class Job:
             seconds=round(seconds, 3),
         )
         if self.error is not None:
-            report.gold_tasks, report.error_rate = self.scored_tasks, self.error
+            report.scored_tasks, report.error_rate = self.scored_tasks, self.error
         return report
 
     def _warnings(self) -> list[str]:
@@ -226,7 +226,7 @@ class Job:
             (intake.repeated, "repeated row", "ignored: same task, worker and label"),
             (intake.replaced, "label", "replaced by a later one from the same worker"),
             (self.late, "late label", "ignored: the task had already left the window"),
-            (unused, "task", "of --gold-train without labels here"),
+            (unused, "task", "of --gold without labels here"),
             (self.factory.absent(estimator), "worker", "of --families without labels here"),
         ):
             if count:
@@ -260,7 +260,7 @@ def _hardest(
     return found.sort("difficulty", descending=True, maintain_order=True).head(HARDEST)
 
 
-def read_gold_file(option: str, path: str) -> pl.DataFrame:
+def read_truth_file(option: str, path: str) -> pl.DataFrame:
     """task, gold: the correct labels, from a file with a task and a label (or gold) column."""
     from crowdstream.labels.gold import read_truths, truth_table
     from crowdstream.labels.readers import find_sources

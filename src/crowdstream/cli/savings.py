@@ -40,10 +40,10 @@ class Scoring(options.Group, panel="Scoring"):
     """What counts as an error."""
 
     HELP = """
-    --gold FILE  Correct labels (columns task and label). Without them, a decision counts as wrong
+    --truth FILE  Correct labels (columns task and label). Without them, a decision counts as wrong
         if it differs from the one made with all labels.
     """
-    gold: str | None = None
+    truth: str | None = None
 
 
 def savings(
@@ -64,7 +64,7 @@ def savings(
     \b
     Examples:
       crowdstream savings labels.csv
-      crowdstream savings labels.csv --gold correct.csv --chart savings.png
+      crowdstream savings labels.csv --truth correct.csv --chart savings.png
     """
     from crowdstream.cli.estimator import EstimatorFactory
     from crowdstream.labels.gold import read_truths, truth_table
@@ -79,7 +79,7 @@ def savings(
     sources = find_sources(files.labels, files.format)
     paths = [source.path for source in sources]
     check_apart(paths, {"--output": out.output, "--chart": out.chart})
-    truths = None if scoring.gold is None else truth_table(read_truths(scoring.gold))
+    truths = None if scoring.truth is None else truth_table(read_truths(scoring.truth))
     with BadRows("fail") as bad_rows:
         table = read_all(sources, files.names(wide=files.wide), bad_rows).frame()
     with ProgressBar(f"replaying {table.height:,} labels", 1.0, silent=report.quiet) as bar:

@@ -35,7 +35,8 @@ def show_summary(
         f"settled (confidence {job.settle:g} or more); {report.seconds} s"
     )
     if job.error is not None:
-        say(f"error rate {job.error:.4f} on {counted(job.scored_tasks, 'task')} with gold")
+        scored = counted(job.scored_tasks, "task", "whose truth is known")
+        say(f"error rate {job.error:.4f} on {scored}")
     if job.first is not None and sys.stdout.isatty() and job.first.height:
         console().print(_decisions_table("first decisions", job.first))
     if job.hardest is not None and job.hardest.height:

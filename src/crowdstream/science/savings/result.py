@@ -109,7 +109,7 @@ class Savings:
         return {
             "tasks": self.tasks,
             "labels": self.labels,
-            "error_against": "gold" if self.has_gold else "the decision from all labels",
+            "error_against": "truth" if self.has_gold else "the decision from all labels",
             "scored_tasks": self.scored,
             "repeats": self.repeats,
             "target": self.target,
