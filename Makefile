@@ -20,14 +20,14 @@ demo: $(VENV)/.base
 build: $(VENV)/.built
 
 test: lint build
-	$(BIN)/python -m pytest -n auto
+	$(BIN)/python -m pytest -n auto --dist worksteal
 	$(MAKE) test-bounds
 
 # Indices are not checked in what is released. Here they are, in a build of its own.
 test-bounds: $(VENV)/.dev
 	CROWDSTREAM_BOUNDSCHECK=1 $(BIN)/python hatch_build.py build/bounds
 	CROWDSTREAM_BOUNDSCHECK=1 PYTHONPATH=$(CURDIR)/build/bounds \
-	$(BIN)/python -m pytest -q -n auto $(RUN_LOOPS)
+	$(BIN)/python -m pytest -q -n auto --dist worksteal $(RUN_LOOPS)
 
 # Reads and writes outside of any array, by AddressSanitizer (gcc or clang on Linux).
 sanitise: $(VENV)/.dev

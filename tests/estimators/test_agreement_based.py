@@ -327,7 +327,7 @@ def test_a_judge_who_always_says_the_same_does_not_take_over() -> None:
         (np.linspace(-0.2, 1.0, 1000), 1000, 5),
         (np.r_[np.full(60, 0.6), np.full(40, -0.6)], 1000, 5),
     ],
-    ids=str,
+    ids=lambda value: f"{value.size} workers" if isinstance(value, np.ndarray) else str(value),
 )
 def test_a_stream_is_never_decided_worse_than_by_majority(
     reliability: Floats, tasks: int, per_task: int | None
