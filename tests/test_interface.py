@@ -147,3 +147,11 @@ def test_one_rule_settles_tables_and_streams() -> None:
     assert [stream.observe(*row).settled for row in rows[:3]] == [False, False, True]
     with pytest.raises(InputError, match=r"settle: expected a number from 0\.5 to 1"):
         crowd.predict_many(rows, settle=95)
+
+
+@pytest.mark.parametrize("kind", ["polars", "pandas", "rows", "dicts"])
+def test_a_stream_takes_many_labels_from_any_table(kind: str) -> None:
+    stream, reference = cs.Stream(settle=None), cs.Stream(settle=None)
+    found = stream.observe_many(KINDS[kind][0](POLARS), at=0)
+    assert found == reference.observe_many(ROWS, at=0)
+    assert stream.counts.labels == len(ROWS)

@@ -24,8 +24,19 @@ from crowdstream.decisions import MIN_LABELS, SETTLE, Decision, SettleRule, Vote
 from crowdstream.errors import InputError, StateError
 from crowdstream.estimators import Adaptive, Estimator
 from crowdstream.estimators.open_tasks import OpenTask, StopRule
-from crowdstream.labels import ClassLabel, Row, TaskId, WorkerId, clean_id, clean_label, row_values
-from crowdstream.labels.label import shorten
+from crowdstream.labels import (
+    ArrowTable,
+    ClassLabel,
+    ColumnNames,
+    Row,
+    TaskId,
+    WorkerId,
+    clean_id,
+    clean_label,
+    row_values,
+    shorten,
+)
+from crowdstream.labels.tables import is_table, read_table
 from crowdstream.serialization import Savable, kind_of, read_state, seal, unseal
 from crowdstream.stopping import labels_needed
 from crowdstream.validation import Check, number
@@ -187,7 +198,7 @@ class Stream(Savable):
         task, worker = _named(task, "task"), _named(worker, "worker")
         return self._take(task, worker, clean_label(label, "label"), self._time(at))
 
-    def observe_many(self, rows: Iterable[Row], at: Time = None) -> list[Decision]:
+    def observe_many(self, rows: Iterable[Row] | ArrowTable, at: Time = None) -> list[Decision]:
         """Take labels in turn, new tasks in one compiled call; the decisions on the tasks touched.
 
         As `observe` on each row, new tasks before those that are open, if all came at the same
@@ -196,7 +207,7 @@ class Stream(Savable):
         Parameters
         ----------
         rows
-            Rows of (task, worker, label), or mappings with these keys.
+            Rows of (task, worker, label), mappings with these keys, or a table of them.
         at
             When: seconds or a datetime; now if not given.
 
@@ -208,6 +219,8 @@ class Stream(Savable):
         [('t1', 2), ('t2', 1)]
         """
         now = self._time(at)
+        if is_table(rows):
+            rows = read_table(rows, ColumnNames()).iter_rows()
         checked = []
         for place, row in enumerate(rows, start=1):
             task, worker, label = row_values(row, place)
