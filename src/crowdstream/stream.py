@@ -219,10 +219,9 @@ class Stream(Savable):
         [('t1', 2), ('t2', 1)]
         """
         now = self._time(at)
-        if is_table(rows):
-            rows = read_table(rows, ColumnNames()).iter_rows()
+        given = read_table(rows, ColumnNames()).iter_rows() if is_table(rows) else rows
         checked = []
-        for place, row in enumerate(rows, start=1):
+        for place, row in enumerate(cast("Iterable[Row]", given), start=1):
             task, worker, label = row_values(row, place)
             if task is None or worker is None:
                 what = "task" if task is None else "worker"
