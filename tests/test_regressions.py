@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import enum
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pandas as pd
@@ -11,7 +12,7 @@ import pytest
 
 import crowdstream as cs
 from crowdstream.decisions import Vote
-from crowdstream.errors import InputError
+from crowdstream.errors import InputError, MergeError
 from crowdstream.estimators.open_tasks import OpenTask
 from tests.simulated import Crowd
 
@@ -160,7 +161,8 @@ def test_other_columns_may_hold_anything() -> None:
 
 def test_a_task_whose_rows_name_no_worker_is_one_that_nobody_answered() -> None:
     crowd = cs.AgreementBased()
-    table = crowd.stream_many([(1, None, "x"), (2, "a", "x")])
+    with pytest.warns(cs.NotIdentifiable):
+        table = crowd.stream_many([(1, None, "x"), (2, "a", "x")])
     assert table["label"].to_list() == [None, "x"]
     assert crowd._sums.total.tolist() == [2, 1, 1], "of two tasks one has a label"
     assert crowd.intake_.null_worker == 1
@@ -226,3 +228,59 @@ def test_a_time_without_end_is_refused() -> None:
     with pytest.raises(InputError, match="at: expected seconds or a datetime, found inf"):
         stream.observe("t", "ann", "x", at=float("inf"))
     assert stream.observe("t", "ann", "x", at=np.int64(5)).votes == 1  # type: ignore[arg-type]
+
+
+def test_what_was_never_learnt_cannot_be_taken_back() -> None:
+    crowd = cs.AgreementBased()
+    crowd.learn_one({"a": "x", "b": "y"}, gold="x")
+    crowd.learn_one({"a": "y", "c": "x"})
+    before = crowd.to_bytes()
+    with pytest.raises(InputError, match="learnt"):
+        crowd.unlearn_one({"a": "x", "b": "y"}, gold="y")  # another truth
+    with pytest.raises(InputError, match="learnt"):
+        crowd.unlearn_one({"a": "x", "c": "x"})  # answers of two tasks
+    assert crowd.to_bytes() == before
+
+
+def test_a_monitored_crowd_is_not_merged_with_one_nobody_watched() -> None:
+    one, other = cs.monitor(cs.Adaptive()), cs.Adaptive()
+    other.learn_one({"a": 1, "b": 1})
+    with pytest.raises(MergeError, match="without Drift, Trends, Pairs"):
+        one += other
+
+
+def test_every_table_of_a_crowd_that_fell_back_says_so() -> None:
+    rows = [(t, who, t % 2) for t in range(9) for who in "xy"]
+    crowd = cs.Adaptive()
+    for verb in ("fit_predict", "fit_predict_proba", "predict_many", "predict_proba_many"):
+        with pytest.warns(cs.NotIdentifiable, match="fewer than three workers") as found:
+            getattr(crowd, verb)(rows)
+        assert found[0].filename == __file__
+    with pytest.warns(cs.NotIdentifiable, match="fewer than three workers"):
+        cs.Adaptive().stream_many(rows)
+
+
+def test_an_estimator_of_ones_own_may_have_parameters() -> None:
+    class Weighted(cs.DictEstimator):
+        def __init__(self, k: int = 3) -> None:
+            self.k = k
+
+        def predict_proba_one(self, answers: cs.Answers) -> dict[cs.ClassLabel, float]:
+            if self.k > 100:
+                return {"x": float("nan")}
+            return {label: self.k for label in answers.values() if label is not None}
+
+    assert Weighted(k=7).clone().get_params() == {"k": 7}
+    assert Weighted(k=7).fit([("t", "a", "x")]).k == 7
+    with pytest.raises(InputError, match="predict_proba_one"):
+        Weighted(k=101).predict_one({"a": "x"})
+
+
+def test_questions_from_several_threads_are_answered_alike() -> None:
+    rows = [(t, f"w{w}", (t * w) % 3) for t in range(50) for w in range(1, 8)]
+    crowd = cs.Adaptive().fit(rows)
+    asked = [{f"w{w}": (w * k) % 3 for w in range(1, 8)} for k in range(20)]
+    alone = [crowd.predict_proba_one(answers) for answers in asked]
+    with ThreadPoolExecutor(4) as pool:
+        together = list(pool.map(crowd.predict_proba_one, asked * 50))
+    assert together == alone * 50

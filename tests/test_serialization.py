@@ -1,5 +1,9 @@
 from __future__ import annotations
 
+import copy
+import pickle
+import subprocess
+import sys
 from pathlib import Path
 
 import msgspec
@@ -78,3 +82,25 @@ def test_merging_crowds_that_know_other_people_and_classes() -> None:
     one += other
     assert one.classes_ == [1, 0, "x", "y"]
     assert one.workers().equals(whole.workers())
+
+
+def test_states_are_loaded_by_whoever_loads_them_first(tmp_path: Path) -> None:
+    stream = cs.Stream(cs.monitor(cs.Adaptive()))
+    stream.observe("t", "ann", "x")
+    (tmp_path / "stream.pickle").write_bytes(pickle.dumps(stream))
+    stream.crowd.save(tmp_path / "crowd.state")
+    code = """
+import pickle, sys
+stream = pickle.load(open("stream.pickle", "rb"))
+print(stream.open_tasks, len(stream.crowd.observers))
+"""
+    other = """
+from crowdstream.estimators import Adaptive
+print(len(Adaptive.load("crowd.state").observers), len(Adaptive().observers))
+"""
+    for script, wanted in ((code, "['t'] 4"), (other, "4 1")):
+        found = subprocess.run(
+            [sys.executable, "-c", script], cwd=tmp_path, capture_output=True, text=True, check=True
+        )
+        assert found.stdout.strip() == wanted
+    assert copy.deepcopy(stream).to_bytes() == stream.to_bytes()

@@ -314,3 +314,50 @@ def test_a_bad_row_among_many_is_refused_before_any_is_taken() -> None:
     with pytest.raises(InputError, match="row 2, column 'worker'"):
         stream.observe_many([("t", "ann", "x"), ("t", None, "x")], at=0)
     assert stream.to_bytes() == before
+
+
+@pytest.mark.parametrize("kind", [cs.Adaptive, cs.AgreementBased, cs.Tracking])
+def test_many_at_once_are_as_one_after_the_other_with_skips_and_corrections(
+    kind: type[cs.Estimator],
+) -> None:
+    rng = np.random.default_rng(5)
+    rows: list[tuple[str, str, str | None]] = [("t1", "ann", None), ("t2", "bob", "x")]
+    for _ in range(300):
+        label = None if rng.random() < 0.1 else "xyz"[rng.integers(3)]
+        rows.append((f"t{rng.integers(40)}", f"w{rng.integers(6)}", label))
+    rows.append(("last", "ann", None))
+    for max_labels in (None, 5):
+        one = cs.Stream(kind(), settle=None, max_labels=max_labels)
+        many = cs.Stream(kind(), settle=None, max_labels=max_labels)
+        for row in rows:
+            one.observe(*row, at=0)
+        many.observe_many(rows, at=0)
+        assert many.counts == one.counts
+        for task in {task for task, _, _ in rows}:
+            assert many.decision(task).votes == one.decision(task).votes
+        assert sorted(map(str, many.open_tasks)) == sorted(map(str, one.open_tasks))
+
+
+@pytest.mark.parametrize("kind", [cs.Adaptive, cs.AgreementBased, cs.Tracking])
+def test_a_task_counts_once_however_often_its_label_comes_and_goes(
+    kind: type[cs.Estimator],
+) -> None:
+    stream = cs.Stream(kind())
+    for _ in range(3):
+        stream.observe("t", "ann", "x")
+        stream.retract("t", "ann")
+    stream.observe("skipped", "ann", None)
+    stream.end()
+    assert stream.crowd._sums.total.tolist() == [2.0, 0.0, 0.0]  # tasks, with labels, labels
+
+
+def test_a_task_of_known_truth_needs_no_more_labels() -> None:
+    stream = cs.Stream(max_labels=1)
+    stream.gold("t", "x")
+    assert stream.more_labels_needed("t") == 0
+    stream.offer(["u"])
+    assert stream.more_labels_needed("u") <= 1
+    with pytest.raises(InputError, match="tasks"):
+        stream.offer("t1")
+    with pytest.raises(InputError, match="rows"):
+        stream.observe_many(None)  # type: ignore[arg-type]

@@ -11,7 +11,7 @@ __version__ = "0.1.0"
 _NAMES = {
     "checks": "check_estimator",
     "decisions": "Decision",
-    "errors": "CrowdstreamError InputError MergeError NotIdentifiable StateError",
+    "errors": "AnswerRateInDoubt CrowdstreamError InputError MergeError NotIdentifiable StateError",
     "estimators": "Adaptive AgreementBased CentredAgreement DictEstimator Estimator "
     "Identifiability MajorityVote Tracking",
     "labels": "Answers ClassLabel Intake Label TaskId WorkerId",
@@ -38,8 +38,6 @@ __all__ = sorted(_HOME)
 def __getattr__(name: str) -> object:
     if name not in _HOME:
         raise AttributeError(f"module 'crowdstream' has no attribute {name!r}")
-    if _HOME[name] in ("estimators", "stream"):  # which come with intervals
-        importlib.import_module("crowdstream.monitoring")
     module = importlib.import_module(f"crowdstream.{_HOME[name]}")
     found = module if not _NAMES[_HOME[name]] else getattr(module, name)
     globals()[name] = found

@@ -1,6 +1,7 @@
 from crowdstream import metrics as metrics
 from crowdstream.checks import check_estimator as check_estimator
 from crowdstream.decisions import Decision as Decision
+from crowdstream.errors import AnswerRateInDoubt as AnswerRateInDoubt
 from crowdstream.errors import CrowdstreamError as CrowdstreamError
 from crowdstream.errors import InputError as InputError
 from crowdstream.errors import MergeError as MergeError

@@ -147,7 +147,10 @@ class Savable(ABC):
 def replacing(path: str | Path) -> Iterator[str]:
     """A temporary name to write under; it becomes the file's own if all goes well, or vanishes."""
     target = Path(path).resolve()
-    handle, name = tempfile.mkstemp(prefix=f".{target.name}.", dir=target.parent)
+    try:
+        handle, name = tempfile.mkstemp(prefix=f".{target.name}.", dir=target.parent)
+    except OSError as error:
+        raise StateError(f"{path}: cannot be written: {error.strerror}") from None
     os.close(handle)
     try:
         yield name

@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import math
 
+from crowdstream.validation import check_number
+
 
 def labels_needed(confidence: float, settle: float, accuracy: float, classes: int = 2) -> float:
     """Expected number of labels until a decision is as sure as ``settle``, one way or the other.
@@ -33,6 +35,10 @@ def labels_needed(confidence: float, settle: float, accuracy: float, classes: in
     >>> labels_needed(0.97, 0.95, accuracy=0.8)
     0.0
     """
+    check_number("confidence", confidence, 0.0, 1.0, open_low=True)
+    check_number("settle", settle, 0.0, 1.0, open_low=True)
+    check_number("accuracy", accuracy, 0.0, 1.0)
+    check_number("classes", classes, 2, 2**31, whole=True)
     chance = 1.0 / classes
     if confidence >= settle:
         return 0.0
@@ -92,6 +98,9 @@ def information(confidence: float, accuracy: float, classes: int = 2) -> float:
     >>> information(0.5, 0.9) > information(0.9, 0.9) > information(0.9, 0.6) > 0
     True
     """
+    check_number("confidence", confidence, 0.0, 1.0)
+    check_number("accuracy", accuracy, 0.0, 1.0)
+    check_number("classes", classes, 2, 2**31, whole=True)
     rest = (1 - confidence) / (classes - 1)
     miss = (1 - accuracy) / (classes - 1)
     leads = confidence * accuracy + (1 - confidence) * miss

@@ -12,7 +12,7 @@ import datetime
 import math
 import numbers
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Self, TypeAlias, cast
 
@@ -153,7 +153,7 @@ class Stream(Savable):
         budget: int | None = None,
     ) -> None:
         if not (crowd is None or isinstance(crowd, Estimator)):
-            raise InputError("crowd", "an estimator, made", shorten(crowd))
+            raise InputError("crowd", "an estimator, such as Adaptive()", shorten(crowd))
         self.crowd = Adaptive() if crowd is None else crowd
         self.settle, self.min_labels = SettleRule.checked(settle, min_labels)
         self.max_labels = max_labels
@@ -162,12 +162,18 @@ class Stream(Savable):
         self.budget = budget
         for name, check in CHECKS.items():
             check(name, getattr(self, name))
+        if settle is not None and max_labels is not None and max_labels < min_labels:
+            expected = f"min_labels ({min_labels}) or more, or no task could be settled"
+            raise InputError("max_labels", expected, repr(max_labels))
         self.counts = Counts()
         self._open: dict[TaskId, _Open] = {}  # the longest idle first
         self._coded: dict[TaskId, OpenTask] = {}  # the open tasks that the crowd knows of
         self._closed: dict[TaskId, Decision] = {}  # the longest closed first
         self._opened = 0
         self._now = float("-inf")
+
+    def __reduce__(self) -> tuple[object, tuple[bytes]]:
+        return Stream.load, (self.to_bytes(),)
 
     def __repr__(self) -> str:
         rules = {"settle": self.settle, "max_labels": self.max_labels, "idle": self.idle}
@@ -220,6 +226,8 @@ class Stream(Savable):
         """
         now = self._time(at)
         given = read_table(rows, ColumnNames()).iter_rows() if is_table(rows) else rows
+        if isinstance(given, (str, bytes, Mapping)) or not isinstance(given, Iterable):
+            raise InputError("rows", "rows of (task, worker, label)", shorten(given))
         checked = []
         for place, row in enumerate(cast("Iterable[Row]", given), start=1):
             task, worker, label = row_values(row, place)
@@ -228,15 +236,14 @@ class Stream(Savable):
                 raise InputError(f"row {place}, column {what!r}", "str or int", "nothing")
             checked.append((task, worker, label))
         new: dict[TaskId, dict[WorkerId, ClassLabel]] = {}
-        later = []
+        later, waiting = [], set[TaskId]()
         for task, worker, label in checked:
-            labels = new.get(task)
-            if labels is None and task not in self._open and task not in self._closed:
-                labels = new[task] = {}
-            if labels is None or label is None or worker in labels:
+            known = task in waiting or task in self._open or task in self._closed
+            if known or label is None or worker in new.get(task, ()):
+                waiting.add(task)  # whatever else comes for it comes after this
                 later.append((task, worker, label))
             else:
-                labels[worker] = label
+                new.setdefault(task, {})[worker] = label
         found = self._open_many(new, now) if new else {}
         if found is None:  # this crowd takes labels one by one
             found, later = {}, checked
@@ -389,6 +396,8 @@ class Stream(Savable):
         ['t1', 't2']
         """
         now = self._time(at)
+        if isinstance(tasks, (str, bytes)) or not isinstance(tasks, Iterable):
+            raise InputError("tasks", "ids of tasks, such as a list", shorten(tasks))
         for task in tasks:
             name = _named(task, "task")
             if name not in self._open and name not in self._closed:
@@ -497,15 +506,15 @@ class Stream(Savable):
             raise InputError("settle", "a confidence, here or in the stream", "none")
         rule = SettleRule.checked(goal, self.min_labels)
         decision = self.decision(task)
-        if decision.closed:
+        if decision.closed or self._known(decision.task).gold is not None:
             return 0.0
         needed = float(max(rule.min_labels - decision.votes, 0))
         if decision.confidence < goal:
             classes = max(len(self.crowd.classes_), 2)
             sure = max(decision.confidence, 1.0 / classes)
             needed = max(labels_needed(sure, goal, self._accuracy(None), classes), needed)
-            if self.max_labels is not None:
-                needed = min(needed, float(max(self.max_labels - decision.votes, 0)))
+        if self.max_labels is not None:
+            needed = min(needed, float(max(self.max_labels - decision.votes, 0)))
         return needed
 
     def next_task(self, worker: WorkerId) -> TaskId | None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import dataclasses
+import inspect
 import numbers
 from collections.abc import Callable, Mapping
 from typing import ClassVar, TypeAlias
@@ -32,8 +32,21 @@ def check_number(
     good = isinstance(value, kind) and not isinstance(value, bool)
     if not (good and (low < value if open_low else low <= value) and value <= high):  # type: ignore[operator]
         wanted = "a whole number" if whole else "a number"
-        above = "above" if open_low else "from"
-        raise InputError(name, f"{wanted} {above} {low:g} to {high:g}", repr(value))
+        limits = (
+            f"above {low:g}, at most {_shown(high)}"
+            if open_low
+            else f"from {low:g} to {_shown(high)}"
+        )
+        raise InputError(name, f"{wanted} {limits}", repr(value))
+
+
+def _shown(limit: float) -> str:
+    """A limit as people write it.
+
+    >>> _shown(2**31), _shown(0.5)
+    ('2,147,483,648', '0.5')
+    """
+    return f"{limit:,}" if isinstance(limit, int) else f"{limit:g}"
 
 
 def number(
@@ -88,9 +101,9 @@ class Parameters:
     @classmethod
     def _defaults(cls) -> dict[str, object]:
         """The parameters and their defaults."""
-        if not dataclasses.is_dataclass(cls):
-            return {}
-        return {field.name: field.default for field in dataclasses.fields(cls) if field.init}
+        found = list(inspect.signature(cls.__init__).parameters.values())[1:]
+        kinds = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)
+        return {each.name: each.default for each in found if each.kind in kinds}
 
     def get_params(self) -> dict[str, object]:
         """The constructor's arguments, as given.

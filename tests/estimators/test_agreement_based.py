@@ -361,7 +361,7 @@ def test_a_cold_start_is_never_decided_worse_than_by_majority(kind: str) -> None
 
 @pytest.mark.parametrize("bad", [0, -0.1, 1.5, "x", True, float("nan")])
 def test_arguments_out_of_range_are_refused(bad: object) -> None:
-    with pytest.raises(InputError, match="answer_rate: expected a number above 0 to 1"):
+    with pytest.raises(InputError, match="answer_rate: expected a number above 0, at most 1"):
         cs.AgreementBased(answer_rate=bad)  # type: ignore[arg-type]
 
 

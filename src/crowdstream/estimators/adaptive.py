@@ -24,6 +24,7 @@ from crowdstream.estimators.independence import (
     gate_of,
     mix,
     pairs_in,
+    share_of_three,
 )
 from crowdstream.estimators.observer import Packed
 from crowdstream.estimators.open_tasks import Opened, OpenTask, StopRule
@@ -227,7 +228,7 @@ class Adaptive(Estimator):
         reading.rho = (before * reading.rho + pairs * excess) / max(before + pairs, 1.0)
         self._pairs = before + pairs
         if self.memory is None:  # confusions that feed on themselves need all tasks to stand on
-            reading.crowd.gate = gate_of(reading.rho, self._pairs)
+            reading.crowd.gate = gate_of(reading.rho, self._pairs) * share_of_three(batch)
 
     def _place_keys(self, first: int, tasks: int) -> Keys:
         """A number per task that looks random, of its place in the order of tasks."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar, NamedTuple
@@ -285,11 +284,10 @@ class AgreementBased(Estimator):
         """The skill of a worker about whom nothing is known."""
         return self._solve(self._sums).mean
 
-    def _warn_if_counted(self, batch: LabelBatch, votes: object) -> None:
-        super()._warn_if_counted(batch, votes)  # type: ignore[arg-type]
+    def _doubts(self, batch: LabelBatch, identified: bool) -> list[Warning]:
         doubt = self.answer_rate_in_doubt()
-        if doubt:
-            warnings.warn(doubt, AnswerRateInDoubt, stacklevel=3)
+        found = super()._doubts(batch, identified)
+        return [*found, AnswerRateInDoubt(doubt)] if doubt else found
 
     def answer_rate_in_doubt(self) -> str:
         """Say why the answer rate that was given looks wrong, if it does.

@@ -16,7 +16,7 @@ from crowdstream.errors import StateError
 from crowdstream.estimators.state import load_crowd
 from crowdstream.estimators.tables import NativeTable, TableVerbs
 from crowdstream.estimators.worker_table import Costs, confusion_table, worker_table
-from crowdstream.labels import UNKNOWN, WorkerId, in_kind
+from crowdstream.labels import UNKNOWN, WorkerId, clean_id, in_kind
 from crowdstream.validation import check_number
 
 LEVEL = 0.95
@@ -48,7 +48,7 @@ class Estimator(TableVerbs):
             Of the intervals.
         costs
             What it costs to take a class for another, ``{truth: {taken_for: cost}}``; all errors
-            cost the same unless it says otherwise.
+            cost the same unless it says otherwise. With two classes it changes nothing.
 
         Returns
         -------
@@ -57,7 +57,7 @@ class Estimator(TableVerbs):
         ``error_high``; ``evidence``: whether known truths back the interval ("gold") or agreement
         alone; ``weight`` of a vote; ``agreement`` with the other workers met; ``quality``, from 1
         (knows) to 0 (guesses); ``flags``, a list of codes: "few_answers", "better_than_chance",
-        "worse_than_chance", "at_chance", "separate_group", "always_one_class".
+        "worse_than_chance", "at_chance", "undecided", "separate_group", "always_one_class".
 
         Examples
         --------
@@ -114,7 +114,8 @@ class Estimator(TableVerbs):
         >>> round(cs.MajorityVote().skill_of("stranger"), 2)
         0.4
         """
-        code = UNKNOWN if worker is None else self._workers.code(worker)
+        name = clean_id(worker, "worker")
+        code = UNKNOWN if name is None else self._workers.code(name)
         return self.mean_skill_ if code == UNKNOWN else float(self._skills()[code])
 
     @classmethod

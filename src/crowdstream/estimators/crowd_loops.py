@@ -150,10 +150,12 @@ class Crowd:
         own: cython.double,
         scores: cython.double[:, ::1],
     ):
-        """The scores of one task by its first m labels; ``own`` as for `judge`."""
-        with cython.nogil:
-            self.judge(tasks, 0, m, own)
-            self.score(tasks, 0, m, scores, 0)
+        """The scores of one task by its first m labels; ``own`` as for `judge`.
+
+        Keeps the GIL: two questions at once would share the arrays that they are worked out in.
+        """
+        self.judge(tasks, 0, m, own)
+        self.score(tasks, 0, m, scores, 0)
 
     def observe(
         self,
@@ -193,7 +195,7 @@ class Crowd:
                 if most >= rule.max_labels:
                     most = rule.max_labels
                     why[t] = FULL
-                m: cython.Py_ssize_t = 1 if rule.settle <= NEVER else most
+                m: cython.Py_ssize_t = 1 if most > 0 and rule.settle <= NEVER else most
                 self.sums.add_task(tasks, begin, begin + m, -1, weight)
                 while True:
                     self.judge(tasks, begin, begin + m, weight)

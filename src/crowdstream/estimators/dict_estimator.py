@@ -5,20 +5,21 @@ The slow path, for trying out an idea: one Python call per task. Knows nothing o
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import ClassVar, Self
 
 import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from crowdstream.errors import InputError, MergeError, StateError
+from crowdstream.errors import InputError, StateError
 from crowdstream.estimators.base import Estimator
 from crowdstream.estimators.observer import Packed
 from crowdstream.estimators.votes import Scorer
-from crowdstream.labels import UNKNOWN, Answers, ClassLabel, TaskId, Vocabulary, WorkerId
-from crowdstream.labels.batch import Ints, LabelBatch
+from crowdstream.labels import UNKNOWN, Answers, ClassLabel, TaskId, Vocabulary, WorkerId, shorten
+from crowdstream.labels.batch import LabelBatch
 from crowdstream.sums.agreement import AgreementSums
+from crowdstream.validation import check_number
 
 Floats = NDArray[np.float64]
 
@@ -113,15 +114,17 @@ class DictEstimator(Estimator):
     def _scores(self, answers: Answers, classes: Vocabulary) -> Floats:
         """The logarithms of what the subclass says; all classes alike where it says nothing."""
         shares = np.zeros(max(len(classes), 2))
-        for label, share in self._predict_proba_one(answers).items():
+        found = self._predict_proba_one(answers)
+        where = f"{type(self).__name__}.predict_proba_one"
+        if not isinstance(found, Mapping):
+            raise InputError(where, "a dict of class to probability", shorten(found))
+        for label, share in found.items():
+            check_number(f"{where}, {label!r}", share, 0.0, 1e300)
             if label in classes:
                 shares[classes.code(label)] = share
         if not shares.any():
             shares[: max(len(classes), 1)] = 1.0
         return np.asarray(np.log(np.maximum(shares / shares.sum(), LEAST)))
-
-    def _merge(self, other: Estimator, names: Ints, classes: Ints) -> None:
-        raise MergeError(f"{type(self).__name__} does not say how two of it are added up")
 
     def _pack(self) -> Packed:
         kept = {k: v for k, v in vars(self).items() if k.endswith("_") and k[0] != "_"}

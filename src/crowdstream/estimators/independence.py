@@ -58,6 +58,16 @@ def pairs_in(batch: LabelBatch) -> float:
     return float((batch.sizes * (batch.sizes - 1)).sum()) / 2
 
 
+def share_of_three(batch: LabelBatch) -> float:
+    """The share of labels on tasks with three or more.
+
+    Confusions cannot be told apart from two labels per task, however many tasks there are (Kruskal,
+    1977: three views); recounted from their own posteriors they drift to one class.
+    """
+    sizes = batch.sizes
+    return float(sizes[sizes >= 3].sum() / max(sizes.sum(), 1))
+
+
 def gate_of(excess: float, pairs: float) -> float:
     """How far the swept confusions are believed, by an excess measured on so many pairs of labels.
 

@@ -6,6 +6,7 @@ estimator knows them by these verbs only.
 
 from __future__ import annotations
 
+import importlib
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, ClassVar, Self
@@ -37,6 +38,11 @@ class Observer(ABC):
     def __init_subclass__(cls, **kwargs: object) -> None:
         super().__init_subclass__(**kwargs)
         Observer.kinds[cls.__name__] = cls
+
+    @staticmethod
+    def load_monitors() -> None:
+        """Make all monitors known: whoever loads a state or makes an estimator may need them."""
+        importlib.import_module("crowdstream.monitoring")
 
     @abstractmethod
     def see(self, batch: LabelBatch, crowd: Estimator, sign: int, in_order: bool) -> None:

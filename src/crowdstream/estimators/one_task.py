@@ -20,12 +20,16 @@ from crowdstream.labels import (
     Vocabulary,
     WorkerId,
     clean_answers,
+    clean_id,
     clean_label,
 )
 from crowdstream.labels.batch import NO_TRUTHS, LabelBatch
 
 Floats = NDArray[np.float64]
 Given = Sequence[tuple[WorkerId, ClassLabel]]
+
+ROUNDING = 1e-6
+"""Answers below 0 that forgetting may leave by rounding; without it sums are whole."""
 
 
 class OneTaskVerbs(OpenTasks):
@@ -84,9 +88,10 @@ class OneTaskVerbs(OpenTasks):
         if strange or self.tasks_ == 0:
             raise InputError("unlearn_one", "a task that was learnt", ", ".join(strange) or "none")
         batch = self._code(given, self._classes, truth)
-        said, known = self._sums.said, self._sums.known
-        for i, x in zip(batch.workers.tolist(), batch.labels.tolist(), strict=True):
-            if not said[i, x] > 0 or (truth is not None and not known[i] > 0):
+        weight = self._scale.weight(max(self._clock - 1, 0))
+        left = self._sums.without(batch, weight).rows[batch.workers]
+        for i, x, row in zip(batch.workers.tolist(), batch.labels.tolist(), left, strict=True):
+            if row.min() < -ROUNDING * weight:
                 where = f"unlearn_one, answers[{self._workers[i]!r}]"
                 raise InputError(where, "an answer that was learnt", repr(self._classes[x]))
         self._learn(batch, -1)
@@ -159,6 +164,7 @@ class OneTaskVerbs(OpenTasks):
         ('spam', 0.6, False)
         """
         rule = SettleRule.checked(settle, min_labels)
+        task = None if task is None else clean_id(task, "task")
         batch, classes, scorer, scores = self._score_answers(answers, task)
         vote = self._pick(batch, classes, scorer, scores)
         return make_decision("" if task is None else task, vote, batch.labels.size, rule)

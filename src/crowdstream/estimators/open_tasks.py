@@ -211,7 +211,8 @@ class OpenTasks(CrowdState):
             task.remove(at)
         else:
             task.labels[at] = x
-        self._learn_open(task.batch(), 1, task.place)
+        if task.size:
+            self._learn_open(task.batch(), 1, task.place)
         return self._vote_open(task)
 
     def _put_truth(self, task: OpenTask, truth: ClassLabel) -> None:
@@ -227,6 +228,8 @@ class OpenTasks(CrowdState):
     def _close_task(self, task: OpenTask) -> None:
         """Learn the rest of an open task: no more labels will come."""
         batch = task.batch()
+        if not task.size:  # nobody answered, which is known only now
+            self._learn_open(batch, 1, task.place)
         self._learn_closed(batch, task.place)
         self._tell(batch, 1, in_order=True)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Literal, TypeAlias
 
+from crowdstream.errors import InputError
 from crowdstream.estimators.families import check_families
 from crowdstream.labels import WorkerId
 from crowdstream.validation import SEED, Check, number, one_of
@@ -16,8 +17,16 @@ Families: TypeAlias = "Mapping[str, str] | Mapping[int, str] | Mapping[WorkerId,
 """Workers who do not judge independently of one another, by the name of their family."""
 
 
+def check_memory(name: str, memory: object) -> None:
+    """Refuse what is not a number of tasks to remember."""
+    if memory == "auto":
+        expected = "a number of tasks, or Tracking(), which finds out by itself how fast to forget"
+        raise InputError(name, expected, repr(memory))
+    number(1.0, 1e15, open_low=True, optional=True)(name, memory)
+
+
 CHECKS: Mapping[str, Check] = {
-    "memory": number(1.0, 1e15, open_low=True, optional=True),
+    "memory": check_memory,
     "families": check_families,
     "ties": one_of("coin", "lowest"),
     "seed": SEED,

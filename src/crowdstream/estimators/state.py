@@ -120,6 +120,7 @@ class CrowdState(Parameters, Savable, ABC):
         self._sums_ = None
         self._scale_ = None
         self.intake_ = Intake()
+        Observer.load_monitors()
         self.observers = [kind() for kind in Observer.standard]
         return self
 
@@ -333,6 +334,13 @@ class CrowdState(Parameters, Savable, ABC):
         if differing:
             found = ", ".join(f"{name}={mine[name]!r} and {theirs[name]!r}" for name in differing)
             raise MergeError(f"the two were made differently: {found}")
+        if not self.reversible:
+            raise MergeError(f"{type(self).__name__} does not say how two of it are added up")
+        theirs_too = {type(observer) for observer in other.observers}
+        missing = [type(o).__name__ for o in self.observers if type(o) not in theirs_too]
+        if missing and other.tasks_:
+            found = ", ".join(missing)
+            raise MergeError(f"the other was learnt without {found}: monitor both or neither")
         if other is self or other._scale.fade:
             other = other.copy()
         names = np.array([self._workers.add(worker) for worker in other._workers], np.int64)
@@ -372,7 +380,9 @@ class CrowdState(Parameters, Savable, ABC):
         >>> crowd.copy().workers_
         ['ann', 'bob']
         """
-        return cast("Self", load_crowd(self.to_bytes()))
+        other = cast("Self", load_crowd(self.to_bytes()))
+        other.__dict__.update({k: v for k, v in vars(self).items() if k == "_kind"})
+        return other
 
     __copy__ = copy
 

@@ -17,7 +17,7 @@ from crowdstream.decisions import (
     decision_table,
     posterior_table,
 )
-from crowdstream.errors import NotIdentifiable
+from crowdstream.errors import InputError, NotIdentifiable
 from crowdstream.estimators.one_task import OneTaskVerbs
 from crowdstream.estimators.votes import posteriors
 from crowdstream.labels import (
@@ -29,6 +29,7 @@ from crowdstream.labels import (
     code_table,
     in_kind,
     kind_of,
+    read_truths,
 )
 from crowdstream.labels.batch import LabelBatch
 
@@ -110,6 +111,7 @@ class TableVerbs(OneTaskVerbs):
         votes = self._follow(batch)
         self._tell(batch, 1)
         self.intake_.count(intake)
+        self._warn(batch, votes.identified)
         return in_kind(decision_table(batch, votes, self._classes, rule), self._kind)
 
     def predict_many(
@@ -144,7 +146,7 @@ class TableVerbs(OneTaskVerbs):
         columns = ColumnNames(task, worker, label)
         batch, _ = code_table(data, workers, classes, columns=columns, gold=gold)
         votes = self._decide(batch, workers, classes)
-        self._warn_if_counted(batch, votes)
+        self._warn(batch, votes.identified)
         return in_kind(decision_table(batch, votes, classes, rule), kind_of(data))
 
     def predict_proba_many(
@@ -173,7 +175,9 @@ class TableVerbs(OneTaskVerbs):
         workers, classes = self._workers.copy(), self._classes.copy()
         columns = ColumnNames(task, worker, label)
         batch, _ = code_table(data, workers, classes, columns=columns, gold=gold)
-        found = posteriors(batch, self._scorer_for(workers, classes), len(classes))
+        scorer = self._scorer_for(workers, classes)
+        found = posteriors(batch, scorer, len(classes))
+        self._warn(batch, scorer.identified)
         return in_kind(posterior_table(batch, found, classes), kind_of(data))
 
     def fit(
@@ -243,7 +247,7 @@ class TableVerbs(OneTaskVerbs):
         """
         rule = SettleRule.checked(settle, min_labels)
         batch, votes = self._fit_table(data, ColumnNames(task, worker, label), gold, decide=True)
-        self._warn_if_counted(batch, votes)
+        self._warn(batch, votes.identified)
         return in_kind(decision_table(batch, votes, self._classes, rule), self._kind)
 
     def fit_predict_proba(
@@ -271,7 +275,9 @@ class TableVerbs(OneTaskVerbs):
         """
         batch, _ = self._fit_table(data, ColumnNames(task, worker, label), gold, decide=False)
         classes = self._classes
-        found = posteriors(batch, self._scorer_for(self._workers, classes), len(classes))
+        scorer = self._scorer_for(self._workers, classes)
+        found = posteriors(batch, scorer, len(classes))
+        self._warn(batch, scorer.identified)
         return in_kind(posterior_table(batch, found, classes), self._kind)
 
     def _fit_table(
@@ -280,6 +286,11 @@ class TableVerbs(OneTaskVerbs):
         """Learn a table from nothing; a table that cannot be read changes nothing."""
         afresh = self.clone()
         batch, intake = afresh._take_in(data, columns, gold)
+        if gold is not None and len(batch) and not (batch.truths >= 0).any():
+            known = next(iter(read_truths(gold)), None)
+            if known is not None:
+                expected = f"tasks of the table, such as {batch.tasks[0]!r}"
+                raise InputError("gold", expected, f"none in common, such as {known!r}")
         votes = Votes.room(0)
         if decide and self.follows:
             votes = afresh._follow(batch)
@@ -302,8 +313,13 @@ class TableVerbs(OneTaskVerbs):
         self._make_room()
         return batch, intake
 
-    def _warn_if_counted(self, batch: LabelBatch, votes: Votes) -> None:
-        """Say so where votes could not be weighted."""
-        if self.weighs and batch.labels.size and not votes.identified:
-            reason = f"{self.identifiable_.reason}: fell back to majority vote"
-            warnings.warn(reason, NotIdentifiable, stacklevel=3)
+    def _warn(self, batch: LabelBatch, identified: bool) -> None:
+        """Say what is in doubt about the decisions on these tasks."""
+        for doubt in self._doubts(batch, identified):
+            warnings.warn(doubt, stacklevel=3)
+
+    def _doubts(self, batch: LabelBatch, identified: bool) -> list[Warning]:
+        """That votes could not be weighted, if so; an estimator may have other doubts."""
+        if not self.weighs or not batch.labels.size or identified:
+            return []
+        return [NotIdentifiable(f"{self.identifiable_.reason}: fell back to majority vote")]

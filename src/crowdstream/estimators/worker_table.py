@@ -139,7 +139,7 @@ def _flags(
         elif low[i] > (1.0 - CHANCE) * chance:
             codes.append("at_chance")
         else:
-            codes.append("few_answers")
+            codes.append("few_answers" if answers[i] < FEW_ANSWERS else "undecided")
         if found.apart[i]:
             codes.append("separate_group")
         if always[i]:

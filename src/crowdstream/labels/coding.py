@@ -51,6 +51,9 @@ Row: TypeAlias = (
 )
 Table: TypeAlias = "ArrowTable | pl.LazyFrame | CodedLabels | Iterable[Row]"
 
+LISTS = (Sequence, np.ndarray)
+"""What a row of three values may be."""
+
 ANY_NAMES = ColumnNames()
 """Columns are found by their aliases."""
 
@@ -227,8 +230,12 @@ def row_values(
         found: Sequence[object] = (row.task, row.worker, row.label)
     elif isinstance(row, Mapping):
         found = [row[name] for name in _keys(tuple(map(str, row)), columns, where)]
-    elif isinstance(row, Sequence) and not isinstance(row, (str, bytes)) and len(row) == 3:
-        found = row
+    elif (
+        isinstance(row, (Sequence, np.ndarray))
+        and not isinstance(row, (str, bytes))
+        and len(row) == 3
+    ):
+        found = list(row)
     else:
         raise InputError(where, "(task, worker, label)", f"{type(row).__name__} {shorten(row)}")
     return (

@@ -52,6 +52,8 @@ def monitor(crowd: Crowd) -> Crowd:
     >>> [type(observer).__name__ for observer in crowd.observers]
     ['Intervals', 'Drift', 'Trends', 'Pairs']
     """
+    if not isinstance(crowd, Estimator):
+        raise InputError("crowd", "an estimator, such as Adaptive()", repr(crowd))
     if crowd.tasks_ or crowd.n_workers_:
         found = f"{crowd.tasks_:,} tasks learnt"
         raise InputError("monitor", "an estimator that has learnt nothing yet", found)

@@ -33,11 +33,13 @@ def find_observer(crowd: Estimator, kind: type[Kind]) -> Kind | None:
 
 def observer_of(crowd: Estimator, kind: type[Kind]) -> Kind:
     """The crowd's observer of this kind; without one, an error that says how to get it."""
+    if not isinstance(crowd, Estimator):
+        raise InputError("crowd", "an estimator, such as Adaptive()", repr(crowd))
     found = find_observer(crowd, kind)
     if found is None:
         raise InputError(
             "crowd",
-            f"an estimator with {kind.__name__}: call monitoring.monitor(crowd) before it learns",
+            f"an estimator with {kind.__name__}: call crowdstream.monitor(crowd) before it learns",
             f"{type(crowd).__name__} without it",
         )
     return found
