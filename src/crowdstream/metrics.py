@@ -11,7 +11,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from crowdstream.errors import InputError
-from crowdstream.labels import ArrowTable
+from crowdstream.labels import ArrowTable, Truths, read_truths, shorten
+from crowdstream.labels.gold import truth_table
 from crowdstream.validation import check_number
 
 if TYPE_CHECKING:
@@ -53,7 +54,7 @@ def wilson(hits: ArrayLike, of: ArrayLike, z: float = Z95) -> tuple[Floats, Floa
 
 def error_rate(
     decisions: ArrowTable,
-    truth: ArrowTable,
+    truth: ArrowTable | Truths,
     *,
     labels: ArrowTable | None = None,
     classes: int | None = None,
@@ -68,7 +69,7 @@ def error_rate(
     decisions
         Table of task, label and margin, as estimators return it.
     truth
-        Table of task and label: what is true.
+        What is true: a table of task and label, or a mapping of one to the other.
     labels
         The labels (task, worker, label) that a majority vote was taken on, of the tied tasks at
         least: they say among how many classes the coin chose.
@@ -88,13 +89,15 @@ def error_rate(
     """
     import polars as pl
 
-    decided, truths = _frame(decisions), _frame(truth)
+    decided, truths = _frame(decisions, "decisions", "task label margin"), _truths(truth)
     scored = decided.join(truths.select("task", truth="label"), on="task")
     if not scored.height:
         raise InputError("truth", "the truth of at least one decided task", "none of them")
     wrong = (pl.col("label") != pl.col("truth")).fill_null(True).cast(pl.Float64)
     if labels is not None:
-        scored = scored.join(_tied_classes(_frame(labels)), on="task", how="left")
+        scored = scored.join(
+            _tied_classes(_frame(labels, "labels", "task worker label")), on="task", how="left"
+        )
         found = pl.col("tied").list.contains(pl.col("truth")) / pl.col("tied").list.len()
         wrong = pl.when(pl.col("tied").list.len() > 1).then(1 - found).otherwise(wrong)
     else:
@@ -105,7 +108,9 @@ def error_rate(
     return float(scored.select(wrong.mean()).item())
 
 
-def reliability(decisions: ArrowTable, truth: ArrowTable, bins: int = BINS) -> pl.DataFrame:
+def reliability(
+    decisions: ArrowTable, truth: ArrowTable | Truths, bins: int = BINS
+) -> pl.DataFrame:
     """How often decisions of similar confidence are right: one row per bin that is not empty.
 
     Parameters
@@ -148,7 +153,7 @@ def reliability(decisions: ArrowTable, truth: ArrowTable, bins: int = BINS) -> p
     )
 
 
-def calibration_error(decisions: ArrowTable, truth: ArrowTable, bins: int = BINS) -> float:
+def calibration_error(decisions: ArrowTable, truth: ArrowTable | Truths, bins: int = BINS) -> float:
     """The expected calibration error: how far confidence and accuracy are apart, bin by bin.
 
     Parameters
@@ -169,7 +174,7 @@ def calibration_error(decisions: ArrowTable, truth: ArrowTable, bins: int = BINS
     return float(np.average(gaps, weights=table["tasks"].to_numpy()))
 
 
-def brier(decisions: ArrowTable, truth: ArrowTable) -> float:
+def brier(decisions: ArrowTable, truth: ArrowTable | Truths) -> float:
     """The mean squared distance between confidence and being right: 0 is best, a coin has 0.25.
 
     Parameters
@@ -189,18 +194,36 @@ def brier(decisions: ArrowTable, truth: ArrowTable) -> float:
     return float(((scored["confidence"] - scored["right"]) ** 2).to_numpy().mean())
 
 
-def _frame(table: ArrowTable) -> pl.DataFrame:
+def _frame(table: object, name: str, columns: str) -> pl.DataFrame:
+    """A table of any kind with these columns."""
     import polars as pl
 
-    return table if isinstance(table, pl.DataFrame) else pl.DataFrame(table)
+    if not isinstance(table, ArrowTable):
+        raise InputError(name, f"a table of {columns.replace(' ', ', ')}", shorten(table))
+    found = table if isinstance(table, pl.DataFrame) else pl.DataFrame(table)
+    missing = [column for column in columns.split() if column not in found.columns]
+    if missing:
+        shown = ", ".join(found.columns) or "no columns"
+        raise InputError(name, f"columns {columns.replace(' ', ', ')}", shown)
+    return found
 
 
-def _scored(decisions: ArrowTable, truth: ArrowTable) -> pl.DataFrame:
+def _truths(truth: ArrowTable | Truths) -> pl.DataFrame:
+    """Truths as a table of task and label: they may be all that `gold=` may be."""
+    import polars as pl
+
+    if isinstance(truth, pl.DataFrame) and {"task", "label"} <= set(truth.columns):
+        return truth
+    return truth_table(read_truths(truth))
+
+
+def _scored(decisions: ArrowTable, truth: ArrowTable | Truths) -> pl.DataFrame:
     """Confidence, and 1 where the label is right, of the decided tasks whose truth is known."""
     import polars as pl
 
-    truths = _frame(truth).select("task", truth="label")
-    scored = _frame(decisions).drop_nulls("label").join(truths, on="task")
+    truths = _truths(truth).select("task", truth="label")
+    decided = _frame(decisions, "decisions", "task label confidence")
+    scored = decided.drop_nulls("label").join(truths, on="task")
     if not scored.height:
         raise InputError("truth", "the truth of at least one decided task", "none of them")
     right = (pl.col("label").cast(pl.String) == pl.col("truth").cast(pl.String)).cast(pl.Float64)

@@ -162,9 +162,6 @@ class Stream(Savable):
         self.budget = budget
         for name, check in CHECKS.items():
             check(name, getattr(self, name))
-        if settle is not None and max_labels is not None and max_labels < min_labels:
-            expected = f"min_labels ({min_labels}) or more, or no task could be settled"
-            raise InputError("max_labels", expected, repr(max_labels))
         self.counts = Counts()
         self._open: dict[TaskId, _Open] = {}  # the longest idle first
         self._coded: dict[TaskId, OpenTask] = {}  # the open tasks that the crowd knows of

@@ -47,7 +47,9 @@ def test_a_state_file_tells_of_its_workers(tmp_path: Path, name: str | None) -> 
 
 def test_a_stream_s_state_tells_of_its_workers_too(tmp_path: Path) -> None:
     state = tmp_path / "s"
-    call("stream", "--max-labels", "5", "--state", state, "-q", stdin=jsonl_of(ROWS))
+    call(
+        "stream", "--settle", "1", "--max-labels", "5", "--state", state, "-q", stdin=jsonl_of(ROWS)
+    )
     result = call("workers", state)
     run = call("workers", saved(tmp_path / "r", slice(None), "--online"))
     # A stream judges a label by those before it only, a run by all others on its task: what the

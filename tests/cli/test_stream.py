@@ -30,7 +30,7 @@ def stream(data: bytes | int, *args: str | Path) -> Result:
 
 
 def test_a_task_that_fills_is_decided_on_a_json_line() -> None:
-    result = stream(jsonl_of(ROWS), "--max-labels", "5")
+    result = stream(jsonl_of(ROWS), "--settle", "1", "--max-labels", "5")
     assert (result.code, result.err) == (0, "")
     tasks = [line["task"] for line in result.lines]
     assert tasks == list(dict.fromkeys(row[0] for row in ROWS))
@@ -43,7 +43,7 @@ def test_a_stream_agrees_with_an_online_run(tmp_path: Path, method: str) -> None
     args = ("--method", method, "--seed", "3")
     call("run", "-", "--online", "-q", "-o", target, *args, stdin=csv_of(ROWS))
     run = [json.loads(line) for line in target.read_text().splitlines()]
-    closed = stream(csv_of(ROWS), "--max-labels", "5", *args).lines
+    closed = stream(csv_of(ROWS), "--settle", "1", "--max-labels", "5", *args).lines
     assert len(run) == 40
     for one, other in zip(run, closed, strict=True):
         for name in ("task", "label", "votes"):

@@ -23,9 +23,9 @@ def merge(files: Files, quiet: options.Quiet) -> None:
     """Merge state files of different tasks into one.
 
     The result is as if all their labels had been learnt together. All files must come from the
-    same method. With --method agreement,
-    centred or majority and without --memory the result is exact, in any order. With adaptive it is
-    approximate: what it learns from a task depends on what it knew by then.
+    same method. With --method agreement, centred or majority and without --memory the result is
+    exact, in any order. With adaptive it is approximate: what it learns from a task depends on what
+    it knew by then.
 
     \b
     Example:

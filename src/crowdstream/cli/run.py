@@ -131,7 +131,7 @@ def _check(out: Output, deciding: Deciding, table: options.WorkerTable, scoring:
     """Refuse wrong values before any work."""
     check_output(out.output, "--output")
     check_output(out.workers, "--workers")
-    check_number("--settle", deciding.settle, 0.0, 1.0)
+    check_number("--settle", deciding.settle, 0.5, 1.0)
     check_number("--level", table.level, 0.5, 0.9999)
     if scoring.max_error is not None:
         check_number("--max-error", scoring.max_error, 0.0, 1.0)

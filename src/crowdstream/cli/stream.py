@@ -27,12 +27,12 @@ class Closing(options.Group, panel="When a task closes"):
     """When a task takes no more labels."""
 
     HELP = """
-    --settle CONFIDENCE  Close a task once its decision is this confident ...
+    --settle CONFIDENCE  Close a task once its decision is this confident (1: never for that) ...
     --min-labels NUMBER  ... and has at least this many labels.
     --max-labels NUMBER  Close a task once it has this many labels.
     --idle TIME  Close a task that got no label for this long: 30s, 10m, 2h.
     """
-    settle: float | None = None
+    settle: float = 0.95
     min_labels: int = 2
     max_labels: int | None = None
     idle: str | None = None
@@ -103,7 +103,7 @@ def _engine(closing: Closing, path: str | None, method: options.Method) -> Strea
 
     engine = Stream(
         EstimatorFactory(method, monitored=True).make(),
-        settle=closing.settle,
+        settle=None if closing.settle == 1.0 else closing.settle,
         min_labels=closing.min_labels,
         max_labels=closing.max_labels,
         idle=None if closing.idle is None else seconds(closing.idle, "--idle"),

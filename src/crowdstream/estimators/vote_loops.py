@@ -201,7 +201,7 @@ def pick(
         else:
             second = max(second, scores[t, a])
     if tied < 2:
-        margin = (1.0 - exp((second - best) * scale)) / total
+        margin = max((1.0 - exp((second - best) * scale)) / total, 0.0)
     return Pick(winner, 1.0 / total, margin, tied)
 
 

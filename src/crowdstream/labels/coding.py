@@ -230,11 +230,7 @@ def row_values(
         found: Sequence[object] = (row.task, row.worker, row.label)
     elif isinstance(row, Mapping):
         found = [row[name] for name in _keys(tuple(map(str, row)), columns, where)]
-    elif (
-        isinstance(row, (Sequence, np.ndarray))
-        and not isinstance(row, (str, bytes))
-        and len(row) == 3
-    ):
+    elif isinstance(row, LISTS) and not isinstance(row, (str, bytes)) and len(row) == 3:
         found = list(row)
     else:
         raise InputError(where, "(task, worker, label)", f"{type(row).__name__} {shorten(row)}")
