@@ -38,7 +38,7 @@ def test_each_has_one_home(thing: str) -> None:
             found = getattr(found, part)
 
 
-WALK = (ROOT / "docs/how-it-works.md").read_text("utf-8").partition("## The way of one label")[2]
+WALK = (ROOT / "docs/how-it-works.md").read_text("utf-8").partition("## The path of a label")[2]
 STEPS = re.findall(
     r"`((?:labels|sums|estimators|decisions|stream)\.[\w.]+)`", WALK.partition("\n## ")[0]
 )

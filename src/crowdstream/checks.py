@@ -128,12 +128,12 @@ def crowd_of(
     made: list[Task] = []
     for _ in range(tasks):
         truth = int(rng.integers(classes))
-        told: Task = {}
+        answers: Task = {}
         for i in range(n):
             if rng.random() < answer:
                 guess = int(rng.integers(classes))
-                told[f"w{i}"] = f"c{truth if rng.random() < skill[i] else guess}"
-        made.append(told or {"w0": f"c{truth}"})
+                answers[f"w{i}"] = f"c{truth if rng.random() < skill[i] else guess}"
+        made.append(answers or {"w0": f"c{truth}"})
     return made
 
 
@@ -143,16 +143,16 @@ EVERYBODY: Task = {f"w{i}": f"c{i % 3}" for i in range(7)}
 
 def rows_of(tasks: list[Task]) -> Iterator[tuple[int, WorkerId, ClassLabel | None]]:
     """The same as rows."""
-    for number, told in enumerate(tasks):
-        for who, label in told.items():
+    for number, answers in enumerate(tasks):
+        for who, label in answers.items():
             yield number, who, label
 
 
 def taught(make: Make, tasks: list[Task]) -> Estimator:
     """An estimator that has learnt tasks one by one."""
     crowd = make()
-    for told in tasks:
-        crowd.learn_one(told)
+    for answers in tasks:
+        crowd.learn_one(answers)
     return crowd
 
 
@@ -269,10 +269,10 @@ def check_clones_have_learnt_nothing(make: Make) -> None:
 def check_learning_returns_nothing(make: Make) -> None:
     """Learning is a verb without an answer."""
     crowd = make()
-    told: Task = {"ann": "a", "bob": "b"}
-    assert crowd.learn_one(told) is None  # type: ignore[func-returns-value]
+    answers: Task = {"ann": "a", "bob": "b"}
+    assert crowd.learn_one(answers) is None  # type: ignore[func-returns-value]
     if crowd.reversible:
-        assert crowd.unlearn_one(told) is None  # type: ignore[func-returns-value]
+        assert crowd.unlearn_one(answers) is None  # type: ignore[func-returns-value]
     assert crowd.learn_many([(1, "ann", "a")]) is None  # type: ignore[func-returns-value]
 
 
@@ -280,12 +280,12 @@ def check_asking_changes_nothing(make: Make) -> None:
     """Questions are pure, also of workers and classes never met, and repeat themselves."""
     crowd = taught(make, crowd_of())
     before = crowd.to_bytes()
-    told: Task = {"w1": "c0", "w5": "c1", "stranger": "unheard of"}
+    answers: Task = {"w1": "c0", "w5": "c1", "stranger": "unheard of"}
     table = [(1, "w1", "c0"), (1, "stranger", "unheard of")]
     questions: list[Callable[[], object]] = [
-        lambda: crowd.predict_one(told),
-        lambda: crowd.predict_proba_one(told),
-        lambda: crowd.decide_one(told, task="t1"),
+        lambda: crowd.predict_one(answers),
+        lambda: crowd.predict_proba_one(answers),
+        lambda: crowd.decide_one(answers, task="t1"),
         lambda: crowd.predict_many(table).rows(),
         lambda: crowd.predict_many(table, gold={1: "c7"}).rows(),
         lambda: crowd.predict_proba_many(table).rows(),
@@ -311,14 +311,14 @@ def check_asking_changes_nothing(make: Make) -> None:
 def check_probabilities(make: Make) -> None:
     """Posteriors are finite, sum to one, and the predicted class has the largest."""
     crowd = make()
-    for told in crowd_of(tasks=40):
-        found = crowd.predict_proba_one(told)
+    for answers in crowd_of(tasks=40):
+        found = crowd.predict_proba_one(answers)
         assert abs(sum(found.values()) - 1) < CLOSE
         assert min(found.values()) >= 0
-        label = crowd.predict_one(told)
+        label = crowd.predict_one(answers)
         assert label is not None
         assert found[label] >= max(found.values()) - TIE
-        crowd.learn_one(told)
+        crowd.learn_one(answers)
 
 
 def check_many_learns_as_one(make: Make) -> None:
@@ -331,8 +331,8 @@ def check_many_learns_as_one(make: Make) -> None:
     )
     same_learnt(one, many)
     assert one.intake_ == many.intake_
-    for told in crowd_of(seed=1, tasks=20):
-        a, b = one.predict_proba_one(told), many.predict_proba_one(told)
+    for answers in crowd_of(seed=1, tasks=20):
+        a, b = one.predict_proba_one(answers), many.predict_proba_one(answers)
         assert all(abs(a[c] - b[c]) < (CLOSE if keeps_all(one) else 1e-9) for c in a)
 
 
@@ -341,13 +341,13 @@ def check_stream_decides_as_one(make: Make) -> None:
     tasks = crowd_of()
     one, many = taught(make, [EVERYBODY]), taught(make, [EVERYBODY])
     said = []
-    for number, told in enumerate(tasks):
-        decision = one.decide_one(told, task=number)
+    for number, answers in enumerate(tasks):
+        decision = one.decide_one(answers, task=number)
         said.append((decision.label, decision.confidence, decision.margin))
-        one.learn_one(told)
+        one.learn_one(answers)
     table = many.stream_many(rows_of(tasks))
     wanted = pl.DataFrame(said, ["label", "confidence", "margin"], orient="row")
-    numbers = range(len(tasks)), [len(told) for told in tasks]
+    numbers = range(len(tasks)), [len(answers) for answers in tasks]
     same_decisions(
         table, wanted.with_columns(task=pl.Series(numbers[0]), votes=pl.Series(numbers[1]))
     )
@@ -397,8 +397,8 @@ def check_copies(make: Make) -> None:
     saved = crowd.to_bytes()
     for twin in (crowd.copy(), pickle.loads(pickle.dumps(crowd)), Estimator.load(saved)):
         assert twin.to_bytes() == saved, "a copy is not the same"
-        for told in crowd_of(tasks=5, seed=2):
-            assert twin.predict_proba_one(told) == crowd.predict_proba_one(told)
+        for answers in crowd_of(tasks=5, seed=2):
+            assert twin.predict_proba_one(answers) == crowd.predict_proba_one(answers)
         twin.learn_one({"w0": "c0", "w1": "c1"})
         assert crowd.to_bytes() == saved, "a copy learnt and the original changed"
 
@@ -495,29 +495,29 @@ def check_order_of_rows(make: Make) -> None:
 
 
 def check_two_workers(make: Make) -> None:
-    """Two workers cannot be told apart: the votes are counted, and it is said so."""
+    """Two workers cannot be told apart: it falls back to majority vote and says so."""
     crowd, votes = make(), MajorityVote(ties=make().ties, seed=make().seed)
     if not crowd.weighs:  # nothing to fall back from
         return
     tasks: list[Task] = [{"w1": t % 2, "w2": t % 3 % 2} for t in range(40)]
-    for told in tasks:
-        crowd.learn_one(told)
-        votes.learn_one(told)
+    for answers in tasks:
+        crowd.learn_one(answers)
+        votes.learn_one(answers)
     assert not crowd.identifiable_, "two workers were told apart"
     assert crowd.identifiable_.reason
     tasks[6:] = [{"w1": 1}, {"w2": 0, "new": 0, "other": 1}]
-    for told in tasks:
-        assert crowd.decide_one(told, task="t") == votes.decide_one(told, task="t")
+    for answers in tasks:
+        assert crowd.decide_one(answers, task="t") == votes.decide_one(answers, task="t")
 
 
 def check_repeated_rows(make: Make) -> None:
     """One worker's label on a task counts once; of two that differ the last stands."""
     rows = list(rows_of(crowd_of(tasks=20)))
-    plain, doubled = make(), make()
-    plain.learn_many(rows)
+    once, doubled = make(), make()
+    once.learn_many(rows)
     doubled.learn_many([(task, who, "c0") for task, who, _ in rows] + rows + rows)
-    same_sums(plain, doubled)
-    assert_frame_equal(plain.workers(), doubled.workers())
+    same_sums(once, doubled)
+    assert_frame_equal(once.workers(), doubled.workers())
     found = doubled.intake_
     assert (found.rows, found.labels) == (3 * len(rows), len(rows))
     assert found.repeated + found.replaced == 2 * len(rows)
@@ -551,11 +551,11 @@ def check_long_streams_stay_finite(make: Make) -> None:
 
 def check_keeps_nothing_of_the_caller(make: Make) -> None:
     """What was passed in may be changed afterwards."""
-    told: Task = {"ann": "a", "bob": "b", "cy": "a"}
+    answers: Task = {"ann": "a", "bob": "b", "cy": "a"}
     crowd = make()
-    crowd.learn_one(told)
+    crowd.learn_one(answers)
     before = crowd.to_bytes()
-    told.clear()
+    answers.clear()
     crowd.classes_.append("x")
     crowd.get_params().clear()
     assert crowd.to_bytes() == before, "the caller's objects are shared"
@@ -563,14 +563,14 @@ def check_keeps_nothing_of_the_caller(make: Make) -> None:
 
 def check_no_global_randomness(make: Make) -> None:
     """Results do not depend on, nor disturb, the global random generators."""
-    told: Task = {"ann": "a", "bob": "b"}
+    answers: Task = {"ann": "a", "bob": "b"}
     said = []
     for seed in (1, 2):
         random.seed(seed)
         np.random.seed(seed)
         before = pickle.dumps((random.getstate(), np.random.get_state()))
         crowd = taught(make, crowd_of(tasks=10))
-        said.append((crowd.predict_one(told), crowd.to_bytes()))
+        said.append((crowd.predict_one(answers), crowd.to_bytes()))
         after = pickle.dumps((random.getstate(), np.random.get_state()))
         assert before == after, "a global random generator was used"
     assert said[0] == said[1]

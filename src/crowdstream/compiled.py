@@ -11,11 +11,11 @@ REMEDY = (
     "install a wheel of it, or a C compiler and then crowdstream again "
     "(pip install --force-reinstall --no-cache-dir)."
 )
-_told = False
+_warned = False
 
 
 class NotCompiled(UserWarning):
-    """The loops run as plain Python: right, but slow."""
+    """The loops run as Python code: right, but slow."""
 
 
 def is_compiled() -> bool:
@@ -28,8 +28,8 @@ def is_compiled() -> bool:
 
 
 def warn_not_compiled() -> None:
-    """Say once a process how to make it quick; a file of loops calls this if it runs as Python."""
-    global _told
-    if not _told:
-        _told = True
+    """Say once per process how to make it fast; a file of loops calls this if it runs as Python."""
+    global _warned
+    if not _warned:
+        _warned = True
         warnings.warn(REMEDY, NotCompiled, stacklevel=2)

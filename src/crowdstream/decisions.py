@@ -48,8 +48,8 @@ class Decision(msgspec.Struct, frozen=True):
     settled
         Whether it is sure enough and has enough labels.
     identifiable
-        False when workers' error rates could not be told and the decision fell back to majority
-        vote; the confidence is then the vote's share by the rule of succession,
+        False when workers' error rates could not be estimated and the decision fell back to
+        majority vote; the confidence is then the vote's share by the rule of succession,
         ``(votes + 1)/(m + K)``.
     closed
         Why the task takes no more labels ("settled", "full", "idle", "closed", "end"); ``None``

@@ -33,7 +33,7 @@ class MergeError(CrowdstreamError, ValueError):
 
 
 class NotIdentifiable(UserWarning):
-    """Error rates could not be told from the labels: fell back to majority vote."""
+    """Error rates could not be estimated from the labels: fell back to majority vote."""
 
 
 class AnswerRateInDoubt(UserWarning):

@@ -69,7 +69,7 @@ def _digest(payload: bytes) -> bytes:
 
 
 def kind_of(data: bytes) -> str:
-    """What was saved in these bytes, or an empty string if it cannot be told."""
+    """What was saved in these bytes, or an empty string if that is unknown."""
     if len(data) < HEADER.size or not data.startswith(MAGIC):
         return ""
     kind: bytes = HEADER.unpack_from(data)[1]

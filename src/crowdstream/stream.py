@@ -202,10 +202,11 @@ class Stream(Savable):
         return self._take(task, worker, clean_label(label, "label"), self._time(at))
 
     def observe_many(self, rows: Iterable[Row] | ArrowTable, at: Time = None) -> list[Decision]:
-        """Take labels in turn, new tasks in one compiled call; the decisions on the tasks touched.
+        """Take many labels at once; returns the decisions on their tasks.
 
-        As `observe` on each row, new tasks before those that are open, if all came at the same
-        time. A bad row is refused before any is taken.
+        The same as `observe` row by row, except that rows of new tasks are taken before rows of
+        tasks that are open already; faster, since new tasks take one compiled call. A bad row is
+        refused before any is taken.
 
         Parameters
         ----------
@@ -344,7 +345,8 @@ class Stream(Savable):
     def gold(self, task: TaskId, label: ClassLabel, at: Time = None) -> Decision:
         """Tell the truth of a task: its workers are judged by it once it closes.
 
-        A task whose truth is known stays open for labels; after it has closed it is too late.
+        A task whose truth is known stays open for labels. After it has closed nothing changes, and
+        it is counted as late.
 
         Parameters
         ----------
@@ -482,7 +484,7 @@ class Stream(Savable):
     def more_labels_needed(self, task: TaskId, *, settle: float | None = None) -> float:
         """How many labels a task is expected to need until it is settled; 0 if it is.
 
-        By workers as good as the crowd's average; no more than ``max_labels`` leaves.
+        Assumes workers as good as the crowd's average; never more than ``max_labels`` still allows.
 
         Parameters
         ----------

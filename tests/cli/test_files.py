@@ -293,7 +293,7 @@ def test_lines_that_end_as_on_old_macs_are_read_or_refused(
 def test_wide_tables_that_are_odd_are_refused(tmp_path: Path, window: tuple[str, ...]) -> None:
     path = tmp_path / "l.csv"
     for data, words in (
-        (b"id,a,a\n1,x,y\n", "different names of raters"),
+        (b"id,a,a\n1,x,y\n", "column names that differ"),
         (b"what,a,b\n1,x,y\n", "a task column"),
         (b"id,a,b\n1,x,y\n,x,y\n", "line 3, column 'id'"),
         (b"id,a,b\n1,x,y,z\n", "line 2: expected 3 fields, found 4"),

@@ -130,7 +130,7 @@ def test_workers_of_a_family_who_never_answered_are_reported(label_file: Path) -
     ("data", "words"),
     [
         ("name,group\nw0,a\n", "expected columns worker, family, found name, group"),
-        ("worker,family\nw0,a\nw0,b\n", "one family a worker, found several of 'w0'"),
+        ("worker,family\nw0,a\nw0,b\n", "one family per worker, found several of 'w0'"),
         ("worker,family\nw0,a\nw1,\n", "row 2, column 'family': expected a value"),
         ("", "f.csv"),
     ],

@@ -128,7 +128,7 @@ def test_gold_of_other_tasks_is_refused(label_file: Path, gold: Path, tmp_path: 
     other.write_bytes(b"task,gold\nelsewhere,x\n")
     refused(call("savings", label_file, "--truth", other), "none in common")
     other.write_bytes(b"task,gold\nt0x,x\nt0x,y\n")
-    refused(call("savings", label_file, "--truth", other), "one true label a task")
+    refused(call("savings", label_file, "--truth", other), "one true label per task")
 
 
 def test_a_chart_is_not_written_over_the_labels(tmp_path: Path) -> None:

@@ -63,7 +63,7 @@ def test_no_gold_is_no_truth() -> None:
         ({True: "x"}, "gold, task: expected str or int"),
         (
             pl.DataFrame({"task": [1, 1], "gold": ["a", "b"]}),
-            "gold: expected one true label a task, found several of 1",
+            "gold: expected one true label per task, found several of 1",
         ),
         ("no such file.csv", "files: expected a file that exists"),
     ],

@@ -99,7 +99,11 @@ def test_without_a_folder_nothing_is_at_hand(monkeypatch: pytest.MonkeyPatch) ->
         ("item,worker,label\n", "task,label\n", r"labels.csv: expected columns task, worker"),
         ("task,worker,label\n", "task,truth\n", r"gold.csv: expected columns task, label"),
         ("", "task,label\n", r"labels.csv: expected a table"),
-        ("task,worker,label\n", "task,label\na,1\na,2\n", r"one row a task, found more for .*'a'"),
+        (
+            "task,worker,label\n",
+            "task,label\na,1\na,2\n",
+            r"one row per task, found more for .*'a'",
+        ),
     ],
 )
 def test_a_bad_file_is_named_with_what_is_wrong(

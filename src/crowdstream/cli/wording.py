@@ -15,7 +15,7 @@ FLAGS = {
     "better_than_chance": "better than chance",
     "worse_than_chance": "worse than chance",
     "at_chance": "at chance",
-    "undecided": "cannot be told yet",
+    "undecided": "not clear yet",
     "separate_group": "shares no task with the main group",
     "always_one_class": "nearly always gives the same label",
 }

@@ -71,11 +71,12 @@ ODD = np.uint64(0xD1B54A32D192ED03)
 class Adaptive(Estimator):
     """Weighs each worker by its skill and its confusions, as far as each can be trusted.
 
-    A teacher (one skill per worker, from agreement beyond the workers' habits) votes; a student
-    counts each worker's confusions by the teacher's posteriors; both decide together. Where workers
-    prove to err independently, confusions recounted from their own posteriors take over, which is
-    then the best possible; not where they err together. Confidence is lowered by how much they do.
-    Time per label O(K), memory O(n K²).
+    Each worker first gets one skill: how often it agrees with others on the same tasks, beyond what
+    its habits explain. By these skills the tasks are decided roughly, and from that follows what
+    each worker says of which class (its confusions); skills and confusions then decide together.
+    If workers' errors look independent, the confusions are refined step by step (Dawid and Skene's
+    method), which is then the best possible; if they err together, they are not, and confidences
+    are lowered. With n workers and K classes, time O(K) per label and memory O(n K²).
 
     Parameters
     ----------
@@ -83,7 +84,8 @@ class Adaptive(Estimator):
         About how many tasks to remember, for workers who change; ``None``: all. `Tracking` finds
         out by itself how fast each worker changes.
     ties, seed
-        ``"coin"`` breaks ties at random by this seed, ``"lowest"`` by the order of the classes.
+        ``"coin"`` breaks ties at random by this seed, ``"lowest"`` by the order of the classes. The
+        seed also draws the sample on which it is measured whether workers err together.
     families
         Workers who do not judge independently (one model, one agency), by the name of their
         family. They are not compared with one another, and their votes count less the more they
@@ -267,7 +269,7 @@ class Adaptive(Estimator):
         self.intake_.tasks += size
         self.intake_.rows += taken.labels.size
         self.intake_.labels += taken.labels.size
-        self._tell(taken.pick(np.flatnonzero(why)), 1, in_order=True)
+        self._notify(taken.pick(np.flatnonzero(why)), 1, in_order=True)
         return Opened(votes, identified, why, place, taken)
 
     def _learn_closed(self, batch: LabelBatch, place: int) -> None:

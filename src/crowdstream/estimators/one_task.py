@@ -56,7 +56,7 @@ class OneTaskVerbs(OpenTasks):
         rows, truth = clean_answers(answers), clean_label(gold, "gold")
         batch = self._meet(rows, truth)
         self._learn(batch, 1)
-        self._tell(batch, 1)
+        self._notify(batch, 1)
         self.intake_.count(Intake.of_task(rows))
 
     def unlearn_one(self, answers: Answers, *, gold: ClassLabel | None = None) -> None:
@@ -95,7 +95,7 @@ class OneTaskVerbs(OpenTasks):
                 where = f"unlearn_one, answers[{self._workers[i]!r}]"
                 raise InputError(where, "an answer that was learnt", repr(self._classes[x]))
         self._learn(batch, -1)
-        self._tell(batch, -1)
+        self._notify(batch, -1)
         self.intake_.count(Intake.of_task(rows), -1)
 
     def predict_one(self, answers: Answers, *, task: TaskId | None = None) -> ClassLabel | None:

@@ -231,7 +231,7 @@ class OpenTasks(CrowdState):
         if not task.size:  # nobody answered, which is known only now
             self._learn_open(batch, 1, task.place)
         self._learn_closed(batch, task.place)
-        self._tell(batch, 1, in_order=True)
+        self._notify(batch, 1, in_order=True)
 
     def _vote_open(self, task: OpenTask) -> Vote:
         """The vote on an open task by what was learnt of all others; changes nothing."""

@@ -312,7 +312,7 @@ class CrowdState(Parameters, Savable, ABC):
         have = {type(observer) for observer in self.observers}
         self.observers += [observer for observer in observers if type(observer) not in have]
 
-    def _tell(self, batch: LabelBatch, sign: int, in_order: bool = False) -> None:
+    def _notify(self, batch: LabelBatch, sign: int, in_order: bool = False) -> None:
         """Let every observer see some tasks; of large batches each in a thread of its own."""
         observers = self.observers
         parts = len(observers) if len(parts_of(len(batch))) > 1 else 1

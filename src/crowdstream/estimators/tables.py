@@ -76,7 +76,7 @@ class TableVerbs(OneTaskVerbs):
         """
         batch, intake = self._take_in(data, ColumnNames(task, worker, label), gold)
         self._learn(batch, 1)
-        self._tell(batch, 1)
+        self._notify(batch, 1)
         self.intake_.count(intake)
 
     def stream_many(
@@ -109,7 +109,7 @@ class TableVerbs(OneTaskVerbs):
         rule = SettleRule.checked(settle, min_labels)
         batch, intake = self._take_in(data, ColumnNames(task, worker, label), gold)
         votes = self._follow(batch)
-        self._tell(batch, 1)
+        self._notify(batch, 1)
         self.intake_.count(intake)
         self._warn(batch, votes.identified)
         return in_kind(decision_table(batch, votes, self._classes, rule), self._kind)
@@ -129,8 +129,10 @@ class TableVerbs(OneTaskVerbs):
 
         Parameters
         ----------
-        data, gold, task, worker, label
+        data, task, worker, label
             As for `learn_many`.
+        gold
+            True classes of some tasks, which override the votes on them.
         settle, min_labels
             Confidence and number of labels from which a decision is settled.
 
@@ -296,7 +298,7 @@ class TableVerbs(OneTaskVerbs):
             votes = afresh._follow(batch)
         else:
             afresh._fit(batch)
-        afresh._tell(batch, 1)
+        afresh._notify(batch, 1)
         afresh.intake_.count(intake)
         self.__dict__.clear()
         self.__dict__.update(afresh.__dict__)

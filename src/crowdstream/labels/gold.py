@@ -60,7 +60,7 @@ def read_truths(gold: Truths | None) -> dict[TaskId, ClassLabel]:
         if name is None or truth is None:
             continue
         if found.setdefault(name, truth) != truth:
-            raise InputError(where, "one true label a task", f"several of {name!r}")
+            raise InputError(where, "one true label per task", f"several of {name!r}")
     return found
 
 

@@ -50,7 +50,7 @@ class Layout(NamedTuple):
         if not names.wide:
             roles: tuple[str, ...] = find_columns(names, header, where)
         elif len(set(header)) < len(header):
-            raise InputError(where, "different names of raters", ", ".join(header))
+            raise InputError(where, "column names that differ", ", ".join(header))
         else:
             roles = (find_column("task", names.task, header, where),)
         return Layout(separator, header, tuple(map(header.index, roles)), names.wide)

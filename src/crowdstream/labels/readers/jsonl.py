@@ -27,7 +27,7 @@ def read(data: str | bytes, name: str, names: ColumnNames, bad: BadRows) -> pl.D
     raw = data if isinstance(data, bytes) else Path(data).read_bytes()
     raw = raw.removeprefix(BOM)
     if not raw.strip():
-        raise InputError(name, "an object a line", "nothing")
+        raise InputError(name, "one JSON object per line", "nothing")
     return _piece(raw, name, 1, names, bad)
 
 
@@ -49,7 +49,7 @@ def read_pieces(
         line += piece.count(b"\n")
         if not more:
             if blank:
-                raise InputError(name, "an object a line", "nothing")
+                raise InputError(name, "one JSON object per line", "nothing")
             return
 
 
@@ -61,7 +61,7 @@ def _piece(data: bytes, name: str, line: int, names: ColumnNames, bad: BadRows) 
     start = data.lstrip()
     first = start[: start.find(b"\n")] if b"\n" in start else start
     if start.startswith(b"["):
-        raise InputError(name, "an object a line (JSONL)", "a JSON array")
+        raise InputError(name, "one JSON object per line", "a JSON array")
     try:
         header = list(msgspec.json.decode(first, type=dict[str, object]))
         roles = find_columns(names, header, f"{name}, line {line}")

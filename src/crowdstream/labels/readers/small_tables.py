@@ -85,7 +85,7 @@ def read_families(path: str) -> dict[WorkerId, str]:
     rows = read_small_table(path, columns).unique(maintain_order=True)
     twice = rows.filter(rows["worker"].is_duplicated())
     if twice.height:
-        raise InputError(path, "one family a worker", f"several of {twice['worker'][0]!r}")
+        raise InputError(path, "one family per worker", f"several of {twice['worker'][0]!r}")
     return dict(rows.iter_rows())
 
 

@@ -122,7 +122,7 @@ def _read_gold(path: Path) -> pl.DataFrame:
     gold = _read_csv(path, GOLD).drop_nulls()
     twice = gold.filter(pl.col("task").is_duplicated())
     if twice.height:
-        raise InputError(str(path), "one row a task", f"more for task {twice['task'][0]!r}")
+        raise InputError(str(path), "one row per task", f"more for task {twice['task'][0]!r}")
     return gold
 
 

@@ -153,7 +153,7 @@ def _ready(
     truths = gold.select(pl.col("task", "label").cast(pl.String)).drop_nulls()
     twice = truths.filter(truths["task"].is_duplicated())
     if twice.height:
-        raise InputError("gold", "one row a task", f"more for task {twice['task'][0]!r}")
+        raise InputError("gold", "one row per task", f"more for task {twice['task'][0]!r}")
     truths = truths.join(numbers, on="task")
     if not truths.height:
         raise InputError("gold", "tasks that have labels", "none in common with the labels")
