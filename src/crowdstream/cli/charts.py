@@ -29,7 +29,7 @@ BLUE, ORANGE, GREY = "#1f6feb", "#d1730f", "#6e7781"
 """Colours that those who do not see red and green can tell apart."""
 
 
-BETTER, UNSURE, NO_BETTER = "better than chance", "too few answers to tell", "at chance or worse"
+BETTER, UNSURE, NO_BETTER = "better than chance", "not clear yet", "at chance or worse"
 """What the colours of the dots mean."""
 
 

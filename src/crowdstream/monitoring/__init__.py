@@ -14,7 +14,7 @@ from crowdstream.estimators.observer import Observer
 from crowdstream.monitoring.difficulty import difficulty
 from crowdstream.monitoring.drift import Drift, DriftAlarm, alarms
 from crowdstream.monitoring.families import effective_votes, families
-from crowdstream.monitoring.independence import Group, IdentifiabilityReport, identifiability
+from crowdstream.monitoring.identifiability import Group, IdentifiabilityReport, identifiability
 from crowdstream.monitoring.intervals import Intervals
 from crowdstream.monitoring.pairs import Pairs, pairs
 from crowdstream.monitoring.trends import Trends, trends
