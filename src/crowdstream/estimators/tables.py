@@ -111,7 +111,6 @@ class TableVerbs(OneTaskVerbs):
         votes = self._follow(batch)
         self._notify(batch, 1)
         self.intake_.count(intake)
-        self._warn(batch, votes.identified)
         return in_kind(decision_table(batch, votes, self._classes, rule), self._kind)
 
     def predict_many(
