@@ -117,3 +117,17 @@ def test_adaptive_decides_a_stream_nearly_as_well(errors: pl.DataFrame) -> None:
 def test_adaptive_is_nowhere_over_a_point_worse_than_majority(errors: pl.DataFrame) -> None:
     worse = errors.filter(pl.col("final") > pl.col("majority") + 0.01)
     assert worse.height == 0, worse
+
+
+@pytest.mark.parametrize("name", ["rte", "temp"])
+def test_two_labels_per_task_are_not_decided_worse_than_by_majority(name: str) -> None:
+    # Two views do not identify confusions: swept, they drifted to one class (0.38 and 0.28).
+    data = cs.datasets.load(name)
+    ours, majority = [], []
+    for seed in range(3):
+        shuffled = data.labels.sample(fraction=1, shuffle=True, seed=seed)
+        two = shuffled.group_by("task", maintain_order=True).head(2)
+        ours.append(error_rate(cs.Adaptive().fit_predict(two), data.gold))
+        majority.append(error_rate(cs.MajorityVote().fit_predict(two), data.gold))
+    # Measured 0.19 and 0.15, majority 0.27: a third of the gain is left as room.
+    assert sum(ours) / 3 < sum(majority) / 3 - 0.03

@@ -79,6 +79,8 @@ class Drift(HistorySums):
 def alarms(crowd: Estimator) -> list[DriftAlarm]:
     """Changes of workers that were noticed, the oldest first (the last 1,024).
 
+    Alarms of a crowd that was merged into this one are not among them.
+
     Parameters
     ----------
     crowd
