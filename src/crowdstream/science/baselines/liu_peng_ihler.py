@@ -142,12 +142,27 @@ class MeanField(_OneCoin):
     error rates. Every iteration raises the bound on the evidence. Any number of classes. Time
     O(labels + K tasks) an iteration, memory the same.
 
-    Parameters, error_rates_ and reference are those of `BeliefPropagation`.
+    Parameters
+    ----------
+    prior
+        Of the Beta distribution: pseudo-answers right and wrong, both above 0.
+    seed
+        Random seed for breaking ties.
+    tolerance
+        Stop once no posterior moves by more than this, from 0 to 1.
+    max_iterations
+        Stop after so many iterations at the latest, at least 1.
 
     Attributes
     ----------
+    error_rates_
+        Of each worker: the posterior mean, from 0 to 1.
     evidence_
         The lower bound on the log-likelihood of the labels after each iteration.
+
+    References
+    ----------
+    Liu, Peng, Ihler. Variational Inference for Crowdsourcing. NIPS 2012.
 
     Examples
     --------

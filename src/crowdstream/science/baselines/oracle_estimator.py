@@ -39,6 +39,11 @@ class OracleEstimator(Baseline):
     the very tasks that are decided, they are too good to be true where workers have few
     answers. Time O(labels + K tasks), one pass.
 
+    Parameters
+    ----------
+    seed
+        Random seed for breaking ties.
+
     References
     ----------
     Bonald, Combes. A Streaming Algorithm for Crowdsourced Data Classification, 2016: section 6.
@@ -54,7 +59,15 @@ class OracleEstimator(Baseline):
     """
 
     def error_rates(self, data: Table, truths: Truths) -> pl.DataFrame:
-        """Worker, answers to tasks whose truth is known, error rate (null without such)."""
+        """Worker, answers to tasks whose truth is known, error rate (null without such).
+
+        Parameters
+        ----------
+        data
+            Any table or rows of task, worker and label.
+        truths
+            What is true: a table of task and label, or a mapping of one to the other.
+        """
         coded = code(data)
         answers, errors = _judge(coded, truths)
         rates = pl.DataFrame({"answers": answers, "errors": errors}).select(
@@ -64,7 +77,17 @@ class OracleEstimator(Baseline):
         return rates.insert_column(0, value_series("worker", coded.workers.to_list()))
 
     def fit_predict(self, data: Table, truths: Truths, *, settle: float = SETTLE) -> pl.DataFrame:
-        """Decide every task with the rates the truths show; who was not judged has no vote."""
+        """Decide every task with the rates the truths show; who was not judged has no vote.
+
+        Parameters
+        ----------
+        data
+            Any table or rows of task, worker and label.
+        truths
+            What is true, of one task at least: a table of task and label, or a mapping.
+        settle
+            Confidence from which a decision counts as settled.
+        """
         coded = self._code(data)
         answers, errors = _judge(coded, truths)
         guess = 1 - 1 / coded.n_classes

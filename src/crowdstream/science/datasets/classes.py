@@ -21,6 +21,13 @@ errs on 0.143); the rule it prints, ℓ ≤ L/2, would be {1, 2} against {3, 4, 
 def binary(dataset: Dataset) -> Dataset:
     """The set with two classes, as the paper has it; one that has no more is left as it is.
 
+    Parameters
+    ----------
+    dataset
+        The set to give two classes; of more than two, only those of the paper.
+
+    Examples
+    --------
     >>> from crowdstream.science.datasets import Meta
     >>> labels = pl.DataFrame({"task": ["t"], "worker": ["w1"], "label": ["3"]})
     >>> gold = pl.DataFrame({"task": ["t"], "label": ["5"]})
@@ -42,6 +49,15 @@ def binary(dataset: Dataset) -> Dataset:
 def merge(dataset: Dataset, classes: Mapping[str, str]) -> Dataset:
     """The set with its classes renamed, in labels and gold; those not mentioned stay.
 
+    Parameters
+    ----------
+    dataset
+        The set whose classes to rename.
+    classes
+        Old names of classes → new ones.
+
+    Examples
+    --------
     >>> from crowdstream.science.datasets import Meta
     >>> labels = pl.DataFrame({"task": ["t", "t"], "worker": ["w1", "w2"], "label": ["a", "b"]})
     >>> gold = pl.DataFrame({"task": ["t"], "label": ["c"]})

@@ -27,6 +27,8 @@ CACHE = "crowdstream"
 def names() -> list[str]:
     """All sets that `load` knows of: the public ones, and those in your folder.
 
+    Examples
+    --------
     >>> [name for name in ("bird", "dog", "duchenne", "rte", "temp", "web") if name in names()]
     ['bird', 'dog', 'duchenne', 'rte', 'temp', 'web']
     """
@@ -34,7 +36,13 @@ def names() -> list[str]:
 
 
 def available() -> list[str]:
-    """The sets that can be loaded now without a network."""
+    """The sets that can be loaded now without a network.
+
+    Examples
+    --------
+    >>> set(available()) <= set(names())
+    True
+    """
     return sorted(_at_hand())
 
 
@@ -43,6 +51,13 @@ def load(name: str) -> Dataset:
 
     Any folder of yours there that has ``labels.csv`` and ``gold.csv`` is a set of that name.
 
+    Parameters
+    ----------
+    name
+        One of `names`: a public set, or a folder of yours.
+
+    Examples
+    --------
     >>> load("brid")
     Traceback (most recent call last):
     crowdstream.errors.InputError: data set: expected one of bird, ... found 'brid' (did you mean

@@ -23,6 +23,25 @@ class Download:
     ``sha256`` is that of both tables once read (see `digest`), so that it vouches for what is
     used: a file that changed or was misread is refused. Without a file of its own, the truth is a
     column of the labels' file.
+
+    Parameters
+    ----------
+    repository
+        Owner and name on GitHub, with a slash between.
+    commit
+        The hash of the commit.
+    labels, gold
+        The paths of the two files in the repository; gold is None without a file of its own.
+    read_labels, read_gold
+        Functions from the text of these files to tables; read_gold is None as gold is.
+    sha256
+        The checksum of both tables, in hexadecimal.
+
+    Examples
+    --------
+    >>> read = columns_reader("task", "worker", "label", "gold")
+    >>> Download("me/crowds", "0a1b2c", "all.txt", read, sha256="").gold is None
+    True
     """
 
     repository: str
@@ -34,13 +53,38 @@ class Download:
     read_gold: Reader | None = None
 
     def url(self, path: str) -> str:
-        """Where to get a file."""
+        """Where to get a file.
+
+        Parameters
+        ----------
+        path
+            Its path in the repository.
+
+        Examples
+        --------
+        >>> read = columns_reader("task", "worker", "label", "gold")
+        >>> Download("me/crowds", "0a1b2c", "all.txt", read, sha256="").url("all.txt")
+        'https://raw.githubusercontent.com/me/crowds/0a1b2c/all.txt'
+        """
         return f"https://raw.githubusercontent.com/{self.repository}/{self.commit}/{path}"
 
 
 @dataclass(frozen=True)
 class Entry:
-    """A known public set; one without a download has to be made by hand from its origin."""
+    """A known public set; one without a download has to be made by hand from its origin.
+
+    Parameters
+    ----------
+    meta
+        What is known of the set.
+    download
+        Where to get it and how to read it; None if it cannot be downloaded as it is.
+
+    Examples
+    --------
+    >>> Entry(Meta("Mine", origin="https://example.org")).download is None
+    True
+    """
 
     meta: Meta
     download: Download | None = None
@@ -49,6 +93,15 @@ class Entry:
 def digest(labels: pl.DataFrame, gold: pl.DataFrame) -> str:
     """The sha256 of two tables as CSV, gold sorted by task (its order means nothing).
 
+    Parameters
+    ----------
+    labels
+        The labels: a table of text with the columns task, worker and label.
+    gold
+        The truths: a table of text with the columns task and label.
+
+    Examples
+    --------
     >>> labels = pl.DataFrame({"task": ["t"], "worker": ["w1"], "label": ["1"]})
     >>> digest(labels, pl.DataFrame({"task": ["t"], "label": ["1"]}))[:16]
     'a6fc776170874e96'

@@ -15,6 +15,13 @@ def agreement_rates(p: ArrayLike) -> Floats:
 
     ``a_i = 1/(n−1) Σ_{j≠i} (p_i p_j + (1−p_i)(1−p_j)) = ½ + θ_i (Σθ − θ_i) / (2(n−1))``
 
+    Parameters
+    ----------
+    p
+        The error rates of at least two workers, each from 0 to 1.
+
+    Examples
+    --------
     >>> agreement_rates([0.0, 0.0, 0.5]).tolist()
     [0.75, 0.75, 0.5]
     """
@@ -28,6 +35,13 @@ def v_0(agreements: ArrayLike) -> float:
 
     ``v_0(a) = max(4(n−1)/n² · max_i (2a_i − 1), 0)``
 
+    Parameters
+    ----------
+    agreements
+        The agreement rates of at least three workers, from 0; estimates may be above 1.
+
+    Examples
+    --------
     >>> v_0([0.75, 0.75, 0.5])
     0.4444444444444444
     """
@@ -40,6 +54,13 @@ def v(agreements: ArrayLike) -> float | None:
     ``f(a, v) = (Σ √δ_i / (n−2))²`` with ``δ_i = v − 4(n−1)/n² · (2a_i − 1)``. For a crowd's own
     agreement rates it is ``(1 − 2q)²``, q being the mean error rate.
 
+    Parameters
+    ----------
+    agreements
+        The agreement rates of at least three workers, from 0; estimates may be above 1.
+
+    Examples
+    --------
     >>> v(agreement_rates([0.1, 0.2, 0.3, 0.2]))
     0.36
     """
@@ -64,6 +85,13 @@ def error_rates_from_agreements(agreements: ArrayLike) -> Floats | None:
     ``p_i = ½ + n/4 (√δ_i − √v)``. Estimated agreement rates may lead out of [0, 1]; nothing is
     clipped here.
 
+    Parameters
+    ----------
+    agreements
+        The agreement rates of at least three workers, from 0; estimates may be above 1.
+
+    Examples
+    --------
     >>> error_rates_from_agreements(agreement_rates([0.1, 0.2, 0.3, 0.2])).round(12).tolist()
     [0.1, 0.2, 0.3, 0.2]
     >>> error_rates_from_agreements([1.0, 0.75, 0.75]) is None

@@ -13,7 +13,18 @@ from crowdstream.science.theory.combinations import ATOMS, TIE, alike, halves, o
 
 
 class Bounds(NamedTuple):
-    """A number between two: the same two if it is known."""
+    """A number between two: the same two if it is known.
+
+    Parameters
+    ----------
+    low, high
+        The least and the most that it can be.
+
+    Examples
+    --------
+    >>> Bounds(0.0, 0.5).high
+    0.5
+    """
 
     low: float
     high: float
@@ -22,6 +33,13 @@ class Bounds(NamedTuple):
 def assumption_1(p: ArrayLike) -> bool:
     """Whether the mean error rate is below ``½ − 1/n``: the paper's Assumption 1.
 
+    Parameters
+    ----------
+    p
+        The error rates of at least three workers, each from 0 to 1.
+
+    Examples
+    --------
     >>> assumption_1([0.1, 0.1, 0.1, 0.5]), assumption_1([0.0, 0.5, 0.5, 0.5])
     (True, False)
     """
@@ -35,6 +53,13 @@ def gamma(p: ArrayLike) -> float:
     ``γ = v(a) − v_0(a)``, which is ``((Σθ − 2 max θ) / n)²``. It is above 0 as long as nobody holds
     half of the signal, ``Σθ > 2 max θ``; under Assumption 1, ``Σθ > 2``, it always is.
 
+    Parameters
+    ----------
+    p
+        The error rates of at least three workers, each from 0 to 1.
+
+    Examples
+    --------
     >>> gamma([0.0, 0.0, 0.0, 0.0]), gamma([0.0, 0.5, 0.5, 0.5])
     (0.25, 0.0)
     """
@@ -46,6 +71,13 @@ def gamma(p: ArrayLike) -> float:
 def eta(p: ArrayLike) -> float:
     """The paper's ``η = min p_i (1 − p_i)``: 0 if somebody is always right or always wrong.
 
+    Parameters
+    ----------
+    p
+        The workers' error rates, each from 0 to 1.
+
+    Examples
+    --------
     >>> eta([0.2, 0.5])
     0.16000000000000003
     """
@@ -62,6 +94,13 @@ def lambda_(weights: ArrayLike) -> Bounds:
     infinite weights are never part of a close vote. No vote but ties: infinity. (The paper prints
     it without the 1/n its proof needs.)
 
+    Parameters
+    ----------
+    weights
+        The weight of each worker's vote: any number, also negative or infinite.
+
+    Examples
+    --------
     >>> lambda_([1.0, 1.0, 1.5, 4.0])
     Bounds(low=0.125, high=0.125)
     """

@@ -18,6 +18,17 @@ def drift_bias(sigma: float, beta: float, tasks: float = math.inf) -> float:
     ``‖E â^β(t) − a(t)‖∞ ≤ 2σ/β + (1−β)^t``. The last term is not in the paper's Proposition 7: its
     average starts at 0 and takes some 1/β tasks to forget it. Long after (the default) it is gone.
 
+    Parameters
+    ----------
+    sigma
+        How far an error rate moves from one task to the next at most, from 0 to 1.
+    beta
+        How fast to forget: the weight of the newest task, above 0 and at most 1.
+    tasks
+        The number of tasks seen, from 0; by default infinitely many.
+
+    Examples
+    --------
     >>> round(drift_bias(1e-6, 0.01), 6), round(drift_bias(1e-6, 0.01, tasks=100), 4)
     (0.0002, 0.3662)
     """
@@ -30,6 +41,19 @@ def drift_bias(sigma: float, beta: float, tasks: float = math.inf) -> float:
 def theorem_3_holds(p: ArrayLike, sigma: float, beta: float, tasks: float = math.inf) -> bool:
     """Whether Theorem 3 promises anything: the bias is below ``γ/80``, ``2σ/β`` in the long run.
 
+    Parameters
+    ----------
+    p
+        The error rates of at least three workers at task t, each from 0 to 1.
+    sigma
+        How far an error rate moves from one task to the next at most, from 0 to 1.
+    beta
+        How fast to forget: the weight of the newest task, above 0 and at most 1.
+    tasks
+        The number of tasks seen, from 0; by default infinitely many.
+
+    Examples
+    --------
     >>> theorem_3_holds([0.05] * 20, sigma=1e-7, beta=1e-4)
     True
     """
@@ -50,6 +74,23 @@ def theorem_3(
     the `drift_bias` (Theorem 3; p and γ are those of task t). Here ``epsilon`` is the whole of
     ``4 γ^(−3/2) (e + b)``, as in Theorem 1.
 
+    Parameters
+    ----------
+    p
+        The error rates of at least three workers at task t, each from 0 to 1.
+    alpha
+        The probability that a worker answers a task, above 0 and at most 1.
+    sigma
+        How far an error rate moves from one task to the next at most, from 0 to 1.
+    beta
+        How fast to forget: the weight of the newest task, above 0 and at most 1.
+    epsilon
+        A distance between true and estimated error rates, above 0.
+    tasks
+        The number of tasks seen, from 0; by default infinitely many.
+
+    Examples
+    --------
     >>> round(theorem_3([0.05] * 20, 1.0, sigma=1e-8, beta=1e-5, epsilon=0.05), 4)
     0.5365
     """
@@ -72,6 +113,23 @@ def drift_accuracy(
     Theorem 3 solved for its accuracy: ``4 γ^(−3/2) (√(β log(2n/δ) / 2) / α² + b)``, or 1 if the
     bracket is above γ/80.
 
+    Parameters
+    ----------
+    p
+        The error rates of at least three workers at task t, each from 0 to 1.
+    alpha
+        The probability that a worker answers a task, above 0 and at most 1.
+    sigma
+        How far an error rate moves from one task to the next at most, from 0 to 1.
+    beta
+        How fast to forget: the weight of the newest task, above 0 and at most 1.
+    delta
+        The probability that the promise is broken, above 0 and at most 1.
+    tasks
+        The number of tasks seen, from 0; by default infinitely many.
+
+    Examples
+    --------
     >>> round(drift_accuracy([0.05] * 20, 1.0, sigma=1e-8, beta=1e-5, delta=0.1), 4)
     0.0562
     """
@@ -85,6 +143,19 @@ def corollary_2(p: ArrayLike, alpha: float, sigma: float, beta: float) -> float:
 
     ``γ^(−3/2) (√(β log n) / α² + σ/β)``
 
+    Parameters
+    ----------
+    p
+        The error rates of at least three workers at task t, each from 0 to 1.
+    alpha
+        The probability that a worker answers a task, above 0 and at most 1.
+    sigma
+        How far an error rate moves from one task to the next at most, from 0 to 1.
+    beta
+        How fast to forget: the weight of the newest task, above 0 and at most 1.
+
+    Examples
+    --------
     >>> round(corollary_2([0.05] * 20, 1.0, sigma=1e-8, beta=1e-5), 4)
     0.0122
     """
@@ -102,6 +173,17 @@ def best_beta(alpha: float, sigma: float, n: int) -> float:
     ``β = α^(4/3) σ^(2/3) / (log n)^(1/3)``, which makes the two terms of Corollary 2 equal, but no
     more than 1. (The paper prints ``(log n)³``: they are then out of balance.)
 
+    Parameters
+    ----------
+    alpha
+        The probability that a worker answers a task, above 0 and at most 1.
+    sigma
+        How far an error rate moves from one task to the next at most, from 0 to 1.
+    n
+        The number of workers, at least 3.
+
+    Examples
+    --------
     >>> round(best_beta(1.0, 1e-4, 10), 5)
     0.00163
     """
@@ -116,6 +198,17 @@ def corollary_3(p: ArrayLike, alpha: float, sigma: float) -> float:
 
     ``γ^(−3/2) α^(−4/3) σ^(1/3) (log n)^(1/3)`` (printed ``(log n)³``).
 
+    Parameters
+    ----------
+    p
+        The error rates of at least three workers at task t, each from 0 to 1.
+    alpha
+        The probability that a worker answers a task, above 0 and at most 1.
+    sigma
+        How far an error rate moves from one task to the next at most, from 0 to 1.
+
+    Examples
+    --------
     >>> round(corollary_3([0.05] * 20, 1.0, sigma=1e-8), 4)
     0.0058
     """

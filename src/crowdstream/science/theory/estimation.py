@@ -21,7 +21,18 @@ from crowdstream.validation import check_number
 
 
 class Region(NamedTuple):
-    """Between which error rates each worker's lies."""
+    """Between which error rates each worker's lies.
+
+    Parameters
+    ----------
+    low, high
+        The least and the largest error rate of each worker, from 0 to 1.
+
+    Examples
+    --------
+    >>> Region(np.array([0.0, 0.1]), np.array([0.2, 0.3])).high.tolist()
+    [0.2, 0.3]
+    """
 
     low: Floats
     high: Floats
@@ -33,6 +44,19 @@ def lemma_1(n: int, alpha: float, tasks: float, epsilon: float) -> float:
     ``P(‖â(t) − a‖∞ ≥ ε) ≤ 2n exp(−2 ε² α⁴ t)``. With forgetting, around its mean, ``t = 1/β``
     (Proposition 8).
 
+    Parameters
+    ----------
+    n
+        The number of workers, at least 3.
+    alpha
+        The probability that a worker answers a task, above 0 and at most 1.
+    tasks
+        The number of tasks seen, from 0.
+    epsilon
+        A distance between true and estimated agreement rates, from 0.
+
+    Examples
+    --------
     >>> round(lemma_1(10, 1.0, 1000, 0.06), 4)
     0.0149
     """
@@ -56,6 +80,15 @@ def lemma_2(p: ArrayLike, epsilon: float) -> float:
     ``f(a, v_0 + 2κ)``; and as the slope of f(a, ·) is at least ``n²/(n−2)²``, that is at most
     ``v_0 + κ``, which is at least v_0(â), whenever ``ε ≤ γ/4``.
 
+    Parameters
+    ----------
+    p
+        The error rates of at least three workers, each from 0 to 1.
+    epsilon
+        A distance between true and estimated agreement rates, from 0.
+
+    Examples
+    --------
     >>> round(lemma_2([0.0] * 20, 0.001), 5)
     0.00549
     """
@@ -69,6 +102,19 @@ def theorem_1(p: ArrayLike, alpha: float, tasks: float, epsilon: float) -> float
     ``P(‖p̂(t) − p‖∞ ≥ ε) ≤ 2n exp(−γ³ α⁴ t ε² / 8)`` (Theorem 1). The paper asks ε ≤ 1/20; its proof
     gives ε ≤ 1/(20 √γ), and the bound there is also one for all that is larger.
 
+    Parameters
+    ----------
+    p
+        The error rates of at least three workers, each from 0 to 1.
+    alpha
+        The probability that a worker answers a task, above 0 and at most 1.
+    tasks
+        The number of tasks seen, from 0.
+    epsilon
+        A distance between true and estimated error rates, above 0.
+
+    Examples
+    --------
     >>> round(theorem_1([0.05] * 20, 1.0, 50_000, 0.05), 4)
     0.4848
     """
@@ -82,6 +128,19 @@ def tasks_needed(p: ArrayLike, alpha: float, epsilon: float, delta: float) -> fl
 
     Theorem 1 solved for t: ``8 log(2n/δ) / (γ³ α⁴ ε²)``, rounded up; infinity if γ is 0.
 
+    Parameters
+    ----------
+    p
+        The error rates of at least three workers, each from 0 to 1.
+    alpha
+        The probability that a worker answers a task, above 0 and at most 1.
+    epsilon
+        A distance between true and estimated error rates, above 0.
+    delta
+        The probability that the promise is broken, above 0 and at most 1.
+
+    Examples
+    --------
     >>> tasks_needed([0.05] * 20, 1.0, 0.05, 0.1)
     67885.0
     """
@@ -100,6 +159,19 @@ def accuracy(p: ArrayLike, alpha: float, tasks: float, delta: float) -> float:
     Theorem 1 solved for ε: ``√(8 log(2n/δ) / (γ³ α⁴ t))``, or 1 where that is beyond 1/(20 √γ).
     It takes the true p. For a region around an estimate, without it, see `confidence_region`.
 
+    Parameters
+    ----------
+    p
+        The error rates of at least three workers, each from 0 to 1.
+    alpha
+        The probability that a worker answers a task, above 0 and at most 1.
+    tasks
+        The number of tasks seen, at least 1.
+    delta
+        The probability that the promise is broken, above 0 and at most 1.
+
+    Examples
+    --------
     >>> round(accuracy([0.05] * 20, 1.0, 100_000, 0.1), 4)
     0.0412
     """
@@ -116,6 +188,19 @@ def confidence_region(agreements: ArrayLike, alpha: float, tasks: float, delta: 
     region is ``φ(â) ± 4 γ^(−3/2) ε`` if ``ε ≤ γ/80``, else all of [0, 1]. It supposes, as the paper
     does, a crowd with ``Σθ > 2 max θ``.
 
+    Parameters
+    ----------
+    agreements
+        The estimated agreement rates of at least three workers, from 0; may be above 1.
+    alpha
+        The probability that a worker answers a task, above 0 and at most 1.
+    tasks
+        The number of tasks seen, at least 1.
+    delta
+        The probability that the promise is broken, above 0 and at most 1.
+
+    Examples
+    --------
     >>> from crowdstream.science.theory import agreement_rates
     >>> low, high = confidence_region(agreement_rates([0.05] * 20), 1.0, 100_000, 0.1)
     >>> low.round(3).tolist()[0], high.round(3).tolist()[0]
@@ -136,6 +221,17 @@ def corollary_1(p: ArrayLike, alpha: float, tasks: float) -> float:
 
     ``γ^(−3/2) α^(−2) √(log n / t)``
 
+    Parameters
+    ----------
+    p
+        The error rates of at least three workers, each from 0 to 1.
+    alpha
+        The probability that a worker answers a task, above 0 and at most 1.
+    tasks
+        The number of tasks seen, at least 1.
+
+    Examples
+    --------
     >>> round(corollary_1([0.05] * 20, 1.0, 100_000), 4)
     0.0103
     """

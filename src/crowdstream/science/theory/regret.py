@@ -15,7 +15,20 @@ from crowdstream.validation import check_number
 
 
 class RegretBound(NamedTuple):
-    """At most so much more likely to err on task t than the best vote; so many more errors by t."""
+    """At most so much more likely to err on task t than the best vote; so many more errors by t.
+
+    Parameters
+    ----------
+    simple
+        How much more likely an error on task t is, from 0 to 1.
+    cumulative
+        How many more errors are expected on the tasks up to t, from 0 to t.
+
+    Examples
+    --------
+    >>> RegretBound(simple=1.0, cumulative=50.0).cumulative
+    50.0
+    """
 
     simple: float
     cumulative: float
@@ -30,6 +43,17 @@ def theorem_2(p: ArrayLike, alpha: float, tasks: float) -> RegretBound:
     proof's ``min(|W|/2, 1)`` is 1. With λ out of reach of `lambda_`, or η = 0, nothing is promised:
     1, and as many errors as tasks.
 
+    Parameters
+    ----------
+    p
+        The error rates of at least three workers, each from 0 to 1.
+    alpha
+        The probability that a worker answers a task, above 0 and at most 1.
+    tasks
+        The number t of the task, at least 1.
+
+    Examples
+    --------
     >>> round(theorem_2([0.1] * 5, 1.0, math.inf).cumulative)
     66906550
     """

@@ -21,7 +21,20 @@ CELLS = 2_000_000
 
 
 class ErrorRate(NamedTuple):
-    """The probability of a wrong decision; exact if its standard error is 0."""
+    """The probability of a wrong decision; exact if its standard error is 0.
+
+    Parameters
+    ----------
+    value
+        The probability, from 0 to 1.
+    standard_error
+        Its standard error, from 0: above 0 where it is a mean over tasks drawn.
+
+    Examples
+    --------
+    >>> ErrorRate(0.1, 0.0).value
+    0.1
+    """
 
     value: float
     standard_error: float
@@ -30,6 +43,13 @@ class ErrorRate(NamedTuple):
 def optimal_weights(p: ArrayLike) -> Floats:
     """The weights of the best vote, ``w_i = log(1/p_i − 1)``; ±∞ at p = 0 and 1 (Proposition 1).
 
+    Parameters
+    ----------
+    p
+        The workers' error rates, each from 0 to 1.
+
+    Examples
+    --------
     >>> optimal_weights([0.0, 0.25, 0.5, 1.0]).round(4).tolist()
     [inf, 1.0986, 0.0, -inf]
     """
@@ -41,6 +61,15 @@ def optimal_weights(p: ArrayLike) -> Floats:
 def majority_error_bound(p: ArrayLike, alpha: float = 1.0) -> float:
     """A majority vote is wrong with probability ``exp(−n/2 (α(1−2q))²)`` at most (section 3).
 
+    Parameters
+    ----------
+    p
+        The workers' error rates, each from 0 to 1.
+    alpha
+        The probability that a worker answers a task, above 0 and at most 1.
+
+    Examples
+    --------
     >>> round(majority_error_bound([0.0] * 10 + [0.5] * 10), 2)
     0.08
     """
@@ -54,6 +83,17 @@ def weighted_error_bound(p: ArrayLike, weights: ArrayLike, alpha: float = 1.0) -
     ``exp(−½ (α Σ w_i(1−2p_i))² / Σ w_i²)`` if ``Σ w_i(1−2p_i)`` is above 0, else 1.
     Infinite weights are the limit of equal ones that grow.
 
+    Parameters
+    ----------
+    p
+        The workers' error rates, each from 0 to 1.
+    weights
+        The weight of each worker's vote, as many as error rates; may be negative or infinite.
+    alpha
+        The probability that a worker answers a task, above 0 and at most 1.
+
+    Examples
+    --------
     >>> p = [0.0] * 10 + [0.5] * 10
     >>> round(weighted_error_bound(p, optimal_weights(p)), 3)
     0.007
@@ -72,6 +112,15 @@ def weighted_error_bound(p: ArrayLike, weights: ArrayLike, alpha: float = 1.0) -
 def majority_error(p: ArrayLike, alpha: float = 1.0) -> float:
     """The exact probability that a majority vote is wrong, a tie counting ½. O(n²).
 
+    Parameters
+    ----------
+    p
+        The workers' error rates, each from 0 to 1.
+    alpha
+        The probability that a worker answers a task, above 0 and at most 1.
+
+    Examples
+    --------
     >>> round(majority_error([0.1, 0.1, 0.1]), 12)
     0.028
     """
@@ -94,6 +143,21 @@ def vote_error(
     Exact up to `ATOMS`, else the mean over so many tasks drawn with this seed. A tie counts ½.
     Infinite weights outvote all others and count as equal among themselves.
 
+    Parameters
+    ----------
+    p
+        The workers' error rates, each from 0 to 1.
+    weights
+        The weight of each worker's vote, as many as error rates; may be negative or infinite.
+    alpha
+        The probability that a worker answers a task, above 0 and at most 1.
+    samples
+        How many tasks to draw where an exact answer is out of reach, at least 2.
+    seed
+        Random seed for the tasks drawn.
+
+    Examples
+    --------
     >>> vote_error([0.1, 0.3, 0.3], [1.0, 0.0, 0.0])
     ErrorRate(value=0.1, standard_error=0.0)
     """
@@ -119,6 +183,19 @@ def optimal_error(
 
     Exact or sampled as `vote_error` is.
 
+    Parameters
+    ----------
+    p
+        The workers' error rates, each from 0 to 1.
+    alpha
+        The probability that a worker answers a task, above 0 and at most 1.
+    samples
+        How many tasks to draw where an exact answer is out of reach, at least 2.
+    seed
+        Random seed for the tasks drawn.
+
+    Examples
+    --------
     >>> optimal_error([0.1, 0.3, 0.3]).value < majority_error([0.1, 0.3, 0.3])
     True
     """

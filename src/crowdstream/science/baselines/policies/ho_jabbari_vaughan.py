@@ -19,7 +19,10 @@ class HoJabbariVaughan(WithGold):
     price is set once, from what is left after gold, and the paper's sample of workers for it is
     all of them. Votes are weighted by accuracies on gold. Time O(tasks) a label.
 
-    Its parameter, ``gold``, is that of `WithGold`.
+    Parameters
+    ----------
+    gold
+        Gold tasks of each type that a worker is shown, at least 1.
 
     References
     ----------
