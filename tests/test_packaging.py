@@ -64,8 +64,8 @@ def test_every_file_of_loops_is_marked_and_has_a_stub() -> None:
         assert source.with_suffix(".pyi").exists(), source
 
 
-def test_uncompiled_loops_are_told_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(compiled, "_told", False)
+def test_uncompiled_loops_warn_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(compiled, "_warned", False)
     with warnings.catch_warnings(record=True) as told:
         warnings.simplefilter("always")
         compiled.warn_not_compiled()

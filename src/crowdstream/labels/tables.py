@@ -354,7 +354,7 @@ def kind_of(data: object) -> Kind:
     ('pandas', 'polars')
     """
     library = type(data).__module__.partition(".")[0]
-    if library in ("builtins", "polars") or not is_table(data):
+    if library in ("builtins", "crowdstream", "polars") or not is_table(data):
         return Kind()
     known = _known(data)
     if known is not None:
