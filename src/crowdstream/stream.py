@@ -417,10 +417,8 @@ class Stream(Savable):
         >>> stream.close("t1").closed
         'closed'
         """
-        task = _named(task, "task")
-        if task in self._closed:
-            return self._closed[task]
-        return self._close(self._decide(task, self._known(task)), "closed")
+        decision = self.decision(task)
+        return decision if decision.closed else self._close(decision, "closed")
 
     def expire(self, at: Time = None) -> list[Decision]:
         """Close the tasks that have had no label for ``idle`` seconds.

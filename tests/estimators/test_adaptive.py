@@ -221,13 +221,15 @@ def test_long_forgetting_stays_finite_and_true() -> None:
     assert np.isfinite(crowd.workers()["error_rate"].to_numpy()).all()
 
 
-def test_merged_halves_decide_nearly_as_one_pass() -> None:
+@pytest.mark.parametrize("kind", [cs.Adaptive, cs.Tracking])
+def test_merged_halves_decide_nearly_as_one_pass(kind: type[cs.Estimator]) -> None:
     labels = crowd_of(15, 2000, q=0.35, per_task=5, seed=8).labels()
-    one, left, right = cs.Adaptive(), cs.Adaptive(), cs.Adaptive()
+    one, left, right = kind(), kind(), kind()
     one.learn_many(labels)
     left.learn_many(labels[:5000])
     right.learn_many(labels[5000:])
     left += right
+    assert left.tasks_ == one.tasks_
     same = one.predict_many(labels)["label"] == left.predict_many(labels)["label"]
     # Each half started anew: decisions near a tie differ, 0.4 % of them on real crowds.
     assert same.mean() > 0.97

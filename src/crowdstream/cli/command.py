@@ -66,13 +66,8 @@ def make_command(function: Callable[..., None]) -> Callable[..., None]:
     Every parameter is a group of `options`: typer is given one parameter per field of it, the
     function the group. So an option that several commands have is declared once.
 
-    Parameters
-    ----------
-    function
-        The command; its docstring is its help.
+    Its docstring is the command's help.
 
-    Examples
-    --------
     >>> import inspect
     >>> from crowdstream.cli.options import Columns
     >>> def show(columns: Columns) -> None:

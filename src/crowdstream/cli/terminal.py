@@ -27,13 +27,6 @@ CONTROL = re.compile(
 def printable(value: object) -> str:
     r"""Text that a terminal shows as it is: control characters are escaped.
 
-    Parameters
-    ----------
-    value
-        A name or a message; anything but text is written out first.
-
-    Examples
-    --------
     >>> printable("ann\x1b[31m")
     'ann\\x1b[31m'
     """

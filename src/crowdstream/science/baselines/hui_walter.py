@@ -57,11 +57,6 @@ class HuiWalter(Baseline):
     to majority vote, a vote being worth log-odds of one, and all rates are ½; so it is class by
     class.
 
-    Parameters
-    ----------
-    seed
-        Random seed for breaking ties.
-
     Attributes
     ----------
     classes_, workers_, populations_

@@ -55,6 +55,8 @@ class MinimaxEntropy(Iterated):
     ----------
     strength
         γ; the greater, the nearer everything is to guessing.
+    tolerance, max_iterations
+        Change of a posterior, and number of iterations, at which to stop.
 
     Attributes
     ----------

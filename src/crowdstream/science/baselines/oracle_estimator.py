@@ -39,11 +39,6 @@ class OracleEstimator(Baseline):
     the very tasks that are decided, they are too good to be true where workers have few
     answers. Time O(labels + K tasks), one pass.
 
-    Parameters
-    ----------
-    seed
-        Random seed for breaking ties.
-
     References
     ----------
     Bonald, Combes. A Streaming Algorithm for Crowdsourced Data Classification, 2016: section 6.

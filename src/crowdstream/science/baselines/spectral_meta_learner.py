@@ -36,11 +36,6 @@ class SpectralMetaLearner(LabelsOnly):
     Time O(Σ m² + n³) with m labels per task, memory O(n²), each for every class; crowds larger than
     `pairs.LARGEST_CROWD` are refused.
 
-    Parameters
-    ----------
-    seed
-        Random seed for breaking ties.
-
     Attributes
     ----------
     informedness_

@@ -43,14 +43,10 @@ def theorem_3_holds(p: ArrayLike, sigma: float, beta: float, tasks: float = math
 
     Parameters
     ----------
+    sigma, beta, tasks
+        As for `drift_bias`.
     p
         The error rates of at least three workers at task t, each from 0 to 1.
-    sigma
-        How far an error rate moves from one task to the next at most, from 0 to 1.
-    beta
-        How fast to forget: the weight of the newest task, above 0 and at most 1.
-    tasks
-        The number of tasks seen, from 0; by default infinitely many.
 
     Examples
     --------
@@ -76,18 +72,12 @@ def theorem_3(
 
     Parameters
     ----------
-    p
-        The error rates of at least three workers at task t, each from 0 to 1.
+    p, sigma, beta, tasks
+        As for `theorem_3_holds`.
     alpha
         The probability that a worker answers a task, above 0 and at most 1.
-    sigma
-        How far an error rate moves from one task to the next at most, from 0 to 1.
-    beta
-        How fast to forget: the weight of the newest task, above 0 and at most 1.
     epsilon
         A distance between true and estimated error rates, above 0.
-    tasks
-        The number of tasks seen, from 0; by default infinitely many.
 
     Examples
     --------
@@ -115,18 +105,10 @@ def drift_accuracy(
 
     Parameters
     ----------
-    p
-        The error rates of at least three workers at task t, each from 0 to 1.
-    alpha
-        The probability that a worker answers a task, above 0 and at most 1.
-    sigma
-        How far an error rate moves from one task to the next at most, from 0 to 1.
-    beta
-        How fast to forget: the weight of the newest task, above 0 and at most 1.
+    p, alpha, sigma, beta, tasks
+        As for `theorem_3`.
     delta
         The probability that the promise is broken, above 0 and at most 1.
-    tasks
-        The number of tasks seen, from 0; by default infinitely many.
 
     Examples
     --------
@@ -145,14 +127,8 @@ def corollary_2(p: ArrayLike, alpha: float, sigma: float, beta: float) -> float:
 
     Parameters
     ----------
-    p
-        The error rates of at least three workers at task t, each from 0 to 1.
-    alpha
-        The probability that a worker answers a task, above 0 and at most 1.
-    sigma
-        How far an error rate moves from one task to the next at most, from 0 to 1.
-    beta
-        How fast to forget: the weight of the newest task, above 0 and at most 1.
+    p, alpha, sigma, beta
+        As for `theorem_3`.
 
     Examples
     --------
@@ -175,10 +151,8 @@ def best_beta(alpha: float, sigma: float, n: int) -> float:
 
     Parameters
     ----------
-    alpha
-        The probability that a worker answers a task, above 0 and at most 1.
-    sigma
-        How far an error rate moves from one task to the next at most, from 0 to 1.
+    alpha, sigma
+        As for `theorem_3`.
     n
         The number of workers, at least 3.
 
@@ -200,12 +174,8 @@ def corollary_3(p: ArrayLike, alpha: float, sigma: float) -> float:
 
     Parameters
     ----------
-    p
-        The error rates of at least three workers at task t, each from 0 to 1.
-    alpha
-        The probability that a worker answers a task, above 0 and at most 1.
-    sigma
-        How far an error rate moves from one task to the next at most, from 0 to 1.
+    p, alpha, sigma
+        As for `theorem_3`.
 
     Examples
     --------

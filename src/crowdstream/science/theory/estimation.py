@@ -104,12 +104,10 @@ def theorem_1(p: ArrayLike, alpha: float, tasks: float, epsilon: float) -> float
 
     Parameters
     ----------
+    alpha, tasks
+        As for `lemma_1`.
     p
         The error rates of at least three workers, each from 0 to 1.
-    alpha
-        The probability that a worker answers a task, above 0 and at most 1.
-    tasks
-        The number of tasks seen, from 0.
     epsilon
         A distance between true and estimated error rates, above 0.
 
@@ -130,12 +128,8 @@ def tasks_needed(p: ArrayLike, alpha: float, epsilon: float, delta: float) -> fl
 
     Parameters
     ----------
-    p
-        The error rates of at least three workers, each from 0 to 1.
-    alpha
-        The probability that a worker answers a task, above 0 and at most 1.
-    epsilon
-        A distance between true and estimated error rates, above 0.
+    p, alpha, epsilon
+        As for `theorem_1`.
     delta
         The probability that the promise is broken, above 0 and at most 1.
 
@@ -161,14 +155,10 @@ def accuracy(p: ArrayLike, alpha: float, tasks: float, delta: float) -> float:
 
     Parameters
     ----------
-    p
-        The error rates of at least three workers, each from 0 to 1.
-    alpha
-        The probability that a worker answers a task, above 0 and at most 1.
+    p, alpha, delta
+        As for `tasks_needed`.
     tasks
         The number of tasks seen, at least 1.
-    delta
-        The probability that the promise is broken, above 0 and at most 1.
 
     Examples
     --------
@@ -190,14 +180,10 @@ def confidence_region(agreements: ArrayLike, alpha: float, tasks: float, delta: 
 
     Parameters
     ----------
+    alpha, tasks, delta
+        As for `accuracy`.
     agreements
         The estimated agreement rates of at least three workers, from 0; may be above 1.
-    alpha
-        The probability that a worker answers a task, above 0 and at most 1.
-    tasks
-        The number of tasks seen, at least 1.
-    delta
-        The probability that the promise is broken, above 0 and at most 1.
 
     Examples
     --------
@@ -223,12 +209,8 @@ def corollary_1(p: ArrayLike, alpha: float, tasks: float) -> float:
 
     Parameters
     ----------
-    p
-        The error rates of at least three workers, each from 0 to 1.
-    alpha
-        The probability that a worker answers a task, above 0 and at most 1.
-    tasks
-        The number of tasks seen, at least 1.
+    p, alpha, tasks
+        As for `accuracy`.
 
     Examples
     --------

@@ -85,12 +85,10 @@ def weighted_error_bound(p: ArrayLike, weights: ArrayLike, alpha: float = 1.0) -
 
     Parameters
     ----------
-    p
-        The workers' error rates, each from 0 to 1.
+    p, alpha
+        As for `majority_error_bound`.
     weights
         The weight of each worker's vote, as many as error rates; may be negative or infinite.
-    alpha
-        The probability that a worker answers a task, above 0 and at most 1.
 
     Examples
     --------
@@ -114,10 +112,8 @@ def majority_error(p: ArrayLike, alpha: float = 1.0) -> float:
 
     Parameters
     ----------
-    p
-        The workers' error rates, each from 0 to 1.
-    alpha
-        The probability that a worker answers a task, above 0 and at most 1.
+    p, alpha
+        As for `majority_error_bound`.
 
     Examples
     --------
@@ -145,12 +141,8 @@ def vote_error(
 
     Parameters
     ----------
-    p
-        The workers' error rates, each from 0 to 1.
-    weights
-        The weight of each worker's vote, as many as error rates; may be negative or infinite.
-    alpha
-        The probability that a worker answers a task, above 0 and at most 1.
+    p, weights, alpha
+        As for `weighted_error_bound`.
     samples
         How many tasks to draw where an exact answer is out of reach, at least 2.
     seed
@@ -185,14 +177,8 @@ def optimal_error(
 
     Parameters
     ----------
-    p
-        The workers' error rates, each from 0 to 1.
-    alpha
-        The probability that a worker answers a task, above 0 and at most 1.
-    samples
-        How many tasks to draw where an exact answer is out of reach, at least 2.
-    seed
-        Random seed for the tasks drawn.
+    p, alpha, samples, seed
+        As for `vote_error`.
 
     Examples
     --------
