@@ -25,7 +25,7 @@ from crowdstream.estimators.teacher import read_teacher, skills_of, vote_weights
 from crowdstream.estimators.ties import Keys, class_keys
 from crowdstream.estimators.votes import Scorer, TieRule, decide
 from crowdstream.estimators.worker_table import WorkerReading
-from crowdstream.labels import ClassLabel, Intake, Vocabulary, WorkerId
+from crowdstream.labels import ClassLabel, Intake, Kind, Vocabulary, WorkerId
 from crowdstream.labels.batch import Codes, Ints, LabelBatch
 from crowdstream.serialization import (
     Savable,
@@ -89,6 +89,8 @@ class CrowdState(Parameters, Savable, ABC):
     """What came in so far, and what of it was not counted as a label."""
     observers: list[Observer]
     """Monitors that go along and see what is learnt."""
+    _kind: Kind = Kind()
+    """The kind of the table that was learnt last."""
     _workers: Vocabulary
     _classes: Vocabulary
     _class_keys: Keys
@@ -381,7 +383,7 @@ class CrowdState(Parameters, Savable, ABC):
         ['ann', 'bob']
         """
         other = cast("Self", load_crowd(self.to_bytes()))
-        other.__dict__.update({k: v for k, v in vars(self).items() if k == "_kind"})
+        other._kind = self._kind
         return other
 
     __copy__ = copy

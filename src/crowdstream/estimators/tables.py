@@ -23,7 +23,6 @@ from crowdstream.estimators.votes import posteriors
 from crowdstream.labels import (
     ColumnNames,
     Intake,
-    Kind,
     Table,
     Truths,
     code_table,
@@ -39,9 +38,6 @@ NativeTable: TypeAlias = Any
 
 class TableVerbs(OneTaskVerbs):
     """`fit_predict`, `learn_many` and what goes with them."""
-
-    _kind: Kind = Kind()
-    """The kind of the table that was learnt last."""
 
     def learn_many(
         self,
