@@ -17,7 +17,10 @@ from numpy.typing import NDArray
 from crowdstream.decisions import Vote, Votes, value_series
 from crowdstream.estimators import crowd_loops
 from crowdstream.estimators.base import Estimator
+from crowdstream.estimators.crowd_loops import SCORES
 from crowdstream.estimators.fallback import verdict
+from crowdstream.estimators.gold_model import GROWTH as GOLD_GROWTH
+from crowdstream.estimators.gold_model import GoldModel
 from crowdstream.estimators.independence import (
     compact,
     excess_correlation,
@@ -37,9 +40,9 @@ from crowdstream.estimators.ties import class_keys
 from crowdstream.estimators.votes import Scorer, choose
 from crowdstream.estimators.worker_table import WorkerReading
 from crowdstream.labels import TaskId, Vocabulary
-from crowdstream.labels.batch import Ints, LabelBatch
+from crowdstream.labels.batch import Codes, Ints, LabelBatch
 from crowdstream.labels.batch_loops import Tasks
-from crowdstream.sums.agreement import AgreementSums, fill
+from crowdstream.sums.agreement import AgreementSums
 
 Floats = NDArray[np.float64]
 Keys = NDArray[np.uint64]
@@ -62,6 +65,8 @@ after which it does so again."""
 
 EARLIER = 0.75
 """What earlier measurements count beside the latest."""
+
+NONE: Codes = np.empty(0, np.int32)
 
 ODD = np.uint64(0xD1B54A32D192ED03)
 """Places become keys as multiples of it, mixed: an odd number without a pattern."""
@@ -147,13 +152,22 @@ class Adaptive(Estimator):
         """Parts of a batch, each ending where something is due."""
         at = 0
         while at < len(batch):
-            ahead = int(self._renewed * RENEW) + 1 - self._clock
+            ahead = min(int(self._renewed * RENEW) + 1 - self._clock, self._until_gold(batch, at))
             if self._clock < self._next_look:  # else it waits for tasks to close
                 ahead = min(ahead, self._next_look - self._clock)
             ahead = min(max(ahead, 1), self._scale.make_room(self._clock, self._arrays()))
             end = min(at + ahead, len(batch))
             yield batch.part(at, end), slice(at, end)
             at = end
+
+    def _until_gold(self, batch: LabelBatch, at: int) -> int:
+        """Tasks from this one on until there is gold enough to weigh the scores anew."""
+        if not batch.truths.size:
+            return len(batch)
+        gold = self._reading.gold
+        ahead = int(gold.fitted * GOLD_GROWTH) + 1 - gold.seen
+        where = np.flatnonzero(batch.truths[at:] >= 0)
+        return int(where[ahead - 1]) + 1 if 0 < ahead <= where.size else len(batch)
 
     def _renew_if_due(self) -> None:
         if self._clock > self._renewed * RENEW:
@@ -172,8 +186,6 @@ class Adaptive(Estimator):
             weight = -self._scale.weight(self._clock)
             self._reading.crowd.close(batch.coded, weight, own=False)
             self._renew()
-        elif batch.truths.size:  # decisions show what confidence is worth
-            self._follow(batch)
         else:
             self._go_through(batch, None)
 
@@ -186,23 +198,31 @@ class Adaptive(Estimator):
         """Learn tasks in order, deciding each before where decisions are asked for."""
         reading, scale = self._reading, self._scale
         for part, here in self._parts(batch):
-            found = np.empty((len(part) if votes is not None else 0, reading.sums.classes))
-            reading.crowd.follow(part.coded, scale.weight(self._clock), scale.growth, found)
+            k = reading.sums.classes
+            found = np.empty((len(part) if votes is not None else 0, k))
+            gold = part.truths[(part.truths >= 0) & (part.sizes > 0)] if part.truths.size else NONE
+            features = np.empty((gold.size, SCORES, k))
+            weight = scale.weight(self._clock)
+            reading.crowd.follow(part.coded, weight, scale.growth, found, features)
             if votes is not None:
                 self._judge(part, found, votes.part(here.start, here.stop))
+            self._add_gold(features, gold)
             self._after(len(part), part)
 
     def _judge(self, part: LabelBatch, scores: Floats, votes: Votes) -> None:
-        """Decide by scores; where the truth is known, see whether it was right to be so sure."""
+        """Decide by scores."""
         scorer, classes = self._reading.scored(), self._classes
         choose(part, scores, votes, len(classes), self._ties(classes), scorer.rho)
-        before = votes.confidences.copy()
         if scorer.calibrate is not None:
             votes.confidences[:] = scorer.calibrate(votes.confidences)
-        if part.truths.size and scorer.identified:
-            known = (part.truths >= 0) & (votes.winners >= 0)
-            right = votes.winners[known] == part.truths[known]
-            self._reading.calibration.add(before[known], right)
+
+    def _add_gold(self, features: Floats, truths: Codes) -> None:
+        """Take in gold tasks by the scores they had; weigh these anew once there are enough."""
+        reading = self._reading
+        if truths.size:
+            reading.gold.add(features, truths)
+            if reading.gold.due:
+                reading.renew_gold()
 
     def _after(self, tasks: int, part: LabelBatch, which: Ints | None = None) -> None:
         """So many tasks were learnt: sample them (``which`` says which), and renew what is due."""
@@ -253,9 +273,10 @@ class Adaptive(Estimator):
         identified, votes = np.empty(size, np.bool_), Votes.room(size)
         reading, scale = self._reading, self._scale
         for part, here in self._parts(batch):
-            goal = 2.0 if rule.settle is None else reading.calibration.before(rule.settle)
+            goal = 2.0 if rule.settle is None else reading.before(rule.settle)
             most = 2**62 if rule.max_labels is None else rule.max_labels
-            stop = crowd_loops.StopRule(goal, rule.min_labels, most, reading.discount)
+            discount = 0.0 if reading.crowd.golden else reading.discount
+            stop = crowd_loops.StopRule(goal, rule.min_labels, most, discount)
             identified[here] = not reading.crowd.fell_back
             scores = np.empty((len(part), reading.sums.classes))
             weight = scale.weight(self._clock)
@@ -273,9 +294,10 @@ class Adaptive(Estimator):
         return Opened(votes, identified, why, place, taken)
 
     def _learn_closed(self, batch: LabelBatch, place: int) -> None:
-        if batch.truths.size and batch.labels.size:
-            task = OpenTask.of(batch, 0, place)
-            self._judge(batch, self._score_open(task)[1], Votes.room(1))
+        if batch.truths.size and batch.truths[0] >= 0 and batch.labels.size:
+            features = np.empty((1, SCORES, self._sums.classes))
+            self._reading.crowd.look_at(batch.coded, self._scale.weight(place), features)
+            self._add_gold(features, batch.truths)
         self._reading.crowd.close(batch.coded, self._scale.weight(place), own=True)
         self._sample.offer(batch, self._place_keys(place, 1))
         self._look_if_due()
@@ -285,10 +307,22 @@ class Adaptive(Estimator):
         if self.memory is not None:
             super()._fit(batch)
             return
-        if batch.truths.size:
-            self._calibrate(batch)
-        reading, named = self._reading, len(self._classes)
-        reading.fit(batch, named, sweep=False)
+        self._read_table(batch)
+        reading = self._reading
+        if (batch.truths >= 0).any():
+            first, second = self._weigh_scores(batch)
+            reading.use_gold(first)
+            reading.recount(batch)
+            reading.use_gold(second)
+        self._sample.offer(batch, self._name_keys(batch))
+        self._clock = len(batch)
+        self._renewed = self._looked = float(self._clock)
+        self._renewed_labels = float(self._sums.total[2])
+
+    def _read_table(self, batch: LabelBatch) -> None:
+        """Sums, teacher and students of a table, swept as far as workers err independently."""
+        reading = self._reading
+        reading.fit(batch, len(self._classes), sweep=False)
         keys = self._name_keys(batch)
         which = np.argsort(keys, kind="stable")
         which = which[: np.searchsorted(np.cumsum(batch.sizes[which]), SAMPLE) + 1]
@@ -297,23 +331,25 @@ class Adaptive(Estimator):
         self._measure(sample, keys[which], twins)
         if reading.crowd.gate > 0.0:
             reading.sweep(batch)
-        self._sample.offer(batch, keys)
-        self._clock = len(batch)
-        self._renewed = self._looked = float(self._clock)
-        self._renewed_labels = float(self._sums.total[2])
 
-    def _calibrate(self, batch: LabelBatch) -> None:
-        """See how sure the crowd would have been, without the truths, where they are known."""
+    def _weigh_scores(self, batch: LabelBatch) -> tuple[GoldModel, GoldModel]:
+        """What the truths say of the scores that their tasks would have if nobody knew them.
+
+        By the first model the swept confusions are counted anew, which changes the scores; the
+        second is about those.
+        """
         blind = self.clone()
         blind._workers, blind._classes = self._workers, self._classes
         blind._make_room()
-        blind._fit(LabelBatch(batch.starts, batch.workers, batch.labels, tasks=batch.tasks))
-        known = batch.pick(np.flatnonzero(batch.truths >= 0))
-        votes = blind._decide(known, self._workers, self._classes)
-        if votes.identified:
-            some = votes.winners >= 0
-            right = votes.winners[some] == known.truths[some]
-            self._reading.calibration.add(votes.confidences[some], right)
+        reading = blind._reading
+        hidden = LabelBatch(batch.starts, batch.workers, batch.labels, tasks=batch.tasks)
+        blind._read_table(hidden)
+        known = np.flatnonzero((batch.truths >= 0) & (batch.sizes > 0))
+        keys = self._name_keys(batch)[known]
+        known = known[np.argsort(keys, kind="stable")]  # in whatever order the rows came
+        first = reading.weigh(hidden.pick(known), batch.truths[known])
+        reading.recount(hidden)
+        return first, reading.weigh(hidden.pick(known), batch.truths[known])
 
     # Reading ---------------------------------------------------------------------------------
 
@@ -390,13 +426,13 @@ class Adaptive(Estimator):
         mine, theirs = self._reading, other._reading
         mine.taught.merge(theirs.taught, names, classes)
         mine.swept.merge(theirs.swept, names, classes)
-        mine.calibration.sums += theirs.calibration.sums
-        mine.calibration.known |= theirs.calibration.known
+        mine.gold.merge(theirs.gold, classes)
         self._sample.merge(other._sample, names, classes)
         self._clock = max(self._clock, other._clock) if self.memory else self._clock + other._clock
         self._looked = 0.0
         self._look_if_due()
         self._renew()
+        mine.renew_gold()
 
     def _pack(self) -> Packed:
         reading = self._reading
@@ -405,7 +441,7 @@ class Adaptive(Estimator):
             found |= {f"{name}.{key}": array for key, array in part.pack().items()}
         found |= {f"sample.{key}": array for key, array in self._sample.pack().items()}
         found |= {f"shared.{key}": array for key, array in reading.pack().items()}
-        found["calibration"] = reading.calibration.sums
+        found |= {f"gold.{key}": array for key, array in reading.gold.pack().items()}
         found["moments"] = np.array(
             [self._renewed, self._renewed_labels, self._looked, self._pairs]
         )
@@ -418,8 +454,7 @@ class Adaptive(Estimator):
         reading.taught.unpack(_under(arrays, "taught"), n, k)
         reading.swept.unpack(_under(arrays, "swept"), n, k)
         self._sample.unpack(_under(arrays, "sample"), n, k)
-        fill({"calibration": reading.calibration.sums}, arrays)
-        reading.calibration.known = reading.calibration.tasks > 0
+        reading.gold.unpack(_under(arrays, "gold"), k)
         reading.unpack(_under(arrays, "shared"), len(self._classes))
         moments = arrays["moments"].tolist()
         self._renewed, self._renewed_labels, self._looked, self._pairs = moments

@@ -15,10 +15,17 @@ cdef class Crowd:
     cdef Student taught
     cdef Student swept
     cdef Py_ssize_t classes
-    cdef public double gate
-    cdef public bint fell_back
+    cdef double[::1] weights
+    cdef double[::1] bias
+    cdef double[:, ::1] features
+    cdef double[:, ::1] parts
+    cdef public double gate, rho, discount
+    cdef public bint fell_back, golden
 
     cdef void judge(self, Tasks tasks, Py_ssize_t begin, Py_ssize_t end, double own) noexcept nogil
     cdef void score(self, Tasks tasks, Py_ssize_t begin, Py_ssize_t end, double[:, ::1] scores, Py_ssize_t t) noexcept nogil
+    cdef void fill_features(self, Tasks tasks, Py_ssize_t begin, Py_ssize_t end) noexcept nogil
+    cdef void look(self, Tasks tasks, Py_ssize_t begin, Py_ssize_t end) noexcept nogil
+    cdef void add_common_factor(self, Tasks tasks, Py_ssize_t begin, Py_ssize_t end) noexcept nogil
     cdef void teach(self, Tasks tasks, Py_ssize_t begin, Py_ssize_t end, Py_ssize_t truth, double weight) noexcept nogil
     cdef bint is_settled(self, StopRule rule, double[:, ::1] scores, Py_ssize_t t, Py_ssize_t m) noexcept nogil

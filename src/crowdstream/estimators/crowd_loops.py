@@ -15,9 +15,9 @@ if cython.compiled:
     from cython.cimports.crowdstream.estimators.vote_loops import confidence, count
     from cython.cimports.crowdstream.labels.batch_loops import Tasks
     from cython.cimports.crowdstream.sums.agreement_loops import AgreementRows
-    from cython.cimports.libc.math import log, sqrt
+    from cython.cimports.libc.math import exp, log, sqrt
 else:
-    from math import log, sqrt
+    from math import exp, log, sqrt
 
     from crowdstream.estimators.confusion_loops import Student
     from crowdstream.estimators.teacher_loops import Teacher
@@ -29,6 +29,16 @@ OPEN = cython.declare(cython.int, 0)
 SETTLED = cython.declare(cython.int, 1)
 FULL = cython.declare(cython.int, 2)
 NEVER = cython.declare(cython.double, 1.0)  # no confidence is above it
+FLAT = cython.declare(cython.double, 1e-3)  # least variance of whether a label is for a class
+
+SCORES = 3
+"""Scores that known truths weigh: second look, swept, common factor."""
+
+CAP = 5.0
+"""Log-odds beyond which a score says no more where truths weigh it: 150 to 1."""
+
+CAPPED = cython.declare(cython.double, -CAP)
+SCORES_ = cython.declare(cython.Py_ssize_t, SCORES)
 
 
 @cython.final
@@ -61,7 +71,9 @@ class Crowd:
 
     ``taught`` counts by the teacher's posteriors, ``swept`` by its own; ``gate`` is how far the
     swept confusions are believed (they are not read at 0). ``fell_back``: whether the crowd cannot
-    be identified, so that votes are counted.
+    be identified, so that votes are counted. ``golden``: whether known truths have given each score
+    its weight and each class its bias (see `GoldModel`). ``rho``: how much errors within a task are
+    correlated, ``discount``: by which correlation scores are taken to be too sure.
     """
 
     def __init__(self, sums: AgreementRows, teacher: Teacher, taught: Student, swept: Student):
@@ -72,6 +84,16 @@ class Crowd:
         self.classes = teacher.f.shape[0]
         self.gate = 0.0
         self.fell_back = True
+        self.golden = False
+        self.rho = 0.0
+        self.discount = 0.0
+
+    def bind(self, weights, bias, features, parts):
+        """Use these arrays: the gold model's, and room for a task's scores and their parts."""
+        self.weights = weights
+        self.bias = bias
+        self.features = features
+        self.parts = parts
 
     # Stages ----------------------------------------------------------------------------------
 
@@ -83,13 +105,20 @@ class Crowd:
         """
         self.teacher.judge(tasks, begin, end, own)
         self.taught.judge(tasks, begin, end)
-        if self.gate > 0.0:
+        if self.gate > 0.0 or self.golden:
             self.swept.judge(tasks, begin, end)
 
     def score(self, tasks, begin, end, scores, t):
         """Of a task that was judged (1 − g)·(A + B)/2 + g·B_swept, in logarithms; or its votes."""
         if self.fell_back:
             count(tasks, begin, end, scores, t)
+            return
+        if self.golden:
+            self.fill_features(tasks, begin, end)
+            for a in range(self.classes):
+                scores[t, a] = self.bias[a]
+                for j in range(SCORES_):
+                    scores[t, a] += self.weights[j] * self.features[j, a]
             return
         g = self.gate
         for a in range(self.classes):
@@ -99,13 +128,79 @@ class Crowd:
                 swept = log(max(self.swept.product[a], 1e-300))
                 scores[t, a] = (1.0 - g) * scores[t, a] + g * swept
 
+    def fill_features(self, tasks, begin, end):
+        """The scores of a task that was judged, from the best class's 0 down to −5.
+
+        They are discounted by 1 + (m − 1) ρ, as confidence is where no truth is known.
+        """
+        for a in range(self.classes):
+            both = self.teacher.product[a] * self.taught.product[a]
+            self.features[0, a] = log(max(both, 1e-300)) / 2.0
+            self.features[1, a] = log(max(self.swept.product[a], 1e-300))
+        self.add_common_factor(tasks, begin, end)
+        scale = 1.0 / (1.0 + max(end - begin - 1.0, 0.0) * self.discount)
+        for j in range(SCORES_):
+            best: cython.double = self.features[j, 0]
+            for a in range(1, self.classes):
+                best = max(best, self.features[j, a])
+            for a in range(self.classes):
+                self.features[j, a] = max((self.features[j, a] - best) * scale, CAPPED)
+
+    def look(self, tasks, begin, end):
+        """`fill_features` of a task that was judged, whatever is believed."""
+        if not (self.gate > 0.0 or self.golden):
+            self.swept.judge(tasks, begin, end)
+        self.fill_features(tasks, begin, end)
+
+    def add_common_factor(self, tasks, begin, end):
+        """The third score: of each class against the rest the best linear vote, errors correlated.
+
+        With d how far a label's mean differs between the class and the rest, z the label's distance
+        from the midpoint, both over its standard deviation, the log-odds are those of the class
+        plus ``(Σ d z − ρ/(1 + (m − 1) ρ) Σ d Σ z)/(1 − ρ)``: what all labels have in common is
+        subtracted, so that better workers speak against the rest.
+        """
+        for a in range(self.classes):
+            for j in range(3):
+                self.parts[j, a] = 0.0
+        for z in range(begin, end):
+            i = tasks.workers[z]
+            power = self.swept.powers.of(tasks, begin, end, i)
+            self.swept.read(i)
+            for a in range(self.classes):
+                hit = self.swept.likelihood(i, a, a)
+                alarm: cython.double = 0
+                for b in range(self.classes):
+                    if b != a:
+                        alarm += self.swept.prior[b] * self.swept.likelihood(i, a, b)
+                alarm /= max(1.0 - self.swept.prior[a], 1e-12)
+                spread = sqrt(max((hit * (1.0 - hit) + alarm * (1.0 - alarm)) / 2.0, FLAT))
+                d = (hit - alarm) / spread
+                off = ((1.0 if tasks.labels[z] == a else 0.0) - (hit + alarm) / 2.0) / spread
+                self.parts[0, a] += power * d * off
+                self.parts[1, a] += power * d
+                self.parts[2, a] += power * off
+        shared = self.rho / (1.0 + max(end - begin - 1.0, 0.0) * self.rho)
+        for a in range(self.classes):
+            odds: cython.double = (
+                self.parts[0, a] - shared * self.parts[1, a] * self.parts[2, a]
+            ) / (1.0 - self.rho)
+            odds += log(self.swept.prior[a] / max(1.0 - self.swept.prior[a], 1e-12))
+            self.features[2, a] = odds
+
     def teach(self, tasks, begin, end, truth, weight):
         """Of a task that was judged q ∝ f·A goes to one student's counts, its own q to the other's.
 
-        Where the swept confusions are not believed, they count by √(A B).
+        Where the swept confusions are not believed, they count by √(A B); if truths are known, by
+        what these make of all scores, which are in ``features`` then.
         """
         for a in range(self.classes):
-            if not self.gate > 0.0:
+            if self.golden and not self.gate > 0.0:
+                score: cython.double = self.bias[a]
+                for j in range(SCORES_):
+                    score += self.weights[j] * self.features[j, a]
+                self.swept.product[a] = exp(score)
+            elif not self.gate > 0.0:
                 self.swept.product[a] = sqrt(self.teacher.product[a] * self.taught.product[a])
             self.taught.product[a] = self.teacher.product[a] * self.teacher.f[a]
         self.taught.learn(tasks, begin, end, truth, weight)
@@ -119,8 +214,13 @@ class Crowd:
         weight: cython.double,
         growth: cython.double,
         scores: cython.double[:, ::1],
+        features: cython.double[:, :, ::1],
     ):
-        """Decide each task from those before it, then learn it; ``scores`` may have no rows."""
+        """Decide each task from those before it, then learn it; ``scores`` may have no rows.
+
+        ``features`` has a row for every task of known truth that has labels, for its scores.
+        """
+        row: cython.Py_ssize_t = 0
         with cython.nogil:
             for t in range(tasks.size):
                 begin = tasks.starts[t]
@@ -129,6 +229,13 @@ class Crowd:
                 self.judge(tasks, begin, end, 0.0)
                 if scores.shape[0]:
                     self.score(tasks, begin, end, scores, t)
+                if (self.golden and not scores.shape[0]) or (truth >= 0 and end > begin):
+                    self.look(tasks, begin, end)
+                if truth >= 0 and end > begin:
+                    for j in range(SCORES_):
+                        for a in range(self.classes):
+                            features[row, j, a] = self.features[j, a]
+                    row += 1
                 self.sums.add_task(tasks, begin, end, truth, weight)
                 if end > begin:
                     self.teach(tasks, begin, end, truth, weight)
@@ -141,6 +248,8 @@ class Crowd:
             end = tasks.starts[1]
             if end > begin:
                 self.judge(tasks, begin, end, weight if own else 0.0)
+                if self.golden:
+                    self.fill_features(tasks, begin, end)
                 self.teach(tasks, begin, end, tasks.truth(0), weight)
 
     def ask(
@@ -156,6 +265,21 @@ class Crowd:
         """
         self.judge(tasks, 0, m, own)
         self.score(tasks, 0, m, scores, 0)
+
+    def score_tasks(self, tasks: Tasks, scores: cython.double[:, ::1]):
+        """The scores of tasks none of which is among the sums; keeps the GIL as `ask` does."""
+        for t in range(tasks.size):
+            self.judge(tasks, tasks.starts[t], tasks.starts[t + 1], 0.0)
+            self.score(tasks, tasks.starts[t], tasks.starts[t + 1], scores, t)
+
+    def look_at(self, tasks: Tasks, own: cython.double, features: cython.double[:, :, ::1]):
+        """`fill_features` of tasks; ``own`` as for `judge`. Keeps the GIL as `ask` does."""
+        for t in range(tasks.size):
+            self.judge(tasks, tasks.starts[t], tasks.starts[t + 1], own)
+            self.look(tasks, tasks.starts[t], tasks.starts[t + 1])
+            for j in range(SCORES_):
+                for a in range(self.classes):
+                    features[t, j, a] = self.features[j, a]
 
     def observe(
         self,

@@ -1,0 +1,219 @@
+"""`GoldModel`: what known truths say of the scores. A weight for each, a bias for each class.
+
+``P(truth = a) = softmax(Σ_j w_j L_j + b)_a``, fitted on tasks of known truth to the scores L that
+they had before it was known: a penalised logistic regression. Knows nothing of crowds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from crowdstream.errors import StateError
+from crowdstream.estimators import calibration
+from crowdstream.estimators.crowd_loops import CAP, SCORES
+from crowdstream.labels.batch import Ints
+
+Floats = NDArray[np.float64]
+
+ROWS = 1000
+"""Gold tasks that are kept: a stream that has more forgets the oldest."""
+
+GROWTH = 1.1
+"""Growth in gold tasks after which the model is fitted anew."""
+
+SCALES: Floats = np.exp(np.linspace(-3.0, 1.5, 46))
+"""Common factors of all weights that are tried, by steps of a tenth of their logarithm, which is
+taken to be 0 ± 1: scores of crowds that err together are up to ten times too sure."""
+
+WEIGHT = 0.25
+"""Standard deviation of a weight, in units of the common factor. A quarter or a half made no
+difference that could be told from noise."""
+
+BIASES = {0.01: 0.5, 0.25: 1 / 6, 0.5: 1 / 6, 1.0: 1 / 6}
+"""Standard deviations of class biases and how likely each is before any truth is known; models are
+averaged by their evidence. Half the crowds need no bias, some a large one (a shift of 1 turns even
+odds into 73 %)."""
+
+ROUNDS, STILL = 30, 1e-9
+"""Most Newton steps, and the size of the step that ends them."""
+
+
+class Fit(NamedTuple):
+    """Weights and biases, the scores each task would have without itself, and the evidence."""
+
+    weights: Floats
+    bias: Floats
+    left_out: Floats
+    evidence: float
+
+
+class GoldModel:
+    """Weights, biases and the line of calibration, and the gold tasks they come from.
+
+    >>> rng, model = np.random.default_rng(0), GoldModel()
+    >>> truths = rng.integers(0, 2, 200)
+    >>> lead = rng.normal(2.0 * truths, 1.0)  # sure of class 1 too often
+    >>> scores = np.stack([np.zeros(200), lead], axis=1) - np.maximum(lead, 0.0)[:, None]
+    >>> model.add(np.repeat(scores[:, None], SCORES, axis=1), truths)
+    >>> model.renew(np.array([0.5, 0.0, 0.5]))
+    >>> bool(model.bias[1] < model.bias[0])
+    True
+    """
+
+    def __init__(self) -> None:
+        self.features: Floats = np.zeros((0, SCORES, 2))
+        """By gold task, score and class: what `Crowd.fill_features` gives."""
+        self.truths: Ints = np.empty(0, np.int64)
+        self.weights: Floats = np.zeros(SCORES)
+        self.bias: Floats = np.zeros(2)
+        self.line = calibration.NONE
+        self.fitted = 0
+        """Gold tasks that the model was fitted to."""
+        self.seen = 0
+        """Gold tasks ever seen, kept or not."""
+
+    @property
+    def known(self) -> bool:
+        """Whether there is a model."""
+        return self.fitted > 0
+
+    @property
+    def due(self) -> bool:
+        """Whether it should be fitted anew."""
+        return self.seen > self.fitted * GROWTH
+
+    def make_room(self, classes: int) -> None:
+        """Have so many classes; one that was not known then had the least score there is."""
+        more = classes - self.bias.size
+        if more > 0:
+            self.features = np.pad(self.features, ((0, 0), (0, 0), (0, more)), constant_values=-CAP)
+            self.bias = np.pad(self.bias, (0, more))
+
+    def add(self, features: Floats, truths: NDArray[np.integer]) -> None:
+        """Take in gold tasks, by the scores they had before their truths were known."""
+        self.features = np.concatenate([self.features, features])[-ROWS:]
+        self.truths = np.concatenate([self.truths, truths])[-ROWS:].astype(np.int64)
+        self.seen += len(truths)
+
+    def renew(self, prior: Floats) -> None:
+        """Fit the model anew, around these weights."""
+        if not self.truths.size:
+            return
+        scale = _common_factor(np.einsum("j,tja->ta", prior, self.features), self.truths)
+        fits = [_fit(scale * self.features, self.truths, prior, sd) for sd in BIASES]
+        evidence = np.log(list(BIASES.values())) + [fit.evidence for fit in fits]
+        share = np.exp(evidence - evidence.max())
+        share /= share.sum()
+        self.weights = scale * np.einsum("s,sj->j", share, [fit.weights for fit in fits])
+        self.bias = np.einsum("s,sa->a", share, [fit.bias for fit in fits])
+        left_out = np.einsum("s,sta->ta", share, [fit.left_out for fit in fits])
+        self.line = calibration.line(left_out.max(axis=1), left_out.argmax(axis=1) == self.truths)
+        self.fitted = self.seen
+
+    # Merging and saving ----------------------------------------------------------------------
+
+    def merge(self, other: GoldModel, classes: Ints) -> None:
+        """Take in another's gold tasks; its class a is ``classes[a]`` here."""
+        moved = np.full((len(other.features), SCORES, self.bias.size), -CAP)
+        moved[:, :, classes] = other.features[:, :, : classes.size]
+        seen = self.seen + other.seen
+        self.add(moved, classes[other.truths] if other.truths.size else other.truths)
+        self.seen = seen
+
+    def pack(self) -> dict[str, NDArray[np.generic]]:
+        """All as arrays."""
+        state = np.array([*self.line, self.fitted, self.seen], np.float64)
+        found = {"features": self.features, "truths": self.truths}
+        return found | {"weights": self.weights, "bias": self.bias, "state": state}
+
+    def unpack(self, arrays: Mapping[str, NDArray[np.generic]], classes: int) -> None:
+        """Take over what `pack` gave."""
+        names = "features", "truths", "weights", "bias", "state"
+        if missing := set(names) - set(arrays):
+            raise StateError(f"a saved state without its gold: {', '.join(sorted(missing))}")
+        features, truths, weights, bias, state = (np.array(arrays[name]) for name in names)
+        shapes = (truths.size, SCORES, classes), (SCORES,), (classes,), (4,)
+        if (features.shape, weights.shape, bias.shape, state.shape) != shapes:
+            raise StateError("a saved state whose gold does not fit")
+        if truths.size and not 0 <= truths.min() <= truths.max() < classes:
+            raise StateError("a saved state whose gold does not fit")
+        self.features, self.truths, self.weights, self.bias = features, truths, weights, bias
+        self.line = calibration.Line(*state[:2].tolist())
+        self.fitted, self.seen = (int(value) for value in state[2:])
+
+
+def _common_factor(scores: Floats, truths: Ints) -> float:
+    """The factor of these scores under which the truths are likeliest, its logarithm 0 ± 1."""
+    rows = np.arange(truths.size)
+    found = [
+        _log_softmax(factor * scores)[rows, truths].sum() - np.log(factor) ** 2 / 2
+        for factor in SCALES
+    ]
+    return float(SCALES[int(np.argmax(found))])
+
+
+def _fit(features: Floats, truths: Ints, prior: Floats, spread: float) -> Fit:
+    """The likeliest weights, none below 0, and biases of this standard deviation."""
+    used = np.ones(prior.size, bool)
+    while True:
+        fit = _unbounded(features[:, used], truths, prior[used], spread)
+        if (fit.weights >= 0.0).all():
+            break
+        kept = np.flatnonzero(used)
+        used[kept[fit.weights < 0.0]] = False
+    weights = np.zeros(prior.size)
+    weights[used] = fit.weights
+    return fit._replace(weights=weights)
+
+
+def _unbounded(features: Floats, truths: Ints, prior: Floats, spread: float) -> Fit:
+    """Newton's method, each step halved until it is one upwards."""
+    tasks, scores, classes = features.shape
+    rows = np.arange(tasks)
+    eye = np.broadcast_to(np.eye(classes), (tasks, classes, classes))
+    design = np.concatenate([features.transpose(0, 2, 1), eye], axis=2)
+    middle = np.concatenate([prior, np.zeros(classes)])
+    precision = np.repeat([WEIGHT**-2.0, spread**-2.0], [scores, classes])
+
+    def height(at: Floats) -> tuple[float, Floats]:
+        logs = _log_softmax(design @ at)
+        return float(logs[rows, truths].sum() - precision @ (at - middle) ** 2 / 2), logs
+
+    at = middle
+    top, logs = height(at)
+    for _ in range(ROUNDS):
+        chances = np.exp(logs)
+        pulls = design[rows, truths] - np.einsum("ta,tad->td", chances, design)
+        bends = _bends(design, chances)
+        bend = bends.sum(axis=0) + np.diag(precision)
+        step = np.linalg.solve(bend, pulls.sum(axis=0) - precision * (at - middle))
+        size = 1.0
+        while size > STILL and height(at + size * step)[0] < top:
+            size /= 2.0
+        at = at + size * step
+        top, logs = height(at)
+        if size * np.abs(step).max() < STILL:
+            break
+    pulls = design[rows, truths] - np.einsum("ta,tad->td", np.exp(logs), design)
+    back = np.linalg.solve(bend - bends, pulls[:, :, None])[:, :, 0]
+    left_out = _log_softmax(design @ at - np.einsum("tad,td->ta", design, back))
+    evidence = top + (np.log(precision).sum() - np.linalg.slogdet(bend)[1]) / 2
+    return Fit(at[:scores], at[scores:], np.exp(left_out), float(evidence))
+
+
+def _bends(design: Floats, chances: Floats) -> Floats:
+    """Of every task the covariance of its rows of the design by the chances of the classes."""
+    mean = np.einsum("ta,tad->td", chances, design)
+    square = np.einsum("ta,tad,tae->tde", chances, design, design, optimize=True)
+    found: Floats = square - mean[:, :, None] * mean[:, None, :]
+    return found
+
+
+def _log_softmax(scores: Floats) -> Floats:
+    best = scores.max(axis=1, keepdims=True)
+    found: Floats = scores - best - np.log(np.exp(scores - best).sum(axis=1, keepdims=True))
+    return found
