@@ -55,6 +55,20 @@ from crowdstream.science.theory.estimation import (
     theorem_1,
 )
 from crowdstream.science.theory.regret import RegretBound, theorem_2
+from crowdstream.science.theory.sparse import (
+    assumed_variance,
+    average_variance,
+    mean_skill_variance,
+    skill_variance,
+)
+from crowdstream.science.theory.sparse_bounds import excess_error_bound, shrunk_excess_bound
+from crowdstream.science.theory.sparse_votes import (
+    SparseErrors,
+    answers_to_beat_majority,
+    label_signal,
+    trust_limit,
+    weights_beat_majority,
+)
 from crowdstream.science.theory.votes import (
     ErrorRate,
     majority_error,
@@ -70,9 +84,13 @@ __all__ = [
     "ErrorRate",
     "Region",
     "RegretBound",
+    "SparseErrors",
     "accuracy",
     "agreement_rates",
+    "answers_to_beat_majority",
+    "assumed_variance",
     "assumption_1",
+    "average_variance",
     "best_beta",
     "confidence_region",
     "corollary_1",
@@ -82,21 +100,28 @@ __all__ = [
     "drift_bias",
     "error_rates_from_agreements",
     "eta",
+    "excess_error_bound",
     "gamma",
+    "label_signal",
     "lambda_",
     "lemma_1",
     "lemma_2",
     "majority_error",
     "majority_error_bound",
+    "mean_skill_variance",
     "optimal_error",
     "optimal_weights",
+    "shrunk_excess_bound",
+    "skill_variance",
     "tasks_needed",
     "theorem_1",
     "theorem_2",
     "theorem_3",
     "theorem_3_holds",
+    "trust_limit",
     "v",
     "v_0",
     "vote_error",
     "weighted_error_bound",
+    "weights_beat_majority",
 ]
