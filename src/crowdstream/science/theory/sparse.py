@@ -68,8 +68,8 @@ def assumed_variance(mean: float, answers: int, labels: int, classes: int = 2) -
     """The variance that the estimator takes a raw skill to have, whatever the worker's skill.
 
     ``(met/(K−1) + met2 ψ̄²)/(met ψ̄)²``, which is
-    ``[1/((K−1)(l−1)ψ̄²) + (l−2)/(l−1)]/r``. Of two classes it is a guesser's, without the part of the
-    habit. Of more it is too large where tasks have many labels and too small where they have
+    ``[1/((K−1)(l−1)ψ̄²) + (l−2)/(l−1)]/r``. Of two classes it is a guesser's, without the part of
+    the habit. Of more it is too large where tasks have many labels and too small where they have
     two.
 
     Parameters

@@ -1,8 +1,8 @@
 """The sparse regime: how often votes are wrong whose weights are learnt from few answers.
 
 The model of `crowdstream.science.theory.sparse`, two classes. A vote weighs a label by
-``log((1 + ψ̃)/(1 − ψ̃))``, with an estimate ``ψ̃ = ψ̄ + trust · (raw − ψ̄)`` kept in [0, 0.6]: trust 0 is
-majority vote, 1 no shrinkage. The tasks decided are not among those that the weights were
+``log((1 + ψ̃)/(1 − ψ̃))``, with an estimate ``ψ̃ = ψ̄ + trust · (raw − ψ̄)`` kept in [0, 0.6]: trust 0
+is majority vote, 1 no shrinkage. The tasks decided are not among those that the weights were
 learnt from. Proofs: docs/sparse.md.
 """
 
@@ -168,7 +168,7 @@ def weights_beat_majority(skills: ArrayLike, answers: int, labels: int) -> Spars
     --------
     >>> errors = weights_beat_majority([0.0, 0.6], answers=10, labels=5)
     >>> [round(error, 3) for error in errors]
-    [0.235, 0.219, 0.234, 0.16]
+    [0.235, 0.219, 0.233, 0.16]
     """
     given, mean, spread = check_crowd(skills, answers, labels, 2)
     noise = average_variance(mean, spread, answers, labels)
