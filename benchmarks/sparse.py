@@ -47,10 +47,10 @@ CROWDS: dict[str, Floats] = {
 REPEATS = {1_000: 8, 10_000: 4, 100_000: 4}
 """Crowds drawn of each size."""
 
-ANSWERS = (5, 10, 20, 50, 100)
+ANSWERS = (5, 10, 20, 50, 100, 300)
 LABELS = (5, 9, 25)
 
-DRAWN = (3, 4, 5, 7, 10, 14, 20, 28, 40, 56, 80, 112, 160, 200)
+DRAWN = (3, 4, 5, 7, 10, 14, 20, 28, 40, 56, 80, 112, 160, 224, 320, 400)
 """Answers at which the lines of the chart are computed."""
 
 MOST = 2_000_000
@@ -61,6 +61,9 @@ FRESH = 20_000
 
 TINY = 1e-6
 """A variance of skills so small that skills stay where none is cut: raw ones follow from it."""
+
+LEAST = 2e-4
+"""Less excess than this is not drawn: some tens of errors in all tasks decided."""
 
 WIDTH = 180
 """Columns of text that the widest table takes."""
@@ -164,7 +167,9 @@ def measured_variance(classes: int, labels: int, answers: int, n: int) -> Iterat
     sums = made(rng, skills, answers, labels, classes).sums()
     teacher = read_teacher(sums, 1.0)
     assumed = theory.assumed_variance(teacher.mean, answers, labels, classes)
-    squares = (raw_skills(teacher, n, assumed) - skills) ** 2
+    raw = raw_skills(teacher, n, assumed) * teacher.mean / 0.3  # as if ψ̄ were known
+    assumed = theory.assumed_variance(0.3, answers, labels, classes)
+    squares = (raw - skills) ** 2
     found, error = float(squares.mean()), float(squares.std()) / math.sqrt(n)
     formula = theory.average_variance(0.3, 0.06, answers, labels, classes)
     yield f"{found:.3f} ± {error:.3f}"
@@ -317,12 +322,15 @@ def draw(points: pl.DataFrame) -> alt.VConcatChart:
     """Bound, formula and measurement, one panel per crowd and number of labels."""
     import altair as alt
 
-    curves, sizes = lines(), [f"{n:,}" for n in REPEATS]
-    log = alt.Scale(type="log", domain=[0.0005, 0.6], clamp=True)
-    ticks = alt.Axis(values=[5, 10, 20, 50, 100, 200], format="d")
+    shown = pl.col("excess") > LEAST
+    curves, points = lines().filter(shown), points.filter(shown)
+    sizes = [f"{n:,}" for n in REPEATS]
+    log = alt.Scale(type="log", domain=[LEAST, 0.5])
+    ticks = alt.Axis(values=[5, 20, 100, 400], format="d")
     x = alt.X("r:Q", title="answers per worker, r", axis=ticks)
-    x = x.scale(alt.Scale(type="log", domain=[3, 200]))
-    y = alt.Y("excess:Q", scale=log, title="excess error")
+    x = x.scale(alt.Scale(type="log", domain=[3, 400]))
+    levels = alt.Axis(values=[0.001, 0.01, 0.1], format="~g")
+    y = alt.Y("excess:Q", scale=log, title="excess error", axis=levels)
     hues = alt.Scale(domain=["shrunk", "raw"], range=["#1f77b4", "#d95f02"])
     colour = alt.Color("weights:N", scale=hues, title="weights")
     strokes = alt.Scale(domain=["bound", "formula"], range=[[6, 4], [1, 0]])

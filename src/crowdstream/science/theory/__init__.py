@@ -20,6 +20,11 @@ Where the paper slips, the functions follow what its proofs give:
 - In Corollary 3 the powers of log n are 1/3 (printed 3); see `best_beta`.
 - Hoeffding's bound on a weighted vote needs ``Σ w_i θ_i > 0``; see `weighted_error_bound`.
 
+Theorems 1 to 3 cover the paper's own estimate only: α known, no shrinkage, no clipping
+(`AgreementBased` with ``answer_rate`` given, ``shrinkage=0, clip=0``). What really runs in large
+crowds with few answers each has formulas and bounds of its own: `skill_variance` and the other
+functions of the sparse regime, with proofs in docs/sparse.md.
+
 A bound on a probability is never above 1, a radius around an error rate neither: where the paper
 promises nothing, that is what it says.
 
