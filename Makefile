@@ -46,6 +46,7 @@ bench: $(VENV)/.bench
 	$(BIN)/python benchmarks/cli.py
 	$(BIN)/python benchmarks/inference.py
 	$(BIN)/python benchmarks/estimators.py
+	$(BIN)/python benchmarks/sparse.py
 
 clean:
 	rm -rf $(VENV) build

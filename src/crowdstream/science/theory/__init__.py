@@ -20,6 +20,11 @@ Where the paper slips, the functions follow what its proofs give:
 - In Corollary 3 the powers of log n are 1/3 (printed 3); see `best_beta`.
 - Hoeffding's bound on a weighted vote needs ``Σ w_i θ_i > 0``; see `weighted_error_bound`.
 
+Theorems 1 to 3 cover the paper's own estimate only: α known, no shrinkage, no clipping
+(`AgreementBased` with ``answer_rate`` given, ``shrinkage=0, clip=0``). What really runs in large
+crowds with few answers each has formulas and bounds of its own: `skill_variance` and the other
+functions of the sparse regime, with proofs in docs/sparse.md.
+
 A bound on a probability is never above 1, a radius around an error rate neither: where the paper
 promises nothing, that is what it says.
 
@@ -55,6 +60,20 @@ from crowdstream.science.theory.estimation import (
     theorem_1,
 )
 from crowdstream.science.theory.regret import RegretBound, theorem_2
+from crowdstream.science.theory.sparse import (
+    assumed_variance,
+    average_variance,
+    mean_skill_variance,
+    skill_variance,
+)
+from crowdstream.science.theory.sparse_bounds import excess_error_bound, shrunk_excess_bound
+from crowdstream.science.theory.sparse_votes import (
+    SparseErrors,
+    answers_to_beat_majority,
+    label_signal,
+    trust_limit,
+    weights_beat_majority,
+)
 from crowdstream.science.theory.votes import (
     ErrorRate,
     majority_error,
@@ -70,9 +89,13 @@ __all__ = [
     "ErrorRate",
     "Region",
     "RegretBound",
+    "SparseErrors",
     "accuracy",
     "agreement_rates",
+    "answers_to_beat_majority",
+    "assumed_variance",
     "assumption_1",
+    "average_variance",
     "best_beta",
     "confidence_region",
     "corollary_1",
@@ -82,21 +105,28 @@ __all__ = [
     "drift_bias",
     "error_rates_from_agreements",
     "eta",
+    "excess_error_bound",
     "gamma",
+    "label_signal",
     "lambda_",
     "lemma_1",
     "lemma_2",
     "majority_error",
     "majority_error_bound",
+    "mean_skill_variance",
     "optimal_error",
     "optimal_weights",
+    "shrunk_excess_bound",
+    "skill_variance",
     "tasks_needed",
     "theorem_1",
     "theorem_2",
     "theorem_3",
     "theorem_3_holds",
+    "trust_limit",
     "v",
     "v_0",
     "vote_error",
     "weighted_error_bound",
+    "weights_beat_majority",
 ]
