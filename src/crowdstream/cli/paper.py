@@ -25,7 +25,7 @@ class Experiments(options.Group, panel="Options"):
     """What is repeated, how often, and where it goes."""
 
     HELP = """
-    experiments: EXPERIMENT  worked, fig1 to fig6, table1, table2, lemmas, theorems; all if not given.
+    experiments: EXPERIMENT  worked, fig1 to fig6, table1, table2, lemmas, theorems; or all.
     -o, --output FOLDER  Where figures, tables, a page, index.html, and paper.md are written.
     --quick  Fewer repetitions: half a minute instead of a few.
     """

@@ -1,7 +1,7 @@
 """How pages and charts look: the colours with their names, a style sheet and a theme for altair.
 
-One place for all. A chart is drawn in the light colours; put into a page by `inline_svg` it takes the
-page's, which are dark where the reader's screen is.
+One place for all. A chart is drawn in the light colours; put into a page by `inline_svg` it takes
+the page's, which are dark where the reader's screen is.
 """
 
 from __future__ import annotations
@@ -105,13 +105,15 @@ def theme(chart: Any) -> Any:
     text = {"labelFont": FONT, "titleFont": FONT, "labelColor": LIGHT["soft"]}
     lines = {"gridColor": LIGHT["line"], "domainColor": LIGHT["line"], "tickColor": LIGHT["line"]}
     words = {"titleColor": LIGHT["soft"], "titleFontWeight": "normal", "labelLimit": 0}
+    # A browser's letters may be a fifth wider than those the chart was laid out with.
+    room = {"titlePadding": 16}
     size = {"labelFontSize": 13, "titleFontSize": 13}
     return chart.configure(
         font=FONT,
         background=LIGHT["panel"],
         padding=12,
         view={"stroke": None},
-        axis={**text, **lines, **words, **size},
+        axis={**text, **lines, **words, **size, **room},
         legend={
             **text,
             **words,
@@ -119,10 +121,16 @@ def theme(chart: Any) -> Any:
             "orient": "top",
             "symbolStrokeWidth": 3,
             "symbolOpacity": 1,
-            "columnPadding": 18,
+            "columnPadding": 44,
         },
         header={**text, **size, "labelColor": LIGHT["ink"], "labelFontWeight": 600, "title": None},
-        title={"font": FONT, "color": LIGHT["ink"], "fontSize": 14, "anchor": "start", "offset": 10},
+        title={
+            "font": FONT,
+            "color": LIGHT["ink"],
+            "fontSize": 14,
+            "anchor": "start",
+            "offset": 10,
+        },
         line={"strokeWidth": 2.5},
         concat={"spacing": GAP},
         range={"category": RAMP, "ordinal": RAMP},

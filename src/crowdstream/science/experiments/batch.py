@@ -2,8 +2,8 @@
 
 The last axis of every array is that of the workers, the one before it that of the tasks where there
 are tasks, and what comes before are repetitions. Labels are given times the truth, +1 for right, −1
-for wrong and 0 for none: agreements and errors of a vote depend on nothing else. Shares no code with
-the estimators; the tests hold it against `AgreementBased` and against `reference`.
+for wrong and 0 for none: agreements and errors of a vote depend on nothing else. Shares no code
+with the estimators; the tests hold it against `AgreementBased` and against `reference`.
 """
 
 from __future__ import annotations

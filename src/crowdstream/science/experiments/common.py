@@ -86,7 +86,14 @@ def summary(values: Sequence[float] | Floats) -> dict[str, float]:
 
 def listed(values: Sequence[float] | Floats, digits: str = ".3f") -> str:
     """Numbers as text."""
-    return ", ".join(format(float(value), digits) for value in values)
+    return ", ".join(format(float(value), digits) for value in values).replace("-", "−")
+
+
+def powers_of_ten(low: int, high: int) -> Any:
+    """A logarithmic axis with lines at powers of ten only."""
+    import altair as alt
+
+    return alt.Axis(values=[10.0**k for k in range(low, high + 1)], format="~g")
 
 
 def with_band(data: pl.DataFrame, x: Any, y: Any, colour: Any) -> Any:

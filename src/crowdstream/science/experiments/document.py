@@ -12,9 +12,9 @@ INTRO = """# The paper, reproduced
 Made by `{command}`; do not edit. {versions}; {seconds:.0f} s of one core.
 
 `crowdstream paper` runs every experiment of T. Bonald and R. Combes, *A Streaming Algorithm for
-Crowdsourced Data Classification* (2016), draws its figures, fills its tables and judges its sentences.
-**{summary}.** A claim of the paper that does not hold is shown as such; the command ends with exit
-code 1 only where a promise of ours fails.
+Crowdsourced Data Classification* (2016), draws its figures, fills its tables and judges its
+sentences. **{summary}.** A claim of the paper that does not hold is shown as such; the command ends
+with exit code 1 only where a promise of ours fails.
 
 {scope}
 """
@@ -35,7 +35,9 @@ def markdown(outcomes: Sequence[Outcome], quick: bool) -> str:
     unchecked = [f"| {_cell(s)} | {_cell(why)} |" for s, why in notes.UNCHECKED.items()]
     rows = ["| sentence | why not |", "|---|---|", *unchecked]
     parts.append("## Sentences that were not checked\n\n" + "\n".join(rows) + "\n")
-    slips = "`crowdstream.theory` follows what the proofs give; each function says where it departs."
+    slips = (
+        "`crowdstream.theory` follows what the proofs give; each function says where it departs."
+    )
     parts.append(f"## Slips, corrected\n\n{slips}\n\n" + _bullets(notes.SLIPS))
     return "\n".join(parts)
 

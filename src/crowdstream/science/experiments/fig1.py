@@ -73,7 +73,7 @@ def claims(data: pl.DataFrame) -> list[Claim]:
         found.append(
             Claim(
                 f"The {error} error is decreasing with t in O(1/√t).",
-                f"log-log slope {SLOPE} ± {SLACK} from t = {FROM} on, for each q",
+                f"log-log slope −{-SLOPE} ± {SLACK} from t = {FROM} on, for each q",
                 f"{common.listed(slopes)} at q = {', '.join(map(str, Q))}",
                 all(abs(s - SLOPE) <= SLACK for s in slopes),
             )
@@ -109,9 +109,12 @@ def draw(data: pl.DataFrame) -> alt.TopLevelMixin:
     import altair as alt
 
     panels = []
-    x = alt.X("t:Q", title="tasks t", scale=alt.Scale(type="log", nice=False))
+    whole = alt.Axis(values=[10, 100, 1000, 10_000], format=",")
+    x = alt.X("t:Q", title="tasks t", scale=alt.Scale(type="log", nice=False), axis=whole)
+    scale = alt.Scale(type="log", domain=[0.001, 1])
     for (error,), part in data.group_by("error", maintain_order=True):
-        y = alt.Y("mean:Q", title="error of the estimate", scale=alt.Scale(type="log"))
+        axis = common.powers_of_ten(-3, 0)
+        y = alt.Y("mean:Q", title="error of the estimate", scale=scale, axis=axis)
         start = part.filter(q=Q[0])["mean"].to_numpy()[-1] * np.sqrt(TASKS[-1]) / 2
         guide = pl.DataFrame({"t": TASKS, "mean": [start / np.sqrt(t) for t in TASKS]})
         dashed = alt.Chart(guide).encode(x=x, y=y)

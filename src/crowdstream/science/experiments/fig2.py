@@ -73,8 +73,15 @@ def draw(data: pl.DataFrame) -> alt.TopLevelMixin:
     """Two lines against n."""
     import altair as alt
 
-    x = alt.X("n:Q", title="workers n", scale=alt.Scale(domain=[0, N[-1]]))
-    y = alt.Y("mean:Q", title="average error of the estimate", scale=alt.Scale(zero=True))
+    x = alt.X(
+        "n:Q", title="workers n", scale=alt.Scale(domain=[0, N[-1]]), axis=alt.Axis(tickCount=10)
+    )
+    y = alt.Y(
+        "mean:Q",
+        title="average error of the estimate",
+        scale=alt.Scale(zero=True),
+        axis=alt.Axis(tickCount=6),
+    )
     chart = common.with_band(data, x, y, common.named("method", {"AB": "accent", ORACLE: "soft"}))
     drawn: alt.LayerChart = chart.properties(width=theme.WIDE, height=theme.PANEL_HEIGHT)
     return drawn

@@ -76,8 +76,8 @@ def claims(data: pl.DataFrame) -> list[Claim]:
             ),
             Claim(
                 f"The bound, inversely proportional to α², can be improved ({error} error).",
-                f"a power of α nearer to −1 than to {POWER:g}",
-                f"power {power:.2f}",
+                f"a power of α nearer to −1 than to −{-POWER:g}",
+                f"power {common.listed([power], '.2f')}",
                 abs(power + 1) < abs(power - POWER),
             ),
         ]
@@ -95,8 +95,18 @@ def draw(data: pl.DataFrame) -> alt.TopLevelMixin:
     import altair as alt
 
     shown = data.with_columns(pl.col("error").replace(ERRORS))
-    x = alt.X("alpha:Q", title="answer probability α", scale=alt.Scale(zero=False))
-    y = alt.Y("mean:Q", title="error of the estimate", scale=alt.Scale(zero=True))
+    x = alt.X(
+        "alpha:Q",
+        title="answer probability α",
+        scale=alt.Scale(zero=False),
+        axis=alt.Axis(tickCount=9),
+    )
+    y = alt.Y(
+        "mean:Q",
+        title="error of the estimate",
+        scale=alt.Scale(zero=True),
+        axis=alt.Axis(tickCount=6),
+    )
     colours = dict(zip(ERRORS.values(), ("violet", "accent"), strict=True))
     chart = common.with_band(shown, x, y, common.named("error", colours))
     drawn: alt.LayerChart = chart.properties(width=theme.WIDE, height=theme.PANEL_HEIGHT)

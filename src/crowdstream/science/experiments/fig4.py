@@ -71,7 +71,7 @@ def claims(data: pl.DataFrame) -> list[Claim]:
     found.append(
         Claim(
             "The regret of majority vote increases linearly with the number of tasks (section 7).",
-            "the last fifth of the tasks adds 20 % ± 2 % of it, for each q",
+            "the last fifth of the tasks adds 20% ± 2% of it, for each q",
             ", ".join(f"{share:.1%}" for share in late.values()),
             all(abs(share - 0.2) < 0.02 for share in late.values()),
         )

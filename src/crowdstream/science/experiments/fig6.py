@@ -81,7 +81,12 @@ def draw(data: pl.DataFrame) -> alt.TopLevelMixin:
     import altair as alt
 
     x = alt.X("t:Q", title="tasks t")
-    y = alt.Y("mean:Q", title=f"error rate of {BLOCK} tasks", axis=alt.Axis(format="~%"))
+    y = alt.Y(
+        "mean:Q",
+        title=f"error rate of {BLOCK} tasks",
+        scale=alt.Scale(domainMin=0),
+        axis=alt.Axis(format="~%", tickCount=6),
+    )
     chart = common.with_band(data, x, y, common.named("method", METHODS))
     drawn: alt.LayerChart = chart.properties(width=theme.WIDE, height=theme.PANEL_HEIGHT)
     return drawn

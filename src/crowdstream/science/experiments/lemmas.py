@@ -1,4 +1,4 @@
-"""The paper's lemmas and propositions on thousands of random crowds: how much of each bound is used.
+"""The paper's lemmas and propositions on thousands of random crowds: how much of a bound is used.
 
 Nothing is simulated here but the crowds: agreement rates are exact, or moved by as much as a lemma
 allows. A share of the bound above 1 is a counterexample.
@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
 from crowdstream.science import theme
-from crowdstream.science.experiments import batch
+from crowdstream.science.experiments import batch, common
 from crowdstream.science.experiments.common import Claim, Floats, Tick
 
 if TYPE_CHECKING:
@@ -91,7 +92,8 @@ def v(p: Floats) -> Floats:
 def v_0(a: Floats) -> Floats:
     """Where the fixed-point equation begins."""
     n = a.shape[-1]
-    return np.maximum(4 * (n - 1) / n**2 * (2 * a - 1).max(axis=-1), 0.0)
+    found: Floats = np.maximum(4 * (n - 1) / n**2 * (2 * a - 1).max(axis=-1), 0.0)
+    return found
 
 
 def v_1(a: Floats) -> Floats:
@@ -109,14 +111,14 @@ def corners(rng: np.random.Generator, p: Floats, a: Floats, epsilon: Floats) -> 
     number, n = p.shape
     signs = [rng.choice([-1.0, 1.0], (number, n)) for _ in range(SIGNS)]
     for target in (p.argmin(axis=1), rng.integers(n, size=number)):
-        one = np.where(np.arange(n) == target[:, None], -1.0, 1.0)
+        one = np.where(np.arange(n) == np.reshape(target, (-1, 1)), -1.0, 1.0)
         signs += [one, -one]
     return np.stack([a + sign * epsilon[:, None] for sign in signs])
 
 
-def _solved(found: Floats) -> Floats:
+def _solved(found: Floats) -> NDArray[np.bool_]:
     """Whether there was a fixed point, of error rates."""
-    return ~(found == 0.5).all(axis=-1)
+    return np.asarray((found != 0.5).any(axis=-1))
 
 
 def _proposition_4(rng: np.random.Generator, a: Floats) -> Floats:
@@ -130,7 +132,8 @@ def _proposition_4(rng: np.random.Generator, a: Floats) -> Floats:
 def _proposition_5(p: Floats, a: Floats) -> Floats:
     """v(a) over what it should be below; without end where that is not even positive."""
     room = v_1(a) - v_0(a)
-    return np.divide(v(p), room, out=np.full(len(p), np.inf), where=room > 0)
+    found: Floats = np.divide(v(p), room, out=np.full(len(p), np.inf), where=room > 0)
+    return found
 
 
 def _proposition_6(a: Floats, moved: Floats, fixed: Floats) -> Floats:
@@ -228,21 +231,19 @@ def draw(data: pl.DataFrame) -> alt.TopLevelMixin:
 
     panels = []
     shown = ("Lemma 2", "Proposition 6", "Proposition 5")
-    some = data.filter(pl.col("share").is_between(1e-6, 1e6)).sample(fraction=1.0, shuffle=True, seed=0)
+    some = data.filter(pl.col("share").is_between(1e-6, 1e6)).sample(
+        fraction=1.0, shuffle=True, seed=0
+    )
     for check in shown:
         part = some.filter(pl.col("check") == check, pl.col("gamma") > 1e-4).head(SHOWN)
         first = check == shown[0]
-        x = alt.X(
-            "gamma:Q",
-            title="γ of the crowd",
-            scale=alt.Scale(type="log"),
-            axis=alt.Axis(format="~g", tickCount=4),
-        )
+        log = alt.Scale(type="log", domain=[1e-4, 1])
+        x = alt.X("gamma:Q", title="γ of the crowd", scale=log, axis=common.powers_of_ten(-4, 0))
         y = alt.Y(
             "share:Q",
             title="share of the bound reached" if first else None,
             scale=alt.Scale(type="log"),
-            axis=alt.Axis(format="~g", tickCount=6),
+            axis=common.powers_of_ten(-6, 4),
         )
         colour = alt.Color("n:O", title="workers n", scale=alt.Scale(range=_shades()))
         dots = alt.Chart(part).mark_circle(size=22, opacity=0.7).encode(x=x, y=y, color=colour)

@@ -21,7 +21,7 @@ __all__ = ["SCALE", "STYLE", "Outcome", "counted", "save_figure", "write_page"]
 SCALE = 2.0
 """Pixels of a PNG for each of the chart's own: sharp on most screens."""
 
-WHOSE = {"paper": "the paper", "ours": "ours"}
+WHOSE = {"paper": "paper", "ours": "ours"}
 """Whose claim it is, in words."""
 
 

@@ -2,26 +2,28 @@
 
 from __future__ import annotations
 
+from typing import Any, TypeAlias
+
 import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
-from crowdstream.labels import LabelBatch, Vocabulary, code_table
+from crowdstream.labels import Vocabulary, code_table
 from crowdstream.science.experiments.common import CLIP, Floats
 from crowdstream.science.theory import error_rates_from_agreements
+
+Codes: TypeAlias = NDArray[np.integer[Any]]
 
 TIE = 1e-9
 """Scores this close to 0 are a tie: rounding leaves less of weights that cancel."""
 
 
-def rebuilt_votes(labels: pl.DataFrame) -> pl.DataFrame:
+def rebuilt_votes(labels: pl.DataFrame, one_rate: bool = False) -> pl.DataFrame:
     """Every task decided with the weights that all of them taught."""
     workers, classes = Vocabulary(), Vocabulary()
     batch, _ = code_table(labels, workers, classes)
-    rates = np.clip(rebuilt_rates(batch, len(workers)), CLIP, 1 - CLIP)
-    weights = np.log(1 / rates - 1)
     task = np.repeat(np.arange(len(batch)), batch.sizes)
-    sign = np.where(batch.labels == 0, 1.0, -1.0)
-    scores = np.bincount(task, sign * weights[batch.workers], len(batch))
+    scores = rebuilt_scores(task, batch.workers, batch.labels, one_rate)
     return pl.DataFrame(
         {
             "task": batch.tasks,
@@ -31,16 +33,25 @@ def rebuilt_votes(labels: pl.DataFrame) -> pl.DataFrame:
     )
 
 
-def rebuilt_rates(batch: LabelBatch, n: int) -> Floats:
+def rebuilt_scores(task: Codes, worker: Codes, label: Codes, one_rate: bool = False) -> Floats:
+    """The log-odds of class 0 for every task, of labels given in codes."""
+    rates = rebuilt_rates(task, worker, label, one_rate)
+    kept = np.clip(rates, CLIP, 1 - CLIP)
+    weights = np.ones(rates.size) if (rates == 0.5).all() else np.log(1 / kept - 1)
+    sign = np.where(label == 0, 1.0, -1.0)
+    return np.asarray(np.bincount(task, sign * weights[worker]), float)
+
+
+def rebuilt_rates(task: Codes, worker: Codes, label: Codes, one_rate: bool = False) -> Floats:
     """a_i = A_i / (T α_i Σ_{j≠i} α_j), α_i the share of tasks that i answered, then the inversion.
 
-    One α for all, as the paper's text has it, fails on real crowds: there is no fixed point.
+    ``one_rate``: α is the mean for everybody, as the paper's text has it. All ½ without a solution.
     """
-    tasks = len(batch)
-    task = np.repeat(np.arange(tasks), batch.sizes)
-    votes = np.zeros((tasks, 2))
-    np.add.at(votes, (task, batch.labels), 1)
-    agreed = np.bincount(batch.workers, votes[task, batch.labels] - 1, n)
-    alpha = np.bincount(batch.workers, minlength=n) / tasks
+    tasks = int(task.max()) + 1
+    votes = np.bincount(2 * task + label, minlength=2 * tasks)
+    agreed = np.bincount(worker, votes[2 * task + label] - 1.0)
+    alpha = np.bincount(worker) / tasks
+    if one_rate:
+        alpha = np.full(alpha.size, alpha.mean())
     found = error_rates_from_agreements(agreed / (tasks * alpha * (alpha.sum() - alpha)))
-    return np.full(n, 0.5) if found is None else found
+    return np.full(alpha.size, 0.5) if found is None else found

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import polars as pl
 
-from crowdstream.science.experiments.common import SETS, Claim
+from crowdstream.science.experiments.common import SETS, Claim, listed
 
 SIMILAR = 0.02
 """Error rates this close are similar: the largest difference between AB and EM that the printed
@@ -34,7 +34,7 @@ def _improvements(table: pl.DataFrame) -> list[Claim]:
         less = f"no improvement on {_names(none)}" if none else "an improvement on each"
         noise = _column(table, method, "gain_error")
         shown = ", ".join(
-            f"{name.capitalize()} {more:.4f} ± {SIGNIFICANT * noise[name]:.4f}"
+            f"{name.capitalize()} {listed([more], '.4f')} ± {SIGNIFICANT * noise[name]:.4f}"
             for name, more in others.items()
         )
         found.append(
@@ -45,7 +45,9 @@ def _improvements(table: pl.DataFrame) -> list[Claim]:
                 not none,
             )
         )
-    temp, web = (table.filter(data=name, method="AB").row(0, named=True) for name in ("temp", "web"))
+    temp, web = (
+        table.filter(data=name, method="AB").row(0, named=True) for name in ("temp", "web")
+    )
     labels = _column(table, "AB", "labels")
     return [
         *found,

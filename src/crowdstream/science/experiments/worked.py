@@ -28,6 +28,8 @@ EXAMPLE, PRINTED = 20, {"majority": 0.08, "weighted": 0.007}
 TASKS = {True: 20_000, False: 200_000}
 TIGHT = 2.0
 """A bound is called tight within this factor."""
+LEAST = 1e-6
+"""The least error rate of the chart."""
 TENFOLD = 10.0
 """An order of magnitude."""
 
@@ -119,14 +121,14 @@ def draw(data: pl.DataFrame) -> alt.TopLevelMixin:
     names = {
         ("majority", "bound"): "majority vote, bound",
         ("majority", "exact"): "majority vote, exact",
-        ("weighted", "bound"): "weighted vote, bound (exact: it never errs)",
+        ("weighted", "bound"): "weighted vote, bound (it never errs)",
     }
     long = data.unpivot(["bound", "exact"], index=["n", "method"], variable_name="what")
     shown = pl.concat(
         long.filter(method=method, what=what).with_columns(line=pl.lit(name))
         for (method, what), name in names.items()
     )
-    scale = alt.Scale(type="log", domainMin=1e-6, clamp=True)
+    scale = alt.Scale(type="log", domain=[LEAST, 1])
     colours = dict(zip(names.values(), ("soft", "soft", "accent"), strict=True))
     dashes = alt.Scale(domain=list(colours), range=[[6, 4], [1, 0], [6, 4]])
     key = alt.Legend(symbolType="stroke", symbolSize=600)
@@ -135,9 +137,7 @@ def draw(data: pl.DataFrame) -> alt.TopLevelMixin:
         .mark_line(clip=True)
         .encode(
             x=alt.X("n:Q", title="workers n", scale=alt.Scale(zero=False, nice=False)),
-            y=alt.Y(
-                "value:Q", title="error rate", scale=scale, axis=alt.Axis(format="~g", tickCount=6)
-            ),
+            y=alt.Y("value:Q", title="error rate", scale=scale, axis=common.powers_of_ten(-6, 0)),
             color=common.named("line", colours).legend(key),
             strokeDash=alt.StrokeDash("line:N", title=None, scale=dashes, legend=key),
         )
