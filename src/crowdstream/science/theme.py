@@ -121,6 +121,7 @@ def theme(chart: Any) -> Any:
             "orient": "top",
             "symbolStrokeWidth": 3,
             "symbolOpacity": 1,
+            "symbolBaseStrokeColor": LIGHT["soft"],
             "columnPadding": 44,
         },
         header={**text, **size, "labelColor": LIGHT["ink"], "labelFontWeight": 600, "title": None},

