@@ -31,7 +31,9 @@ def by_tasks(
         bound = [theory.theorem_1(p, 1.0, x, epsilon) for x in t]
         curves.append(pl.DataFrame({"crowd": name, "t": t, "p": bound, "line": "bound"}))
     dash = alt.Scale(domain=["measured", "bound"], range=[[1, 0], [6, 4]])
-    key = alt.Legend(symbolType="stroke", symbolSize=500)
+    key = alt.Legend(symbolType="stroke", symbolSize=500, orient="bottom", columns=1)
+    names = common.named("crowd", dict(zip(crowds, ("accent", "violet"), strict=True)))
+    below = alt.Legend(symbolType="stroke", orient="bottom", columns=1)
     chart = (
         alt.Chart(pl.concat(curves))
         .mark_line(clip=True)
@@ -43,7 +45,7 @@ def by_tasks(
                 axis=alt.Axis(format="~s", values=[10**k for k in range(2, 9)]),
             ),
             y=alt.Y("p:Q", title=f"P(some estimate off by {epsilon})"),
-            color=common.named("crowd", dict(zip(crowds, ("accent", "violet"), strict=True))),
+            color=names.legend(below),
             strokeDash=alt.StrokeDash("line:N", title=None, scale=dash, legend=key),
         )
     )
@@ -68,7 +70,9 @@ def by_measurement(data: pl.DataFrame, crowds: list[str]) -> alt.LayerChart:
     line = alt.Chart(same).mark_line(strokeDash=[6, 4], strokeWidth=1.5, color=theme.LIGHT["soft"])
     dots = alt.Chart(part).mark_point(filled=True, size=90, opacity=1)
     colours = dict(zip(crowds, ("teal", "accent", "violet"), strict=True))
-    colour = common.named("crowd", colours).legend(alt.Legend(symbolType="circle", columns=1))
+    colour = common.named("crowd", colours).legend(
+        alt.Legend(symbolType="circle", orient="bottom", columns=1)
+    )
     drawn: alt.LayerChart = (
         line.encode(x=x, y=y) + dots.encode(x=x, y=y, color=colour)
     ).properties(

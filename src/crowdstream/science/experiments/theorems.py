@@ -193,13 +193,14 @@ def _ratio(part: pl.DataFrame, probability: bool) -> str:
     empty = part.filter(pl.col("bound") >= 1) if probability else part.clear()
     if empty.height == part.height:
         measured = common.listed(part["measured"].to_list(), ".2g")
-        return f"the bound says nothing (above 1) at all {part.height} settings: {measured}"
+        return f"the bound says nothing (above 1) at any setting; measured {measured}"
     seen = part.filter(pl.col("measured") > 0)
     if not seen.height:
         return f"never seen at any of {part.height} settings"
     ratio = (seen["bound"] / seen["measured"]).to_numpy()
     never = f"; never seen at {part.height - ratio.size}" if ratio.size < part.height else ""
-    return f"{ratio.min():,.3g} to {ratio.max():,.3g} times the measurement{never}"
+    low, high = (f"{x:,.0f}" if x < 1e6 else f"{x:.1g}" for x in (ratio.min(), ratio.max()))
+    return f"{low} to {high} times the measurement{never}"
 
 
 TEXTS = {
