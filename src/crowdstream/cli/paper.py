@@ -82,7 +82,7 @@ def _one(name: str, quick: bool, folder: Path, tick: Callable[[float], None]) ->
 
     experiment = find(name)
     outcome = Outcome(name, experiment.TITLE, experiment.PAPER)
-    start = time.perf_counter()
+    start = time.process_time()
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", NotIdentifiable)  # of a crowd like Temp's
@@ -97,7 +97,7 @@ def _one(name: str, quick: bool, folder: Path, tick: Callable[[float], None]) ->
     else:
         save_figure(name, data, chart, folder)
         outcome.picture = (folder / f"{name}.svg").read_text(encoding="utf-8")
-    outcome.seconds = time.perf_counter() - start
+    outcome.seconds = time.process_time() - start
     return outcome
 
 
@@ -122,4 +122,4 @@ def _show(outcomes: list[Outcome], folder: Path) -> None:
     seconds = sum(outcome.seconds for outcome in outcomes)
     missed = sum(bool(outcome.skipped) for outcome in outcomes)
     also = f"; {missed} of {len(outcomes)} experiments not checked" if missed else ""
-    print(f"{summary(outcomes)}{also}; {seconds:.0f} s; {folder / 'index.html'}")
+    print(f"{summary(outcomes)}{also}; {seconds:.0f} s of processor time; {folder / 'index.html'}")

@@ -113,7 +113,8 @@ def theme(chart: Any) -> Any:
         background=LIGHT["panel"],
         padding=12,
         view={"stroke": None},
-        axis={**text, **lines, **words, **size, **room},
+        axis={**text, **lines, **words, **size},
+        axisY=room,
         legend={
             **text,
             **words,
@@ -130,6 +131,8 @@ def theme(chart: Any) -> Any:
             "color": LIGHT["ink"],
             "fontSize": 14,
             "anchor": "start",
+            "subtitleFont": FONT,
+            "subtitleColor": LIGHT["soft"],
             "offset": 10,
         },
         line={"strokeWidth": 2.5},

@@ -9,7 +9,7 @@ from crowdstream.science.experiments.page import WHOSE, Outcome, summary, versio
 
 INTRO = """# The paper, reproduced
 
-Made by `{command}`; do not edit. {versions}; {seconds:.0f} s of one core.
+Made by `{command}`; do not edit. {versions}; {seconds:.0f} s of processor time.
 
 `crowdstream paper` runs every experiment of T. Bonald and R. Combes, *A Streaming Algorithm for
 Crowdsourced Data Classification* (2016), draws its figures, fills its tables and judges its

@@ -34,6 +34,7 @@ class Outcome:
     paper: str
     claims: list[Claim] = field(default_factory=list)
     seconds: float = 0.0
+    """Of processor time."""
     skipped: str = ""
     picture: str = ""
     """The figure as SVG, empty if there is none."""
@@ -91,7 +92,7 @@ def write_page(outcomes: Sequence[Outcome], path: Path, quick: bool) -> None:
         f"<p><strong>{summary(outcomes)}.</strong> "
         f"<span class=note>{how}{html.escape(versions())}.</span></p>",
         f"<p>{_code(notes.SCOPE)}</p>",
-        "<table><thead><tr><th>experiment<th>verdict<th>seconds</tr></thead>",
+        "<table><thead><tr><th>experiment<th>verdict<th>processor seconds</tr></thead>",
         *(
             f"<tr><td><a href='#{o.name}'>{html.escape(o.title)}</a><td>{_mark(o.verdict)}"
             f"<td>{o.seconds:.1f}</tr>"
