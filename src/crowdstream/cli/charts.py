@@ -11,6 +11,7 @@ from crowdstream.cli.extras import need
 from crowdstream.cli.terminal import printable
 from crowdstream.cli.wording import flag_words, has_flag
 from crowdstream.errors import InputError
+from crowdstream.science.theme import LIGHT, theme
 from crowdstream.serialization import replacing
 
 if TYPE_CHECKING:
@@ -25,7 +26,7 @@ MOST = 60
 MOST_TRENDS = 12
 """Workers whose error rates are drawn over time."""
 
-BLUE, ORANGE, GREY = "#1f6feb", "#d1730f", "#6e7781"
+BLUE, ORANGE, GREY = (LIGHT[name] for name in ("accent", "warn", "soft"))
 """Colours that those who do not see red and green can tell apart."""
 
 
@@ -45,9 +46,10 @@ def check_chart(path: str | None) -> None:
 
 
 def save_chart(chart: alt.TopLevelMixin, path: str) -> None:
-    """A chart to a file by its extension."""
+    """A chart to a file by its extension, in the theme of all charts."""
     from crowdstream.science.experiments.page import SCALE
 
+    chart = theme(chart)
     kind = Path(path).suffix.lower()[1:]
     with replacing(path) as target:
         # All in one file: a page looks the same without a network.
@@ -166,5 +168,5 @@ def _title(text: str, small: str) -> alt.TitleParams:
 
 
 def _finish(chart: alt.LayerChart | alt.FacetChart, title: alt.TitleParams) -> alt.TopLevelMixin:
-    done: alt.TopLevelMixin = chart.properties(title=title, padding=20).configure_view(stroke=None)
+    done: alt.TopLevelMixin = chart.properties(title=title, padding=20)
     return done

@@ -105,7 +105,7 @@ def page(study: Study, pictures: Sequence[tuple[str, str]]) -> str:
 
 PAGE_STYLE = """
 td + td, th + th { text-align: right; font-variant-numeric: tabular-nums; }
-code { background: #f3f3f3; padding: .1rem .3rem; } .wide { overflow-x: auto; }
+code { background: var(--chip); padding: .1rem .3rem; }
 """
 """Beside that of the paper's page: columns of numbers."""
 

@@ -15,6 +15,7 @@ NAMES = (
     "fig6",
     "table1",
     "table2",
+    "lemmas",
     "theorems",
 )
 """In the order of the paper."""

@@ -6,27 +6,23 @@ import base64
 import html
 import importlib.metadata
 import platform
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
 import polars as pl
 
-from crowdstream.science.experiments.common import Claim
+from crowdstream.science.experiments import notes
+from crowdstream.science.experiments.common import Claim, Source
+from crowdstream.science.theme import STYLE, inline_svg, theme
+
+__all__ = ["SCALE", "STYLE", "Outcome", "counted", "save_figure", "write_page"]
 
 SCALE = 2.0
 """Pixels of a PNG for each of the chart's own: sharp on most screens."""
 
-STYLE = """
-body { font: 16px/1.5 system-ui, sans-serif; color: #222; margin: 2rem auto; max-width: 1100px;
-       padding: 0 1rem; }
-h1 { font-size: 1.6rem; } h2 { font-size: 1.2rem; margin-top: 2.5rem; }
-table { border-collapse: collapse; margin: 1rem 0; width: 100%; }
-th, td { text-align: left; padding: .35rem .6rem; border-bottom: 1px solid #ddd;
-         vertical-align: top; }
-.holds { color: #1a7f37; font-weight: 600; } .fails { color: #b42318; font-weight: 600; }
-blockquote { border-left: 3px solid #bbb; margin: .5rem 0; padding: .1rem 1rem; color: #555; }
-img { max-width: 100%; zoom: 0.5; } .note { color: #666; font-size: .9rem; }
-"""
+WHOSE = {"paper": "paper", "ours": "ours"}
+"""Whose claim it is, in words."""
 
 
 @dataclass
@@ -38,8 +34,10 @@ class Outcome:
     paper: str
     claims: list[Claim] = field(default_factory=list)
     seconds: float = 0.0
+    """Of processor time."""
     skipped: str = ""
     picture: str = ""
+    """The figure as SVG, empty if there is none."""
 
     @property
     def verdict(self) -> str:
@@ -47,43 +45,66 @@ class Outcome:
         if self.skipped:
             return "not checked"
         failed = sum(not claim.holds for claim in self.claims)
-        return "holds" if not failed else f"{failed} of {len(self.claims)} claims fail"
+        return "holds" if not failed else f"{failed} of {len(self.claims)} do not hold"
 
 
 def save_figure(name: str, data: pl.DataFrame, chart: object, folder: Path) -> str:
     """Write the CSV, the SVG and the PNG; the PNG in base64, which looks alike everywhere."""
+    drawn = theme(chart)
     data.write_csv(folder / f"{name}.csv")
-    chart.save(str(folder / f"{name}.png"), scale_factor=SCALE)  # type: ignore[attr-defined]
-    chart.save(str(folder / f"{name}.svg"))  # type: ignore[attr-defined]
+    drawn.save(str(folder / f"{name}.png"), scale_factor=SCALE)
+    drawn.save(str(folder / f"{name}.svg"))
     return base64.b64encode((folder / f"{name}.png").read_bytes()).decode()
 
 
-def write_page(outcomes: list[Outcome], path: Path, quick: bool) -> None:
-    """The page, all in one file."""
-    checked = [claim for outcome in outcomes for claim in outcome.claims]
-    held = sum(claim.holds for claim in checked)
-    versions = ", ".join(
-        f"{name} {importlib.metadata.version(name)}" for name in ("crowdstream", "numpy", "polars")
+def counted(outcomes: Iterable[Outcome], source: Source) -> tuple[int, int]:
+    """How many claims of the paper, or of ours, hold, and how many were checked."""
+    claims = [c for outcome in outcomes for c in outcome.claims if c.source == source]
+    return sum(claim.holds for claim in claims), len(claims)
+
+
+def summary(outcomes: Sequence[Outcome]) -> str:
+    """One sentence for both."""
+    theirs, ours = counted(outcomes, "paper"), counted(outcomes, "ours")
+    return (
+        f"{theirs[0]} of {theirs[1]} claims of the paper hold; "
+        f"{ours[0]} of {ours[1]} promises of ours hold"
     )
+
+
+def versions() -> str:
+    """What the numbers were computed with."""
+    names = ("crowdstream", "numpy", "polars")
+    shown = ", ".join(f"{name} {importlib.metadata.version(name)}" for name in names)
+    return f"{shown}, Python {platform.python_version()}"
+
+
+def write_page(outcomes: Sequence[Outcome], path: Path, quick: bool) -> None:
+    """The page, all in one file."""
+    how = "Quick run, fewer repetitions. " if quick else ""
     parts = [
         "<!doctype html><html lang=en><meta charset=utf-8>",
         "<meta name=viewport content='width=device-width, initial-scale=1'>",
         f"<title>The paper, reproduced</title><style>{STYLE}</style>",
         "<h1>A Streaming Algorithm for Crowdsourced Data Classification, reproduced</h1>",
         "<p>T. Bonald and R. Combes, 2016. Every number below was computed in this run, except "
-        "those marked as the paper's.</p>",
-        f"<p><strong>{held} of {len(checked)} claims hold.</strong> "
-        f"<span class=note>{'Quick run, fewer repetitions. ' if quick else ''}"
-        f"{versions}, Python {platform.python_version()}.</span></p>",
-        "<table><tr><th>experiment<th>verdict<th>seconds</tr>",
+        "those marked as printed.</p>",
+        f"<p><strong>{summary(outcomes)}.</strong> "
+        f"<span class=note>{how}{html.escape(versions())}.</span></p>",
+        f"<p>{_code(notes.SCOPE)}</p>",
+        "<table><thead><tr><th>experiment<th>verdict<th>processor seconds</tr></thead>",
         *(
             f"<tr><td><a href='#{o.name}'>{html.escape(o.title)}</a><td>{_mark(o.verdict)}"
-            f"<td>{o.seconds:.0f}</tr>"
+            f"<td>{o.seconds:.1f}</tr>"
             for o in outcomes
         ),
         "</table>",
         *(_section(outcome) for outcome in outcomes),
-        "</html>",
+        "<h2>How it was repeated</h2><ul>",
+        *(f"<li>{_code(note)}" for note in notes.CHOICES),
+        "</ul><h2>Sentences that were not checked</h2><table>",
+        *(f"<tr><td>{_code(s)}<td>{_code(why)}</tr>" for s, why in notes.UNCHECKED.items()),
+        "</table></html>",
     ]
     path.write_text("\n".join(parts), encoding="utf-8")
 
@@ -96,14 +117,19 @@ def _section(outcome: Outcome) -> str:
     if outcome.skipped:
         return "\n".join([*parts, f"<p>Not checked: {html.escape(outcome.skipped)}</p>"])
     if outcome.picture:
-        title = html.escape(outcome.title, quote=True)
-        parts.append(f"<p><img alt='{title}' src='data:image/png;base64,{outcome.picture}'></p>")
-    parts.append("<table><tr><th>claim<th>wanted<th>measured<th>verdict</tr>")
+        parts.append(f"<figure>{inline_svg(outcome.picture, outcome.title)}</figure>")
+    head = "".join(f"<th>{name}" for name in ("claim", "whose", "read as", "measured", "verdict"))
+    parts.append(f"<div class=wide><table><thead><tr>{head}</tr></thead>")
     for claim in outcome.claims:
-        shown = "</td><td>".join(html.escape(x) for x in (claim.text, claim.wanted, claim.measured))
-        verdict = _mark("holds" if claim.holds else "fails")
-        parts.append(f"<tr><td>{shown}</td><td>{verdict}</td></tr>")
-    return "\n".join([*parts, "</table>"])
+        cells = (_code(claim.text), WHOSE[claim.source], _code(claim.wanted), _code(claim.measured))
+        parts.append(f"<tr><td>{'<td>'.join(cells)}<td>{_mark(claim.verdict)}</tr>")
+    return "\n".join([*parts, "</table></div>"])
+
+
+def _code(text: str) -> str:
+    """Escaped, with what stands in backquotes set as code."""
+    pieces = html.escape(text).split("`")
+    return "".join(f"<code>{x}</code>" if k % 2 else x for k, x in enumerate(pieces))
 
 
 def _mark(verdict: str) -> str:

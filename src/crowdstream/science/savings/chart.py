@@ -7,12 +7,13 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from crowdstream.science.savings.result import FIXED, MAJORITY, SAME, STOP, Savings
+from crowdstream.science.theme import LIGHT
 
 if TYPE_CHECKING:
     import altair as alt
 
 
-COLOURS = {STOP: "#1f6feb", FIXED: "#d1730f", MAJORITY: "#6e7781"}
+COLOURS = {STOP: LIGHT["accent"], FIXED: LIGHT["warn"], MAJORITY: LIGHT["soft"]}
 """Told apart by those who do not see red and green as well."""
 
 
@@ -69,11 +70,8 @@ def draw(found: Savings, name: str) -> alt.LayerChart:
         subtitlePadding=6,
         offset=14,
     )
-    chart: alt.LayerChart = (
-        (rule + said + lines + dots + names)
-        .properties(width=720, height=420, padding=20, title=title)
-        .configure_axis(labelFontSize=12, titleFontSize=13)
-        .configure_view(stroke=None)
+    chart: alt.LayerChart = (rule + said + lines + dots + names).properties(
+        width=720, height=420, padding=20, title=title
     )
     return chart
 

@@ -5,6 +5,11 @@ The model: n workers; worker i answers a task with probability α (``alpha``) an
 with probability p_i (``p``), independently. Its reliability is ``θ_i = 1 − 2 p_i``; the crowd's
 *signal* is ``Σ θ_i = n (1 − 2q)``, with q the mean of p.
 
+Theorems 1 to 3 are about the algorithm as printed, α known, nothing shrunk and nothing clipped:
+``AgreementBased(answer_rate=α, shrinkage=0, clip=0)``. They promise nothing of the library's
+defaults. Nor are they meant as stopping rules: `crowdstream paper lemmas theorems` measures how
+much of each bound is used.
+
 Where the paper slips, the functions follow what its proofs give:
 
 - The transformation that changes nothing one can see is ``p ↦ 1 − p`` (printed ``1 − 2p``).

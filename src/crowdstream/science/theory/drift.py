@@ -68,8 +68,8 @@ def theorem_3(
 
     ``P(‖p̂(t) − p(t)‖∞ ≥ 4 γ^(−3/2) (e + b)) ≤ 2n exp(−2 e² α⁴ / β)`` for ``e + b ≤ γ/80``, b being
     the `drift_bias` (Theorem 3; p and γ are those of task t). Here ``epsilon`` is the whole of
-    ``4 γ^(−3/2) (e + b)``, as in Theorem 1. It covers the paper's own estimate only:
-    `AgreementBased` with ``answer_rate`` given, ``shrinkage=0, clip=0``.
+    ``4 γ^(−3/2) (e + b)``, as in Theorem 1. Of the algorithm as printed only:
+    ``AgreementBased(answer_rate=α, memory=1/β, shrinkage=0, clip=0)``.
 
     Parameters
     ----------

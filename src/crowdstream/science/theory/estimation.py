@@ -100,8 +100,8 @@ def theorem_1(p: ArrayLike, alpha: float, tasks: float, epsilon: float) -> float
     """How likely some error rate is off by ``epsilon`` or more after so many tasks, at most.
 
     ``P(‖p̂(t) − p‖∞ ≥ ε) ≤ 2n exp(−γ³ α⁴ t ε² / 8)`` (Theorem 1). The paper asks ε ≤ 1/20; its proof
-    gives ε ≤ 1/(20 √γ), and the bound there is also one for all that is larger. It covers the
-    paper's own estimate only: `AgreementBased` with ``answer_rate`` given, ``shrinkage=0, clip=0``.
+    gives ε ≤ 1/(20 √γ), and the bound there is also one for all that is larger. Of the algorithm as
+    printed only: ``AgreementBased(answer_rate=α, shrinkage=0, clip=0)``.
 
     Parameters
     ----------

@@ -41,8 +41,8 @@ def theorem_2(p: ArrayLike, alpha: float, tasks: float) -> RegretBound:
     ``c = ¼ min(λη, 1/5)`` (Theorem 2). The paper prints t, but task t is decided with the weights
     of the t − 1 before; the bound on R holds all the same. In c, λ counts up to 2, where the
     proof's ``min(|W|/2, 1)`` is 1. With λ out of reach of `lambda_`, or η = 0, nothing is promised:
-    1, and as many errors as tasks. It covers the paper's own estimate only: `AgreementBased` with
-    ``answer_rate`` given, ``shrinkage=0, clip=0``.
+    1, and as many errors as tasks. Of the algorithm as printed only:
+    ``AgreementBased(answer_rate=α, shrinkage=0, clip=0)``.
 
     Parameters
     ----------

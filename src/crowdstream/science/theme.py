@@ -1,0 +1,150 @@
+"""How pages and charts look: the colours with their names, a style sheet and a theme for altair.
+
+One place for all. A chart is drawn in the light colours; put into a page by `inline_svg` it takes
+the page's, which are dark where the reader's screen is.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+LIGHT = {
+    "bg": "#fafaf8",
+    "panel": "#ffffff",
+    "ink": "#1b1f24",
+    "soft": "#5b6570",
+    "line": "#e4e5e1",
+    "accent": "#1f5fbf",
+    "good": "#2e7d4f",
+    "warn": "#b25e09",
+    "bad": "#b3261e",
+    "band": "#c9d8ef",
+    "chip": "#eef1f4",
+    "teal": "#0e7c7b",
+    "violet": "#6a3fb0",
+    "magenta": "#a3307a",
+}
+"""Colours by name. The last three are for lines that are neither good nor bad; with the accent they
+are told apart by those who do not see red and green, and have a contrast of 4.5 on the panel."""
+
+DARK = {
+    "bg": "#121417",
+    "panel": "#1a1d21",
+    "ink": "#e8eaed",
+    "soft": "#9aa4af",
+    "line": "#2b3036",
+    "accent": "#7db0ff",
+    "good": "#6fcf97",
+    "warn": "#f2a65a",
+    "bad": "#ff8a80",
+    "band": "#2d4468",
+    "chip": "#252a30",
+    "teal": "#5fd0cf",
+    "violet": "#b99bf5",
+    "magenta": "#ee8fc8",
+}
+"""The same names on a dark screen."""
+
+FONT = "system-ui, -apple-system, 'Segoe UI', Roboto, 'Liberation Sans', sans-serif"
+
+RAMP = [LIGHT[name] for name in ("teal", "accent", "violet", "magenta")]
+"""For what has an order, as q or β."""
+
+WIDE = 940
+"""Pixels of a chart that stands alone; with its axes it fills a page of 1,180."""
+
+PANEL_HEIGHT = 300
+
+GAP = 40
+"""Between charts side by side: room for the next one's axis."""
+
+
+def panel_width(columns: int) -> int:
+    """Pixels of one of so many charts side by side.
+
+    >>> panel_width(1), panel_width(2)
+    (940, 440)
+    """
+    return (WIDE - (columns - 1) * (GAP + 20)) // columns
+
+
+def _variables(colours: dict[str, str]) -> str:
+    return "".join(f"--{name}:{colour};" for name, colour in colours.items())
+
+
+STYLE = f"""
+:root {{ {_variables(LIGHT)} color-scheme: light dark; }}
+@media (prefers-color-scheme: dark) {{ :root {{ {_variables(DARK)} }} }}
+* {{ box-sizing: border-box; }}
+html {{ background: var(--bg); }}
+body {{ color: var(--ink); font: 15px/1.5 {FONT}; font-variant-numeric: tabular-nums;
+       max-width: 1180px; margin: 24px auto; padding: 0 28px; }}
+h1 {{ font-size: 24px; line-height: 1.25; }} h2 {{ font-size: 18px; margin: 40px 0 8px; }}
+a {{ color: var(--accent); }}
+table {{ border-collapse: collapse; margin: 12px 0; width: 100%; }}
+th, td {{ text-align: left; padding: 7px 8px; border-bottom: 1px solid var(--line);
+         vertical-align: top; }}
+th {{ font-weight: 500; color: var(--soft); font-size: 13px; }}
+.holds {{ color: var(--good); font-weight: 600; white-space: nowrap; }}
+.fails {{ color: var(--bad); font-weight: 600; white-space: nowrap; }}
+blockquote {{ border-left: 3px solid var(--line); margin: 8px 0; padding: 2px 16px;
+             color: var(--soft); }}
+figure {{ margin: 12px 0; background: var(--panel); border: 1px solid var(--line);
+         border-radius: 10px; padding: 12px; }}
+figure svg, img {{ display: block; width: 100%; max-width: 1120px; height: auto; }}
+img {{ background: #fff; }} svg text {{ font-variant-numeric: tabular-nums; }}
+.note {{ color: var(--soft); font-size: 13px; }} .wide {{ overflow-x: auto; }}
+@media print {{ figure, tr {{ break-inside: avoid; }} }}
+"""
+"""Of every page."""
+
+
+def theme(chart: Any) -> Any:
+    """A finished chart in these colours and letters; what it sets itself it keeps."""
+    text = {"labelFont": FONT, "titleFont": FONT, "labelColor": LIGHT["soft"]}
+    lines = {"gridColor": LIGHT["line"], "domainColor": LIGHT["line"], "tickColor": LIGHT["line"]}
+    words = {"titleColor": LIGHT["soft"], "titleFontWeight": "normal", "labelLimit": 0}
+    # A browser's letters may be a fifth wider than those the chart was laid out with.
+    room = {"titlePadding": 16}
+    size = {"labelFontSize": 13, "titleFontSize": 13}
+    return chart.configure(
+        font=FONT,
+        background=LIGHT["panel"],
+        padding=12,
+        view={"stroke": None},
+        axis={**text, **lines, **words, **size},
+        axisY=room,
+        legend={
+            **text,
+            **words,
+            **size,
+            "orient": "top",
+            "symbolStrokeWidth": 3,
+            "symbolOpacity": 1,
+            "symbolBaseStrokeColor": LIGHT["soft"],
+            "columnPadding": 44,
+        },
+        header={**text, **size, "labelColor": LIGHT["ink"], "labelFontWeight": 600, "title": None},
+        title={
+            "font": FONT,
+            "color": LIGHT["ink"],
+            "fontSize": 14,
+            "anchor": "start",
+            "subtitleFont": FONT,
+            "subtitleColor": LIGHT["soft"],
+            "offset": 10,
+        },
+        line={"strokeWidth": 2.5},
+        concat={"spacing": GAP},
+        range={"category": RAMP, "ordinal": RAMP},
+    )
+
+
+def inline_svg(svg: str, label: str) -> str:
+    """A chart's SVG for a page: in the page's own colours, with a text that says what it is."""
+    for name, colour in LIGHT.items():
+        svg = re.sub(colour, f"var(--{name})", svg, flags=re.IGNORECASE)
+    svg = re.sub(r'"white"', '"var(--panel)"', svg)
+    quoted = label.replace("&", "&amp;").replace('"', "&quot;").replace("<", "&lt;")
+    return svg.replace("<svg ", f'<svg role="img" aria-label="{quoted}" ', 1)
