@@ -49,8 +49,9 @@ class Mixture:
     def scores(self) -> Floats:
         """How likely, in logarithms, each truth and type makes a task's labels."""
         n, k = self.shape
-        flat = self.said @ self.logs.reshape(n * k, -1)
-        return np.asarray(flat, float).reshape(len(flat), k, -1)
+        types = self.logs.shape[3]
+        flat = self.said @ self.logs.reshape(n * k, k * types)
+        return np.asarray(flat, float).reshape(-1, k, types)
 
 
 def dirichlet(posterior: Floats, prior: Floats, axis: int) -> tuple[Floats, float]:

@@ -9,6 +9,7 @@ import numpy as np
 
 from crowdstream.science.baselines.common import Coded, Floats, normalise
 from crowdstream.science.baselines.iterated import Iterated
+from crowdstream.science.baselines.quasi_newton import Bound, lowest
 
 PRIOR_MEAN = 1.0
 """Of a worker's ability and of the logarithm of a task's ease, both of variance 1: the authors'
@@ -68,7 +69,7 @@ class GLAD(Iterated):
     >>> "".join(crowd.fit_predict(rows)["label"])
     'yyyyynnnn'
     >>> crowd.abilities_.round(1).tolist()
-    [1.5, 1.5, 0.1]
+    [1.4, 1.4, 0.3]
     """
 
     _: KW_ONLY
@@ -86,19 +87,11 @@ class GLAD(Iterated):
         return posterior
 
     def _iterate(self, coded: Coded, posterior: Floats) -> Floats:
-        from scipy.optimize import minimize
-
-        n, tasks = len(coded.workers), len(coded.tasks)
-        right = posterior[coded.task, coded.label]
-        found = minimize(
-            lambda at: misfit(coded, right, at),
-            np.concatenate([self.abilities_, np.log(self.ease_)]),
-            method="L-BFGS-B",
-            jac=True,
-            bounds=[(None, None)] * n + [(-EASIEST, EASIEST)] * tasks,
-            options={"maxiter": STEPS},
-        )
-        self.abilities_, self.ease_ = found.x[:n], np.exp(found.x[n:])
+        n, right = len(coded.workers), posterior[coded.task, coded.label]
+        start = np.concatenate([self.abilities_, np.log(self.ease_)])
+        bounds: list[Bound] = [(None, None)] * n + [(-EASIEST, EASIEST)] * len(coded.tasks)
+        found, _ = lowest(lambda at: misfit(coded, right, at), start, bounds, STEPS)
+        self.abilities_, self.ease_ = found[:n], np.exp(found[n:])
         return self._expect(coded)
 
     def _expect(self, coded: Coded) -> Floats:

@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from crowdstream.science.baselines.common import Coded, Floats, Ints, LabelsOnly, normalise
+from crowdstream.science.baselines.quasi_newton import Bound, lowest
 from crowdstream.validation import number
 
 STRENGTH = 1.0
@@ -137,21 +138,16 @@ class IsingVote(LabelsOnly):
     }
 
     def _scores(self, coded: Coded) -> Floats:
-        from scipy.optimize import minimize
-
         n, couplings = len(coded.workers), Couplings(coded)
         pairs = couplings.pairs.size
-        found = minimize(
-            lambda at: self._misfit(coded, couplings, at),
-            np.concatenate([np.full(n, START), np.zeros(pairs)]),
-            method="L-BFGS-B",
-            jac=True,
-            bounds=[(0, None)] * n + [(None, None)] * pairs,
-            options={"maxiter": self.max_steps},
+        start = np.concatenate([np.full(n, START), np.zeros(pairs)])
+        bounds: list[Bound] = [(0.0, None)] * n + [(None, None)] * pairs
+        found, self.converged_ = lowest(
+            lambda at: self._misfit(coded, couplings, at), start, bounds, self.max_steps
         )
-        self.weights_, self.converged_ = found.x[:n], bool(found.success)
+        self.weights_ = found[:n]
         both = np.column_stack([couplings.pairs // max(n, 1), couplings.pairs % max(n, 1)])
-        self.couplings_ = both, found.x[n:]
+        self.couplings_ = both, found[n:]
         return coded.count(self.weights_[coded.worker])
 
     def _misfit(self, coded: Coded, couplings: Couplings, at: Floats) -> tuple[float, Floats]:
@@ -193,4 +189,5 @@ def surprise(coded: Coded, weights: Floats, fields: Floats) -> tuple[float, Floa
     # A weight stands in the scores that all others of its task see.
     sums = [np.bincount(coded.task, by_others[:, c], len(coded.tasks)) for c in range(k)]
     seen = np.column_stack(sums)[coded.task, coded.label] - by_others[each, coded.label]
-    return float(found), np.bincount(coded.worker, by_own + seen, n), by_field
+    by_weight = np.bincount(coded.worker, by_own + seen, n).astype(float)
+    return float(found), by_weight, by_field

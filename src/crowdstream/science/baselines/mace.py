@@ -39,9 +39,12 @@ class MACE(Restarted):
     rare answer of a spammer counts for more than its usual one. All classes are alike beforehand.
     By variational Bayes with the paper's priors, θ ~ Beta(½, ½) and ξ ~ Dirichlet(10, …), which
     raises a bound on the evidence, or by EM, which raises the likelihood times the priors' density
-    in which `knows` and `taste` are pseudo-answers. Several random starts of 50 iterations, of
-    which the best is kept. Time O(labels + K tasks) an iteration, memory O(labels + K (workers +
-    tasks)).
+    in which `knows` and `taste` are pseudo-answers. Of several random starts the best after 10
+    iterations goes on, to 50 at most; the paper takes all to the end. Crowd-kit 1.4.2 errs on
+    0.269 of bird, where this errs on 0.139: it has its counts in the order of the names, and its
+    parameters in that of first appearance, so that workers get each other's tastes. With names in
+    the order of appearance it has 0.139 too. Time O(labels + K tasks) an iteration, memory
+    O(labels + K (workers + tasks)).
 
     Parameters
     ----------
@@ -85,6 +88,7 @@ class MACE(Restarted):
     _: KW_ONLY
     max_iterations: int = MAX_ITERATIONS
 
+    deviation: ClassVar[str] = "starts are compared after 10 iterations, not at the end"
     checks: ClassVar = {"knows": POSITIVE, "taste": POSITIVE}
 
     def _start(self, coded: Coded) -> Floats:
@@ -99,7 +103,7 @@ class MACE(Restarted):
         n, k = len(coded.workers), coded.n_classes
         knew = posterior[coded.task, coded.label] * self._knowing
         cell = coded.worker * k + coded.label
-        spam = np.bincount(cell, 1 - knew, n * k).reshape(n, k)
+        spam = np.bincount(cell, 1 - knew, n * k).reshape(n, k).astype(float)
         split = np.column_stack([np.bincount(coded.worker, knew, n), spam.sum(axis=1)])
         to_know, cost = _dirichlet(split, self.knows, self.variational)
         to_say, more = _dirichlet(spam, self.taste, self.variational)

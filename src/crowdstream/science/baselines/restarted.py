@@ -42,9 +42,8 @@ class Restarted(Iterated):
     }
 
     def _scores(self, coded: Coded) -> Floats:
-        best, begun, kept = -np.inf, {}, dict(vars(self))
+        best, begun = -np.inf, dict[str, object]()
         for start in range(self.restarts):
-            vars(self).update(kept)
             self._rng = np.random.default_rng([self.seed, start])
             self.iterations_, self.converged_ = 0, False
             self._posterior = self._start(coded)

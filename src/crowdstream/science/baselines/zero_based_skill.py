@@ -1,4 +1,4 @@
-"""`ZeroBasedSkill`: weights that follow the agreement with the vote that they make, slower later."""
+"""`ZeroBasedSkill`: weights that follow the agreement with the vote that they make."""
 
 from __future__ import annotations
 
