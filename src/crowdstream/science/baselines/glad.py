@@ -9,7 +9,7 @@ import numpy as np
 
 from crowdstream.science.baselines.common import Coded, Floats, normalise
 from crowdstream.science.baselines.iterated import Iterated
-from crowdstream.science.baselines.quasi_newton import Bound, lowest
+from crowdstream.science.baselines.quasi_newton import lowest
 
 PRIOR_MEAN = 1.0
 """Of a worker's ability and of the logarithm of a task's ease, both of variance 1: the authors'
@@ -20,8 +20,8 @@ STEPS = 25
 objective there is no need to go to the end."""
 
 EASIEST = 10.0
-"""Bound on the logarithm of a task's ease: nine standard deviations of its prior, to keep an
-exponential finite while a step is tried."""
+"""The logarithm of a task's ease counts up to here, nine standard deviations of its prior: to keep
+an exponential finite while a step is tried."""
 
 TOLERANCE = 1e-4
 """Of posteriors: abilities and ease creep along the ridge on which their products are the same."""
@@ -89,9 +89,8 @@ class GLAD(Iterated):
     def _iterate(self, coded: Coded, posterior: Floats) -> Floats:
         n, right = len(coded.workers), posterior[coded.task, coded.label]
         start = np.concatenate([self.abilities_, np.log(self.ease_)])
-        bounds: list[Bound] = [(None, None)] * n + [(-EASIEST, EASIEST)] * len(coded.tasks)
-        found, _ = lowest(lambda at: misfit(coded, right, at), start, bounds, STEPS)
-        self.abilities_, self.ease_ = found[:n], np.exp(found[n:])
+        found, _ = lowest(lambda at: misfit(coded, right, at), start, STEPS)
+        self.abilities_, self.ease_ = found[:n], np.exp(np.minimum(found[n:], EASIEST))
         return self._expect(coded)
 
     def _expect(self, coded: Coded) -> Floats:
@@ -117,15 +116,17 @@ def misfit(coded: Coded, right: Floats, at: Floats) -> tuple[float, Floats]:
     The expected log-likelihood of the labels, each right with the probability given, and the
     priors, with the sign turned.
     """
+    from scipy.special import expit, log_expit
+
     n = len(coded.workers)
-    ability, ease = at[:n][coded.worker], np.exp(at[n:])[coded.task]
+    ability, ease = at[:n][coded.worker], np.exp(np.minimum(at[n:], EASIEST))[coded.task]
     odds = ability * ease
-    value = np.logaddexp(0, odds).sum() - right @ odds + penalty(at)
-    surprise = np.exp(-np.logaddexp(0, -odds)) - right
+    value = -log_expit(-odds).sum() - right @ odds + penalty(at)
+    surprise = expit(odds) - right
     slope = np.concatenate(
         [
             np.bincount(coded.worker, surprise * ease, n),
-            np.bincount(coded.task, surprise * odds, len(coded.tasks)),
+            np.bincount(coded.task, surprise * odds, len(coded.tasks)) * (at[n:] < EASIEST),
         ]
     )
     return float(value), slope + at - PRIOR_MEAN

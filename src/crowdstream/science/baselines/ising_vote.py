@@ -7,8 +7,8 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from crowdstream.science.baselines.common import Coded, Floats, Ints, LabelsOnly, normalise
-from crowdstream.science.baselines.quasi_newton import Bound, lowest
+from crowdstream.science.baselines.common import Coded, Floats, Ints, LabelsOnly
+from crowdstream.science.baselines.quasi_newton import lowest
 from crowdstream.validation import number
 
 STRENGTH = 1.0
@@ -52,14 +52,14 @@ class Couplings:
         who, whom = coded.worker[one], coded.worker[other]
         pair = np.minimum(who, whom) * n + np.maximum(who, whom)
         self.pairs, column = np.unique(pair, return_inverse=True)
-        row = one * k + coded.label[other]
+        row = coded.label[other] * coded.label.size + one
         shape = coded.label.size * k, self.pairs.size
         self.matrix: Any = csr_array((np.ones(row.size), (row, column)), shape=shape)
         self.turned: Any = self.matrix.T.tocsr()
-        self.shape = coded.label.size, k
+        self.shape = k, coded.label.size
 
     def fields(self, couplings: Floats) -> Floats:
-        """What the colleagues' answers add to each answer a label could have been."""
+        """What colleagues' answers add to each answer (row) that a label (column) could be."""
         return np.asarray(self.matrix @ couplings, float).reshape(self.shape)
 
     def slope(self, by_field: Floats) -> Floats:
@@ -141,9 +141,10 @@ class IsingVote(LabelsOnly):
         n, couplings = len(coded.workers), Couplings(coded)
         pairs = couplings.pairs.size
         start = np.concatenate([np.full(n, START), np.zeros(pairs)])
-        bounds: list[Bound] = [(0.0, None)] * n + [(None, None)] * pairs
+        low = np.concatenate([np.zeros(n), np.full(pairs, -np.inf)])
+        limits = low, np.full(n + pairs, np.inf)
         found, self.converged_ = lowest(
-            lambda at: self._misfit(coded, couplings, at), start, bounds, self.max_steps
+            lambda at: self._misfit(coded, couplings, at), start, self.max_steps, limits
         )
         self.weights_ = found[:n]
         both = np.column_stack([couplings.pairs // max(n, 1), couplings.pairs % max(n, 1)])
@@ -169,25 +170,27 @@ class IsingVote(LabelsOnly):
 def surprise(coded: Coded, weights: Floats, fields: Floats) -> tuple[float, Floats, Floats]:
     """How unlikely labels are given those of their tasks' others, and its slopes.
 
-    Fields are what couplings add to each answer a label could have been; slopes are in the
-    weights and in the fields.
+    Fields are what couplings add to each answer (row) a label (column) could have been; slopes are
+    in the weights and in the fields.
     """
-    n, k, each = len(coded.workers), coded.n_classes, np.arange(coded.label.size)
+    said = coded.label, np.arange(coded.label.size)
     own = weights[coded.worker]
-    others = coded.count(own)[coded.task]  # what the colleagues say of each truth
-    others[each, coded.label] -= own
-    truth = np.exp(others - others.max(axis=1, keepdims=True))
-    gain = np.expm1(own)[:, None]
-    total = truth.sum(axis=1, keepdims=True) + truth * gain  # over the truths, if it says so
-    chance, _ = normalise(fields + np.log(total))
-    found = -chance[each, coded.label].sum()
-    by_field = np.exp(chance)
-    by_field[each, coded.label] -= 1
+    others = coded.count(own).T[:, coded.task]  # what the colleagues say of each truth
+    others[said] -= own
+    truth = np.exp(others - others.max(axis=0))
+    gain = np.expm1(own)
+    total = truth.sum(axis=0) + truth * gain  # over the truths, if it says so
+    pull = fields - fields.max(axis=0)
+    likely = np.exp(pull) * total
+    among = likely.sum(axis=0)
+    found = np.log(among / total[said]).sum() - pull[said].sum()
+    by_field = likely / among
+    by_field[said] -= 1
     ratio = by_field / total
-    by_others = truth * (ratio.sum(axis=1, keepdims=True) + ratio * gain)
-    by_own = (ratio * truth).sum(axis=1) * (1 + gain[:, 0])
+    by_others = truth * (ratio.sum(axis=0) + ratio * gain)
+    by_own = (ratio * truth).sum(axis=0) * (1 + gain)
     # A weight stands in the scores that all others of its task see.
-    sums = [np.bincount(coded.task, by_others[:, c], len(coded.tasks)) for c in range(k)]
-    seen = np.column_stack(sums)[coded.task, coded.label] - by_others[each, coded.label]
-    by_weight = np.bincount(coded.worker, by_own + seen, n).astype(float)
+    sums = np.stack([np.bincount(coded.task, part, len(coded.tasks)) for part in by_others])
+    seen = sums[coded.label, coded.task] - by_others[said]
+    by_weight = np.bincount(coded.worker, by_own + seen, len(coded.workers)).astype(float)
     return float(found), by_weight, by_field
