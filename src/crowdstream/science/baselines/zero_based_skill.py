@@ -28,8 +28,8 @@ class ZeroBasedSkill(LabelsOnly):
 
     Crowd-kit's method: everybody starts alike; then skills move towards the share of a worker's
     answers that agree with the vote weighed by skills, at a rate that is halved every 20
-    iterations, 100 times. Where crowd-kit decides a tie by a coin, here an answer for one of m
-    tied classes agrees by 1/m. Time O(labels + K tasks) an iteration.
+    iterations, 100 times. Where crowd-kit gives a tie to the class that the table names first, here
+    an answer for one of m tied classes agrees by 1/m. Time O(labels + K tasks) an iteration.
 
     Parameters
     ----------
@@ -58,7 +58,7 @@ class ZeroBasedSkill(LabelsOnly):
 
     iterations: int = ITERATIONS
 
-    deviation: ClassVar[str] = "ties are shared, not drawn"
+    deviation: ClassVar[str] = "ties are shared, not given to the class named first"
     checks: ClassVar = {"iterations": number(1, 10**9, whole=True)}
 
     def _scores(self, coded: Coded) -> Floats:
