@@ -27,7 +27,8 @@ TOLERANCE = 1e-4
 """Of posteriors: abilities and ease creep along the ridge on which their products are the same."""
 
 MAX_ITERATIONS = 100
-"""An end to the creeping: of 18 real sets two, relevance and llm_relevance, are not done by then."""
+"""An end to the creeping: of 18 real sets two, relevance and llm_relevance, have not ended
+by then."""
 
 
 @dataclass(eq=False, repr=False)

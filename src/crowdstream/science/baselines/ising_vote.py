@@ -23,7 +23,8 @@ START = 1.0
 """Weight of everybody before the first step: a majority vote of workers of error rate 0.27."""
 
 MAX_STEPS = 200
-"""An end to the steps: of 18 real sets three, duchenne, relevance and trec, are not done by then."""
+"""An end to the steps: of 18 real sets three, duchenne, relevance and trec, have not ended
+by then."""
 
 
 def pairs_of_labels(coded: Coded) -> tuple[Ints, Ints]:
