@@ -147,6 +147,9 @@ class Baseline(Parameters):
     _: KW_ONLY
     seed: int = 0
 
+    deviation: ClassVar[str] = ""
+    """What departs from the publication, in a phrase; empty if nothing does."""
+
     checks: ClassVar = {"seed": SEED}
 
     def _code(self, data: Table) -> Coded:
