@@ -9,12 +9,14 @@ from crowdstream.science.baselines.dawid_skene import DawidSkene
 from crowdstream.science.baselines.ghosh_kale_mcafee import GhoshKaleMcAfee
 from crowdstream.science.baselines.hui_walter import HuiWalter
 from crowdstream.science.baselines.karger_oh_shah import KargerOhShah
+from crowdstream.science.baselines.karger_oh_shah_svd import KargerOhShahSVD
 from crowdstream.science.baselines.liu_peng_ihler import BeliefPropagation, MeanField
 from crowdstream.science.baselines.minimax_entropy import MinimaxEntropy
 from crowdstream.science.baselines.one_coin_em import OneCoinEM
 from crowdstream.science.baselines.one_pass_vote import OnePassAgreementVote
 from crowdstream.science.baselines.oracle_estimator import OracleEstimator
 from crowdstream.science.baselines.oracle_vote import OracleVote
+from crowdstream.science.baselines.overlap_triangular import OverlapTriangularEstimation
 from crowdstream.science.baselines.raykar import Raykar
 from crowdstream.science.baselines.recursive_em import RecursiveEM
 from crowdstream.science.baselines.sbic import SBIC
@@ -32,6 +34,7 @@ __all__ = [
     "GhoshKaleMcAfee",
     "HuiWalter",
     "KargerOhShah",
+    "KargerOhShahSVD",
     "MajorityVote",
     "MeanField",
     "MinimaxEntropy",
@@ -39,6 +42,7 @@ __all__ = [
     "OnePassAgreementVote",
     "OracleEstimator",
     "OracleVote",
+    "OverlapTriangularEstimation",
     "Raykar",
     "RecursiveEM",
     "SpectralEM",

@@ -142,12 +142,15 @@ class Baseline(Parameters):
     ----------
     classes_, workers_
         In order of first appearance; learnt arrays have their rows and columns in this order.
+    deviation
+        In what the method is not as published, in a phrase for tables; empty if in nothing.
     """
 
     _: KW_ONLY
     seed: int = 0
 
     checks: ClassVar = {"seed": SEED}
+    deviation: ClassVar[str] = ""
 
     def _code(self, data: Table) -> Coded:
         """The labels in codes; remembers what the codes stand for."""
