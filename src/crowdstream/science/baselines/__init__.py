@@ -13,6 +13,7 @@ from crowdstream.science.baselines.karger_oh_shah_svd import KargerOhShahSVD
 from crowdstream.science.baselines.liu_peng_ihler import BeliefPropagation, MeanField
 from crowdstream.science.baselines.minimax_entropy import MinimaxEntropy
 from crowdstream.science.baselines.one_coin_em import OneCoinEM
+from crowdstream.science.baselines.one_coin_map import OneCoinMAP
 from crowdstream.science.baselines.one_pass_vote import OnePassAgreementVote
 from crowdstream.science.baselines.oracle_estimator import OracleEstimator
 from crowdstream.science.baselines.oracle_vote import OracleVote
@@ -39,6 +40,7 @@ __all__ = [
     "MeanField",
     "MinimaxEntropy",
     "OneCoinEM",
+    "OneCoinMAP",
     "OnePassAgreementVote",
     "OracleEstimator",
     "OracleVote",

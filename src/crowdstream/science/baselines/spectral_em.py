@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -72,6 +73,8 @@ class SpectralEM(DawidSkene):
     >>> SpectralEM().fit_predict([("t", "ann", "x")])["label"].to_list()
     ['x']
     """
+
+    deviation: ClassVar[str] = "groups dealt at random; 0.01 answers of smoothing a cell"
 
     def _start(self, coded: Coded) -> Floats:
         rng = np.random.default_rng(self.seed)
