@@ -13,7 +13,7 @@ from crowdstream.science.baselines.binary import (
     top_eigenvector,
     weighted_vote,
 )
-from crowdstream.science.baselines.common import Coded, Floats
+from crowdstream.science.baselines.common import FEWEST_CLASSES, Coded, Floats
 from crowdstream.science.baselines.one_against_rest import ONE_AGAINST_REST, OneAgainstRest
 
 
@@ -26,10 +26,11 @@ class KargerOhShahSVD(OneAgainstRest):
     decision is the sign of its entry in the left singular vector u of the largest singular value,
     and the sign of u is the one for which the right vector, of the workers, has at least half of
     its squares above 0. The form that Zhang and others compare with under the name of KOS. Neither
-    the matrix nor its square is written out. Beyond the papers: more than two classes are one
-    against the rest, and a task whose workers all weigh nothing is decided by majority. Confidence
-    is the share of the weight, the mean counting as one vote more. Time O(K labels) a step of
-    Lanczos, memory O(labels + K tasks).
+    the matrix nor its square is written out. Beyond the papers: a task whose workers all weigh
+    nothing is decided by majority, and more than two classes are one against the rest, where a
+    worker's mean is over its own answers and taken from these only (a seldom class would else be
+    believed wherever those who named it did not answer). Confidence is the share of the weight, the
+    means counting as one vote more. Time O(K labels) a step of Lanczos, memory O(labels + K tasks).
 
     Parameters
     ----------
@@ -58,15 +59,19 @@ class KargerOhShahSVD(OneAgainstRest):
     deviation: ClassVar[str] = ONE_AGAINST_REST
 
     def _log_odds(self, coded: Coded, votes: Floats) -> Floats:
-        says = centred(coded, votes)
-        tasks, n = len(coded.tasks), len(coded.workers)
-        mean = np.bincount(coded.worker, says, n) / max(tasks, 1)
+        says, tasks, n = centred(coded, votes), len(coded.tasks), len(coded.workers)
+        everywhere = coded.n_classes == FEWEST_CLASSES
+        answers = np.bincount(coded.worker, minlength=n)
+        mean = np.bincount(coded.worker, says, n) / (
+            tasks if everywhere else np.maximum(answers, 1)
+        )
+        less = says if everywhere else says - mean[coded.worker]
 
-        def times(v: Floats) -> Floats:  # Bᵀ B v, where B = U − 1 meanᵀ
+        def times(v: Floats) -> Floats:  # Bᵀ B v, B being the matrix less the means
             v = v.ravel()
-            u = np.bincount(coded.task, says * v[coded.worker], tasks) - mean @ v
-            back = np.bincount(coded.worker, says * u[coded.task], n)
-            return np.asarray(back - mean * u.sum(), float)
+            u = np.bincount(coded.task, less * v[coded.worker], tasks) - everywhere * (mean @ v)
+            back = np.bincount(coded.worker, less * u[coded.task], n)
+            return np.asarray(back - everywhere * mean * u.sum(), float)
 
         start = np.random.default_rng(self.seed).normal(1.0, 1.0, n)
         value, vector = top_eigenvector(times, start)
@@ -74,4 +79,7 @@ class KargerOhShahSVD(OneAgainstRest):
             vector = np.zeros(n)
         if (vector[vector >= 0] ** 2).sum() < (vector[vector < 0] ** 2).sum():
             vector = -vector
-        return weighted_vote(coded, says, vector[coded.worker], -float(mean @ vector))
+        usual = mean * vector
+        bias = np.bincount(coded.task, usual[coded.worker], tasks)
+        bias = np.full(tasks, usual.sum()) if everywhere else bias
+        return weighted_vote(coded, says, vector[coded.worker], -bias)
