@@ -558,14 +558,17 @@ EARLY: dict[str, Callable[[], Baseline]] = {
 SLACK = dict.fromkeys(BASELINES, 0.15) | {
     "minimax entropy": 0.25,
     "one-coin em": 0.25,
+    "one-coin map": 0.25,
+    "karger oh shah, svd": 0.35,
     "karger oh shah": 0.55,
     "ghosh kale mcafee": 0.55,
     "ratio of eigenvectors": 0.55,
 }
 """How much worse than majority vote a method may be on a real set. Of those that weigh workers by
-their answers' number, RTE and Temp make a coin: one worker there answered everything. One-coin EM
-ends with four in five tasks in one class on the part of relevance that is taken, six labels a task
-by workers of error rate 0.6: 0.70 where majority vote has 0.50."""
+their answers' number, RTE and Temp make a coin: one worker there answered everything; centred, the
+reference on RTE is 0.398 where majority has 0.103. One-coin EM with a prior ends with four in five
+tasks in one class on the part of relevance that is taken, six labels a task by workers of error
+rate 0.6: 0.70 where majority vote has 0.50."""
 
 
 ROWS_A_SET = 15_000

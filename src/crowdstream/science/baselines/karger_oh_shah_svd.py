@@ -80,6 +80,7 @@ class KargerOhShahSVD(OneAgainstRest):
         if (vector[vector >= 0] ** 2).sum() < (vector[vector < 0] ** 2).sum():
             vector = -vector
         usual = mean * vector
-        bias = np.bincount(coded.task, usual[coded.worker], tasks)
-        bias = np.full(tasks, usual.sum()) if everywhere else bias
+        bias = np.bincount(coded.task, usual[coded.worker], tasks).astype(float)
+        if everywhere:
+            bias = np.full(tasks, usual.sum())
         return weighted_vote(coded, says, vector[coded.worker], -bias)

@@ -54,6 +54,10 @@ class Method:
         """A new one, as it is by default."""
         return getattr(importlib.import_module(self.module), self.kind)()
 
+    def deviation(self) -> str:
+        """In what a baseline is not as published, in a phrase; empty if in nothing."""
+        return self.make().deviation if self.family == BASELINE else ""
+
 
 def _baseline(name: str, kind: str) -> Method:
     return Method(name, BASELINE, "crowdstream.science.baselines", kind)
