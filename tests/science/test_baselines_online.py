@@ -20,6 +20,7 @@ from crowdstream.science.baselines import (
     MajorityVote,
     OnePassAgreementVote,
     OracleVote,
+    OverlapTriangularEstimation,
     Raykar,
     RecursiveEM,
     SpectralMetaLearner,
@@ -34,6 +35,7 @@ from crowdstream.science.baselines import (
 )
 from crowdstream.science.baselines.common import code
 from crowdstream.science.baselines.one_pass import OnePass
+from crowdstream.science.baselines.overlap_triangular import overlap_triangles
 from crowdstream.science.baselines.policies import knowledge_gradient, spend
 from crowdstream.science.baselines.policies.liu_liu import best_size
 from crowdstream.science.baselines.spectral_meta_learner import covariances, rank_one
@@ -49,8 +51,8 @@ ROWS_A_SET = 10_000
 ONE_PASS: dict[str, Callable[[], OnePass]] = {
     "SBIC": SBIC,
     "SBIC, left out": lambda: SBIC(leave_out=True),
-    "triangular": lambda: TriangularEstimation(overlap=False),
-    "triangular, overlap": TriangularEstimation,
+    "triangular": TriangularEstimation,
+    "triangular, overlap": OverlapTriangularEstimation,
     "Welinder-Perona": WelinderPerona,
     "Welinder-Perona, enough": lambda: WelinderPerona(enough=0.99),
     "recursive EM": RecursiveEM,
@@ -165,8 +167,8 @@ def test_in_the_one_coin_model_nobody_is_far_from_the_oracle(method: Method) -> 
     "crowd",
     [
         SBIC(),
-        TriangularEstimation(overlap=False),
         TriangularEstimation(),
+        OverlapTriangularEstimation(),
         WelinderPerona(),
         OnePassAgreementVote(),
     ],
@@ -246,8 +248,8 @@ def test_every_method_finishes_on_every_real_crowd(name: str) -> None:
     labels = load(name).labels.head(ROWS_A_SET)
     for crowd in (
         SBIC(),
-        TriangularEstimation(overlap=False),
         TriangularEstimation(),
+        OverlapTriangularEstimation(),
         WelinderPerona(),
         RecursiveEM(),
         StreamingDawidSkene(),
@@ -265,8 +267,8 @@ def test_on_the_papers_sets_with_many_good_workers_all_are_near_the_majority(nam
     majority = error_rate(MajorityVote().fit_predict(data.labels), data.gold)
     for method, found in (
         ("Raykar", Raykar().fit_predict(data.labels)),
-        ("SBIC", SBIC().fit_predict(data.labels)),
-        ("triangular", TriangularEstimation().fit_predict(data.labels)),
+        ("SBIC", SBIC("sorted").fit_predict(data.labels)),
+        ("triangular", OverlapTriangularEstimation().fit_predict(data.labels)),
         ("spectral", SpectralMetaLearner().fit_predict(data.labels)),
         ("Welinder-Perona", WelinderPerona().fit_predict(data.labels)),
         ("recursive EM", RecursiveEM().fit_predict(data.labels)),
@@ -408,18 +410,23 @@ def test_sbic_is_what_the_paper_writes_and_sorting_lets_every_task_come_last(
     assert signed(crowd.fit_predict(rows)) == pytest.approx(last, abs=1e-9)
 
 
+def test_fast_sbic_never_revises_a_decision() -> None:
+    block = simulate(8, 100, p=np.linspace(0.1, 0.5, 8), per_task=4, seed=2)
+    assert SBIC().fit_predict(block.labels()).equals(SBIC().stream_predict(block.labels()))
+
+
 # TriangularEstimation ----------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("overlap", [False, True])
+@pytest.mark.parametrize("estimate", [triangles, overlap_triangles])
 @pytest.mark.parametrize("classes", [2, 5])
 def test_triangles_of_true_correlations_give_the_true_reliabilities(
-    overlap: bool, classes: int
+    estimate: Callable[[np.ndarray, np.ndarray, int], np.ndarray], classes: int
 ) -> None:
     theta = np.array([0.8, 0.5, 0.3, 0.7, 0.1])
     shared = np.full((5, 5), 1e9)
     agreed = shared * (1 + (classes - 1) * np.outer(theta, theta)) / classes
-    found = triangles(shared, agreed, classes, overlap)
+    found = estimate(shared, agreed, classes)
     # Two tasks in a thousand million.
     assert found.tolist() == pytest.approx(theta.tolist(), abs=1e-6)
 
@@ -430,7 +437,7 @@ def test_for_each_worker_the_strongest_pair_of_others_is_taken() -> None:
     agreed = np.triu(rng.integers(18, 36, size=(6, 6)), 1).astype(float)
     agreed += agreed.T
     c = 2 * agreed / shared - 1
-    found = triangles(shared, agreed, 2, False)
+    found = triangles(shared, agreed, 2)
     for i in range(6):
         others = [j for j in range(6) if j != i]
         j, k = max(itertools.combinations(others, 2), key=lambda pair: abs(c[pair]))
@@ -441,8 +448,7 @@ def test_for_each_worker_the_strongest_pair_of_others_is_taken() -> None:
 def test_adversaries_have_negative_reliabilities_while_the_crowd_is_good() -> None:
     p = np.array([0.1, 0.2, 0.2, 0.3, 0.9])
     block = simulate(5, 4000, p=p, seed=6)
-    for overlap in (False, True):
-        crowd = TriangularEstimation(overlap=overlap)
+    for crowd in (TriangularEstimation(), OverlapTriangularEstimation()):
         crowd.fit_predict(block.labels())
         found = crowd.reliabilities_[np.argsort(crowd.workers_)]
         # A correlation has a standard error of 0.016; a ratio of three, four times: 0.11.
@@ -457,8 +463,8 @@ def test_where_some_are_rarely_met_minding_the_overlap_matters() -> None:
             40, 2000, p=p, per_task=4, answer_rate=np.geomspace(0.01, 1, 40), seed=seed
         )
         without, minded = (
-            wrong(TriangularEstimation(overlap=o).fit_predict(block.labels()), block)
-            for o in (False, True)
+            wrong(crowd.fit_predict(block.labels()), block)
+            for crowd in (TriangularEstimation(), OverlapTriangularEstimation())
         )
         majority = wrong(MajorityVote().fit_predict(block.labels()), block)
         less_than_majority.append(majority - minded)
@@ -518,6 +524,45 @@ def test_experts_and_bots_are_listed_and_others_are_not() -> None:
     crowd.fit_predict(block.labels())
     assert sorted(crowd.experts_) == ["w0", "w1", "w2"]
     assert crowd.bots_ == ["w4"]
+
+
+def test_hits_and_false_alarms_are_recovered_where_classes_are_balanced() -> None:
+    block, tables = two_coin(4000, 9, seed=2)
+    crowd = WelinderPerona()
+    crowd.fit_predict(block.labels())
+    order, workers = np.argsort(crowd.classes_), np.argsort(crowd.workers_)
+    right = np.diagonal(tables, axis1=1, axis2=2)
+    # Four standard errors of a share of a class's 2,000 tasks, 4·√(¼/2000) = 0.045, and 0.02 for
+    # posteriors that were not sure and are not revised. Classes are alike beforehand, so that where
+    # one is rare its rate would be too low (by 0.08 at a share of 0.3).
+    assert crowd.rates_[workers][:, order] == pytest.approx(right, abs=0.065)
+
+
+@pytest.mark.parametrize("classes", [2, 3])
+def test_the_posterior_of_a_task_is_bayes_rule_with_two_rates_or_with_one(classes: int) -> None:
+    block = simulate(5, 60, p=[0.1, 0.2, 0.3, 0.4, 0.2], classes=classes, seed=1)
+    crowd = WelinderPerona(known=0.0)  # nobody is listed, so all are heard
+    found = crowd.fit_predict(block.labels())
+    coded = code(block.labels())
+    for t in range(60):
+        mine = coded.task == t
+        chance = np.ones(classes)
+        for j, x in zip(coded.worker[mine], coded.label[mine], strict=True):
+            for c in range(classes):
+                s = crowd.rates_[j, c]
+                chance[c] *= s if x == c else (1 - s) / (classes - 1)
+        # Rounding of logarithms.
+        assert found["confidence"][t] == pytest.approx(chance.max() / chance.sum(), abs=1e-9)
+    assert (np.ptp(crowd.rates_, axis=1) > 0).all() == (classes == 2)
+
+
+def test_who_always_says_the_same_is_a_bot_and_costs_nothing() -> None:
+    truth = ["xy"[t % 5 == 0] for t in range(100)]
+    rows = [(t, who, truth[t] if who in "ab" else "x") for t in range(100) for who in "abcde"]
+    crowd = WelinderPerona()
+    found = crowd.fit_predict(rows)
+    assert set(crowd.bots_) == set("cde")
+    assert found["label"].to_list() == truth
 
 
 def test_fewer_labels_are_read_when_experts_are_enough() -> None:

@@ -14,13 +14,16 @@ from crowdstream.science.baselines.glad import GLAD
 from crowdstream.science.baselines.hui_walter import HuiWalter
 from crowdstream.science.baselines.ising_vote import IsingVote
 from crowdstream.science.baselines.karger_oh_shah import KargerOhShah
+from crowdstream.science.baselines.karger_oh_shah_svd import KargerOhShahSVD
 from crowdstream.science.baselines.liu_peng_ihler import BeliefPropagation, MeanField
 from crowdstream.science.baselines.mace import MACE
 from crowdstream.science.baselines.minimax_entropy import MinimaxEntropy
 from crowdstream.science.baselines.one_coin_em import OneCoinEM
+from crowdstream.science.baselines.one_coin_map import OneCoinMAP
 from crowdstream.science.baselines.one_pass_vote import OnePassAgreementVote
 from crowdstream.science.baselines.oracle_estimator import OracleEstimator
 from crowdstream.science.baselines.oracle_vote import OracleVote
+from crowdstream.science.baselines.overlap_triangular import OverlapTriangularEstimation
 from crowdstream.science.baselines.pm import PM
 from crowdstream.science.baselines.raykar import Raykar
 from crowdstream.science.baselines.recursive_em import RecursiveEM
@@ -49,13 +52,16 @@ __all__ = [
     "HuiWalter",
     "IsingVote",
     "KargerOhShah",
+    "KargerOhShahSVD",
     "MajorityVote",
     "MeanField",
     "MinimaxEntropy",
     "OneCoinEM",
+    "OneCoinMAP",
     "OnePassAgreementVote",
     "OracleEstimator",
     "OracleVote",
+    "OverlapTriangularEstimation",
     "Raykar",
     "RecursiveEM",
     "SpectralEM",

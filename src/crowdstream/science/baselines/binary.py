@@ -30,23 +30,28 @@ def majority_sign(coded: Coded, says: Floats, weights: Floats) -> float:
     return -1.0 if np.sign(score) @ majority < 0 else 1.0
 
 
-def weighted_vote(coded: Coded, says: Floats, weights: Floats) -> Floats:
+def weighted_vote(
+    coded: Coded, says: Floats, weights: Floats, bias: Floats | None = None
+) -> Floats:
     """Log-odds of a class by its share of the weight, where votes of mean weight are added.
 
     One vote is added to either side, as `MajorityVote` has it: the confidence of a method that
-    has weights but no posterior, and the same if they are all alike. A task whose labels have no
-    weight is decided by majority vote.
+    has weights but no posterior, and the same if they are all alike. A ``bias``, one number a task,
+    is one vote more, of that weight. A task whose labels have no weight is decided by majority.
     """
     tasks = len(coded.tasks)
+    bias = np.zeros(tasks) if bias is None else bias
+    votes = coded.votes + (bias != 0)
     loud = FAINT * np.abs(weights).max(initial=0.0)
-    size = np.bincount(coded.task, np.abs(weights), tasks) / np.maximum(coded.votes, 1)
-    heard = size > loud
+    size = np.bincount(coded.task, np.abs(weights), tasks)
+    heard = size > loud * np.maximum(coded.votes, 1)
+    mean = (size + np.abs(bias)) / np.maximum(votes, 1)
     score = np.where(
         heard,
-        np.bincount(coded.task, says * weights, tasks) / np.where(heard, size, 1.0),
+        (np.bincount(coded.task, says * weights, tasks) + bias) / np.where(heard, mean, 1.0),
         np.bincount(coded.task, says, tasks),
     )
-    return np.asarray(2 * np.arctanh(score / (coded.votes + 2)), float)
+    return np.asarray(2 * np.arctanh(score / (votes + 2)), float)
 
 
 def top_eigenvector(times: Callable[[Floats], Floats], start: Floats) -> tuple[float, Floats]:

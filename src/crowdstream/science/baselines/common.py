@@ -142,6 +142,8 @@ class Baseline(Parameters):
     ----------
     classes_, workers_
         In order of first appearance; learnt arrays have their rows and columns in this order.
+    deviation
+        In what the method is not as published, in a phrase for tables; empty if in nothing.
     """
 
     _: KW_ONLY
@@ -151,6 +153,7 @@ class Baseline(Parameters):
     """What departs from the publication, in a phrase; empty if nothing does."""
 
     checks: ClassVar = {"seed": SEED}
+    deviation: ClassVar[str] = ""
 
     def _code(self, data: Table) -> Coded:
         """The labels in codes; remembers what the codes stand for."""

@@ -62,6 +62,7 @@ class DawidSkene(Iterated):
     smoothing: float = SMOOTHING
 
     checks: ClassVar = {"smoothing": number(0.0, 1e6)}
+    deviation: ClassVar[str] = "0.01 answers of smoothing a cell"
 
     def _start(self, coded: Coded) -> Floats:
         self.log_likelihood_: list[float] = []

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
@@ -13,7 +14,7 @@ from crowdstream.science.baselines.binary import (
     weighted_vote,
 )
 from crowdstream.science.baselines.common import Coded, Floats
-from crowdstream.science.baselines.one_against_rest import OneAgainstRest
+from crowdstream.science.baselines.one_against_rest import ONE_AGAINST_REST, OneAgainstRest
 
 
 @dataclass(eq=False, repr=False)
@@ -47,6 +48,8 @@ class GhoshKaleMcAfee(OneAgainstRest):
     >>> crowd.error_rates_.tolist()
     [0.0, 0.0, 0.0, 1.0]
     """
+
+    deviation: ClassVar[str] = f"sign by the majority; {ONE_AGAINST_REST}"
 
     def _log_odds(self, coded: Coded, votes: Floats) -> Floats:
         says = centred(coded, votes)

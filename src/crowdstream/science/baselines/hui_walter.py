@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Mapping
 from dataclasses import dataclass
-from typing import NamedTuple, TypeAlias
+from typing import ClassVar, NamedTuple, TypeAlias
 
 import numpy as np
 import polars as pl
@@ -13,7 +13,7 @@ from crowdstream.decisions import SETTLE
 from crowdstream.errors import InputError
 from crowdstream.labels import Table
 from crowdstream.science.baselines.common import CERTAIN, Baseline, Coded, Floats, Ints
-from crowdstream.science.baselines.one_against_rest import one_against_rest
+from crowdstream.science.baselines.one_against_rest import ONE_AGAINST_REST, one_against_rest
 
 APART = 2.0
 """Standard errors by which both workers must find the populations different: what cannot be told
@@ -87,6 +87,8 @@ class HuiWalter(Baseline):
     >>> crowd.prevalences_[0].round(2).tolist(), crowd.sensitivities_[0].round(2).tolist()
     ([0.63, 0.05], [0.89, 0.89])
     """
+
+    deviation: ClassVar[str] = ONE_AGAINST_REST
 
     def fit_predict(
         self, data: Table, population: Populations, *, settle: float = SETTLE

@@ -7,13 +7,9 @@ from typing import ClassVar
 
 import numpy as np
 
-from crowdstream.science.baselines.binary import (
-    centred,
-    majority_sign,
-    weighted_vote,
-)
+from crowdstream.science.baselines.binary import centred, weighted_vote
 from crowdstream.science.baselines.common import Coded, Floats
-from crowdstream.science.baselines.one_against_rest import OneAgainstRest
+from crowdstream.science.baselines.one_against_rest import ONE_AGAINST_REST, OneAgainstRest
 from crowdstream.validation import number
 
 ITERATIONS = 20
@@ -28,11 +24,13 @@ class KargerOhShah(OneAgainstRest):
     A task tells each of its workers what the others say of it, each weighted by its message; a
     worker tells each of its tasks how far it agrees with the others' messages: ``x_{i→j} = Σ_{j'≠j}
     A_ij' y_{j'→i}`` and ``y_{j→i} = Σ_{i'≠i} A_i'j x_{i'→j}``, from y normal around 1 and of
-    variance 1. In the end the sign of ``Σ_j A_ij y_{j→i}`` decides. Messages are brought to mean
-    square 1 every round, which changes no sign; in a graph without circles they die out, and it
-    falls back to majority vote. The sign of all decisions is the one that most labels agree with.
-    More than two classes: one against the rest. Confidence is the share of the weight, as the
-    method has no posterior. Time O(K labels) a round, memory O(labels + K tasks).
+    variance 1. In the end the sign of ``Σ_j A_ij y_{j→i}`` decides, whatever a majority says: the
+    mean of the first messages is all that tells a crowd from its opposite, and on Temp, where one
+    worker answered everything, the majority would turn 0.431 into 0.569. Messages are brought to
+    mean square 1 every round, which changes no sign; in a graph without circles they die out, and
+    it falls back to majority vote. Beyond the paper, more than two classes: one against the rest.
+    Confidence is the share of the weight, as the method has no posterior. Time O(K labels) a round,
+    memory O(labels + K tasks).
 
     Parameters
     ----------
@@ -59,6 +57,7 @@ class KargerOhShah(OneAgainstRest):
     iterations: int = ITERATIONS
 
     checks: ClassVar = {"iterations": number(1, 10**6, whole=True)}
+    deviation: ClassVar[str] = ONE_AGAINST_REST
 
     def _log_odds(self, coded: Coded, votes: Floats) -> Floats:
         says = centred(coded, votes)
@@ -70,4 +69,4 @@ class KargerOhShah(OneAgainstRest):
             y = np.bincount(coded.worker, agreed, len(coded.workers))[coded.worker] - agreed
             size = np.sqrt((y**2).mean()) if y.size else 0.0
             y = y / size if size > 0 else np.zeros_like(y)
-        return weighted_vote(coded, says, majority_sign(coded, says, y) * y)
+        return weighted_vote(coded, says, y)

@@ -85,6 +85,8 @@ class BeliefPropagation(_OneCoin):
     [0.33, 0.33, 0.42]
     """
 
+    deviation: ClassVar[str] = "K > 2: errors fall evenly"
+
     def _start(self, coded: Coded) -> Floats:
         right, wrong = self.prior
         error_rate = np.array(wrong / (right + wrong))
@@ -174,6 +176,8 @@ class MeanField(_OneCoin):
     >>> crowd.error_rates_.round(2).tolist()
     [0.08, 0.08, 0.08, 0.58]
     """
+
+    deviation: ClassVar[str] = "K > 2: errors fall evenly"
 
     def _start(self, coded: Coded) -> Floats:
         self.evidence_: list[float] = []

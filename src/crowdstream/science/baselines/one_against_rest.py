@@ -16,6 +16,9 @@ from crowdstream.science.baselines.common import (
     share_wrong,
 )
 
+ONE_AGAINST_REST = "K > 2: one class against the rest"
+"""What all these methods add to their papers, which have two classes."""
+
 
 def one_against_rest(coded: Coded, log_odds: Callable[[int, Floats], Floats]) -> Floats:
     """Scores of the classes, one row per task, from log-odds of a class against the rest.

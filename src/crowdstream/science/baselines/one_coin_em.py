@@ -1,4 +1,4 @@
-"""`OneCoinEM`: one error rate per worker, by expectation-maximisation."""
+"""`OneCoinEM`: one error rate per worker, by maximum likelihood."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import ClassVar
 import numpy as np
 
 from crowdstream.science.baselines.common import (
+    CERTAIN,
     Coded,
     Floats,
     answers_right,
@@ -17,26 +18,23 @@ from crowdstream.science.baselines.common import (
 from crowdstream.science.baselines.iterated import Iterated
 from crowdstream.validation import number
 
-SMOOTHING = 1.0
-"""Right and wrong answers added to every worker's: the least whole number, Laplace's rule. With
-a hundredth, as `DawidSkene` has, who gave one answer and agrees with the decision on it outvotes
-four of error rate 0.25."""
-
 
 @dataclass(eq=False, repr=False)
 class OneCoinEM(Iterated):
     """The paper's model by EM from majority vote: who errs, errs evenly and on every class alike.
 
     Error rates are estimated from the posteriors of the tasks and posteriors from the error rates,
-    until neither moves; all classes are equally likely beforehand. Smoothing makes it the
-    posterior mode under a Beta prior, and every iteration raises the likelihood times the prior's
-    density. A worker whose answers disagree with most can end up believed the contrary, and
-    with it a whole crowd. Time O(labels + K tasks) an iteration, memory the same.
+    until neither moves; all classes are equally likely beforehand. Every iteration raises the
+    likelihood. Without smoothing this is maximum likelihood, and who gave one answer and agrees
+    with the decision on it outvotes anybody; `OneCoinMAP` smooths. A worker whose answers disagree
+    with most can end up believed the contrary, and with it a whole crowd. Time O(labels + K tasks)
+    an iteration, memory the same.
 
     Parameters
     ----------
     smoothing
-        Pseudo-answers, so many right and so many wrong; above 0.
+        Pseudo-answers, so many right and so many wrong; then it is the posterior mode under a Beta
+        prior, and every iteration raises the likelihood times the prior's density.
 
     Attributes
     ----------
@@ -58,12 +56,12 @@ class OneCoinEM(Iterated):
     >>> crowd.fit_predict(rows)["label"].to_list()
     [0, 1, 2, 0, 1, 2, 0, 1, 2]
     >>> crowd.error_rates_.round(2).tolist()
-    [0.09, 0.09, 0.09, 0.64]
+    [0.0, 0.0, 0.0, 0.67]
     """
 
-    smoothing: float = SMOOTHING
+    smoothing: float = 0.0
 
-    checks: ClassVar = {"smoothing": number(0.0, 1e6, open_low=True)}
+    checks: ClassVar = {"smoothing": number(0.0, 1e6)}
 
     def _start(self, coded: Coded) -> Floats:
         self.log_likelihood_: list[float] = []
@@ -72,12 +70,12 @@ class OneCoinEM(Iterated):
     def _iterate(self, coded: Coded, posterior: Floats) -> Floats:
         answers, right = answers_right(coded, posterior)
         wrong = answers - right + self.smoothing
-        self.error_rates_ = wrong / (answers + 2 * self.smoothing)
+        self.error_rates_ = wrong / np.maximum(answers + 2 * self.smoothing, CERTAIN)
         return self._expect(coded)
 
     def _expect(self, coded: Coded) -> Floats:
         """Log posteriors of the tasks; notes how likely the labels are."""
-        p, k = self.error_rates_, coded.n_classes
+        p, k = self.error_rates_.clip(CERTAIN, 1 - CERTAIN), coded.n_classes
         posterior, likelihood = normalise(coded.count(weights_of(p, k)[coded.worker]))
         errs = np.log(p / (k - 1))[coded.worker]  # scores are relative to everybody being wrong
         prior = self.smoothing * (np.log(p) + np.log1p(-p)).sum()

@@ -63,6 +63,7 @@ class OnePassAgreementVote(OnePass):
     before: float = BEFORE
 
     checks: ClassVar = {"accuracy": number(0.0, 1.0), "before": number(0.0, 1e9, open_low=True)}
+    deviation: ClassVar[str] = "ours: one pass of iterated voting"
 
     def _start(self, coded: Coded) -> None:
         n = len(coded.workers)

@@ -98,6 +98,7 @@ class Raykar(Iterated):
         "class_smoothing": POSITIVE,
         "ridge": POSITIVE,
     }
+    deviation: ClassVar[str] = "without features; K > 2: Dirichlet priors"
 
     def fit_predict(
         self, data: Table, features: pl.DataFrame | None = None, *, settle: float = SETTLE

@@ -74,6 +74,7 @@ class RecursiveEM(OnePass):
         "accuracy": number(0.0, 1.0, open_low=True),
         "before": number(0.0, 1e9, open_low=True),
     }
+    deviation: ClassVar[str] = "silence tells nothing; no first block by EM"
 
     def _start(self, coded: Coded) -> None:
         n, k = len(coded.workers), coded.n_classes

@@ -31,9 +31,11 @@ class SBIC(OnePass):
     so far were right; a task's log-odds are the sum of ``log(s (K − 1)/(1 − s))`` over its votes,
     s the mean of the worker's Beta when the task comes. The labels of a task come together
     here, so a worker's counts grow once a task, by the posterior of the task with all of its
-    labels. `stream_predict` is then Fast SBIC; `fit_predict` decides with the weights at the end.
-    The sorted variant lets each task come last: it is decided as if all others had been seen
-    before it, each of which was decided without it. More than two classes: who errs, errs evenly.
+    labels, where the paper lets them grow label by label. Fast SBIC never revises a decision:
+    its `fit_predict` is its `stream_predict`. The sorted variant, the paper's for when all labels
+    are there, lets each task come last: it is decided as if all others had been seen before it,
+    each of which was decided without it. Beyond the paper, more than two classes: who errs, errs
+    evenly.
 
     Fast: time O(labels + K tasks), memory O(workers). Sorted: time O(tasks · labels · K), memory
     O(tasks · workers), refused beyond `LARGEST_SORTING`.
@@ -80,6 +82,7 @@ class SBIC(OnePass):
         "right": number(0.0, 1e6, open_low=True),
         "wrong": number(0.0, 1e6, open_low=True),
     }
+    deviation: ClassVar[str] = "a task's labels come together; K > 2: errors fall evenly"
 
     def _start(self, coded: Coded) -> None:
         self._k = coded.n_classes
@@ -104,12 +107,11 @@ class SBIC(OnePass):
         right, wrong = self._right[workers], self._wrong[workers]
         self.error_rates_[workers] = wrong / (right + wrong)
 
-    def _judge_all(self, coded: Coded) -> Floats:
-        if self.variant == "sorted":
-            return self._sorted(coded)
-        return coded.count(weights_of(self.error_rates_, self._k)[coded.worker])
+    def _scores(self, coded: Coded) -> Floats:
+        found = self._run(coded)
+        return found if self.variant == "fast" else self._judge_all(coded)
 
-    def _sorted(self, coded: Coded) -> Floats:
+    def _judge_all(self, coded: Coded) -> Floats:
         """Each task decided last: as many views of the workers as there are tasks."""
         tasks, n, k = len(coded.tasks), len(coded.workers), coded.n_classes
         if tasks * coded.label.size > LARGEST_SORTING:

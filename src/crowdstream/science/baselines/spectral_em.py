@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -41,7 +42,10 @@ class SpectralEM(DawidSkene):
     in `DawidSkene`, with its settings and attributes. If the moments have no such form (fewer than
     three workers, a class unknown to a group, a matrix that is singular or not positive, two
     columns for one class), they are dealt anew, and after eight deals (`DEALS`) EM starts from
-    majority vote, and says so. Time O(K² labels + K³ tasks) a deal, then O(K labels) an iteration;
+    majority vote, and says so. The authors' program deals workers by their number and stops EM
+    after ten rounds; its errors are 0.102 on Bird and 0.061 on Temp. Here Bird's is 0.102 or 0.111,
+    a task more, by the deal, and Temp's 0.058 to 0.063; with ten rounds most deals give 0.061.
+    Time O(K² labels + K³ tasks) a deal, then O(K labels) an iteration;
     memory O(K² workers + K² tasks).
 
     Parameters
@@ -72,6 +76,8 @@ class SpectralEM(DawidSkene):
     >>> SpectralEM().fit_predict([("t", "ann", "x")])["label"].to_list()
     ['x']
     """
+
+    deviation: ClassVar[str] = "groups dealt at random; 0.01 answers of smoothing a cell"
 
     def _start(self, coded: Coded) -> Floats:
         rng = np.random.default_rng(self.seed)

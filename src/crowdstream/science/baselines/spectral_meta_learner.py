@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
 from crowdstream.science.baselines.binary import centred
 from crowdstream.science.baselines.common import Coded, Floats, LabelsOnly
-from crowdstream.science.baselines.one_against_rest import one_against_rest
+from crowdstream.science.baselines.one_against_rest import ONE_AGAINST_REST, one_against_rest
 from crowdstream.science.baselines.pairs import check_crowd, heard, pair_sums
 
 SWEEPS = 100
@@ -56,6 +57,8 @@ class SpectralMetaLearner(LabelsOnly):
     >>> crowd.informedness_[0].round(1).tolist()
     [0.9, 0.8, 0.8, -0.2]
     """
+
+    deviation: ClassVar[str] = f"fitted to pairs that met; {ONE_AGAINST_REST}"
 
     def _scores(self, coded: Coded) -> Floats:
         check_crowd(coded)

@@ -77,6 +77,7 @@ class StreamingDawidSkene(OnePass):
         "accuracy": number(0.0, 1.0, open_low=True),
         "before": number(0.0, 1e9, open_low=True),
     }
+    deviation: ClassVar[str] = "ours: one pass, with shared priors"
 
     def _start(self, coded: Coded) -> None:
         n, k = len(coded.workers), coded.n_classes

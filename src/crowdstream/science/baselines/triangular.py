@@ -16,14 +16,6 @@ CLIP = 0.05
 """Error rates are kept this far from 0 and 1 when votes are weighted: the same authors' choice for
 their streaming algorithm, by what reproduces its table of real crowds."""
 
-PARTNERS = 20
-"""Of those who agree with a worker most clearly, how many are tried as pairs when overlap counts:
-all n² pairs of all n would take n³ steps, and a pair with a poor partner is a poor pair."""
-
-UNSURE = 2.0
-"""Tasks that two workers are taken to have shared besides, without any agreement beyond chance,
-when overlap counts: one task shared shows a correlation of ⅓ then, and not of 1."""
-
 GROWTH = 1.1
 """In a stream, reliabilities are estimated anew when it has grown by this factor since: a tenth
 more data moves an estimate by a third of its standard error."""
@@ -35,13 +27,11 @@ class TriangularEstimation(OnePass):
 
     With reliability ``θ = 1 − 2p`` two who answer the same task correlate by ``C_ij = θ_i θ_j``, so
     three of them tell the reliability of each. For each i the pair (j, k) with the largest |C_jk|
-    is taken, and signs follow the worker with the largest ``|θ_i² + Σ_j C_ij|``. Counting
-    overlap, beyond the paper, correlations are shrunk by `UNSURE` tasks and the pair is that of
-    the least variance of log |θ_i| by the delta method, which knows how many tasks each two
-    share, and signs are those of each worker's agreements less disagreements with everybody: for
-    sparse crowds, where the largest C_jk is that of two who met once, and few met any one
-    worker. A task none of whose workers is known is decided by majority vote. K classes, beyond
-    the paper: ``C = (K·agreement − 1)/(K − 1)``, exact for those who err evenly.
+    is taken, however few tasks these two share (`OverlapTriangularEstimation` minds), and signs
+    follow the worker with the largest ``|θ_i² + Σ_j C_ij|``. Beyond the paper: error rates are kept
+    within `clip` as votes are weighted, a task none of whose workers is known is decided by
+    majority vote, and with K classes ``C = (K·agreement − 1)/(K − 1)``, exact for those who err
+    evenly.
 
     Time O(Σ m²), m labels per task, and O(n²) an estimate; memory O(n²), so crowds larger than
     `pairs.LARGEST_CROWD` are refused. Sums are a stream's; `stream_predict` estimates anew when it
@@ -49,8 +39,6 @@ class TriangularEstimation(OnePass):
 
     Parameters
     ----------
-    overlap
-        Whether to mind how many tasks two workers share.
     clip
         How far error rates stay from 0 and 1 as votes are weighted.
 
@@ -69,17 +57,17 @@ class TriangularEstimation(OnePass):
     --------
     >>> said = {"ann": "xxxxyyyy", "bob": "xxxyyyyy", "cy": "xyxxyxyy"}
     >>> rows = [(t, who, x) for who, text in said.items() for t, x in enumerate(text)]
-    >>> crowd = TriangularEstimation(overlap=False)
+    >>> crowd = TriangularEstimation()
     >>> "".join(crowd.fit_predict(rows)["label"])
     'xxxxyyyy'
     >>> crowd.reliabilities_.round(2).tolist()
     [1.0, 0.61, 0.41]
     """
 
-    overlap: bool = True
     clip: float = CLIP
 
     checks: ClassVar = {"clip": number(0.0, 0.5)}
+    deviation: ClassVar[str] = "K > 2: agreement beyond chance for correlation"
 
     def _start(self, coded: Coded) -> None:
         check_crowd(coded)
@@ -108,34 +96,45 @@ class TriangularEstimation(OnePass):
 
     def _estimate(self) -> None:
         """Reliabilities and weights from the sums; of whom nothing is known, no weight."""
-        self.reliabilities_ = triangles(self._shared, self._agreed, self._k, self.overlap)
+        self.reliabilities_ = self._triangles()
         self.error_rates_ = (1 - self.reliabilities_) * (self._k - 1) / self._k
         weights = weights_of(self.error_rates_.clip(self.clip, 1 - self.clip), self._k)
         self._weights = np.where(self.reliabilities_ != 0, weights, 0.0)
 
+    def _triangles(self) -> Floats:
+        """Reliabilities from the sums."""
+        return triangles(self._shared, self._agreed, self._k)
 
-def triangles(shared: Floats, agreed: Floats, classes: int, overlap: bool) -> Floats:
+
+def triangles(shared: Floats, agreed: Floats, classes: int) -> Floats:
     """Reliabilities from tasks shared and agreed on, n × n each; the diagonals do not matter.
 
     >>> theta = np.array([0.9, 0.6, 0.3, -0.5])
     >>> shared = np.full((4, 4), 1000.0)
-    >>> triangles(shared, shared * (1 + np.outer(theta, theta)) / 2, 2, False).round(6).tolist()
+    >>> triangles(shared, shared * (1 + np.outer(theta, theta)) / 2, 2).round(6).tolist()
     [0.9, 0.6, 0.3, -0.5]
     """
     n = len(shared)
     if n <= 2:
         return np.zeros(n)
-    excess = (classes * agreed - shared) / (classes - 1)
-    tasks = shared + UNSURE if overlap else np.maximum(shared, 1)
-    np.fill_diagonal(excess, 0.0)
-    c = excess / tasks
-    j, k = _clear_pairs(c, tasks) if overlap else _strong_pairs(np.abs(c))
-    i = np.arange(n)
-    below = np.abs(c[j, k])
-    square = np.divide(np.abs(c[i, j] * c[i, k]), below, out=np.zeros(n), where=below > 0)
-    size = np.minimum(np.sqrt(square), 1.0)
-    found: Floats = size * (np.sign(excess.sum(axis=1)) if overlap else _signs(size, c))
+    c = excess(shared, agreed, classes) / np.maximum(shared, 1)
+    size = sizes(c, *_strong_pairs(np.abs(c)))
+    return size * _signs(size, c)
+
+
+def excess(shared: Floats, agreed: Floats, classes: int) -> Floats:
+    """By how many tasks each two agree beyond chance, in units of who never errs; diagonal 0."""
+    found: Floats = (classes * agreed - shared) / (classes - 1)
+    np.fill_diagonal(found, 0.0)
     return found
+
+
+def sizes(c: Floats, j: Ints, k: Ints) -> Floats:
+    """``|θ_i|``, at most 1, of each worker i by its correlations c with j[i] and k[i]."""
+    i = np.arange(len(c))
+    below = np.abs(c[j, k])
+    square = np.divide(np.abs(c[i, j] * c[i, k]), below, out=np.zeros(len(c)), where=below > 0)
+    return np.minimum(np.sqrt(square), 1.0)
 
 
 def _signs(size: Floats, c: Floats) -> Floats:
@@ -158,18 +157,3 @@ def _strong_pairs(c: Floats) -> tuple[Ints, Ints]:
         np.fill_diagonal(others, -1.0)
         j[i], k[i] = np.unravel_index(others.argmax(), c.shape)
     return j, k
-
-
-def _clear_pairs(c: Floats, tasks: Floats) -> tuple[Ints, Ints]:
-    """For each worker the two others that give the least variance of log |θ|."""
-    n = len(c)
-    with np.errstate(divide="ignore"):  # no correlation: no knowledge
-        variance = (1 - c**2) / (tasks * c**2)
-    np.fill_diagonal(variance, np.inf)
-    m = min(PARTNERS, n - 1)
-    near = np.argpartition(variance, m - 1, axis=1)[:, :m]
-    to = np.take_along_axis(variance, near, axis=1)
-    total = to[:, :, None] + to[:, None, :] + variance[near[:, :, None], near[:, None, :]]
-    best = total.reshape(n, -1).argmin(axis=1)
-    rows = np.arange(n)
-    return near[rows, best // m], near[rows, best % m]

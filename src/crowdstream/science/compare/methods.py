@@ -54,6 +54,10 @@ class Method:
         """A new one, as it is by default."""
         return getattr(importlib.import_module(self.module), self.kind)()
 
+    def deviation(self) -> str:
+        """In what a baseline is not as published, in a phrase; empty if in nothing."""
+        return self.make().deviation if self.family == BASELINE else ""
+
 
 def _baseline(name: str, kind: str) -> Method:
     return Method(name, BASELINE, "crowdstream.science.baselines", kind)
@@ -70,16 +74,19 @@ METHODS = (
     Method("adaptive", OURS, "crowdstream.estimators", "Adaptive"),
     _baseline("dawid-skene", "DawidSkene"),
     _baseline("one-coin-em", "OneCoinEM"),
+    _baseline("one-coin-map", "OneCoinMAP"),
     _baseline("spectral-em", "SpectralEM"),
     _baseline("minimax-entropy", "MinimaxEntropy"),
     _baseline("raykar", "Raykar"),
     _baseline("belief-propagation", "BeliefPropagation"),
     _baseline("mean-field", "MeanField"),
     _baseline("karger-oh-shah", "KargerOhShah"),
+    _baseline("karger-oh-shah-svd", "KargerOhShahSVD"),
     _baseline("ghosh-kale-mcafee", "GhoshKaleMcAfee"),
     _baseline("dalvi", "Dalvi"),
     _baseline("spectral-meta-learner", "SpectralMetaLearner"),
     _baseline("triangular", "TriangularEstimation"),
+    _baseline("triangular-overlap", "OverlapTriangularEstimation"),
     _baseline("welinder-perona", "WelinderPerona"),
     _baseline("recursive-em", "RecursiveEM"),
     _baseline("streaming-ds", "StreamingDawidSkene"),
