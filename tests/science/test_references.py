@@ -84,7 +84,7 @@ def test_what_departs_from_its_paper_says_so_in_a_phrase() -> None:
     kinds = [getattr(baselines, name) for name in baselines.__all__]
     for kind in kinds:
         if issubclass(kind, Baseline):
-            assert len(kind.deviation) <= 60, kind  # a cell of a table
+            assert len(kind.deviation) <= 64, kind  # a cell of a table
             assert "\n" not in kind.deviation
     as_published = {k.__name__ for k in kinds if issubclass(k, Baseline) and not k.deviation}
     assert {"OneCoinEM"} <= as_published

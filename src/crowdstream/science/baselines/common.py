@@ -153,7 +153,6 @@ class Baseline(Parameters):
     """What departs from the publication, in a phrase; empty if nothing does."""
 
     checks: ClassVar = {"seed": SEED}
-    deviation: ClassVar[str] = ""
 
     def _code(self, data: Table) -> Coded:
         """The labels in codes; remembers what the codes stand for."""

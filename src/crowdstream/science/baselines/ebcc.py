@@ -93,7 +93,7 @@ class EBCC(Restarted):
     tolerance: float = TOLERANCE
     max_iterations: int = MAX_ITERATIONS
 
-    deviation: ClassVar[str] = "10 starts, compared after 10 iterations (published: 40, at the end)"
+    deviation: ClassVar[str] = "10 starts, compared after 10 rounds (published: 40, at the end)"
     checks: ClassVar = {
         "types": number(1, 10**6, whole=True),
         "type_prior": POSITIVE,

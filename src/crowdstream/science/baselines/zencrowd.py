@@ -68,7 +68,7 @@ class ZenCrowd(Iterated):
 
     reliability: float = RELIABILITY
 
-    deviation: ClassVar[str] = "its model of workers only: no priors of links, no constraints"
+    deviation: ClassVar[str] = "its model of workers only, no priors of links or constraints"
     checks: ClassVar = {"reliability": number(0.0, 1.0)}
 
     def _start(self, coded: Coded) -> Floats:
