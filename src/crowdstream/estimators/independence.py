@@ -72,11 +72,18 @@ def gate_of(excess: float, pairs: float) -> float:
     """How far the swept confusions are believed, by an excess measured on so many pairs of labels.
 
     1 where there is no excess, 0 from `GATE` on; the excess is given a standard error on top, so
-    that independence has to be shown. Among independent workers a correlation from so many pairs
-    has the variance 1/pairs, and so has the twin's.
+    that independence has to be shown.
     """
-    error = (2.0 / max(pairs, 1.0)) ** 0.5
-    return float(min(max(1.0 - (excess + error) / GATE, 0.0), 1.0))
+    return float(min(max(1.0 - (excess + error_of_excess(pairs)) / GATE, 0.0), 1.0))
+
+
+def error_of_excess(pairs: float) -> float:
+    """The standard error of an excess measured on so many pairs of labels.
+
+    Among independent workers a correlation from so many pairs has the variance 1/pairs, and so has
+    the twin's.
+    """
+    return float((2.0 / max(pairs, 1.0)) ** 0.5)
 
 
 def _swept(batch: LabelBatch, n: int, classes: int) -> Floats:

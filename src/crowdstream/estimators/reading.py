@@ -222,12 +222,16 @@ class Reading:
         if self.crowd.fell_back:
             return MAJORITY
         if self.crowd.golden:
-            return Scorer(score or self._by_crowd, True, 0.0, self.gold.line.apply)
+            return Scorer(score or self._by_crowd, True, 0.0, self._calibrate)
         return Scorer(score or self._by_logs(), True, self.discount)
 
     def scored(self) -> Scorer:
         """The same for scores that were made already."""
         return self.scorer(majority)
+
+    def _calibrate(self, confidences: Floats) -> Floats:
+        """Confidences as known truths bear them out; the winner's is never below an even share."""
+        return np.maximum(self.gold.line.apply(confidences), 1.0 / self.sums.classes)
 
     def before(self, confidence: float) -> float:
         """The confidence by the crowd's scores that is this one once known truths correct it."""

@@ -11,6 +11,10 @@ WEIGHT, WEIGHT2, KNOWN, WRONG, STOPS = range(5)
 """Intervals, shared: Σg, Σg², tasks of known truth, how many of those the labels would decide
 wrongly, and whether labels were judged in order."""
 
+ANSWERED, AGREED, AGAINST = range(3)
+"""Intervals, per worker, in weights of tasks: answers, and how much the others doubted the winner
+where the worker voted for it, and where it did not."""
+
 REF_B, REF_C, REF_D, REF_N, LOW, HIGH, LIMIT, UP, DOWN = (*range(8), 11)
 """Drift, per worker: Σh, Σe₂, Σe₂² and answers since the worker was last met anew; limits of the
 known skill; the ratio that raises an alarm; for either direction the likelihood ratio, followed by

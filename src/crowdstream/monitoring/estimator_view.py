@@ -11,7 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from crowdstream.errors import InputError
+from crowdstream.estimators.adaptive import Adaptive
 from crowdstream.estimators.base import Estimator
+from crowdstream.estimators.independence import GATE, error_of_excess
 from crowdstream.estimators.observer import Observer
 from crowdstream.estimators.teacher import read_teacher
 from crowdstream.labels import Table
@@ -95,6 +97,24 @@ def groups_of(crowd: Estimator) -> Codes:
 def excess_correlation(crowd: Estimator) -> float | None:
     """Excess correlation of errors within a task, if the estimator measures it."""
     return getattr(crowd, "excess_correlation_", None)
+
+
+def dependence(crowd: Estimator) -> float:
+    """How far workers err together, from 0 to 1, where the estimator measures it; otherwise 0.
+
+    By the excess correlation of errors, less half a standard error of it, over the one from which
+    on the estimator takes them to be dependent.
+    """
+    if not isinstance(crowd, Adaptive) or not crowd._pairs:
+        return 0.0
+    excess = crowd._reading.rho - 0.5 * error_of_excess(crowd._pairs)
+    return float(min(max(excess / GATE, 0.0), 1.0))
+
+
+def estimates(crowd: Estimator) -> Floats:
+    """The estimator's own error rates; NaN where it has none."""
+    found = crowd._read()
+    return np.where(found.solved, found.errors, np.nan)
 
 
 def above_chance(crowd: Estimator) -> tuple[float, float]:

@@ -3,10 +3,11 @@
 from crowdstream.labels.batch_loops cimport Tasks
 from crowdstream.monitoring.judging_loops cimport Judge, JudgedSums
 
-cdef Py_ssize_t B, C, V, F, D, GOLD, WEIGHT, WEIGHT2, KNOWN, WRONG
+cdef Py_ssize_t B, C, V, F, D, GOLD, WEIGHT, WEIGHT2, KNOWN, WRONG, ANSWERED, AGREED, AGAINST
 
 cdef class IntervalSums(JudgedSums):
     cdef double[:, ::1] rows
+    cdef double[:, ::1] doubts
     cdef double[::1] total
 
     cdef void count_task(self, Judge judge, Tasks tasks, Py_ssize_t t, double weight) noexcept nogil

@@ -8,7 +8,21 @@ Changing it changes the bits of every interval and what saved sums mean (their c
 
 import cython
 
-from crowdstream.monitoring.columns import GOLD, KNOWN, WEIGHT, WEIGHT2, WRONG, B, C, D, F, V
+from crowdstream.monitoring.columns import (
+    AGAINST,
+    AGREED,
+    ANSWERED,
+    GOLD,
+    KNOWN,
+    WEIGHT,
+    WEIGHT2,
+    WRONG,
+    B,
+    C,
+    D,
+    F,
+    V,
+)
 
 if not cython.compiled:
     from crowdstream.monitoring.judging_loops import JudgedSums
@@ -17,24 +31,43 @@ if not cython.compiled:
 class IntervalSums(JudgedSums):
     """Sums of judged labels, one row per worker, and the tasks of known truth."""
 
-    def __init__(self, rows, total):
+    def __init__(self, rows, doubts, total):
         self.rows = rows
+        self.doubts = doubts
         self.total = total
 
     def count_task(self, judge, tasks, t, weight):
-        """Σg, Σg²; of tasks of known truth, how many the labels would have decided wrongly."""
+        """Σg, Σg²; of tasks of known truth, how many the labels would have decided wrongly.
+
+        And of every label how many of the task's others are not for the winner.
+        """
         self.total[WEIGHT] += weight
         self.total[WEIGHT2] += weight * weight if weight > 0.0 else -weight * weight
-        if tasks.truth(t) >= 0 and tasks.starts[t + 1] > tasks.starts[t]:
+        begin = tasks.starts[t]
+        end = tasks.starts[t + 1]
+        if end == begin:
+            return
+        winner = judge.winner(tasks, t)
+        if tasks.truth(t) >= 0:
             sign = 1.0 if weight > 0.0 else -1.0
-            judge.by_others(tasks, t)
-            best = 0
-            for k in range(1, judge.classes):
-                if judge.like[k] > judge.like[best]:
-                    best = k
             self.total[KNOWN] += sign
-            if best != tasks.truth(t):
+            if winner != tasks.truth(t):
                 self.total[WRONG] += sign
+        against = 0.0
+        for z in range(begin, end):
+            if tasks.labels[z] != winner:
+                against += 1.0
+        for z in range(begin, end):
+            i = tasks.workers[z]
+            agrees: cython.bint = tasks.labels[z] == winner
+            doubt = 1.0  # of a label that is alone
+            if end - begin > 1:
+                doubt = (against - (0.0 if agrees else 1.0)) / (end - begin - 1.0)
+            self.doubts[i, ANSWERED] += weight
+            if agrees:
+                self.doubts[i, AGREED] += weight * doubt
+            else:
+                self.doubts[i, AGAINST] += weight * doubt
 
     def add_task(self, judge, tasks, t, weight):
         """B += g h, C += g e₂, and the parts of the variance of B − θ C, V + θ F − θ² D."""

@@ -129,6 +129,18 @@ class Judge:
             self.leave_out_family(tasks, begin, end, z)
             self.measure(z - begin, tasks.labels[z])
 
+    def winner(self, tasks, t):
+        """The class that all labels of a task together make likeliest."""
+        begin = tasks.starts[t]
+        self.start(tasks, t)
+        for z in range(begin, tasks.starts[t + 1]):
+            self.multiply(tasks.labels[z], self.each[z - begin])
+        best: cython.Py_ssize_t = 0
+        for k in range(1, self.classes):
+            if self.like[k] > self.like[best]:
+                best = k
+        return best
+
     def by_those_before(self, tasks, t):
         """Judge every label by those before it: h − θ e₂ is then a martingale under any stopping.
 
