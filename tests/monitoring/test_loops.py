@@ -62,7 +62,7 @@ def results(
     skills = np.linspace(-0.3, 0.9, 7)  # six workers and the mean: the last is unknown
     family = np.array([0, 0, 1, -1, 1, -1, -1] if families else [], np.int32)
     judge = loops.Judge(skills, family, np.empty((4, 8)), np.empty((2, classes)))
-    rows = [np.zeros((7, 6)), np.zeros(5)]
+    rows = [np.zeros((7, 6)), np.zeros((7, 3)), np.zeros(5)]
     loops.IntervalSums(*rows).add(judge, tasks, 1.0, 1.01, in_order)
     slopes = [np.zeros(32), np.zeros((32, 32))]
     loops.SlopeSums(*slopes).add(judge, tasks, 1.0, 1.01, False)
@@ -101,10 +101,13 @@ def test_a_label_judged_by_the_others_is_the_posterior_by_hand() -> None:
     rows = np.zeros((3, 6))
     labels = np.array([0, 1, 2], np.int32), np.array([1, 1, 0], np.int32)
     batch = LabelBatch(np.array([0, 3]), *labels)
-    interval_loops.IntervalSums(rows, np.zeros(5)).add(judge, batch.coded, 1, 1, False)
+    doubts = np.zeros((3, 3))
+    interval_loops.IntervalSums(rows, doubts, np.zeros(5)).add(judge, batch.coded, 1, 1, False)
     # Two classes: h = ± tanh of half the others' log-odds; worker 1 says 1, worker 2 says 0.
     odds = np.log((1 + skills) / (1 - skills))
     h = np.tanh((odds[1] - odds[2]) / 2)
     assert rows[0, 0] == pytest.approx(h)
     assert rows[0, 1] == pytest.approx(h**2)
     assert rows[0, 4] == pytest.approx(h**4)
+    # Class 1 wins. Of the others one each is against it for workers 0 and 1, none for worker 2.
+    assert doubts.tolist() == [[1, 0.5, 0], [1, 0.5, 0], [1, 0, 0]]
