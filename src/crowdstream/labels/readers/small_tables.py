@@ -35,11 +35,7 @@ def read_small_table(
     """
     import polars as pl
 
-    sources = find_sources([path])
-    if len(sources) > 1:
-        raise InputError(path, "one file", f"{len(sources)} that match")
-    with clear_errors(sources[0]):
-        table = _as_text(sources[0])
+    table = read_text_table(path)
     names = pick_columns(columns, table.columns, path)
     rows = table.select(
         pl.col(name).replace("", None).alias(role)
@@ -52,6 +48,15 @@ def read_small_table(
             row = int(rows[role].is_null().arg_true()[0]) + 1
             raise InputError(f"{path}, row {row}, column {role!r}", "a value", "nothing")
     return rows
+
+
+def read_text_table(path: str) -> pl.DataFrame:
+    """The whole of one file, every value as text, rows and columns as they are."""
+    sources = find_sources([path])
+    if len(sources) > 1:
+        raise InputError(path, "one file", f"{len(sources)} that match")
+    with clear_errors(sources[0]):
+        return _as_text(sources[0])
 
 
 def _as_text(source: Source) -> pl.DataFrame:
