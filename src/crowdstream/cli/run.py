@@ -108,7 +108,7 @@ def run(
     gold = None
     if deciding.gold is not None:
         gold = dict(read_truth_file("--gold", deciding.gold).iter_rows())
-    job = Job(factory, deciding.settle, deciding.online, report.quiet, truths, gold)
+    job = Job(factory, deciding.settle, deciding.online, report.quiet, truths, gold, reported)
     workers = functools.cache(lambda: job.estimator.workers(level=table.level, costs=costs))
     to_stdout = out.output is None and not report.json and not sys.stdout.isatty()
     target = "-" if to_stdout else out.output

@@ -13,6 +13,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from crowdstream.cli.expected import ErrorCount
 from crowdstream.cli.json_output import HardTask, RunReport
 from crowdstream.cli.terminal import ProgressBar
 from crowdstream.cli.wording import counted
@@ -46,6 +47,7 @@ class Job:
     silent: bool
     truths: pl.DataFrame | None
     gold: dict[TaskId, ClassLabel] | None
+    reported: bool = True
     bad_rows: int = 0
     late: int = 0
     settled: int = 0
@@ -56,6 +58,7 @@ class Job:
     first: pl.DataFrame | None = None
     hardest: pl.DataFrame | None = None
     notes: list[str] = field(default_factory=list)
+    errors: ErrorCount = field(default_factory=ErrorCount)
     _scored: list[pl.DataFrame] = field(default_factory=list)
     _tied: list[pl.DataFrame] = field(default_factory=list)
 
@@ -95,6 +98,9 @@ class Job:
             decisions: pl.DataFrame = verb(table, gold=self.gold, settle=self.settle)
             bar.update(f"writing {decisions.height:,} decisions")
             self._take(decisions, table, write)
+            if self.gold_used and self.reported and not self.online:
+                bar.update("checking against gold")
+                self.errors.check(table, self.estimator, self.gold or {}, self.settle)
 
     def _decide_windowed(
         self,
@@ -148,6 +154,7 @@ class Job:
         gold_tasks = list(self.gold or ())
         if gold_tasks:
             self.gold_used += int(decisions["task"].is_in(gold_tasks).sum())
+        self.errors.take(decisions, gold_tasks)
         self.settled += int(decisions["settled"].sum())
         if self.first is None or self.first.height < FIRST:
             self.first = decisions.head(FIRST)
@@ -205,6 +212,7 @@ class Job:
             effective_votes=None if found is None else found.effective_votes,
             alarms=None if found is None else len(found.alarms),
             hardest=None if found is None else self._hard_tasks(),
+            expected_errors=self.errors.report(),
             warnings=self._warnings(),
             seconds=round(seconds, 3),
         )

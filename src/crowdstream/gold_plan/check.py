@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -12,9 +14,17 @@ from crowdstream.estimators import Estimator
 from crowdstream.gold_plan.advice import more_gold
 from crowdstream.gold_plan.deciding import Fit, Labels, as_polars
 from crowdstream.gold_plan.filled import Filled, read_filled
-from crowdstream.gold_plan.report import ClassCheck, Flip, GoldCheck, Rate, Settled, WorkerShift
+from crowdstream.gold_plan.report import (
+    ClassCheck,
+    Flip,
+    GoldCheck,
+    Mistake,
+    Rate,
+    Settled,
+    WorkerShift,
+)
 from crowdstream.gold_plan.strata import stratified_share, sum_by
-from crowdstream.labels import ColumnNames, Table, TaskId, Truths
+from crowdstream.labels import ClassLabel, ColumnNames, Table, TaskId, Truths
 from crowdstream.metrics import expected_errors, wilson
 from crowdstream.validation import check_number
 
@@ -36,6 +46,7 @@ def gold_check(
     *,
     crowd: Estimator | None = None,
     settle: float = SETTLE,
+    also: Iterable[ClassLabel] = (),
     task: str | None = None,
     worker: str | None = None,
     label: str | None = None,
@@ -57,6 +68,8 @@ def gold_check(
         The estimator to decide with, ``Adaptive()`` unless given. It is not changed.
     settle
         Confidence from which a decision is settled.
+    also
+        Classes that an answer may name though no worker has.
 
     Examples
     --------
@@ -74,7 +87,7 @@ def gold_check(
     labels = Labels(data, crowd, ColumnNames(task, worker, label), settle)
     before = labels.fit()
     decided = before.decisions.drop_nulls("label")
-    answers = read_filled(filled, decided["task"].to_list(), before.crowd.classes_)
+    answers = read_filled(filled, decided["task"].to_list(), [*before.crowd.classes_, *also])
     gold = {answer.task: answer.gold for answer in answers.answers}
     after = labels.fit(gold)
     crossed = labels.cross_fit(gold)
@@ -100,6 +113,7 @@ def gold_check(
         flips=flips.height,
         flipped=[Flip(*row) for row in flips.head(SHOWN).iter_rows()],
         classes=_classes(decided, after, answers, right),
+        mistakes=_mistakes(decided, answers),
         workers=_workers(before, after),
         settled=settled,
         warnings=[*answers.notes, *_doubts(before)],
@@ -114,7 +128,7 @@ def _right(decisions: pl.DataFrame, answers: Filled) -> Bools:
     return np.array([said.get(answer.task) == answer.gold for answer in answers.answers])
 
 
-def _labels_of(decisions: pl.DataFrame, tasks: list[TaskId]) -> dict[TaskId, object]:
+def _labels_of(decisions: pl.DataFrame, tasks: list[TaskId]) -> dict[TaskId, ClassLabel]:
     import polars as pl
 
     some = decisions.filter(pl.col("task").is_in(tasks))
@@ -123,7 +137,7 @@ def _labels_of(decisions: pl.DataFrame, tasks: list[TaskId]) -> dict[TaskId, obj
 
 def _wilson(hits: int, of: int) -> Rate:
     low, high = wilson(hits, of)
-    return Rate(hits / of, float(low), float(high))
+    return Rate(hits / of, max(float(low), 0.0), min(float(high), 1.0))
 
 
 def _whole_set(answers: Filled, wrong: Bools, among: Bools | None = None) -> Rate:
@@ -183,7 +197,7 @@ def _classes(decided: pl.DataFrame, after: Fit, answers: Filled, right: Bools) -
     counts = dict(decided["label"].value_counts().iter_rows())
     told = dict(after.decisions["label"].drop_nulls().value_counts().iter_rows())
     said = _labels_of(decided, [answer.task for answer in answers.answers])
-    hits: dict[object, list[bool]] = {}
+    hits: dict[ClassLabel, list[bool]] = {}
     for answer, good in zip(answers.answers, right, strict=True):
         hits.setdefault(said[answer.task], []).append(bool(good))
     found = []
@@ -194,6 +208,13 @@ def _classes(decided: pl.DataFrame, after: Fit, answers: Filled, right: Bools) -
             ClassCheck(name, counts.get(name, 0), told.get(name, 0), len(seen), sum(seen), rate)
         )
     return found
+
+
+def _mistakes(decided: pl.DataFrame, answers: Filled) -> list[Mistake]:
+    """What was decided for what, the most frequent first."""
+    said = _labels_of(decided, [answer.task for answer in answers.answers])
+    pairs = Counter((said[answer.task], answer.gold) for answer in answers.answers)
+    return [Mistake(one, two, count) for (one, two), count in pairs.most_common() if one != two]
 
 
 def _workers(before: Fit, after: Fit) -> list[WorkerShift]:

@@ -135,7 +135,7 @@ def _sample(decided: pl.DataFrame, n: int, settle: float, seed: int) -> tuple[In
 
 
 def _vote_counts(table: Table, places: Ints) -> list[str]:
-    """How many workers gave each class, the most frequent first: ``spam 3, ham 1``."""
+    """How many workers gave each class, the most frequent first: ``spam: 3, ham: 1``."""
     classes = Vocabulary()
     batch, _ = code_table(table, Vocabulary(), classes)
     texts = []
@@ -143,5 +143,5 @@ def _vote_counts(table: Table, places: Ints) -> list[str]:
         said = batch.labels[batch.starts[place] : batch.starts[place + 1]]
         codes, counts = np.unique(said, return_counts=True)
         ranked = np.argsort(-counts, kind="stable")
-        texts.append(", ".join(f"{classes[int(codes[k])]} {counts[k]}" for k in ranked))
+        texts.append(", ".join(f"{classes[int(codes[k])]}: {counts[k]}" for k in ranked))
     return texts

@@ -26,6 +26,14 @@ class ClassCheck(msgspec.Struct, frozen=True):
     right_rate: Rate | None
 
 
+class Mistake(msgspec.Struct, frozen=True):
+    """Decisions checked that were for one class where another is true."""
+
+    decided: ClassLabel
+    truth: ClassLabel
+    tasks: int
+
+
 class Flip(msgspec.Struct, frozen=True):
     """A decision on a task that was not checked, and that the gold changed."""
 
@@ -81,8 +89,8 @@ class GoldCheck(msgspec.Struct, frozen=True, kw_only=True):
         Mean confidence of the tasks that were not checked, without and with gold.
     flips, flipped
         How many decisions on other tasks the gold changed, and the surest of those.
-    classes, workers
-        Class by class; the workers whose error rate moved most.
+    classes, mistakes, workers
+        Class by class; which class was taken for which; the workers whose error rate moved most.
     settled
         Whether settled decisions keep their promise.
     warnings
@@ -113,6 +121,7 @@ class GoldCheck(msgspec.Struct, frozen=True, kw_only=True):
     flips: int
     flipped: list[Flip]
     classes: list[ClassCheck]
+    mistakes: list[Mistake]
     workers: list[WorkerShift]
     settled: Settled
     warnings: list[str]

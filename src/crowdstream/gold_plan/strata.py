@@ -179,4 +179,4 @@ def stratified_share(sizes: Ints | Floats, checked: Ints, wrong: Ints, z: float 
     middle = float(weights @ smooth)
     worth = middle * (1.0 - middle) / variance
     low, high = wilson(value * worth, worth, z)
-    return Share(value, float(low), float(high))
+    return Share(value, max(float(low), 0.0), min(float(high), 1.0))
