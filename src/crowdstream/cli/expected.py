@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from crowdstream.cli.json_output import ExpectedErrors
+from crowdstream.cli.output import DIGITS
 from crowdstream.labels import ColumnNames
 from crowdstream.metrics.expected import Doubt
 
@@ -20,8 +21,8 @@ LEVEL = 0.95
 """Of the interval."""
 
 FOLDS = 2
-"""Halves of the gold, each decided by an estimator that was told the other: two more passes over
-the labels, which is as long as anybody wants to wait for one line."""
+"""Halves of the gold, each decided by an estimator that was told the other: the labels are learnt
+twice more, which is as long as anybody wants to wait for one line."""
 
 
 class ErrorCount:
@@ -57,4 +58,6 @@ class ErrorCount:
         found = self.doubt.errors(LEVEL)
         if self.gold_tasks:
             found = self.doubt.corrected(self.wrong, self.expected, LEVEL)
-        return ExpectedErrors(*found, self.gold_tasks)
+        # The sums of pieces differ from those of the whole in their last digits.
+        errors, low, high = (round(number, DIGITS) for number in found)
+        return ExpectedErrors(errors, low, high, self.gold_tasks)

@@ -79,7 +79,8 @@ def plan(
 
     Draws tasks at random from every decided class and level of confidence, more where decisions
     are in doubt, and writes them with an empty column gold. Fill in as many as you like, from the
-    top; gold check says what the answers change, run --gold uses them.
+    top; gold check says what the answers change, run --gold uses them. Another --seed draws other
+    tasks.
 
     \b
     Examples:
@@ -152,8 +153,8 @@ def check(
     )
     if report.json:
         print_json(check_report(method.method, found))
-    elif not report.quiet:
-        show_check(found, deciding.settle)
+    else:
+        show_check(found, deciding.settle, notes=not report.quiet)
 
 
 def _read(files: options.LabelFiles, outputs: dict[str, str | None]) -> CodedLabels:

@@ -56,17 +56,17 @@ def _first_tasks(tasks: pl.DataFrame) -> Table:
     return table
 
 
-def show_check(found: GoldCheck, settle: float) -> None:
+def show_check(found: GoldCheck, settle: float, *, notes: bool = True) -> None:
     """The answers first, then what they rest on, on standard output; what is in doubt beside it."""
-    for warning in found.warnings:
+    for warning in found.warnings if notes else ():
         say(f"note: {warning}", "yellow")
     blank = f", {counted(found.blank, 'row')} left blank" if found.blank else ""
     how = f"checked against {counted(found.checked, 'gold task')}{blank}"
     _print(f"wrong decisions {_rate(found.error_rate)}, {how}", "bold")
     if not found.stratified:
         _print(
-            "  taken for a random sample of the tasks: some rows have no stratum of gold plan; if "
-            "the tasks were chosen otherwise, so is this number"
+            "  taken for a random sample of the tasks, as the file has no strata of gold plan: if "
+            "they were picked otherwise, this number is off"
         )
     _print(f"  the crowd's own confidence expects {_rate(found.expected_error)}")
     _print(
@@ -101,12 +101,13 @@ def _classes_table(found: GoldCheck) -> Table:
 def _show_changes(found: GoldCheck) -> None:
     """What is different where the gold is given."""
     others = found.tasks - found.checked
-    share = percent(found.flips / others) if others else "0 %"
     _print(
         f"with this gold, wrong decisions {_rate(found.error_with_gold)} (each task checked was "
         "decided without its own answer)"
     )
-    _print(f"  {found.flips:,} of the {others:,} other decisions change ({share})")
+    if others:
+        share = percent(found.flips / others)
+        _print(f"  {found.flips:,} of the {others:,} other decisions change ({share})")
     for flip in found.flipped:
         _print(f"    {flip.task}: {flip.before} → {flip.after} (confidence {flip.confidence:.2f})")
     if found.flips > len(found.flipped):
@@ -127,8 +128,8 @@ def _settled_words(found: GoldCheck, settle: float) -> str:
     if settled.wrong is None:
         return f"{what}: none was checked"
     verdicts = {
-        True: "the promise is kept",
-        False: "the promise is not kept: raise --settle, or give this gold to run",
+        True: "kept",
+        False: "not kept; raise --settle, or give this gold to run",
         None: "too few were checked to tell",
     }
     return (

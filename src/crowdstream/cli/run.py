@@ -89,7 +89,8 @@ def run(
       crowdstream run 'day-*.parquet' --truth correct.csv --max-error 0.05 --json
     """
     from crowdstream.cli.estimator import EstimatorFactory
-    from crowdstream.cli.run_job import Job, read_truth_file
+    from crowdstream.cli.run_job import Job
+    from crowdstream.cli.truths import read_truth_file
     from crowdstream.labels.readers import BadRows, find_sources
     from crowdstream.labels.readers.small_tables import read_costs
 

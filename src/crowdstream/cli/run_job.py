@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 from crowdstream.cli.expected import ErrorCount
 from crowdstream.cli.json_output import HardTask, RunReport
 from crowdstream.cli.terminal import ProgressBar
+from crowdstream.cli.truths import gold_notes
 from crowdstream.cli.wording import counted
 from crowdstream.errors import InputError, NotIdentifiable
 
@@ -98,6 +99,7 @@ class Job:
             decisions: pl.DataFrame = verb(table, gold=self.gold, settle=self.settle)
             bar.update(f"writing {decisions.height:,} decisions")
             self._take(decisions, table, write)
+            self.notes += gold_notes(self.gold, table.classes)
             if self.gold_used and self.reported and not self.online:
                 bar.update("checking against gold")
                 self.errors.check(table, self.estimator, self.gold or {}, self.settle)
@@ -266,14 +268,3 @@ def _hardest(
     if before is not None:
         found = pl.concat([before, found])
     return found.sort("difficulty", descending=True, maintain_order=True).head(HARDEST)
-
-
-def read_truth_file(option: str, path: str) -> pl.DataFrame:
-    """task, gold: the correct labels, from a file with a task and a label (or gold) column."""
-    from crowdstream.labels.gold import read_truths, truth_table
-    from crowdstream.labels.readers import find_sources
-
-    sources = find_sources([path])
-    if len(sources) > 1:
-        raise InputError(option, "one file", f"{len(sources)} that match {path!r}")
-    return truth_table(read_truths(path)).rename({"label": "gold"})

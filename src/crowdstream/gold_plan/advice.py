@@ -35,17 +35,18 @@ def more_gold(error: Rate, checked: int, settled: Settled, flips: int, tasks: in
     --------
     >>> unclear = Settled(90, 10, 0.05, Rate(0.1, 0.02, 0.4), None)
     >>> more_gold(Rate(0.2, 0.1, 0.36), 30, unclear, 5, 1000)
-    'More gold is worth having: the error is known to 13 points either way only; 30 more tasks
-    would make it about 9.2.'
+    'More gold is worth having: the share of wrong decisions is known to within 13 points only; 30
+    more tasks would make that about 9.2.'
     """
+    changed = f"{100 * flips / tasks:.1f} %"
     half = (error.high - error.low) / 2
     if checked >= tasks:
         return "No more gold is to be had: all tasks were checked."
     if half > NARROW:
-        then = f"{checked:,} more tasks would make it about {_points(half / math.sqrt(2))}"
+        then = f"{checked:,} more tasks would make that about {_points(half / math.sqrt(2))}"
         return (
-            f"More gold is worth having: the error is known to {_points(half)} points either way "
-            f"only; {then}."
+            "More gold is worth having: the share of wrong decisions is known to within "
+            f"{_points(half)} points only; {then}."
         )
     if settled.kept is None and settled.decided:
         enough = max(math.ceil(Z2 * (0.5 / max(settled.promised, 1e-9) - 1)), 1)
@@ -57,12 +58,12 @@ def more_gold(error: Rate, checked: int, settled: Settled, flips: int, tasks: in
         )
     if flips > CHANGING * tasks:
         return (
-            f"More gold is worth having: what there is changed {flips / tasks:.1%} of the other "
-            "decisions, so it still teaches."
+            f"More gold is worth having: what there is changed {changed} of the other decisions, "
+            "so it still teaches."
         )
     return (
-        f"More gold would tell little: the error is known to {_points(half)} points either way, "
-        f"and what there is changed {flips / tasks:.1%} of the other decisions."
+        "More gold would tell little: the share of wrong decisions is known to within "
+        f"{_points(half)} points, and what there is changed {changed} of the other decisions."
     )
 
 

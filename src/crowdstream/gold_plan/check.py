@@ -39,6 +39,10 @@ SHOWN = 5
 MOVED = 0.005
 """How far a worker's error rate must have moved to be reported: less would show as nothing."""
 
+ANSWERS = 10
+"""Answers that a worker must have given to be reported: the error rate of fewer is hearsay (they
+are flagged "few_answers")."""
+
 
 def gold_check(
     data: Table,
@@ -92,10 +96,10 @@ def gold_check(
     after = labels.fit(gold)
     crossed = labels.cross_fit(gold)
     right = _right(decided, answers)
-    error = _whole_set(answers, ~right)
+    error = _whole_set(answers, ~right, decided.height)
     settled = _settled(decided, answers, right, settle)
     flips = _flips(before, after, list(gold))
-    with_gold = _whole_set(answers, ~_right(crossed, answers))
+    with_gold = _whole_set(answers, ~_right(crossed, answers), decided.height)
     confidences = _mean_confidences(before, after, list(gold))
     expected = expected_errors(decided)
     return GoldCheck(
@@ -140,22 +144,28 @@ def _wilson(hits: int, of: int) -> Rate:
     return Rate(hits / of, max(float(low), 0.0), min(float(high), 1.0))
 
 
-def _whole_set(answers: Filled, wrong: Bools, among: Bools | None = None) -> Rate:
+def _whole_set(answers: Filled, wrong: Bools, tasks: int, among: Bools | None = None) -> Rate:
     """The share of wrong decisions in the whole set, or ``among`` those like some of the answers.
 
-    Of the latter a stratum has as large a share as of the answers in it.
+    Of the latter a stratum has as large a share as of the answers in it. Answers without strata
+    are one.
     """
     among = np.ones(wrong.size, np.bool_) if among is None else among
-    if not answers.stratified:
-        return _wilson(int(wrong[among].sum()), int(among.sum()))
-    strata = np.array([answer.stratum for answer in answers.answers])
-    sizes = np.array([answer.stratum_tasks for answer in answers.answers], float)
-    _, place = np.unique(strata, return_inverse=True)
+    planned = _planned(answers)
+    kept = [answer for answer, good in zip(answers.answers, planned, strict=True) if good]
+    sizes = np.array([answer.stratum_tasks or tasks for answer in kept], float)
+    _, place = np.unique([answer.stratum for answer in kept], return_inverse=True)
+    wrong, among = wrong[planned], among[planned]
     answered = np.bincount(place)
-    tasks = sum_by(place, sizes) / answered
     checked = np.bincount(place[among], minlength=answered.size)
     found = np.bincount(place[among & wrong], minlength=answered.size)
-    return Rate(*stratified_share(tasks * checked / answered, checked, found))
+    like = sum_by(place, sizes) / answered * checked / answered
+    return Rate(*stratified_share(like, checked, found))
+
+
+def _planned(answers: Filled) -> Bools:
+    """Which answers stand for a stratum; all, as one, where none has any."""
+    return np.array([answer.stratum >= 0 or not answers.stratified for answer in answers.answers])
 
 
 def _settled(decided: pl.DataFrame, answers: Filled, right: Bools, settle: float) -> Settled:
@@ -163,9 +173,9 @@ def _settled(decided: pl.DataFrame, answers: Filled, right: Bools, settle: float
     tasks = set(decided.filter("settled")["task"])
     sure = np.array([answer.task in tasks for answer in answers.answers])
     promised = 1.0 - settle
-    if not sure.any():
+    if not (sure & _planned(answers)).any():
         return Settled(len(tasks), 0, promised, None, None)
-    wrong = _whole_set(answers, ~right, sure)
+    wrong = _whole_set(answers, ~right, decided.height, sure)
     kept = False if wrong.low > promised else True if wrong.high <= 2 * promised else None
     return Settled(len(tasks), int(sure.sum()), promised, wrong, kept)
 
@@ -229,7 +239,8 @@ def _workers(before: Fit, after: Fit) -> list[WorkerShift]:
         .with_columns(moved=(pl.col("after") - pl.col("before")).abs())
     )
     weight = pl.col("moved") * pl.col("answers").sqrt()
-    most = both.filter(pl.col("moved") >= MOVED).sort(weight, descending=True).head(SHOWN)
+    enough = (pl.col("moved") >= MOVED) & (pl.col("answers") >= ANSWERS)
+    most = both.filter(enough).sort(weight, descending=True).head(SHOWN)
     return [WorkerShift(*row) for row in most.drop("moved").iter_rows()]
 
 

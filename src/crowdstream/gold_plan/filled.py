@@ -47,8 +47,8 @@ class Filled:
 
     @property
     def stratified(self) -> bool:
-        """Whether every answer says which stratum it stands for."""
-        return all(answer.stratum >= 0 for answer in self.answers)
+        """Whether answers say which stratum they stand for; rows that somebody added do not."""
+        return any(answer.stratum >= 0 for answer in self.answers)
 
 
 class _Row(NamedTuple):
@@ -108,6 +108,10 @@ def read_filled(filled: Truths, tasks: Iterable[TaskId], classes: Iterable[Class
         found.notes += notes[:NAMED]
         if len(notes) > NAMED:
             found.notes.append(f"… and {len(notes) - NAMED:,} more {what}")
+    added = sum(answer.stratum < 0 for answer in found.answers)
+    if found.stratified and added:
+        rest = "nothing in column stratum: learnt from, not counted in the share of wrong decisions"
+        found.notes.append(f"{where}: {added:,} answers with {rest}")
     if not found.answers:
         nothing = found.notes[0] if found.notes else "none"
         raise InputError(where, "at least one row filled in, in column gold", nothing)

@@ -103,7 +103,7 @@ def gold_needed(
         found = "none" if not known else "none that is not gold already"
         raise InputError("data", "at least one decided task", found)
     decided = decisions[places]
-    which, strata, sizes = _sample(decided, n, settle, seed)
+    which, strata, sizes = sample_tasks(decided, n, settle, seed)
     plan = decided[which].select("task", "label", "confidence")
     plan = plan.with_columns(
         pl.Series("votes", _vote_counts(labels.table, places[which])),
@@ -114,7 +114,9 @@ def gold_needed(
     return in_kind(plan, kind_of(data))
 
 
-def _sample(decided: pl.DataFrame, n: int, settle: float, seed: int) -> tuple[Ints, Ints, Ints]:
+def sample_tasks(
+    decided: pl.DataFrame, n: int, settle: float, seed: int
+) -> tuple[Ints, Ints, Ints]:
     """Places of the tasks drawn, in the order to check them; their strata; all strata's sizes."""
     import polars as pl
 
