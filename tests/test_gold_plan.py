@@ -322,6 +322,16 @@ def test_rows_that_cannot_be_used_are_named(tmp_path: Path) -> None:
     assert "plan.csv, row 4: no labels for task 't99'" in unknown
 
 
+def test_a_file_that_a_spreadsheet_has_saved_is_read(tmp_path: Path) -> None:
+    path, rows = tmp_path / "saved.csv", [(t, w, t % 2) for t in range(20) for w in "abcd"]
+    path.write_bytes(
+        "\ufefftask;votes;gold;stratum;stratum_tasks\r\n"
+        "0;0: 3, 1: 1;0;1;20\r\n1;1: 4;1.0;1;20\r\n2;0: 4;;1;20\r\n".encode()
+    )
+    found = cs.gold_check(rows, path)
+    assert (found.checked, found.right, found.blank) == (2, 2, 1)
+
+
 def test_two_answers_for_a_task_must_agree(tmp_path: Path) -> None:
     assert check(tmp_path, "t0,,,,spam,1,20\nt0,,,,spam,1,20").checked == 1
     with pytest.raises(cs.InputError, match=r"row 2 \(task t0\): .*'spam' and 'ham'"):

@@ -67,7 +67,8 @@ def read_filled(filled: Truths, tasks: Iterable[TaskId], classes: Iterable[Class
     filled
         The plan. Without the columns stratum and stratum_tasks it is a plain list of true labels.
     tasks, classes
-        Those there are. Names are compared as text, classes without regard to upper and lower case.
+        Those there are. Names are compared as text, classes without regard to upper and lower
+        case; 1.0 is 1.
 
     Examples
     --------
@@ -91,7 +92,7 @@ def read_filled(filled: Truths, tasks: Iterable[TaskId], classes: Iterable[Class
             found.blank += 1
         elif row.task not in by_name:
             unknown.append(f"{where}, row {row.number}: no labels for task {row.task!r}. Left out")
-        elif row.gold.casefold() not in folded:
+        elif _known(row.gold, folded) is None:
             at = f"{where}, row {row.number} (task {row.task})"
             misspelt.append(
                 f"{at}: {row.gold!r} {_hint(row.gold, exact)}. Left out".replace("?.", "?")
@@ -102,7 +103,7 @@ def read_filled(filled: Truths, tasks: Iterable[TaskId], classes: Iterable[Class
                 raise InputError(f"{where}, row {row.number} (task {row.task})", "one class", both)
         else:
             seen[row.task] = row.gold
-            label = exact.get(row.gold, folded[row.gold.casefold()])
+            label = exact.get(row.gold, folded[_known(row.gold, folded) or ""])
             found.answers.append(Answer(by_name[row.task], label, row.stratum, row.stratum_tasks))
     for notes, what in ((misspelt, "such classes"), (unknown, "such tasks")):
         found.notes += notes[:NAMED]
@@ -116,6 +117,12 @@ def read_filled(filled: Truths, tasks: Iterable[TaskId], classes: Iterable[Class
         nothing = found.notes[0] if found.notes else "none"
         raise InputError(where, "at least one row filled in, in column gold", nothing)
     return found
+
+
+def _known(said: str, folded: Mapping[str, ClassLabel]) -> str | None:
+    """The class that is meant: 1.0 is 1, as columns of numbers with gaps are often written."""
+    names = said.casefold(), said.removesuffix(".0")
+    return next((name for name in names if name in folded), None)
 
 
 def _hint(said: str, classes: Mapping[str, ClassLabel]) -> str:

@@ -1,7 +1,7 @@
 """`gold_needed`: which tasks to have checked by an expert first.
 
-A stratified random sample that favours doubt: it teaches where the crowd is unsure, and it can
-still say how often the whole set is wrong (`strata`). Knows nothing of files.
+A stratified random sample that favours doubt: it tells more of how often the whole set is wrong
+than a random sample does (`strata`). Knows nothing of files.
 """
 
 from __future__ import annotations
