@@ -13,7 +13,7 @@ import pytest
 
 import crowdstream as cs
 
-RESULTS = {"DriftAlarm", "Identifiability", "IdentifiabilityReport", "Intake", "Label"}
+RESULTS = {"DriftAlarm", "GoldCheck", "Identifiability", "IdentifiabilityReport", "Intake", "Label"}
 """Records that users are given and do not make; their fields are documented."""
 
 

@@ -14,6 +14,7 @@ _NAMES = {
     "errors": "AnswerRateInDoubt CrowdstreamError InputError MergeError NotIdentifiable StateError",
     "estimators": "Adaptive AgreementBased CentredAgreement DictEstimator Estimator "
     "Identifiability MajorityVote Tracking",
+    "gold_plan": "GoldCheck gold_check gold_needed",
     "labels": "Answers ClassLabel Intake Label TaskId WorkerId",
     "metrics": "",
     "monitoring": "DriftAlarm IdentifiabilityReport alarms difficulty effective_votes families "

@@ -15,6 +15,9 @@ from crowdstream.estimators import Estimator as Estimator
 from crowdstream.estimators import Identifiability as Identifiability
 from crowdstream.estimators import MajorityVote as MajorityVote
 from crowdstream.estimators import Tracking as Tracking
+from crowdstream.gold_plan import GoldCheck as GoldCheck
+from crowdstream.gold_plan import gold_check as gold_check
+from crowdstream.gold_plan import gold_needed as gold_needed
 from crowdstream.labels import Answers as Answers
 from crowdstream.labels import ClassLabel as ClassLabel
 from crowdstream.labels import Intake as Intake

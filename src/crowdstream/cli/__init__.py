@@ -11,6 +11,7 @@ import typer
 
 from crowdstream.cli import (
     compare,
+    gold,
     merge,
     paper,
     run,
@@ -66,6 +67,13 @@ for _command in (
     version.version,
 ):
     app.command(cls=GroupedHelp)(make_command(_command))
+
+_gold = typer.Typer(
+    name="gold", no_args_is_help=True, rich_markup_mode=None, help=gold.__doc__.partition(": ")[2]
+)
+for _part in (gold.plan, gold.check):
+    _gold.command(cls=GroupedHelp)(make_command(_part))
+app.add_typer(_gold)
 
 
 def main() -> None:

@@ -20,6 +20,8 @@ COMMANDS = (
     "workers",
     "merge",
     "savings",
+    "gold plan",
+    "gold check",
     "compare",
     "simulate",
     "paper",
@@ -34,7 +36,7 @@ def markdown() -> str:
     runner = CliRunner(env={"COLUMNS": "80", "TERM": "dumb", "NO_COLOR": "1"})
     parts = [INTRO]
     for command in ("", *COMMANDS):
-        args = [command, "--help"] if command else ["--help"]
+        args = [*command.split(), "--help"]
         shown = runner.invoke(app, args, prog_name="crowdstream").output
         lines = [line.rstrip() for line in shown.strip().splitlines()]
         title = f"## crowdstream {command}".rstrip()

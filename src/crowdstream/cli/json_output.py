@@ -1,8 +1,8 @@
 """Every JSON that the command line prints: its fields, its version, and how it is written.
 
-``run --json``, ``savings --json`` and ``compare --json`` print one object on one line;
-``stream`` prints one `crowdstream.Decision` per line; a table in a ``.jsonl`` file has one object
-per row with the names of its columns.
+``run --json``, ``savings --json``, ``gold plan --json``, ``gold check --json`` and ``compare
+--json`` print one object on one line; ``stream`` prints one `crowdstream.Decision` per line; a
+table in a ``.jsonl`` file has one object per row with the names of its columns.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     import polars as pl
 
     from crowdstream.decisions import Decision
+    from crowdstream.gold_plan import GoldCheck
     from crowdstream.science.compare import Study
     from crowdstream.science.savings import Savings
 
@@ -30,15 +31,30 @@ class HardTask(msgspec.Struct):
     difficulty: float
 
 
+class ExpectedErrors(msgspec.Struct):
+    """How many decisions of ``run --json`` are expected to be wrong, with a 95 % interval.
+
+    ``gold_tasks``: how many tasks with a known truth it was checked against; 0 where it rests on
+    the crowd's own confidence alone.
+    """
+
+    errors: float
+    low: float
+    high: float
+    gold_tasks: int
+
+
 class RunReport(msgspec.Struct, kw_only=True):
     """What ``crowdstream run --json`` prints.
 
-    ``settled``: decisions whose confidence reached ``--settle``. ``identifiable``: whether error
-    rates could be estimated; if not, the decisions fell back to majority vote. ``families``: groups
-    of workers who do not answer independently. ``effective_votes``: how many independent labels
-    carry as much information as the labels of an average task. ``alarms``: how often a worker's
-    error rate changed. ``hardest``: the tasks with the least agreement. These four are null with
-    ``--method majority``. ``scored_tasks`` and ``error_rate`` are there with ``--truth`` only.
+    ``settled``: decisions whose confidence reached ``--settle``. ``identifiable``: whether
+    error rates could be estimated; if not, the decisions fell back to majority vote.
+    ``families``: groups of workers who do not answer independently. ``effective_votes``: how
+    many independent labels carry as much information as the labels of an average task.
+    ``alarms``: how often a worker's error rate changed. ``hardest``: the tasks with the least
+    agreement. These four are null with ``--method majority``. ``expected_errors``: wrong
+    decisions to be expected. ``scored_tasks`` and ``error_rate`` are there with ``--truth``
+    only.
     """
 
     schema_version: int = SCHEMA_VERSION
@@ -53,6 +69,7 @@ class RunReport(msgspec.Struct, kw_only=True):
     effective_votes: float | None
     alarms: int | None
     hardest: list[HardTask] | None
+    expected_errors: ExpectedErrors
     warnings: list[str]
     seconds: float
     scored_tasks: int | msgspec.UnsetType = msgspec.UNSET
@@ -64,12 +81,40 @@ def savings_report(method: str, found: Savings) -> dict[str, object]:
     return {"schema_version": SCHEMA_VERSION, "method": method, **found.report()}
 
 
+class StratumReport(msgspec.Struct):
+    """A stratum of ``gold plan --json``: its number in the file, its tasks, those to be checked.
+
+    ``classes`` and mean ``confidence``: as decided, of those to be checked.
+    """
+
+    stratum: int
+    tasks: int
+    to_check: int
+    classes: list[str | int | bool]
+    confidence: float
+
+
+class PlanReport(msgspec.Struct, kw_only=True):
+    """What ``crowdstream gold plan --json`` prints; ``tasks``: those there are to choose from."""
+
+    schema_version: int = SCHEMA_VERSION
+    method: str
+    tasks: int
+    to_check: int
+    strata: list[StratumReport]
+
+
+def check_report(method: str, found: GoldCheck) -> dict[str, object]:
+    """What ``crowdstream gold check --json`` prints."""
+    return {"schema_version": SCHEMA_VERSION, "method": method, **msgspec.structs.asdict(found)}
+
+
 def compare_report(study: Study) -> dict[str, object]:
     """What ``crowdstream compare --json`` prints, and what ``-o`` writes as JSON."""
     return study.report()
 
 
-def print_json(report: RunReport | Decision | dict[str, object]) -> None:
+def print_json(report: RunReport | PlanReport | Decision | dict[str, object]) -> None:
     """One object on one line of standard output, at once."""
     sys.stdout.flush()
     sys.stdout.buffer.write(msgspec.json.encode(report) + b"\n")

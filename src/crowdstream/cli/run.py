@@ -89,7 +89,8 @@ def run(
       crowdstream run 'day-*.parquet' --truth correct.csv --max-error 0.05 --json
     """
     from crowdstream.cli.estimator import EstimatorFactory
-    from crowdstream.cli.run_job import Job, read_truth_file
+    from crowdstream.cli.run_job import Job
+    from crowdstream.cli.truths import read_truth_file
     from crowdstream.labels.readers import BadRows, find_sources
     from crowdstream.labels.readers.small_tables import read_costs
 
@@ -108,7 +109,7 @@ def run(
     gold = None
     if deciding.gold is not None:
         gold = dict(read_truth_file("--gold", deciding.gold).iter_rows())
-    job = Job(factory, deciding.settle, deciding.online, report.quiet, truths, gold)
+    job = Job(factory, deciding.settle, deciding.online, report.quiet, truths, gold, reported)
     workers = functools.cache(lambda: job.estimator.workers(level=table.level, costs=costs))
     to_stdout = out.output is None and not report.json and not sys.stdout.isatty()
     target = "-" if to_stdout else out.output

@@ -13,8 +13,10 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from crowdstream.cli.expected import ErrorCount
 from crowdstream.cli.json_output import HardTask, RunReport
 from crowdstream.cli.terminal import ProgressBar
+from crowdstream.cli.truths import gold_notes
 from crowdstream.cli.wording import counted
 from crowdstream.errors import InputError, NotIdentifiable
 
@@ -46,6 +48,7 @@ class Job:
     silent: bool
     truths: pl.DataFrame | None
     gold: dict[TaskId, ClassLabel] | None
+    reported: bool = True
     bad_rows: int = 0
     late: int = 0
     settled: int = 0
@@ -56,6 +59,7 @@ class Job:
     first: pl.DataFrame | None = None
     hardest: pl.DataFrame | None = None
     notes: list[str] = field(default_factory=list)
+    errors: ErrorCount = field(default_factory=ErrorCount)
     _scored: list[pl.DataFrame] = field(default_factory=list)
     _tied: list[pl.DataFrame] = field(default_factory=list)
 
@@ -95,6 +99,10 @@ class Job:
             decisions: pl.DataFrame = verb(table, gold=self.gold, settle=self.settle)
             bar.update(f"writing {decisions.height:,} decisions")
             self._take(decisions, table, write)
+            self.notes += gold_notes(self.gold, table.classes)
+            if self.gold_used and self.reported and not self.online:
+                bar.update("checking against gold")
+                self.errors.check(table, self.estimator, self.gold or {}, self.settle)
 
     def _decide_windowed(
         self,
@@ -148,6 +156,7 @@ class Job:
         gold_tasks = list(self.gold or ())
         if gold_tasks:
             self.gold_used += int(decisions["task"].is_in(gold_tasks).sum())
+        self.errors.take(decisions, gold_tasks)
         self.settled += int(decisions["settled"].sum())
         if self.first is None or self.first.height < FIRST:
             self.first = decisions.head(FIRST)
@@ -205,6 +214,7 @@ class Job:
             effective_votes=None if found is None else found.effective_votes,
             alarms=None if found is None else len(found.alarms),
             hardest=None if found is None else self._hard_tasks(),
+            expected_errors=self.errors.report(),
             warnings=self._warnings(),
             seconds=round(seconds, 3),
         )
@@ -258,14 +268,3 @@ def _hardest(
     if before is not None:
         found = pl.concat([before, found])
     return found.sort("difficulty", descending=True, maintain_order=True).head(HARDEST)
-
-
-def read_truth_file(option: str, path: str) -> pl.DataFrame:
-    """task, gold: the correct labels, from a file with a task and a label (or gold) column."""
-    from crowdstream.labels.gold import read_truths, truth_table
-    from crowdstream.labels.readers import find_sources
-
-    sources = find_sources([path])
-    if len(sources) > 1:
-        raise InputError(option, "one file", f"{len(sources)} that match {path!r}")
-    return truth_table(read_truths(path)).rename({"label": "gold"})

@@ -7,7 +7,14 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from crowdstream.cli.terminal import add_row, console, make_table, say
-from crowdstream.cli.wording import alarm_words, counted, flag_words, has_flag, shift_words
+from crowdstream.cli.wording import (
+    alarm_words,
+    counted,
+    flag_words,
+    has_flag,
+    rate_words,
+    shift_words,
+)
 
 if TYPE_CHECKING:
     import polars as pl
@@ -34,6 +41,7 @@ def show_summary(
         f"{counted(report.workers, 'worker')}, {report.classes} classes; {share:.0%} of tasks "
         f"settled (confidence {job.settle:g} or more); {report.seconds} s"
     )
+    _show_expected(report, job)
     if job.error is not None:
         scored = counted(job.scored_tasks, "task", "whose truth is known")
         say(f"error rate {job.error:.4f} on {scored}")
@@ -46,6 +54,21 @@ def show_summary(
         _show_monitors(found, report.identifiable)
     for warning in report.warnings:
         say(f"note: {warning}", "yellow")
+
+
+def _show_expected(report: RunReport, job: Job) -> None:
+    """How many decisions are expected to be wrong, and how that is known."""
+    if not report.tasks:
+        return
+    found = report.expected_errors
+    if found.gold_tasks:
+        how = f"checked against {counted(found.gold_tasks, 'gold task')}"
+    elif job.gold_used:
+        how = "by the crowd's own confidence, which has learnt from gold: not checked against it"
+    else:
+        how = "by the crowd's own confidence: uncalibrated"
+    shares = (number / report.tasks for number in (found.errors, found.low, found.high))
+    say(f"expected wrong decisions {rate_words(*shares)}, {how}")
 
 
 def _decisions_table(title: str, decisions: pl.DataFrame) -> Table:

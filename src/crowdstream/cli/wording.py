@@ -66,6 +66,26 @@ def counted(count: int, noun: str, rest: str = "") -> str:
     return f"{count:,} {noun}{'' if count == 1 else 's'} {rest}".rstrip()
 
 
+def percent(share: float) -> str:
+    """A share as people read it: one digit, two below one per cent.
+
+    >>> percent(0.0193), percent(0.0081), percent(0.0)
+    ('1.9 %', '0.81 %', '0 %')
+    """
+    if share in (0.0, 1.0):
+        return f"{share:.0%}".replace("%", " %")
+    return f"{100 * share:.{2 if share < 0.01 else 1}f} %"
+
+
+def rate_words(value: float, low: float, high: float) -> str:
+    """A share with its interval.
+
+    >>> rate_words(0.019, 0.012, 0.031)
+    '1.9 %, 1.2–3.1 %'
+    """
+    return f"{percent(value)}, {percent(low).removesuffix(' %')}–{percent(high)}"
+
+
 def alarm_words(alarm: DriftAlarm) -> str:
     """One worker's alarm as a sentence."""
     return (

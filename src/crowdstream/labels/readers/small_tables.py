@@ -35,11 +35,7 @@ def read_small_table(
     """
     import polars as pl
 
-    sources = find_sources([path])
-    if len(sources) > 1:
-        raise InputError(path, "one file", f"{len(sources)} that match")
-    with clear_errors(sources[0]):
-        table = _as_text(sources[0])
+    table = read_text_table(path)
     names = pick_columns(columns, table.columns, path)
     rows = table.select(
         pl.col(name).replace("", None).alias(role)
@@ -54,6 +50,15 @@ def read_small_table(
     return rows
 
 
+def read_text_table(path: str) -> pl.DataFrame:
+    """The whole of one file, every value as text, rows and columns as they are."""
+    sources = find_sources([path])
+    if len(sources) > 1:
+        raise InputError(path, "one file", f"{len(sources)} that match")
+    with clear_errors(sources[0]):
+        return _as_text(sources[0])
+
+
 def _as_text(source: Source) -> pl.DataFrame:
     import polars as pl
 
@@ -65,10 +70,20 @@ def _as_text(source: Source) -> pl.DataFrame:
             data = file.read()
         if source.format == "jsonl":
             return as_strings(pl.read_ndjson(data))
-        separator = "\t" if source.format == "tsv" else ","
+        separator = "\t" if source.format == "tsv" else _comma(data)
         return pl.read_csv(data, separator=separator, infer_schema=False)
     except pl.exceptions.PolarsError as error:
         raise InputError(source.name, "a table", str(error).splitlines()[0]) from None
+
+
+def _comma(data: bytes) -> str:
+    """What separates the cells: spreadsheets of half of Europe write semicolons.
+
+    >>> _comma(b"task;gold\\n1;spam, they say\\n")
+    ';'
+    """
+    header = data.partition(b"\n")[0]
+    return ";" if b";" in header and b"," not in header else ","
 
 
 def read_families(path: str) -> dict[WorkerId, str]:

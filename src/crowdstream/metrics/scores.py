@@ -89,14 +89,14 @@ def error_rate(
     """
     import polars as pl
 
-    decided, truths = _frame(decisions, "decisions", "task label margin"), _truths(truth)
+    decided, truths = table_of(decisions, "decisions", "task label margin"), _truths(truth)
     scored = decided.join(truths.select("task", truth="label"), on="task")
     if not scored.height:
         raise InputError("truth", "the truth of at least one decided task", "none of them")
     wrong = (pl.col("label") != pl.col("truth")).fill_null(True).cast(pl.Float64)
     if labels is not None:
         scored = scored.join(
-            _tied_classes(_frame(labels, "labels", "task worker label")), on="task", how="left"
+            _tied_classes(table_of(labels, "labels", "task worker label")), on="task", how="left"
         )
         found = pl.col("tied").list.contains(pl.col("truth")) / pl.col("tied").list.len()
         wrong = pl.when(pl.col("tied").list.len() > 1).then(1 - found).otherwise(wrong)
@@ -135,7 +135,7 @@ def reliability(
     check_number("bins", bins, 1, 10_000, whole=True)
     place = (pl.col("confidence") * bins).floor().clip(0, bins - 1).cast(pl.Int64)
     return (
-        _scored(decisions, truth)
+        scored_tasks(decisions, truth)
         .group_by(place.alias("bin"))
         .agg(
             pl.len().alias("tasks"),
@@ -190,11 +190,11 @@ def brier(decisions: ArrowTable, truth: ArrowTable | Truths) -> float:
     >>> round(brier(pl.DataFrame(said), truth), 4)
     0.13
     """
-    scored = _scored(decisions, truth)
+    scored = scored_tasks(decisions, truth)
     return float(((scored["confidence"] - scored["right"]) ** 2).to_numpy().mean())
 
 
-def _frame(table: object, name: str, columns: str) -> pl.DataFrame:
+def table_of(table: object, name: str, columns: str) -> pl.DataFrame:
     """A table of any kind with these columns."""
     import polars as pl
 
@@ -217,17 +217,17 @@ def _truths(truth: ArrowTable | Truths) -> pl.DataFrame:
     return truth_table(read_truths(truth))
 
 
-def _scored(decisions: ArrowTable, truth: ArrowTable | Truths) -> pl.DataFrame:
-    """Confidence, and 1 where the label is right, of the decided tasks whose truth is known."""
+def scored_tasks(decisions: ArrowTable, truth: ArrowTable | Truths) -> pl.DataFrame:
+    """Task, confidence, and 1 where the label is right: the decided tasks with a known truth."""
     import polars as pl
 
     truths = _truths(truth).select("task", truth="label")
-    decided = _frame(decisions, "decisions", "task label confidence")
+    decided = table_of(decisions, "decisions", "task label confidence")
     scored = decided.drop_nulls("label").join(truths, on="task")
     if not scored.height:
         raise InputError("truth", "the truth of at least one decided task", "none of them")
     right = (pl.col("label").cast(pl.String) == pl.col("truth").cast(pl.String)).cast(pl.Float64)
-    return scored.select("confidence", right.alias("right"))
+    return scored.select("task", "confidence", right.alias("right"))
 
 
 def _tied_classes(labels: pl.DataFrame) -> pl.DataFrame:

@@ -1,0 +1,176 @@
+"""A plan that somebody has filled in → answers that can be used, and what was wrong with the rest.
+
+People leave rows blank, misspell classes and paste tasks from elsewhere: what cannot be used is
+left out and named with its row, never guessed.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from os import PathLike, fspath
+from typing import TYPE_CHECKING, NamedTuple
+
+from crowdstream.errors import InputError
+from crowdstream.labels import ClassLabel, TaskId, Truths, read_truths
+from crowdstream.labels.gold import COLUMNS
+from crowdstream.labels.readers.small_tables import read_text_table
+from crowdstream.labels.tables import ALIASES, is_table, pick_columns, select_columns
+
+if TYPE_CHECKING:
+    import polars as pl
+
+NAMED = 5
+"""Rows that are named one by one; of further ones of the same kind only the number is."""
+
+CLASSES_SHOWN = 12
+"""Classes that a message names."""
+
+
+class Answer(NamedTuple):
+    """One row that was filled in: a stratum of −1 is none."""
+
+    task: TaskId
+    gold: ClassLabel
+    stratum: int = -1
+    stratum_tasks: int = 0
+
+
+@dataclass
+class Filled:
+    """The answers, how many rows were blank, and what was left out."""
+
+    answers: list[Answer] = field(default_factory=list)
+    blank: int = 0
+    notes: list[str] = field(default_factory=list)
+
+    @property
+    def stratified(self) -> bool:
+        """Whether answers say which stratum they stand for; rows that somebody added do not."""
+        return any(answer.stratum >= 0 for answer in self.answers)
+
+
+class _Row(NamedTuple):
+    number: int
+    task: str
+    gold: str
+    stratum: int
+    stratum_tasks: int
+
+
+def read_filled(filled: Truths, tasks: Iterable[TaskId], classes: Iterable[ClassLabel]) -> Filled:
+    """Read a plan that was filled in: a file, a table, or a mapping of task to class.
+
+    Parameters
+    ----------
+    filled
+        The plan. Without the columns stratum and stratum_tasks it is a plain list of true labels.
+    tasks, classes
+        Those there are. Names are compared as text, classes without regard to upper and lower
+        case; 1.0 is 1.
+
+    Examples
+    --------
+    >>> filled = {"t1": "Spam", "t2": "spma", "t9": "ham"}
+    >>> found = read_filled(filled, ["t1", "t2"], ["spam", "ham"])
+    >>> found.answers
+    [Answer(task='t1', gold='spam', stratum=-1, stratum_tasks=0)]
+    >>> for note in found.notes:
+    ...     print(note)
+    gold, row 2 (task t2): 'spma' is not one of the classes spam, ham; perhaps 'spam'? Left out
+    gold, row 3: no labels for task 't9'. Left out
+    """
+    where, rows = _rows(filled)
+    by_name = {str(task): task for task in tasks}
+    exact = {str(label): label for label in classes}
+    folded = {name.casefold(): label for name, label in exact.items()}
+    found, seen = Filled(), dict[str, str]()
+    misspelt, unknown = list[str](), list[str]()
+    for row in rows:
+        if not row.gold:
+            found.blank += 1
+        elif row.task not in by_name:
+            unknown.append(f"{where}, row {row.number}: no labels for task {row.task!r}. Left out")
+        elif _known(row.gold, folded) is None:
+            at = f"{where}, row {row.number} (task {row.task})"
+            misspelt.append(
+                f"{at}: {row.gold!r} {_hint(row.gold, exact)}. Left out".replace("?.", "?")
+            )
+        elif row.task in seen:
+            if seen[row.task] != row.gold:
+                both = f"{seen[row.task]!r} and {row.gold!r}"
+                raise InputError(f"{where}, row {row.number} (task {row.task})", "one class", both)
+        else:
+            seen[row.task] = row.gold
+            label = exact.get(row.gold, folded[_known(row.gold, folded) or ""])
+            found.answers.append(Answer(by_name[row.task], label, row.stratum, row.stratum_tasks))
+    for notes, what in ((misspelt, "such classes"), (unknown, "such tasks")):
+        found.notes += notes[:NAMED]
+        if len(notes) > NAMED:
+            found.notes.append(f"… and {len(notes) - NAMED:,} more {what}")
+    added = sum(answer.stratum < 0 for answer in found.answers)
+    if found.stratified and added:
+        rest = "nothing in column stratum: learnt from, not counted in the share of wrong decisions"
+        found.notes.append(f"{where}: {added:,} answers with {rest}")
+    if not found.answers:
+        nothing = found.notes[0] if found.notes else "none"
+        raise InputError(where, "at least one row filled in, in column gold", nothing)
+    return found
+
+
+def _known(said: str, folded: Mapping[str, ClassLabel]) -> str | None:
+    """The class that is meant: 1.0 is 1, as columns of numbers with gaps are often written."""
+    names = said.casefold(), said.removesuffix(".0")
+    return next((name for name in names if name in folded), None)
+
+
+def _hint(said: str, classes: Mapping[str, ClassLabel]) -> str:
+    names = list(classes)
+    shown = ", ".join(names[:CLASSES_SHOWN])
+    if len(names) > CLASSES_SHOWN:
+        shown += f" and {len(names) - CLASSES_SHOWN:,} more"
+    close = difflib.get_close_matches(said, names, 1)
+    return f"is not one of the classes {shown}" + (f"; perhaps {close[0]!r}?" if close else "")
+
+
+def _rows(filled: Truths) -> tuple[str, list[_Row]]:
+    """What it is called in messages, and its rows, numbered from 1 below the header."""
+    if isinstance(filled, (str, PathLike)):
+        where = fspath(filled)
+        return where, _table_rows(read_text_table(where), where)
+    if is_table(filled):
+        import polars as pl
+
+        table = select_columns(filled, lambda header: header)
+        return "gold", _table_rows(table.select(pl.all().cast(pl.String)), "gold")
+    pairs = enumerate(read_truths(filled).items(), start=1)
+    return "gold", [_Row(k, str(task), str(label), -1, 0) for k, (task, label) in pairs]
+
+
+def _table_rows(table: pl.DataFrame, where: str) -> list[_Row]:
+    planned = {"stratum", "stratum_tasks"} <= set(table.columns)
+    # In a plan the column label is what the crowd decided: never to be taken for the truth.
+    wanted = {"task": COLUMNS["task"], "gold": ALIASES["gold"]} if planned else COLUMNS
+    task, gold = pick_columns(wanted, table.columns, where)
+    columns = [table[task], table[gold]]
+    if planned:
+        columns += [table["stratum"], table["stratum_tasks"]]
+    rows = []
+    for number, (name, said, *stratum) in enumerate(zip(*columns, strict=True), start=1):
+        place, size = _stratum(stratum, f"{where}, row {number}") if planned else (-1, 0)
+        rows.append(_Row(number, (name or "").strip(), (said or "").strip(), place, size))
+    return rows
+
+
+def _stratum(cells: list[str | None], where: str) -> tuple[int, int]:
+    """The stratum and its size; a row that somebody added has neither."""
+    if not any(cells):
+        return -1, 0
+    try:
+        place, size = (int(float(cell or "")) for cell in cells)
+    except ValueError:
+        raise InputError(
+            f"{where}, columns stratum and stratum_tasks", "whole numbers", repr(cells)
+        ) from None
+    return place, size

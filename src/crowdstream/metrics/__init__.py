@@ -1,0 +1,23 @@
+"""How good decisions and confidences are: scored against the truth, or expected to be."""
+
+from crowdstream.metrics.expected import expected_errors
+from crowdstream.metrics.scores import (
+    BINS,
+    Z95,
+    brier,
+    calibration_error,
+    error_rate,
+    reliability,
+    wilson,
+)
+
+__all__ = [
+    "BINS",
+    "Z95",
+    "brier",
+    "calibration_error",
+    "error_rate",
+    "expected_errors",
+    "reliability",
+    "wilson",
+]
