@@ -272,20 +272,18 @@ def half_hopeless(give_up: float | None, seed: int = 0) -> tuple[cs.Stream, list
 
 
 def test_tasks_that_no_label_will_settle_are_given_up() -> None:
-    spent, given_up = {}, set()
-    for give_up in (None, 0.1, 0.3):
-        stream, found = half_hopeless(give_up)
-        spent[give_up] = stream.counts.labels
-        hard = [task for task, why in found if why == "hard"]
-        assert stream.counts.hard == len(hard)
-        if give_up is None:
-            assert not hard
-        else:
-            given_up.update(hard)
-            # A clear task is rarely given up: three in four are coins, which are one in three.
-            assert np.mean([task % 3 == 0 for task in hard]) > 0.75
-    assert len(given_up) > 10
-    assert spent[0.3] <= spent[0.1] < spent[None]
+    spent, hard = {None: 0, 0.1: 0}, []
+    for seed in range(4):
+        for give_up in spent:
+            stream, found = half_hopeless(give_up, seed)
+            spent[give_up] += stream.counts.labels
+            given_up = [task for task, why in found if why == "hard"]
+            assert stream.counts.hard == len(given_up)
+            assert not given_up or give_up
+            hard += given_up
+    assert spent[0.1] < 0.9 * spent[None]  # 0.81 when this was written
+    # Coins are a third of all tasks and most of those that are given up.
+    assert np.mean([task % 3 == 0 for task in hard]) > 0.55
 
 
 def test_nothing_is_given_up_early_or_where_nothing_settles() -> None:

@@ -14,6 +14,7 @@ _NAMES = {
     "errors": "AnswerRateInDoubt CrowdstreamError InputError MergeError NotIdentifiable StateError",
     "estimators": "Adaptive AgreementBased CentredAgreement DictEstimator Estimator "
     "Identifiability MajorityVote Tracking",
+    "estimators.specialists": "ByGroup by_group",
     "labels": "Answers ClassLabel Intake Label TaskId WorkerId",
     "metrics": "",
     "monitoring": "DriftAlarm IdentifiabilityReport alarms difficulty effective_votes families "
