@@ -56,8 +56,8 @@ def outlook(
     votes = 0 if task is None else task.size
     scorer, scores = _scores(crowd, task, classes)
     given = _posterior(crowd, task, classes, strengths)
-    skill = min(view.mean_accuracy(crowd), SURE)
-    step = 1.0 if not scorer.identified else math.log(skill * (classes - 1) / (1 - skill))
+    right = min(max(view.mean_accuracy(crowd), 1.0 - SURE), SURE)
+    step = 1.0 if not scorer.identified else math.log(right * (classes - 1) / (1 - right))
     order = np.argsort(-scores, kind="stable")
     lead = float(scores[order[0]] - scores[order[1]])
     counts = votes + np.arange(most + 1)
@@ -71,15 +71,10 @@ def outlook(
     starts[order[0]] = lead
     strength, truth = np.nonzero(given > RARE)
     weights = given[strength, truth]
-    right = (1.0 + (classes - 1) * GRID[strength] * _mean(crowd, classes)) / classes
+    up = (1.0 + (classes - 1) * GRID[strength] * _mean(crowd, classes)) / classes
+    down = (1.0 - up) / (classes - 1)
     return Outlook(
-        *settling(
-            starts[truth] / step,
-            weights / weights.sum(),
-            right,
-            (1.0 - right) / (classes - 1),
-            bounds[1:] / step,
-        )
+        *settling(starts[truth] / step, weights / weights.sum(), up, down, bounds[1:] / step)
     )
 
 
