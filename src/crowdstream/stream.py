@@ -57,7 +57,7 @@ CLOSED: tuple[str | None, ...] = (None, "settled", "full")
 HALF = 10
 """Labels before which no task is given up, where nothing says how many it may get."""
 
-REFIT, REFIT_GROWTH = 50, 1.25
+REFIT, REFIT_GROWTH = 50, 2.0
 """Closed tasks after which it is first found how hard tasks are, and the growth in closed tasks
 after which it is found again: a fit takes milliseconds, and is about the same at nearby times."""
 
