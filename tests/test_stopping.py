@@ -9,10 +9,13 @@ from itertools import pairwise
 import numpy as np
 import polars as pl
 import pytest
+from numpy.typing import NDArray
 
 import crowdstream as cs
 from crowdstream.errors import InputError
 from crowdstream.stopping import information, labels_needed
+
+Floats = NDArray[np.float64]
 
 
 def run(stream: cs.Stream, rates: list[float], tasks: int, seed: int) -> list[tuple[float, int]]:
@@ -176,6 +179,163 @@ def test_as_many_labels_are_needed_as_was_said(n: int) -> None:
     said, really = np.mean(found, axis=0)
     assert len(found) > 500
     assert said == pytest.approx(really, rel=0.3)
+
+
+def labels_of(
+    rng: np.random.Generator, skills: Floats, tasks: int, copying: float
+) -> tuple[Floats, NDArray[np.int64]]:
+    """Every worker's label of tasks of varying strength, some of them a common first impression."""
+    strength = rng.choice([1.2, 1.0, 0.5, 0.1], tasks, p=[0.3, 0.3, 0.2, 0.2])
+    truth = rng.integers(2, size=(tasks, 1))
+    wrong = rng.random((tasks, skills.size)) >= (1 + np.minimum(strength[:, None] * skills, 1)) / 2
+    common = truth ^ (rng.random((tasks, 1)) < 0.25)
+    same = rng.random((tasks, skills.size)) < copying
+    return strength, np.where(same, common, truth ^ wrong)
+
+
+def by_hardness(
+    copying: float, most: int, seed: int, tasks: int = 150
+) -> list[tuple[float, float, int, bool]]:
+    """Tasks of varying strength, asked until they close, in a crowd taught by 600 such.
+
+    Of each after each of its first labels: the labels it was said to need, those by an average
+    worker's accuracy alone, those that it took, and whether it settled.
+    """
+    rng = np.random.default_rng(seed)
+    skills = rng.uniform(0.2, 0.8, 30)
+    _, said = labels_of(rng, skills, 600, copying)
+    rows = [(t, i, int(said[t, i])) for t in range(600) for i in rng.permutation(30)[:8].tolist()]
+    stream = cs.Stream(cs.Adaptive().fit(rows), settle=0.95, max_labels=most)
+    _, said = labels_of(rng, skills, tasks, copying)
+    found: list[tuple[float, float, int, bool]] = []
+    for t in range(tasks):
+        asked = []
+        for k, i in enumerate(rng.permutation(30).tolist(), start=1):
+            decision = stream.observe(f"new {t}", i, int(said[t, i]))
+            if decision.closed:
+                break
+            if k <= 6:
+                plain = labels_needed(decision.confidence, 0.95, stream.crowd.mean_accuracy_)
+                asked.append((stream.more_labels_needed(f"new {t}"), min(plain, most - k), k))
+        settled = decision.closed == "settled"
+        found += [(needed, plain, k - at, settled) for needed, plain, at in asked]
+    return found
+
+
+@pytest.mark.parametrize("copying", [0.0, 0.3])
+def test_hard_tasks_need_as_many_labels_as_was_said(copying: float) -> None:
+    found = np.array([row for seed in range(2) for row in by_hardness(copying, 15, seed)])
+    said, plain, really = found[:, :3].T
+    order = np.argsort(said)
+    for part in np.array_split(order, 4):  # from tasks said to need few to those that need most
+        # A part is some 100 tasks, whose mean is known to 5 %; the rest is the model's.
+        assert said[part].mean() == pytest.approx(really[part].mean(), rel=0.15)
+    assert np.abs(said - really).mean() < np.abs(plain - really).mean()
+    # An average worker's accuracy alone promises a quarter fewer than it takes, or worse.
+    assert plain.mean() < 0.8 * really.mean() < said.mean()
+
+
+def test_a_confidence_out_of_reach_takes_labels_without_end() -> None:
+    # Of m labels the log-odds tend to w/ρ, however many there are: logit(0.95) = 2.94.
+    assert labels_needed(0.5, 0.95, 0.8, correlation=0.05) < 10
+    assert labels_needed(0.5, 0.95, 0.8, correlation=0.5) == math.inf
+    assert labels_needed(0.5, 0.6, 0.8, correlation=0.5) < 10
+    assert labels_needed(1 / 4, 0.95, 0.8, 4, correlation=0.9) == math.inf
+    assert labels_needed(0.9, 0.95, 0.8, correlation=0.1, votes=8) > labels_needed(0.9, 0.95, 0.8)
+
+
+def test_a_little_correlation_changes_little() -> None:
+    for confidence, accuracy in ((0.5, 0.8), (0.7, 0.7), (0.8, 0.65)):
+        plain = labels_needed(confidence, 0.95, accuracy)
+        assert labels_needed(confidence, 0.95, accuracy, correlation=1e-9) == pytest.approx(
+            plain, rel=0.02, abs=0.06
+        )
+
+
+# Giving up -----------------------------------------------------------------------------------
+
+
+def half_hopeless(give_up: float | None, seed: int = 0) -> tuple[cs.Stream, list[tuple[int, str]]]:
+    """Every third task is a coin's toss for all; of each task its number and why it closed."""
+    rng = np.random.default_rng(seed)
+    stream = cs.Stream(settle=0.98, max_labels=12, give_up=give_up)
+    found = []
+    for task in range(240):
+        truth = int(rng.integers(2))
+        rate = 0.5 if task % 3 == 0 else 0.15
+        for i in rng.permutation(25).tolist():
+            decision = stream.observe(task, i, truth ^ int(rng.random() < rate))
+            if decision.closed:
+                found.append((task, decision.closed))
+                break
+    return stream, found
+
+
+def test_tasks_that_no_label_will_settle_are_given_up() -> None:
+    spent, hard = {None: 0, 0.1: 0}, []
+    for seed in range(4):
+        for give_up in spent:
+            stream, found = half_hopeless(give_up, seed)
+            spent[give_up] += stream.counts.labels
+            given_up = [task for task, why in found if why == "hard"]
+            assert stream.counts.hard == len(given_up)
+            assert not given_up or give_up
+            hard += given_up
+    assert spent[0.1] < 0.9 * spent[None]  # 0.81 when this was written
+    # Coins are a third of all tasks and most of those that are given up.
+    assert np.mean([task % 3 == 0 for task in hard]) > 0.55
+
+
+def test_nothing_is_given_up_early_or_where_nothing_settles() -> None:
+    crowd = cs.Adaptive().fit(cs.simulate(12, 300, p=0.3, seed=1).labels())
+    stream = cs.Stream(crowd, settle=0.999999, max_labels=6, give_up=0.5)
+    for i in range(6):  # even a new task would not settle: the rule asks for too much
+        decision = stream.observe("t", f"w{i}", str(i % 2))
+    assert decision.closed == "full"
+    stream = cs.Stream(crowd.copy(), settle=0.95, max_labels=10, give_up=0.9)
+    closed = [stream.observe("u", f"w{i}", str(i % 2)).closed for i in range(5)]
+    assert closed[:4] == [None] * 4, "half of the labels have not come"
+    cold = cs.Stream(settle=0.95, max_labels=6, give_up=0.9)
+    assert [cold.observe("t", i, i % 2).closed for i in range(5)] == [None] * 5, "nobody is known"
+
+
+def test_giving_up_is_kept_and_takes_rows_alike() -> None:
+    one, many = (cs.Stream(settle=0.98, max_labels=8, give_up=0.2) for _ in range(2))
+    rows = [(t, i, int((t + (i * 7 + t * 3) % 10 // 6) % 2)) for t in range(80) for i in range(8)]
+    for row in rows:
+        one.observe(*row)
+    many.observe_many(rows)
+    assert one.counts == many.counts
+    again = cs.Stream.load(one.to_bytes())
+    assert (again.give_up, again.counts) == (0.2, one.counts)
+    assert again.to_bytes() == one.to_bytes()
+    for give_up in (0.0, 1.5, "often"):
+        with pytest.raises(InputError, match="give_up"):
+            cs.Stream(give_up=give_up)  # type: ignore[arg-type]
+
+
+def test_the_chance_to_settle_is_borne_out() -> None:
+    found: list[tuple[float, bool]] = []
+    for seed in range(2):
+        rng = np.random.default_rng(seed)
+        skills = rng.uniform(0.2, 0.8, 30)
+        _, said = labels_of(rng, skills, 700, 0.0)
+        stream = cs.Stream(settle=0.95, max_labels=8)
+        for t in range(700):
+            asked = []
+            for i in rng.permutation(30).tolist():
+                decision = stream.observe(t, i, int(said[t, i]))
+                if decision.closed:
+                    break
+                if t >= 300:
+                    asked.append(stream.chance_to_settle(t))
+            found += [(chance, decision.closed == "settled") for chance in asked]
+    chance, settled = np.array(found).T
+    for part in np.array_split(np.argsort(chance), 4):
+        # A quarter is some 200 tasks, whose share is known to 0.035; the rest is the model's.
+        assert chance[part].mean() == pytest.approx(settled[part].mean(), abs=0.1)
+    closed = next(iter(stream._closed.values()))
+    assert stream.chance_to_settle(closed.task) == float(closed.settled)
 
 
 def walk(confidence: float, settle: float, accuracy: float, classes: int, runs: int) -> float:

@@ -15,6 +15,7 @@ _NAMES = {
     "estimators": "Adaptive AgreementBased CentredAgreement DictEstimator Estimator "
     "Identifiability MajorityVote Tracking",
     "gold_plan": "GoldCheck gold_check gold_needed",
+    "estimators.specialists": "ByGroup by_group",
     "labels": "Answers ClassLabel Intake Label TaskId WorkerId",
     "metrics": "",
     "monitoring": "DriftAlarm IdentifiabilityReport alarms difficulty effective_votes families "

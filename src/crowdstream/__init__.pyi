@@ -15,6 +15,8 @@ from crowdstream.estimators import Estimator as Estimator
 from crowdstream.estimators import Identifiability as Identifiability
 from crowdstream.estimators import MajorityVote as MajorityVote
 from crowdstream.estimators import Tracking as Tracking
+from crowdstream.estimators.specialists import ByGroup as ByGroup
+from crowdstream.estimators.specialists import by_group as by_group
 from crowdstream.gold_plan import GoldCheck as GoldCheck
 from crowdstream.gold_plan import gold_check as gold_check
 from crowdstream.gold_plan import gold_needed as gold_needed

@@ -52,8 +52,9 @@ class Decision(msgspec.Struct, frozen=True):
         majority vote; the confidence is then the vote's share by the rule of succession,
         ``(votes + 1)/(m + K)``.
     closed
-        Why the task takes no more labels ("settled", "full", "idle", "closed", "end"); ``None``
-        while it does.
+        Why the task takes no more labels; ``None`` while it does. "settled": sure enough; "full":
+        as many labels as are allowed; "hard": more were not expected to settle it, an expert is
+        needed; "idle": none came for long; "closed": by hand; "end": of the stream.
 
     Examples
     --------

@@ -37,8 +37,10 @@ from crowdstream.labels import (
     shorten,
 )
 from crowdstream.labels.tables import is_table, read_table
+from crowdstream.monitoring.difficulty import GRID, strengths_in
+from crowdstream.monitoring.outlook import Outlook, outlook
 from crowdstream.serialization import Savable, kind_of, read_state, seal, unseal
-from crowdstream.stopping import labels_needed
+from crowdstream.stopping import HORIZON
 from crowdstream.validation import Check, number
 
 Time: TypeAlias = float | datetime.datetime | None
@@ -49,8 +51,15 @@ SAVED_AS = "stream"
 REMEMBER = 100_000
 """Closed tasks whose decision is remembered, so that a late label is known to be late."""
 
-CLOSED = (None, "settled", "full")
+CLOSED: tuple[str | None, ...] = (None, "settled", "full")
 """Why a task takes no more labels, by the number that a crowd gives it."""
+
+HALF = 10
+"""Labels before which no task is given up, where nothing says how many it may get."""
+
+REFIT, REFIT_GROWTH = 50, 2.0
+"""Closed tasks after which it is first found how hard tasks are, and the growth in closed tasks
+after which it is found again: a fit takes milliseconds, and is about the same at nearby times."""
 
 SURE = 0.999
 """Accuracy beyond which no worker is taken to be right, nor below 1 − this."""
@@ -60,6 +69,7 @@ CHECKS: dict[str, Check] = {
     "idle": number(0.0, 1e12, open_low=True, optional=True),
     "remember": number(0, 2**31, whole=True),
     "budget": number(0, 2**53, whole=True, optional=True),
+    "give_up": number(0.0, 1.0, open_low=True, optional=True),
 }
 
 
@@ -76,6 +86,8 @@ class Counts(msgspec.Struct):
     late: int = 0
     """Labels for closed tasks, which changed nothing."""
     closed: int = 0
+    hard: int = 0
+    """Of those, tasks that were given up: more labels were not expected to settle them."""
 
 
 class _Open(msgspec.Struct):
@@ -99,6 +111,8 @@ class _Saved(msgspec.Struct):
     counts: Counts
     opened: int
     now: float
+    strengths: list[float] = []
+    fit_due: int = REFIT
 
 
 class Stream(Savable):
@@ -125,6 +139,11 @@ class Stream(Savable):
         that was forgotten opens it anew.
     budget
         How many labels `next_task` asks for at most.
+    give_up
+        Close a task as "hard" once the chance that it settles with the labels still allowed
+        (`chance_to_settle`) is below this share of a new task's: it needs an expert, and labels
+        would be wasted on it. At the earliest when half of ``max_labels`` have come. ``None``:
+        never. 0.1 is a start.
 
     Examples
     --------
@@ -151,6 +170,7 @@ class Stream(Savable):
         idle: float | None = None,
         remember: int = REMEMBER,
         budget: int | None = None,
+        give_up: float | None = None,
     ) -> None:
         if not (crowd is None or isinstance(crowd, Estimator)):
             raise InputError("crowd", "an estimator, such as Adaptive()", shorten(crowd))
@@ -160,6 +180,7 @@ class Stream(Savable):
         self.idle = idle
         self.remember = remember
         self.budget = budget
+        self.give_up = give_up
         for name, check in CHECKS.items():
             check(name, getattr(self, name))
         self.counts = Counts()
@@ -168,12 +189,15 @@ class Stream(Savable):
         self._closed: dict[TaskId, Decision] = {}  # the longest closed first
         self._opened = 0
         self._now = float("-inf")
+        self._strengths = strengths_in(self.crowd)
+        self._fit_due = REFIT  # tasks closed when the strengths are found anew
 
     def __reduce__(self) -> tuple[object, tuple[bytes]]:
         return Stream.load, (self.to_bytes(),)
 
     def __repr__(self) -> str:
-        rules = {"settle": self.settle, "max_labels": self.max_labels, "idle": self.idle}
+        names = ("settle", "max_labels", "idle", "give_up")
+        rules = {name: getattr(self, name) for name in names}
         shown = [repr(self.crowd), *(f"{k}={v!r}" for k, v in rules.items() if v is not None)]
         return f"<Stream({', '.join(shown)}): {len(self._open)} open, {self.counts.closed} closed>"
 
@@ -253,6 +277,8 @@ class Stream(Savable):
         self, new: dict[TaskId, dict[WorkerId, ClassLabel]], now: float
     ) -> dict[TaskId, Decision] | None:
         """Open new tasks with their first labels; labels after a task has closed are late."""
+        if self.give_up is not None:  # which is asked after each label
+            return None
         opened = self.crowd._open_tasks(new, StopRule(*self._rule, self.max_labels))
         if opened is None:
             return None
@@ -311,6 +337,9 @@ class Stream(Savable):
             return self._close(decision, "settled")
         if self.max_labels is not None and decision.votes >= self.max_labels:
             return self._close(decision, "full")
+        if self._is_hard(decision, case):
+            self.counts.hard += 1
+            return self._close(decision, "hard")
         return decision
 
     def retract(self, task: TaskId, worker: WorkerId) -> Decision:
@@ -482,7 +511,10 @@ class Stream(Savable):
     def more_labels_needed(self, task: TaskId, *, settle: float | None = None) -> float:
         """How many labels a task is expected to need until it is settled; 0 if it is.
 
-        Assumes workers as good as the crowd's average; never more than ``max_labels`` still allows.
+        By how hard the task looks from its own labels, for workers as good as the crowd's average.
+        With ``max_labels``, how many are expected to come until it is settled or full. Without, how
+        many it takes if it settles; inf if within 100 labels it likely does not. Confidence
+        may never get there: where errors are correlated each label adds less than the one before.
 
         Parameters
         ----------
@@ -498,21 +530,60 @@ class Stream(Savable):
         >>> stream.more_labels_needed("t1") > 1
         True
         """
+        ahead = self._outlook(task, self._goal(settle))
+        if ahead is None:
+            return 0.0
+        if self.max_labels is not None:
+            return round(ahead.labels, 1)
+        return round(ahead.settled, 1) if ahead.chance >= 0.5 else math.inf
+
+    def chance_to_settle(self, task: TaskId, *, settle: float | None = None) -> float:
+        """How likely a task is to settle with the labels that ``max_labels`` still allows.
+
+        Without ``max_labels``, with 100 more. 1 for a settled task, 0 for one that has closed
+        without being settled.
+
+        Parameters
+        ----------
+        task
+            Its id.
+        settle
+            Another confidence than the stream's own.
+
+        Examples
+        --------
+        >>> import crowdstream as cs
+        >>> crowd = cs.Adaptive().fit(cs.simulate(10, 300, p=0.25).labels())
+        >>> stream = cs.Stream(crowd, settle=0.95, max_labels=6)
+        >>> for worker, label in (("w0", "1"), ("w1", "0")):
+        ...     _ = stream.observe("torn", worker, label)
+        >>> _ = stream.observe("begun", "w0", "1")
+        >>> stream.chance_to_settle("torn") < 0.5 < stream.chance_to_settle("begun")
+        True
+        """
+        ahead = self._outlook(task, self._goal(settle))
+        return float(self.decision(task).settled) if ahead is None else round(ahead.chance, 3)
+
+    def _goal(self, settle: float | None) -> SettleRule:
+        """When a task is settled, at the stream's own confidence or another."""
         goal = self.settle if settle is None else settle
         if goal is None:
             raise InputError("settle", "a confidence, here or in the stream", "none")
-        rule = SettleRule.checked(goal, self.min_labels)
-        decision = self.decision(task)
-        if decision.closed or self._known(decision.task).gold is not None:
-            return 0.0
-        needed = float(max(rule.min_labels - decision.votes, 0))
-        if decision.confidence < goal:
-            classes = max(len(self.crowd.classes_), 2)
-            sure = max(decision.confidence, 1.0 / classes)
-            needed = max(labels_needed(sure, goal, self._accuracy(None), classes), needed)
+        return SettleRule.checked(goal, self.min_labels)
+
+    def _outlook(self, task: TaskId, rule: SettleRule) -> Outlook | None:
+        """What is to be expected of a task; ``None`` if it takes no more labels."""
+        task = _named(task, "task")
+        if task in self._closed or self._known(task).gold is not None:
+            return None
+        return self._look_ahead(self._coded.get(task), rule)
+
+    def _look_ahead(self, task: OpenTask | None, rule: SettleRule) -> Outlook:
+        """The same for a task that does, or (``None``) for one without labels."""
+        most = HORIZON
         if self.max_labels is not None:
-            needed = min(needed, float(max(self.max_labels - decision.votes, 0)))
-        return needed
+            most = max(self.max_labels - (0 if task is None else task.size), 0)
+        return outlook(self.crowd, task, rule, most, self._strengths)
 
     def next_task(self, worker: WorkerId) -> TaskId | None:
         """The open task on which this worker's label would tell most; ``None`` if none is left.
@@ -575,7 +646,7 @@ class Stream(Savable):
         >>> Stream.load(stream.to_bytes()).open_tasks
         ['t1']
         """
-        rules = ("settle", "min_labels", "max_labels", "idle", "remember", "budget")
+        rules = ("settle", "min_labels", "max_labels", "idle", "remember", "budget", "give_up")
         saved = _Saved(
             self.crowd.to_bytes(),
             {name: _number(getattr(self, name)) for name in rules},
@@ -584,6 +655,8 @@ class Stream(Savable):
             self.counts,
             self._opened,
             self._now,
+            self._strengths.tolist(),
+            self._fit_due,
         )
         return seal(SAVED_AS, msgspec.msgpack.encode(saved))
 
@@ -615,6 +688,8 @@ class Stream(Savable):
         stream.counts = saved.counts
         stream._opened = saved.opened
         stream._now = saved.now
+        if len(saved.strengths) == GRID.size:
+            stream._strengths, stream._fit_due = np.array(saved.strengths), saved.fit_due
         return stream
 
     # Inside ----------------------------------------------------------------------------------
@@ -662,6 +737,22 @@ class Stream(Savable):
             vote, size = self.crowd._vote_open(coded), coded.size
         return make_decision(task, vote, size, self._rule, gold=case.gold)
 
+    def _is_hard(self, decision: Decision, case: _Open) -> bool:
+        """Whether more labels are not expected to settle a task, though they would another one.
+
+        Not before half of the labels have come that may: two that differ say little. Nor before
+        workers are known: until then nothing settles, however easy it is.
+        """
+        if self.give_up is None or self.settle is None or case.gold is not None:
+            return False
+        least = max(self.min_labels, HALF if self.max_labels is None else self.max_labels / 2)
+        if not decision.identifiable or decision.votes < least:
+            return False
+        ahead = self._outlook(decision.task, self._rule)
+        if ahead is None or ahead.chance >= self.give_up:
+            return False
+        return ahead.chance < self.give_up * self._look_ahead(None, self._rule).chance
+
     def _close(self, decision: Decision, why: str) -> Decision:
         """Learn what is left to learn, keep the decision, give the labels' memory back."""
         del self._open[decision.task]
@@ -675,6 +766,9 @@ class Stream(Savable):
     def _keep(self, decision: Decision) -> None:
         """Remember the decision on a closed task, as many as are remembered."""
         self.counts.closed += 1
+        if self.counts.closed >= self._fit_due:
+            self._strengths = strengths_in(self.crowd)
+            self._fit_due = int(self.counts.closed * REFIT_GROWTH) + 1
         self._closed[decision.task] = decision
         while len(self._closed) > self.remember:
             del self._closed[next(iter(self._closed))]

@@ -66,6 +66,22 @@ def test_csv_and_json_lines_stream_alike() -> None:
     assert stream(named, *args, "--task", "q", "--worker", "r", "--label", "p") == result
 
 
+def test_a_hopeless_task_is_given_up_and_counted() -> None:
+    rng, rows = random.Random(4), []
+    for t in range(150):
+        rate = 0.5 if t % 3 == 0 else 0.1
+        for i in rng.sample(range(20), 12):
+            rows.append((f"t{t}", f"w{i}", str(int(rng.random() < rate) ^ t % 2)))
+    rules = ("--settle", "0.98", "--max-labels", "12")
+    result = call("stream", *rules, "--give-up", "0.2", stdin=jsonl_of(rows))
+    hard = [line for line in result.lines if line["closed"] == "hard"]
+    assert hard
+    assert all(6 <= line["votes"] < 12 and not line["settled"] for line in hard)
+    assert f"{len(hard)} given up as hard" in result.err
+    assert "hard" not in {line["closed"] for line in stream(jsonl_of(rows), *rules).lines}
+    refused(call("stream", "--give-up", "2", stdin=jsonl_of(rows)), "give_up")
+
+
 def test_a_sure_task_settles_before_it_is_full() -> None:
     closed = stream(jsonl_of(labels(200)), "--settle", "0.9", "--max-labels", "5").lines
     settled = [line for line in closed if line["closed"] == "settled"]

@@ -30,11 +30,14 @@ class Closing(options.Group, panel="When a task closes"):
     --settle CONFIDENCE  Close a task once its decision is this confident (1: never for that) ...
     --min-labels NUMBER  ... and has at least this many labels.
     --max-labels NUMBER  Close a task once it has this many labels.
+    --give-up CHANCE  Close a task as hard, for an expert to decide, once the chance that it gets
+        as confident as --settle within --max-labels falls below this: 0.1, say.
     --idle TIME  Close a task that got no label for this long: 30s, 10m, 2h.
     """
     settle: float = 0.95
     min_labels: int = 2
     max_labels: int | None = None
+    give_up: float | None = None
     idle: str | None = None
 
 
@@ -106,6 +109,7 @@ def _engine(closing: Closing, path: str | None, method: options.Method) -> Strea
         settle=None if closing.settle == 1.0 else closing.settle,
         min_labels=closing.min_labels,
         max_labels=closing.max_labels,
+        give_up=closing.give_up,
         idle=None if closing.idle is None else seconds(closing.idle, "--idle"),
     )
     if path is None:
@@ -116,7 +120,7 @@ def _engine(closing: Closing, path: str | None, method: options.Method) -> Strea
             saved.crowd.get_params() != wanted.get_params()
         ):
             raise InputError(path, f"a state of {wanted!r}", repr(saved.crowd))
-        for rule in ("settle", "min_labels", "max_labels", "idle"):
+        for rule in ("settle", "min_labels", "max_labels", "give_up", "idle"):
             setattr(saved, rule, getattr(engine, rule))
         engine = saved
     engine.save(path)  # or say now that it cannot be done
@@ -212,6 +216,8 @@ class StreamLoop:
         counts = self.engine.counts
         shown = [counted(counts.labels, "label"), counted(counts.closed, "task", "closed")]
         shown.append(f"{len(self.engine.open_tasks):,} open")
+        if counts.hard:
+            shown.append(f"{counts.hard:,} given up as hard")
         for what in ("repeated", "replaced", "late", "skipped"):
             if getattr(counts, what):
                 shown.append(f"{getattr(counts, what):,} {what}")

@@ -15,7 +15,10 @@ from crowdstream.estimators.adaptive import Adaptive
 from crowdstream.estimators.base import Estimator
 from crowdstream.estimators.independence import GATE, error_of_excess
 from crowdstream.estimators.observer import Observer
+from crowdstream.estimators.open_tasks import OpenTask
+from crowdstream.estimators.reservoir import Reservoir
 from crowdstream.estimators.teacher import read_teacher
+from crowdstream.estimators.votes import Scorer
 from crowdstream.labels import Table
 from crowdstream.labels import code_table as code
 from crowdstream.labels.batch import Codes, LabelBatch
@@ -66,6 +69,25 @@ def skills_of(crowd: Estimator) -> Floats:
 def mean_skill(crowd: Estimator) -> float:
     """Mean skill, which stands for unknown workers."""
     return crowd.mean_skill_
+
+
+def mean_accuracy(crowd: Estimator) -> float:
+    """How often a worker is right of whom nothing is known."""
+    return crowd.mean_accuracy_
+
+
+def score_task(crowd: Estimator, task: OpenTask) -> tuple[Scorer, Floats]:
+    """An open task's scores without its own labels' say, and what is made of them."""
+    return crowd._score_open(task)
+
+
+def sample_of(crowd: Estimator, most: int) -> LabelBatch | None:
+    """Some of the tasks learnt, each as likely as any other, if the estimator keeps them."""
+    sample = getattr(crowd, "_sample", None)
+    if not isinstance(sample, Reservoir) or not len(sample):
+        return None
+    batch = sample.batch()[0]
+    return batch.part(0, min(most, len(batch)))
 
 
 def answers_of(crowd: Estimator) -> Floats:

@@ -1,0 +1,139 @@
+"""How an open task will go on: the chance that more labels settle it, and how many it takes.
+
+The labels so far say how hard the task is (`difficulty`), which says how often the next workers
+will be right. Their votes are a walk towards the confidence asked for, which recedes with every
+label where the crowd errs together. Changes nothing.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from crowdstream.decisions import SettleRule
+from crowdstream.estimators.base import Estimator
+from crowdstream.estimators.open_tasks import OpenTask
+from crowdstream.estimators.votes import Scorer
+from crowdstream.labels.batch import Ints
+from crowdstream.monitoring import estimator_view as view
+from crowdstream.monitoring.difficulty import GRID, STRONGEST, Strengths
+from crowdstream.monitoring.worker_sums import Floats
+from crowdstream.stopping import settling
+
+RARE = 1e-3
+"""Strengths and classes less likely than this are left out."""
+
+SURE = 0.999
+"""Accuracy beyond which no worker is taken to be right, nor below 1 − this."""
+
+ODDS: Floats = np.linspace(-1.0, 16.0, 400)
+"""Log-odds of confidence among which that is looked for which known truths correct to a goal."""
+
+
+class Outlook(NamedTuple):
+    """What is to be expected of a task that takes more labels.
+
+    ``chance``: that it settles. ``labels``: how many come until it settles, or until no more are
+    allowed. ``settled``: how many until it settles, if it does.
+    """
+
+    chance: float
+    labels: float
+    settled: float
+
+
+def outlook(
+    crowd: Estimator, task: OpenTask | None, rule: SettleRule, most: int, strengths: Strengths
+) -> Outlook:
+    """What is to be expected of an open task by the rule and with so many labels at ``most``.
+
+    ``task``: its labels in the crowd's codes, ``None`` without any; ``strengths``: how often tasks
+    of each strength occur.
+    """
+    classes = view.class_count(crowd)
+    votes = 0 if task is None else task.size
+    scorer, scores = _scores(crowd, task, classes)
+    given = _posterior(crowd, task, classes, strengths)
+    right = min(max(view.mean_accuracy(crowd), 1.0 - SURE), SURE)
+    step = 1.0 if not scorer.identified else math.log(right * (classes - 1) / (1 - right))
+    order = np.argsort(-scores, kind="stable")
+    lead = float(scores[order[0]] - scores[order[1]])
+    counts = votes + np.arange(most + 1)
+    bounds = _bounds(scorer, scores - scores[order[0]], lead, rule, counts, classes)
+    if lead >= bounds[0] - 1e-9:
+        return Outlook(1.0, 0.0, 0.0)
+    if most == 0 or not step > 0.0:
+        return Outlook(0.0, float(most), math.inf)
+    # Of each class how far it is ahead of the leader; of the leader, ahead of the runner-up.
+    starts = scores - scores[order[0]]
+    starts[order[0]] = lead
+    strength, truth = np.nonzero(given > RARE)
+    weights = given[strength, truth]
+    up = (1.0 + (classes - 1) * GRID[strength] * _mean(crowd, classes)) / classes
+    down = (1.0 - up) / (classes - 1)
+    return Outlook(
+        *settling(starts[truth] / step, weights / weights.sum(), up, down, bounds[1:] / step)
+    )
+
+
+def _mean(crowd: Estimator, classes: int) -> float:
+    """Skill of an average worker, such that no task leaves it without error."""
+    return min(max(view.mean_accuracy(crowd) * classes - 1.0, 0.0) / (classes - 1), STRONGEST)
+
+
+def _scores(crowd: Estimator, task: OpenTask | None, classes: int) -> tuple[Scorer, Floats]:
+    """How the crowd scores the classes, and with what discount of confidence.
+
+    Where votes are only counted, the scores are the votes.
+    """
+    if task is None:
+        return view.score_task(crowd, OpenTask("", 0))[0], np.zeros(classes)
+    scorer, scores = view.score_task(crowd, task)
+    found = scores[0, :classes].copy()
+    return scorer, found if scorer.identified else np.exp(found) - 1.0
+
+
+def _posterior(
+    crowd: Estimator, task: OpenTask | None, classes: int, strengths: Strengths
+) -> Floats:
+    """P(g, k | labels): of the task's strength and class, one row per strength."""
+    found = np.repeat(strengths[:, None] / classes, classes, axis=1)
+    if task is not None and task.size:
+        skills = np.clip(view.skills_of(crowd), -STRONGEST / (classes - 1.0), STRONGEST)
+        share = GRID[:, None] * skills[task.workers[: task.size]]
+        likely = np.repeat((1.0 - share)[:, :, None], classes, axis=2)
+        at = np.arange(task.size)
+        likely[:, at, task.labels[: task.size]] = 1.0 + (classes - 1.0) * share
+        logs = np.log(np.maximum(likely, 1e-12)).sum(axis=1)
+        found *= np.exp(logs - logs.max())
+    return np.asarray(found / found.sum())
+
+
+def _bounds(
+    scorer: Scorer, behind: Floats, lead: float, rule: SettleRule, counts: Ints, classes: int
+) -> Floats:
+    """How far ahead a class must be to be settled, after each number of labels.
+
+    With weights, ``softmax(scores/(1 + (m − 1) ρ))`` must reach the goal; the other classes count
+    as so many rivals as near as the runner-up. Without, ``(votes + 1)/(m + K)`` must.
+    """
+    goal = 2.0 if rule.confidence is None else rule.confidence
+    if not scorer.identified:
+        found = 2.0 * (goal * (counts + classes) - 1.0) - counts
+    else:
+        odds = _goal_odds(scorer, goal)
+        scale = 1.0 + np.maximum(counts - 1, 0) * scorer.rho
+        now = np.exp(behind / scale[0])
+        rivals = max((now.sum() - 1.0) * math.exp(lead / scale[0]), 1.0)
+        found = scale * (odds + math.log(rivals))
+    return np.asarray(np.where(counts < max(rule.min_labels, 1), math.inf, found))
+
+
+def _goal_odds(scorer: Scorer, goal: float) -> float:
+    """The log-odds that confidence must have before known truths correct it."""
+    if scorer.calibrate is None:
+        return math.log(goal / (1.0 - goal)) if goal < 1.0 else math.inf
+    reached = np.flatnonzero(scorer.calibrate(1.0 / (1.0 + np.exp(-ODDS))) >= goal)
+    return float(ODDS[reached[0]]) if reached.size else math.inf
