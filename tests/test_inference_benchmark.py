@@ -18,7 +18,8 @@ def inference() -> ModuleType:
 # Left out are those that take long (the tests of the watch and of stopping measure the same) and
 # `cost`, which is about time.
 @pytest.mark.parametrize(
-    "claim", ["copying", "honest", "alarm", "cold_starts", "needed", "specialists"]
+    "claim",
+    ["dependent_intervals", "copying", "honest", "alarm", "cold_starts", "needed", "specialists"],
 )
 def test_the_claim_holds(inference: ModuleType, claim: str) -> None:
     lines = list(inference.CLAIMS[claim](True))

@@ -7,6 +7,7 @@ from crowdstream.errors import InputError as InputError
 from crowdstream.errors import MergeError as MergeError
 from crowdstream.errors import NotIdentifiable as NotIdentifiable
 from crowdstream.errors import StateError as StateError
+from crowdstream.errors import SureInDoubt as SureInDoubt
 from crowdstream.estimators import Adaptive as Adaptive
 from crowdstream.estimators import AgreementBased as AgreementBased
 from crowdstream.estimators import CentredAgreement as CentredAgreement

@@ -38,3 +38,7 @@ class NotIdentifiable(UserWarning):
 
 class AnswerRateInDoubt(UserWarning):
     """The answer rate that was given is not that of the labels."""
+
+
+class SureInDoubt(UserWarning):
+    """Known truths show that decisions which looked sure are wrong too often."""

@@ -9,6 +9,8 @@ from crowdstream.estimators.crowd_loops import CAP, SCORES
 from crowdstream.estimators.gold_model import BIASES, GoldModel, _fit, _unbounded
 from crowdstream.metrics import error_rate
 
+Truths = dict[str | int, str | int | bool]
+
 PRIOR = np.array([0.5, 0.0, 0.5])
 
 
@@ -115,13 +117,14 @@ def test_saved_and_merged_models_keep_their_gold() -> None:
         GoldModel().unpack(one.pack(), 3)
 
 
-def biased_crowd(seed: int) -> tuple[list[tuple[int, int, int]], dict[int, int]]:
+def biased_crowd(seed: int) -> tuple[list[tuple[int, int, int]], Truths]:
     """Nine workers who find class 1 in 20 to 70 % of the labels of a task, the same for all."""
     rng = np.random.default_rng(seed)
-    rows, truths = [], {}
+    rows: list[tuple[int, int, int]] = []
+    truths: Truths = {}
     for t in range(1000):
         truths[t] = t % 2
-        found = rng.uniform(0.2, 0.7) if truths[t] else 0.1
+        found = rng.uniform(0.2, 0.7) if t % 2 else 0.1
         rows += [(t, w, int(rng.random() < found)) for w in range(9)]
     return rows, truths
 
@@ -129,8 +132,8 @@ def biased_crowd(seed: int) -> tuple[list[tuple[int, int, int]], dict[int, int]]
 def test_gold_corrects_what_the_crowd_gets_wrong_together() -> None:
     """In tables and in streams: a class that all workers miss at times gets a bias."""
     rows, truths = biased_crowd(0)
-    gold = {t: truths[t] for t in range(0, 1000, 9)}
-    rest = {t: x for t, x in truths.items() if t not in gold}
+    gold: Truths = {t: truths[t] for t in range(0, 1000, 9)}
+    rest: Truths = {t: x for t, x in truths.items() if t not in gold}
     table = [cs.Adaptive().fit_predict(rows, gold=g) for g in (None, gold)]
     stream = [cs.Adaptive().stream_many(rows, gold=g) for g in (None, gold)]
     for without, with_gold in (table, stream):
@@ -145,7 +148,7 @@ def test_a_stream_weighs_scores_as_gold_comes_and_remembers_after_loading() -> N
     model = crowd._reading.gold
     assert model.seen == 50
     assert model.fitted >= model.seen / 1.1 - 1
-    again = cs.load(crowd.to_bytes())
+    again = cs.Adaptive.load(crowd.to_bytes())
     answers = {w: w % 2 for w in range(9)}
     assert again.predict_proba_one(answers) == crowd.predict_proba_one(answers)
     assert again.to_bytes() == crowd.to_bytes()
@@ -161,5 +164,36 @@ def test_labels_one_by_one_with_gold_decide_as_the_scores_weighed_say() -> None:
             if t % 4 == 0:
                 stream.gold(t, truths[t])
             stream.close(t)
-    assert stream.crowd._reading.gold.seen == 50
-    assert stream.crowd._reading.crowd.golden
+    crowd = stream.crowd
+    assert isinstance(crowd, cs.Adaptive)
+    assert crowd._reading.gold.seen == 50
+    assert crowd._reading.crowd.golden
+
+
+def test_confidence_stays_below_what_known_truths_allow() -> None:
+    """Where a fifth of the surest decisions are wrong, nothing is settled, and it is said."""
+    rng = np.random.default_rng(5)
+    rows: list[tuple[int, int, int]] = []
+    truths: Truths = {}
+    for t in range(600):
+        truths[t] = t % 2
+        seen = 1 - t % 2 if rng.random() < 0.2 else t % 2  # all see the wrong class
+        rows += [(t, w, seen if rng.random() < 0.95 else 1 - seen) for w in range(7)]
+    assert cs.Adaptive().fit_predict(rows)["settled"].mean() > 0.9
+    gold: Truths = {t: truths[t] for t in range(0, 600, 5)}
+    with pytest.warns(cs.SureInDoubt, match="over twice what that promises"):
+        found = cs.Adaptive().fit_predict(rows, gold=gold)
+    others = found.filter(~found["task"].is_in(list(gold)))
+    assert not others["settled"].any()
+    assert others["confidence"].max() < 0.9
+
+
+def test_what_confidence_rests_on() -> None:
+    rows, truths = biased_crowd(3)
+    alone = [(t, w, (t + (t * 7 + w * 3) % 11 // 9) % 2) for t in range(50) for w in range(3)]
+    gold: Truths = {t: truths[t] for t in range(100)}
+    assert cs.Adaptive().fit(rows).calibration_ == "none"
+    assert cs.Adaptive().fit(rows, gold=gold).calibration_ == "gold"
+    assert cs.MajorityVote().fit(alone).calibration_ == "none"
+    independent = cs.simulate(10, 5000, q=0.25, seed=1).labels()
+    assert cs.Adaptive().fit(independent).calibration_ == "independence"

@@ -10,6 +10,7 @@ import pytest
 
 from crowdstream.estimators import Adaptive, AgreementBased, CentredAgreement, Estimator
 from crowdstream.monitoring.intervals import DOUBT, Intervals, score_limits
+from crowdstream.science.simulate.dependent import Kind, simulate_dependent
 from tests.monitoring.crowds import crowd_of, inside, rows_of
 
 
@@ -203,37 +204,9 @@ def test_one_gold_task_backs_no_interval() -> None:
     assert "gold" not in crowd.workers()["evidence"].to_list()
 
 
-def odd_crowd(
-    kind: str, n: int, tasks: int, per_task: int, seed: int
-) -> tuple[list[tuple[int, str, int]], np.ndarray, np.ndarray]:
-    """Labels of two classes that are not independent, the truths, and the workers' error rates."""
-    rng = np.random.default_rng(seed)
-    errors = rng.uniform(0.05, 0.45, n)
-    truth = rng.integers(0, 2, tasks)
-    wrong_of = np.broadcast_to(errors, (tasks, n))
-    if kind == "difficulty":  # a task lets through a share of all skill
-        wrong_of = 0.5 - rng.uniform(0.0, 1.0, tasks)[:, None] * (0.5 - errors)
-    if kind == "class":
-        by_class = np.stack([rng.uniform(0.02, 0.2, n), rng.uniform(0.25, 0.45, n)])
-        wrong_of = by_class[truth]
-    if kind == "tricky":
-        fooled = rng.random(tasks) < 0.1
-        wrong_of = np.where(fooled[:, None], 1.0 - errors, errors)
-    said = np.where(rng.random((tasks, n)) < wrong_of, 1 - truth[:, None], truth[:, None])
-    rates = wrong_of.mean(axis=0)
-    if kind == "copying":
-        for copier in range(1, max(n // 4, 2)):
-            copied = rng.random(tasks) < 0.4
-            said[copied, copier] = said[copied, 0]
-            rates[copier] = 0.6 * rates[copier] + 0.4 * rates[0]
-    asked = np.argsort(rng.random((tasks, n)), axis=1)[:, :per_task]
-    rows = [(t, f"w{i}", int(said[t, i])) for t in range(tasks) for i in sorted(asked[t])]
-    return rows, truth, rates
-
-
 def covered(crowd: Adaptive, rates: np.ndarray) -> np.ndarray:
     table = crowd.workers()
-    true = rates[[int(name[1:]) for name in table["worker"]]]
+    true = rates[table["worker"].str.slice(1).cast(pl.Int64).to_numpy()]
     low, high = table["error_low"].to_numpy(), table["error_high"].to_numpy()
     return (low <= true) & (true <= high)
 
@@ -241,33 +214,36 @@ def covered(crowd: Adaptive, rates: np.ndarray) -> np.ndarray:
 @pytest.mark.parametrize(("n", "tasks", "per_task"), [(5, 300, 5), (10, 2000, 10), (40, 600, 5)])
 @pytest.mark.parametrize("kind", ["difficulty", "class", "copying"])
 def test_intervals_allow_for_errors_made_together(
-    kind: str, n: int, tasks: int, per_task: int
+    kind: Kind, n: int, tasks: int, per_task: int
 ) -> None:
     found = []
     for seed in range(8):
-        rows, _, rates = odd_crowd(kind, n, tasks, per_task, seed)
-        found += covered(Adaptive().fit(rows), rates).tolist()
+        made = simulate_dependent(kind, n, tasks, per_task=per_task, seed=seed)
+        found += covered(Adaptive().fit(made.labels()), made.error_rates).tolist()
     # 40 to 320 intervals that should hold in nine of ten cases: two standard errors of the fewest,
     # which come in crowds, so that they are no more than half as many.
     assert np.mean(found) >= 0.9 - (0.13 if n == 5 else 0.05)
 
 
 def test_only_gold_shows_tasks_that_fool_the_crowd() -> None:
-    without, with_gold = [], []
+    without: list[bool] = []
+    with_gold: list[bool] = []
     for seed in range(4):
-        rows, truth, rates = odd_crowd("tricky", 10, 2000, 10, seed)
-        gold = {t: int(truth[t]) for t in range(0, 2000, 40)}
+        made = simulate_dependent("tricky", 10, 2000, seed=seed)
+        gold = made.truths()[::40]
         for given, found in ((None, without), (gold, with_gold)):
-            crowd = Adaptive().fit(rows, gold=given)
-            found += covered(crowd, rates).tolist()
-            assert set(crowd.workers()["evidence"]) <= ({"gold"} if given else {"agreement", DOUBT})
+            crowd = Adaptive().fit(made.labels(), gold=given)
+            found += covered(crowd, made.error_rates).tolist()
+            assert set(crowd.workers()["evidence"]) <= (
+                {"agreement", DOUBT} if given is None else {"gold"}
+            )
     assert np.mean(without) < 0.6, "labels alone cannot tell, and the docs say so"
     assert np.mean(with_gold) >= 0.92
 
 
 def test_evidence_is_in_doubt_where_workers_err_together() -> None:
-    rows, _, _ = odd_crowd("difficulty", 10, 1000, 10, 0)
-    assert set(Adaptive().fit(rows).workers()["evidence"]) == {DOUBT}
+    together = simulate_dependent("difficulty", 10, 1000).labels()
+    assert set(Adaptive().fit(together).workers()["evidence"]) == {DOUBT}
     alone = crowd_of(10, 5000, p=np.linspace(0.1, 0.4, 10), seed=2).labels()
     assert set(Adaptive().fit(alone).workers()["evidence"]) == {"agreement"}
 

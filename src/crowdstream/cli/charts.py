@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from crowdstream.cli.extras import need
 from crowdstream.cli.terminal import printable
-from crowdstream.cli.wording import flag_words, has_flag
+from crowdstream.cli.wording import evidence_words, flag_words, has_flag
 from crowdstream.errors import InputError
 from crowdstream.science.theme import LIGHT, theme
 from crowdstream.serialization import replacing
@@ -124,7 +124,8 @@ def draw_workers(workers: pl.DataFrame, level: float, classes: int) -> alt.TopLe
     ranges = base.mark_rule(strokeWidth=2, opacity=0.6).encode(x="error_low:Q", x2="error_high:Q")
     guess = alt.Chart(pl.DataFrame({"x": [1 - 1 / max(classes, 2)]}))
     chance = guess.mark_rule(strokeDash=[4, 3], color="#444").encode(x="x:Q")
-    title = _title(f"Error rates of {number}", f"{lines}dashed: a worker who guesses")
+    basis = evidence_words(shown).split("; ")
+    title = _title(f"Error rates of {number}", f"{lines}dashed: a worker who guesses", *basis)
     return _finish((chance + ranges + dots).properties(width=560, height={"step": 15}), title)
 
 
@@ -159,11 +160,11 @@ def draw_trends(
     return _finish(panels, title)
 
 
-def _title(text: str, small: str) -> alt.TitleParams:
+def _title(text: str, *small: str) -> alt.TitleParams:
     import altair as alt
 
     return alt.TitleParams(
-        text, subtitle=small, anchor="start", fontSize=16, subtitleFontSize=12, offset=12
+        text, subtitle=list(small), anchor="start", fontSize=16, subtitleFontSize=12, offset=12
     )
 
 

@@ -10,6 +10,7 @@ from crowdstream.cli.terminal import add_row, console, make_table, say
 from crowdstream.cli.wording import (
     alarm_words,
     counted,
+    evidence_words,
     flag_words,
     has_flag,
     rate_words,
@@ -65,8 +66,12 @@ def _show_expected(report: RunReport, job: Job) -> None:
         how = f"checked against {counted(found.gold_tasks, 'gold task')}"
     elif job.gold_used:
         how = "by the crowd's own confidence, which has learnt from gold: not checked against it"
+    elif job.estimator.calibration_ == "independence":
+        how = "by the crowd's own confidence: workers err independently, as far as labels can tell"
     else:
         how = "by the crowd's own confidence: uncalibrated"
+        if getattr(job.estimator, "dependence_", 0.0):
+            how += ", since these workers make mistakes together (a few gold tasks would help)"
     shares = (number / report.tasks for number in (found.errors, found.low, found.high))
     say(f"expected wrong decisions {rate_words(*shares)}, {how}")
 
@@ -120,6 +125,8 @@ def _show_workers(workers: pl.DataFrame) -> None:
         console().print(workers_table(ends, "best and worst workers, by quality", SHOWN))
     elif known.height:
         console().print(workers_table(known, "workers, the best first"))
+    if words := evidence_words(known):
+        say(words)
 
 
 def _show_monitors(found: MonitorReport, identifiable: bool) -> None:

@@ -22,6 +22,25 @@ FLAGS = {
 """Each flag of a worker, and what it is called."""
 
 
+UNSEEN = "tasks that fool most of the crowd cannot be seen in labels, only in gold"
+
+EVIDENCE = {
+    "agreement": "from agreement between workers, who err independently as far as labels can "
+    f"tell; {UNSEEN}",
+    "agreement-with-doubt": "from agreement between workers, and wider because they make mistakes "
+    f"together; {UNSEEN}",
+    "gold": "from agreement between workers, with how often the crowd was wrong on gold tasks",
+}
+"""What intervals of error rates rest on, and what that is called."""
+
+
+def evidence_words(workers: pl.DataFrame) -> str:
+    """What the intervals in a table of workers rest on; nothing if there are none."""
+    if "evidence" not in workers.columns or not workers["error_low"].count():
+        return ""
+    return f"intervals: {EVIDENCE[workers['evidence'][0]]}"
+
+
 def flag_words(flags: Sequence[str] | None) -> str:
     """A worker's flags in words.
 

@@ -18,7 +18,7 @@ from crowdstream.cli.monitor_report import alarms_of, is_monitored
 from crowdstream.cli.output import check_apart, check_output, write_table
 from crowdstream.cli.summary import ranked, workers_table
 from crowdstream.cli.terminal import add_row, console, make_table, printable, say
-from crowdstream.cli.wording import counted
+from crowdstream.cli.wording import counted, evidence_words
 from crowdstream.errors import InputError
 from crowdstream.validation import check_number
 
@@ -199,5 +199,7 @@ def _show(table: pl.DataFrame, name: str) -> None:
         for values in table.select(*texts, *others).head(ROWS).iter_rows():
             add_row(shown, *(f"{v:.3f}" if isinstance(v, float) else v for v in values))
     console(stderr=False).print(shown)
+    if not name and (words := evidence_words(table)):
+        print(words)
     if table.height > ROWS:
         print(f"… and {table.height - ROWS:,} more: -o FILE writes all")

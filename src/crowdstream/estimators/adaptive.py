@@ -14,7 +14,8 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from crowdstream.decisions import Vote, Votes, value_series
+from crowdstream.decisions import SETTLE, Vote, Votes, value_series
+from crowdstream.errors import SureInDoubt
 from crowdstream.estimators import crowd_loops
 from crowdstream.estimators.base import Estimator
 from crowdstream.estimators.crowd_loops import SCORES
@@ -22,7 +23,9 @@ from crowdstream.estimators.fallback import verdict
 from crowdstream.estimators.gold_model import GROWTH as GOLD_GROWTH
 from crowdstream.estimators.gold_model import GoldModel
 from crowdstream.estimators.independence import (
+    GATE,
     compact,
+    error_of_excess,
     excess_correlation,
     gate_of,
     mix,
@@ -402,15 +405,48 @@ class Adaptive(Estimator):
         """How much more workers err together, within a task, than independent ones would."""
         return max(self._reading.rho, 0.0)
 
+    @property
+    def dependence_(self) -> float:
+        """How far workers err together, from 0 (no more than independent ones) to 1.
+
+        The excess correlation less half a standard error of it, over the one from which on errors
+        are taken to be dependent.
+        """
+        excess = self._reading.rho - 0.5 * error_of_excess(self._pairs)
+        return float(min(max(excess / GATE, 0.0), 1.0)) if self._pairs else 0.0
+
+    @property
+    def calibration_(self) -> str:
+        """What confidence rests on.
+
+        ``"gold"``: on truths that were given; ``"independence"``: workers err independently as far
+        as can be told; ``"none"``: they err together, or it was not measured yet.
+        """
+        if self._reading.crowd.golden:
+            return "gold"
+        return "independence" if self._pairs and not self.dependence_ else "none"
+
+    def _doubts(self, batch: LabelBatch, identified: bool) -> list[Warning]:
+        """Also that decisions which looked sure are wrong too often, if known truths say so."""
+        found, gold = super()._doubts(batch, identified), self._reading.gold
+        if self._reading.crowd.golden and gold.sure.in_doubt:
+            found.append(
+                SureInDoubt(
+                    f"of {gold.sure.tasks} gold tasks on which the crowd is sure ({SETTLE:g} or "
+                    f"more) it is wrong on {gold.sure.wrong}, over twice what that promises: "
+                    f"confidence was lowered, so that fewer decisions are settled"
+                )
+            )
+        return found
+
     def _read(self) -> WorkerReading:
         sums, reading = self._sums, self._reading
         n, k = sums.workers, sums.classes
         apart = sums.groups != reading.teacher.main
         solved = np.full(n, bool(self.identifiable_)) & ~(apart & (reading.reason == ""))
         confusions, prior = reading.confusions(), reading.prior()
-        errors = 1.0 - np.einsum("iaa,a->i", confusions, prior / prior.sum())
         return WorkerReading(
-            errors=np.clip(errors, 0.0, 1.0),
+            errors=reading.error_rates()[reading.believed],
             weights=vote_weights(reading.skills(), k),
             solved=solved,
             apart=apart & bool(self.identifiable_),

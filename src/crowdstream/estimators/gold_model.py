@@ -71,6 +71,8 @@ class GoldModel:
         self.weights: Floats = np.zeros(SCORES)
         self.bias: Floats = np.zeros(2)
         self.line = calibration.NONE
+        self.sure = calibration.Sure(0, 0)
+        """Gold tasks that would have been settled if no truth were known, and how many wrongly."""
         self.fitted = 0
         """Gold tasks that the model was fitted to."""
         self.seen = 0
@@ -103,7 +105,9 @@ class GoldModel:
         """Fit the model anew, around these weights."""
         if not self.truths.size:
             return
-        scale = _common_factor(np.einsum("j,tja->ta", prior, self.features), self.truths)
+        before = np.einsum("j,tja->ta", prior, self.features)
+        self.sure = calibration.sure(np.exp(_log_softmax(before)), self.truths)
+        scale = _common_factor(before, self.truths)
         fits = [_fit(scale * self.features, self.truths, prior, sd) for sd in BIASES]
         evidence = np.log(list(BIASES.values())) + [fit.evidence for fit in fits]
         share = np.exp(evidence - evidence.max())
@@ -126,7 +130,7 @@ class GoldModel:
 
     def pack(self) -> dict[str, NDArray[np.generic]]:
         """All as arrays."""
-        state = np.array([*self.line, self.fitted, self.seen], np.float64)
+        state = np.array([*self.line, *self.sure, self.fitted, self.seen], np.float64)
         found = {"features": self.features, "truths": self.truths}
         return found | {"weights": self.weights, "bias": self.bias, "state": state}
 
@@ -136,14 +140,15 @@ class GoldModel:
         if missing := set(names) - set(arrays):
             raise StateError(f"a saved state without its gold: {', '.join(sorted(missing))}")
         features, truths, weights, bias, state = (np.array(arrays[name]) for name in names)
-        shapes = (truths.size, SCORES, classes), (SCORES,), (classes,), (4,)
+        shapes = (truths.size, SCORES, classes), (SCORES,), (classes,), (7,)
         if (features.shape, weights.shape, bias.shape, state.shape) != shapes:
             raise StateError("a saved state whose gold does not fit")
         if truths.size and not 0 <= truths.min() <= truths.max() < classes:
             raise StateError("a saved state whose gold does not fit")
         self.features, self.truths, self.weights, self.bias = features, truths, weights, bias
-        self.line = calibration.Line(*state[:2].tolist())
-        self.fitted, self.seen = (int(value) for value in state[2:])
+        self.line = calibration.Line(*state[:3].tolist())
+        sure, wrong, self.fitted, self.seen = (int(value) for value in state[3:])
+        self.sure = calibration.Sure(sure, wrong)
 
 
 def _common_factor(scores: Floats, truths: Ints) -> float:

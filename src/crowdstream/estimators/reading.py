@@ -193,24 +193,33 @@ class Reading:
         return skills_of(self.teacher, self.sums.workers)
 
     @property
-    def _believed(self) -> int:
+    def believed(self) -> int:
         """The student that is believed: 0 the taught, 1 the swept one."""
         return 1 if self.crowd.gate > 0.5 else 0
 
     @property
     def typical_error(self) -> float:
         """How often the crowd errs."""
-        return self._students[self._believed].typical
+        return self._students[self.believed].typical
 
     def prior(self) -> Floats:
         """How frequent the classes are."""
-        return self._prior[self._believed]
+        return self._prior[self.believed]
 
     def confusions(self) -> Floats:
         """p(said | class) of every worker, class by said."""
+        return self._confusions(self.believed)
+
+    def _confusions(self, student: int) -> Floats:
         found = np.empty((self.sums.workers, self.sums.classes, self.sums.classes))
-        self._students[self._believed].fill_confusions(found)
+        self._students[student].fill_confusions(found)
         return found.transpose(0, 2, 1)
+
+    def error_rates(self) -> Floats:
+        """Error rates of every worker by either student, one row each."""
+        shares = [prior / prior.sum() for prior in self._prior]
+        right = [np.einsum("iaa,a->i", self._confusions(j), shares[j]) for j in (0, 1)]
+        return np.clip(1.0 - np.array(right), 0.0, 1.0)
 
     # Scores ----------------------------------------------------------------------------------
 

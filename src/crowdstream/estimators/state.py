@@ -164,6 +164,11 @@ class CrowdState(Parameters, Savable, ABC):
         chance = 1.0 / max(len(self._classes), 2)
         return chance + (1.0 - chance) * self.mean_skill_
 
+    @property
+    def calibration_(self) -> str:
+        """What confidence rests on: here on nothing but the estimator's own model, ``"none"``."""
+        return "none"
+
     def _make_room(self) -> None:
         """Make room for all workers and classes known."""
         since = self._sums.workers

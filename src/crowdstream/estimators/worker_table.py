@@ -80,9 +80,7 @@ def worker_table(
     low = cast("Floats", more.get("error_low", np.full(n, np.nan)))
     high = cast("Floats", more.get("error_high", np.full(n, np.nan)))
     if "error_low" in more:
-        # An estimate that the interval's one skill for all classes does not explain widens it.
-        low = np.where(found.solved, np.fmin(low, np.where(found.solved, errors, 1.0)), 0.0)
-        high = np.where(found.solved, np.fmax(high, np.where(found.solved, errors, 0.0)), 1.0)
+        low, high = np.where(found.solved, low, 0.0), np.where(found.solved, high, 1.0)
     shared = sums.met > 0
     quality = _quality(_confusions(found, sums.classes), found.prior, _cost_matrix(costs, classes))
     flags = _flags(1.0 - 1.0 / sums.classes, answers, sums.said, found, low, high)

@@ -13,7 +13,6 @@ from numpy.typing import NDArray
 from crowdstream.errors import InputError
 from crowdstream.estimators.adaptive import Adaptive
 from crowdstream.estimators.base import Estimator
-from crowdstream.estimators.independence import GATE, error_of_excess
 from crowdstream.estimators.observer import Observer
 from crowdstream.estimators.open_tasks import OpenTask
 from crowdstream.estimators.reservoir import Reservoir
@@ -122,21 +121,18 @@ def excess_correlation(crowd: Estimator) -> float | None:
 
 
 def dependence(crowd: Estimator) -> float:
-    """How far workers err together, from 0 to 1, where the estimator measures it; otherwise 0.
-
-    By the excess correlation of errors, less half a standard error of it, over the one from which
-    on the estimator takes them to be dependent.
-    """
-    if not isinstance(crowd, Adaptive) or not crowd._pairs:
-        return 0.0
-    excess = crowd._reading.rho - 0.5 * error_of_excess(crowd._pairs)
-    return float(min(max(excess / GATE, 0.0), 1.0))
+    """How far workers err together, from 0 to 1, where the estimator measures it; otherwise 0."""
+    return float(getattr(crowd, "dependence_", 0.0))
 
 
 def estimates(crowd: Estimator) -> Floats:
-    """The estimator's own error rates; NaN where it has none."""
+    """The estimator's own error rates, one row for each way it reads them; NaN where it has none.
+
+    `Adaptive` reads confusions in two ways, one for workers who err independently.
+    """
     found = crowd._read()
-    return np.where(found.solved, found.errors, np.nan)
+    rates = crowd._reading.error_rates() if isinstance(crowd, Adaptive) else found.errors[None]
+    return np.where(found.solved, rates, np.nan)
 
 
 def above_chance(crowd: Estimator) -> tuple[float, float]:

@@ -231,10 +231,10 @@ class Intervals(ForgettingSums):
         least = -1.0 / (classes - 1.0)
         worst, best = (np.clip(limit, least, 1.0) for limit in self._skill_limits(crowd, z))
         low, high = view.error_rates(best, classes), view.error_rates(worst, classes)
-        # Errors may depend on the class, which one skill cannot tell: around its own estimate too.
+        # Errors may depend on the class, which one skill cannot tell: around its estimates too.
         shift = view.estimates(crowd) - (low + high) / 2.0
         shift = np.where(np.isnan(shift), 0.0, shift)
-        low, high = low + np.minimum(shift, 0.0), high + np.maximum(shift, 0.0)
+        low, high = low + shift.min(axis=0, initial=0.0), high + shift.max(axis=0, initial=0.0)
         down, up, evidence = self._allowances(crowd, np.maximum(worst, 0.0))
         return {
             "error_low": np.clip(low - down, 0.0, 1.0),

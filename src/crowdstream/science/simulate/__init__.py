@@ -5,6 +5,7 @@ bound. Knows nothing of estimators.
 """
 
 from crowdstream.science.simulate.crowds import LARGEST, simulate, simulate_blocks
+from crowdstream.science.simulate.dependent import simulate_dependent
 from crowdstream.science.simulate.drifts import (
     Drift,
     Floats,
@@ -31,5 +32,6 @@ __all__ = [
     "replacement",
     "simulate",
     "simulate_blocks",
+    "simulate_dependent",
     "sine",
 ]
