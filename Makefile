@@ -46,6 +46,8 @@ bench: $(VENV)/.bench
 	$(BIN)/python benchmarks/cli.py
 	$(BIN)/python benchmarks/inference.py
 	$(BIN)/python benchmarks/estimators.py
+	$(BIN)/python benchmarks/gold.py
+	$(BIN)/python benchmarks/teaching.py
 	$(BIN)/python benchmarks/sparse.py
 
 clean:

@@ -169,7 +169,7 @@ def test_a_run_says_how_many_decisions_are_expected_to_be_wrong(
 ) -> None:
     alone = call("run", label_file)
     assert "expected wrong decisions " in alone.err
-    assert "by the crowd's own confidence: uncalibrated" in alone.err
+    assert "by the crowd's own confidence: workers err independently" in alone.err
     told = call("run", label_file, "--gold", fill(plan_file))
     assert ", checked against 40 gold tasks" in told.err
     followed = call("run", label_file, "--gold", fill(plan_file), "--online")

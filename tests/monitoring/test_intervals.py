@@ -94,8 +94,9 @@ def test_forgetting_is_less_sure_and_still_right(n: int) -> None:
         for crowd in (kept, forgot):
             crowd.learn_many(block.labels())
         found += inside(forgot.workers(), p)
-        # About 600 tasks count instead of 1,500: a factor of 1.6.
-        assert width(forgot.workers()).mean() > 1.25 * width(kept.workers()).mean()
+        # About 600 tasks count instead of 1,500: a factor of 1.6, but for the allowances, which are
+        # of the same size in both.
+        assert width(forgot.workers()).mean() > 1.15 * width(kept.workers()).mean()
     assert np.mean(found) >= 0.93 - 0.052
 
 

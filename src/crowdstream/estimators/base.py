@@ -54,8 +54,9 @@ class Estimator(TableVerbs):
         -------
         A table of ``worker``; ``answers`` (with ``memory``, the old ones count less);
         ``error_rate``, null where it cannot be known, and its interval ``error_low``,
-        ``error_high``; ``evidence``: whether known truths back the interval ("gold") or agreement
-        alone; ``weight`` of a vote; ``agreement`` with the other workers met; ``quality``, from 1
+        ``error_high``; ``evidence``: what the interval rests on, "agreement",
+        "agreement-with-doubt" (workers err together, and it is wider for that) or "gold" (known
+        truths); ``weight`` of a vote; ``agreement`` with the other workers met; ``quality``, from 1
         (knows) to 0 (guesses); ``flags``, a list of codes: "few_answers", "better_than_chance",
         "worse_than_chance", "at_chance", "undecided", "separate_group", "always_one_class".
 

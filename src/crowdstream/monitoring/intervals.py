@@ -258,7 +258,8 @@ class Intervals(ForgettingSums):
             upper = float(wilson(np.array([wrong]), np.array([known]))[1][0])
             return np.minimum(against, upper), skills * upper, BY_GOLD
         share = CAUTION * view.dependence(crowd)
-        return share * against, share * agreed, DOUBT if share > 0.0 else AGREEMENT
+        down, up = share * against, share * agreed
+        return down, up, DOUBT if up.any() or down.any() else AGREEMENT
 
     def _skill_limits(self, crowd: Estimator, z: float) -> tuple[Floats, Floats]:
         n = crowd.n_workers_
