@@ -88,7 +88,7 @@ def main() -> None:
         error = table[:, 0].std(ddof=1) / np.sqrt(len(table))
         worse = int((table[:, 1] > 0.01).sum())
         print(
-            f"mean of {len(table)} sets, {size} gold: {100 * change:+.2f} ± {100 * error:.2f} points;"
+            f"mean of {len(table)} sets, {size} gold: {100 * change:+.2f} ± {100 * error:.2f};"
             f" over a point worse than majority on {worse}; ECE {before:.3f} → {after:.3f}"
         )
 
