@@ -22,6 +22,7 @@ cdef class Teacher:
     cdef public double mean, spread, strength, surplus, met, all_met, evidence, unit, V
 
     cdef Reading read(self, Py_ssize_t i, Py_ssize_t x, Py_ssize_t m, double weight) noexcept nogil
+    cdef double noise(self, double met, double met2) noexcept nogil
     cdef double skill_from(self, Reading found) noexcept nogil
     cdef bint is_inside(self, Py_ssize_t i) noexcept nogil
     cdef double odds(self, Py_ssize_t i, Py_ssize_t x, Py_ssize_t m, double weight) noexcept nogil

@@ -113,12 +113,20 @@ class Teacher:
             N - h,
         )
 
+    def noise(self, met, met2):
+        """The variance of R, of a worker with the mean skill (docs/sparse.md)."""
+        K = self.classes
+        square = self.mean * self.mean
+        found = met * (1.0 + (K - 2.0) * square) / (K - 1.0)
+        found += met2 * square * (1.0 + (K - 2.0) * self.mean) / (K - 1.0)
+        return found - (met + met2) * square * square
+
     def skill_from(self, found):
         """ψ_i: the precision-weighted mean of R/(met ψ̄), with its noise, and of ψ̄, with τ²."""
         if not found.met > 0.0:
             return self.mean
         c = found.met * self.mean
-        noise = self.unit * (found.met / (self.classes - 1.0) + found.met2 * self.mean * self.mean)
+        noise = self.unit * self.noise(found.met, found.met2)
         return (found.R * c * self.spread + self.mean * noise * found.V) / (
             found.V * (self.spread * c * c + noise)
         )
@@ -262,8 +270,7 @@ class Teacher:
             c = self.sums.rows[i, MET] * self.mean
             if not c > 0.0:
                 continue
-            noise: cython.double = self.sums.rows[i, MET] / (self.classes - 1.0)
-            noise += self.sums.rows[i, MET2] * self.mean * self.mean
+            noise: cython.double = self.noise(self.sums.rows[i, MET], self.sums.rows[i, MET2])
             noise *= self.unit / (c * c)
             scratch[i, 2] = noise
             weight = 1.0 / ((noise + 0.1) * (noise + 0.1))

@@ -67,10 +67,9 @@ def skill_variance(skill: float, mean: float, answers: int, labels: int, classes
 def assumed_variance(mean: float, answers: int, labels: int, classes: int = 2) -> float:
     """The variance that the estimator takes a raw skill to have, whatever the worker's skill.
 
-    ``(met/(K−1) + met2 ψ̄²)/(met ψ̄)²``, which is
-    ``[1/((K−1)(l−1)ψ̄²) + (l−2)/(l−1)]/r``. Of two classes it is a guesser's, without the part of
-    the habit. Of more it is too large where tasks have many labels and too small where they have
-    two.
+    That of a worker with the mean skill, habit known: `skill_variance` at ψ = ψ̄ without its second
+    line. In whole numbers of the estimator
+    ``[met (1 + (K−2)ψ̄²)/(K−1) + met2 ψ̄² (1 + (K−2)ψ̄)/(K−1) − (met + met2) ψ̄⁴]/(met ψ̄)²``.
 
     Parameters
     ----------
@@ -80,13 +79,15 @@ def assumed_variance(mean: float, answers: int, labels: int, classes: int = 2) -
     Examples
     --------
     >>> round(assumed_variance(mean=0.3, answers=10, labels=5), 3)
-    0.353
-    >>> round(assumed_variance(mean=0.3, answers=10, labels=9, classes=10), 3)  # should be 0.052
-    0.103
+    0.344
+    >>> round(assumed_variance(mean=0.3, answers=10, labels=9, classes=10), 3)
+    0.051
     """
     check_sizes(mean, answers, labels, classes)
-    first = 1 / ((classes - 1) * (labels - 1) * mean**2)
-    return (first + (labels - 2) / (labels - 1)) / answers
+    rest = classes - 2.0
+    first = (1 + rest * mean**2) / ((classes - 1) * (labels - 1) * mean**2)
+    second = (1 + rest * mean) / (classes - 1) * (labels - 2) / (labels - 1)
+    return (first + second - mean**2) / answers
 
 
 def average_variance(
