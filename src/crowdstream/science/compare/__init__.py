@@ -4,8 +4,8 @@ Knows nothing of the command line.
 """
 
 from crowdstream.science.compare.lines import SUMMARY_HEAD, summary_lines
-from crowdstream.science.compare.measures import FILE, Row, dataset_error, measure, ready, shuffled
-from crowdstream.science.compare.methods import BASELINE, CROWDKIT, OURS, Method, choose
+from crowdstream.science.compare.measures import FILE, RUNS, Row, dataset_error, measure, ready, shuffled
+from crowdstream.science.compare.methods import BASELINE, CROWDKIT, METHODS, OURS, QUICK, Method, choose
 from crowdstream.science.compare.page import markdown, write
 from crowdstream.science.compare.runs import Laboratory, compare
 from crowdstream.science.compare.tables import SCHEMA, Study, mean_ranks, rank_test, versions
@@ -14,7 +14,10 @@ __all__ = [
     "BASELINE",
     "CROWDKIT",
     "FILE",
+    "METHODS",
     "OURS",
+    "QUICK",
+    "RUNS",
     "SCHEMA",
     "SUMMARY_HEAD",
     "Laboratory",
