@@ -32,7 +32,7 @@ QUICK_LIMIT = 3.0
 WIDE = 150
 """Characters a line needs for the whole table."""
 
-LEFT_OUT = ("sets", "− majority", "− adaptive", "rank", "worse", "ECE", "Brier", "MB")
+LEFT_OUT = ("sets", "− majority", "− adaptive", "ECE", "MB")
 """Its columns that a narrower terminal does not show."""
 
 

@@ -167,8 +167,8 @@ def compare(
     """The long table: a `Row` for every method, set and order.
 
     Online methods meet the file's order of tasks and so many ``shuffles``; ``limit`` is in seconds
-    for one order; sets are taken from the smallest on; times are the quickest of up to so many ``runs``; ``tick`` hears which method is
-    next on which set.
+    for one order; sets are taken from the smallest on; times are the quickest of up to so many
+    ``runs``; ``tick`` hears which method is next on which set.
     """
     rows: list[Row] = []
     slow = _Slow()
