@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from crowdstream.science.compare.charts import (
+    EDGE,
     draw_differences,
     draw_errors,
     draw_ranks,
@@ -52,7 +53,7 @@ def _draw(study: Study, folder: Path) -> list[Picture]:
         (
             "differences",
             f"Final errors less those of {against}: dots are means, bands two standard errors, "
-            "ticks single sets",
+            f"ticks single sets; what is beyond {EDGE:.0%} stands at the edge",
             summary,
             draw_differences(summary, study.differences("final", against), against),
         ),

@@ -20,8 +20,9 @@ HOW = (
     "the same set, ± its paired standard error (the spread of these differences over the root of "
     "their number), over the sets that both ran on.",
     f"Against adaptive: better or worse if the mean is more than {TOLD_APART:g} standard errors "
-    f"from 0, otherwise “{ALIKE}”; below {FEWEST} sets nothing is said. Of many methods that "
-    "are all alike one in twenty would still get a word, so a single word proves little.",
+    f"from 0, otherwise “{ALIKE}”, which is not to say as good: a method that is far worse "
+    f"on some sets and better on others gets it too. Below {FEWEST} sets nothing is said. Of many "
+    "methods that are all alike one in twenty would still get a word, so a single word proves little.",
     "Rank: the mean over all sets, by final error, of the methods that ran on every one. Worse: "
     "sets on which majority vote errs less.",
     "ECE (ten bins) and Brier score are of the confidence in the final decisions.",
