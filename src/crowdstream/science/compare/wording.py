@@ -22,7 +22,8 @@ HOW = (
     f"Against adaptive: better or worse if the mean is more than {TOLD_APART:g} standard errors "
     f"from 0, otherwise “{ALIKE}”, which is not to say as good: a method that is far worse "
     f"on some sets and better on others gets it too. Below {FEWEST} sets nothing is said. Of many "
-    "methods that are all alike one in twenty would still get a word, so a single word proves little.",
+    "methods that are all alike one in twenty would still get a word, so that a single word proves "
+    "little.",
     "Rank: the mean over all sets, by final error, of the methods that ran on every one. Worse: "
     "sets on which majority vote errs less.",
     "ECE (ten bins) and Brier score are of the confidence in the final decisions.",
