@@ -15,7 +15,8 @@ HOW = (
     "never revise a decision: what they said online is final.",
     "A tie is counted in expectation: exactly for majority vote, ½ between two classes; "
     "among more classes a weighted decision counts as the coin fell.",
-    "Online methods: the mean over the file's order of tasks and random ones; others: once.",
+    "Online methods: the mean over the file's order of tasks and random ones; others: once. One "
+    "that is over the time limit online has no final error on that set either.",
     "− majority and − adaptive: the mean over sets of a method's error less that of the other on "
     "the same set, ± its paired standard error (the spread of these differences over the root of "
     "their number), over the sets that both ran on.",
