@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-import base64
+import importlib.util
 import json
 import os
 import random
@@ -8,6 +8,7 @@ import re
 import time
 from collections import Counter
 from collections.abc import Iterator
+from dataclasses import asdict
 from pathlib import Path
 
 import polars as pl
@@ -37,6 +38,8 @@ from tests.cli.tool import call, csv_of, gold_of, labels, refused
 
 HERE = "tests.science.test_compare"
 MAJORITY = choose(["majority"])[0]
+NAMESPACES = {"http://www.w3.org/2000/svg", "http://www.w3.org/1999/xlink"}
+"""Names that every SVG has and no browser fetches."""
 
 
 class Refuses:
@@ -89,7 +92,7 @@ def in_process(monkeypatch: pytest.MonkeyPatch) -> None:
     """Methods run here and not in processes of their own, which take seconds to start."""
     monkeypatch.setattr(Laboratory, "__enter__", lambda self: self)
     monkeypatch.setattr(Laboratory, "__exit__", lambda *_: None)
-    monkeypatch.setattr(Laboratory, "run", lambda _, *job: list(measure(*job[:4])))
+    monkeypatch.setattr(Laboratory, "run", lambda _, *job: list(measure(*job[:4], *job[5:])))
 
 
 @pytest.fixture
@@ -212,6 +215,33 @@ def test_a_method_for_two_classes_does_not_meet_three(laboratory: Laboratory) ->
     assert row.status == "for two classes only"
 
 
+def test_what_is_not_installed_is_a_line_and_not_the_end(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    absent = [method for method in choose(None) if method.name == "ck:Wawa"]
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
+    data = made("set", labels(10))
+    (row,) = Laboratory(absent).run(absent[0], data, 1, 0, 60.0)
+    assert (row.status, row.final) == ("not installed", None)
+    done = list(measure(MAJORITY, data, 0, 0))
+    rows = pl.DataFrame([asdict(x) for x in (*done, row)])
+    told = comparing.markdown(Study([data], [MAJORITY, *absent], rows, "crowdstream compare set"))
+    assert "| ck:Wawa | 0/1 | not installed |" in told
+    assert "ck:Wawa on set: not installed (pip install 'crowdstream[bench]')" in told
+
+
+def test_what_was_too_slow_is_not_tried_on_a_larger_set() -> None:
+    # Ten seconds for majority vote, so that a busy machine does not matter; Sleeps costs them once.
+    sets = [made("large", labels(30)), made("small", labels(10))]
+    methods = [MAJORITY, Method("sleeps", BASELINE, HERE, "Sleeps")]
+    rows = compare(sets, methods, shuffles=0, seed=0, limit=10.0)
+    slow = rows.filter(pl.col("method") == "sleeps")
+    assert slow.select("set", "status", "note").rows() == [
+        ("small", "over the time limit", "10 s"),
+        ("large", "over the time limit", "not tried: it was on small, which is smaller"),
+    ]
+
+
 def test_every_method_that_is_installed_can_be_made_without_arguments() -> None:
     for method in choose(None):
         if method.family != comparing.CROWDKIT:
@@ -253,17 +283,17 @@ def test_a_refusal_shows_as_too_large_in_the_tables(study: Study) -> None:
     told = comparing.markdown(study)
     assert "| refuses |  | too large |" in told
     assert "refuses on one, two: too large (workers: expected at most 3, found 8)" in told
+    assert "| refuses | 0/2 | too large |" in told
     assert "refuses" not in study.summary()["method"].to_list()
 
 
 def test_the_page_needs_nothing_from_elsewhere(study: Study, tmp_path: Path) -> None:
     comparing.write(study, tmp_path)
     page = (tmp_path / "index.html").read_text(encoding="utf-8")
-    assert "://" not in page
-    pictures = re.findall(r"src='data:image/png;base64,([^']+)'", page)
-    assert len(pictures) == 3
-    for picture in pictures:
-        assert base64.b64decode(picture).startswith(b"\x89PNG")
+    assert set(re.findall(r"\w+://[^\s\"'<]+", page)) <= NAMESPACES
+    assert page.count("<svg role=") == 4
+    assert page.count("<svg ") == 4
+    assert "<img" not in page
     for name, version in comparing.versions().items():
         assert f"{name} {version}" in page
     told = json.loads((tmp_path / "compare.json").read_text(encoding="utf-8"))
@@ -287,6 +317,43 @@ def test_the_command_compares_on_files_and_json_is_one_object(files: tuple[Path,
     assert [row["order"] for row in found["rows"]] == [
         *(FILE, "shuffle 1", "shuffle 2", "shuffle 3") * 2
     ]
+
+
+def test_a_quick_look_has_ours_the_known_rivals_and_none_of_crowd_kits() -> None:
+    quick = choose(None, quick=True)
+    assert {method.name for method in quick} == set(comparing.QUICK)
+    ours = {method.name for method in comparing.METHODS if method.family == OURS}
+    assert ours == {"majority", "agreement", "centred", "adaptive", "tracking"}
+    assert ours | {"dawid-skene", "glad", "mace"} < {method.name for method in quick}
+    assert all(method.family != comparing.CROWDKIT for method in quick)
+    assert len(choose(None)) == len(comparing.METHODS)
+    assert [method.name for method in choose(["raykar"], quick=True)] == ["majority", "raykar"]
+
+
+@pytest.mark.usefixtures("in_process")
+def test_quick_takes_one_order_and_says_what_it_leaves_out(files: tuple[Path, Path]) -> None:
+    given, gold = files
+    told = call("compare", given, "--truth", gold, "--quick")
+    assert told.code == 0, told
+    assert "left out by --quick: one-coin-map, spectral-em, minimax-entropy" in told.err
+    told = call("compare", given, "--truth", gold, "--quick", "--json")
+    orders = {(row["method"], row["order"]) for row in told.report["rows"]}
+    assert orders == {(name, FILE) for name in comparing.QUICK}
+
+
+@pytest.mark.usefixtures("in_process")
+def test_several_files_are_one_set_and_it_is_said(files: tuple[Path, Path], tmp_path: Path) -> None:
+    given, gold = files
+    head, *rows = given.read_text().splitlines(keepends=True)
+    parts = [tmp_path / "first.csv", tmp_path / "second.csv"]
+    parts[0].write_text(head + "".join(rows[:60]))
+    parts[1].write_text(head + "".join(rows[60:]))
+    asked = ("--truth", gold, "--methods", "majority", "--shuffles", "0")
+    told = call("compare", *parts, *asked, "--json")
+    assert told.report["sets"] == [
+        {**call("compare", given, *asked, "--json").report["sets"][0], "name": "first"}
+    ]
+    assert "2 files taken together as one set" in told.err
 
 
 @pytest.mark.usefixtures("in_process")

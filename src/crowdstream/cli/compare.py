@@ -5,7 +5,7 @@ from __future__ import annotations
 import shlex
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypedDict
 
 from crowdstream.cli import options
 from crowdstream.cli.extras import need
@@ -26,11 +26,23 @@ SHUFFLES = 3
 LIMIT = 60.0
 """Seconds: what is slower is of no use beside methods that take a fraction of one."""
 
-WIDE = 120
+QUICK_LIMIT = 3.0
+"""Seconds for a quick look: two sets and fifteen methods are to end in half a minute."""
+
+WIDE = 150
 """Characters a line needs for the whole table."""
 
-LEFT_OUT = ("− majority", "Brier", "MB")
+LEFT_OUT = ("sets", "− majority", "− adaptive", "ECE", "MB")
 """Its columns that a narrower terminal does not show."""
+
+
+class Plan(TypedDict):
+    """How often, in which orders and for how long."""
+
+    shuffles: int
+    seed: int
+    limit: float
+    runs: int
 
 
 class Input(options.Columns):
@@ -38,7 +50,7 @@ class Input(options.Columns):
 
     HELP = """
     sets: SET  Names of data sets (all: every one that is installed) or, with --truth, files of
-        labels.
+        labels, which are taken together as one set.
     --truth FILE  The arguments are files of labels, and this is the file of their correct labels
         (columns task and label).
     """
@@ -52,19 +64,23 @@ class Methods(options.Group, panel="Methods"):
     HELP = """
     --methods NAMES  Only these, with commas between: adaptive,dawid-skene. majority always takes
         part.
+    --quick  A quick look: a selection of methods, the file's order only, each timed once.
     """
     methods: str | None = None
+    quick: bool = False
 
 
 class Repeats(options.Group, panel="Repeating"):
     """How often, and for how long."""
 
     HELP = """
-    --shuffles NUMBER  Random orders of the tasks for online methods, besides that of the file.
-    --limit SECONDS  Time after which a method is stopped on a data set.
+    --shuffles NUMBER  Random orders of the tasks for online methods, besides that of the file
+        (3 unless said, none with --quick).
+    --limit SECONDS  Time after which a method is stopped on an order of a data set (60 unless
+        said, 3 with --quick).
     """
-    shuffles: int = SHUFFLES
-    limit: float = LIMIT
+    shuffles: int | None = None
+    limit: float | None = None
 
 
 class Output(options.Group, panel="Output"):
@@ -96,27 +112,44 @@ def compare(
       crowdstream compare rte web --methods agreement,dawid-skene -o comparison
     """
     need("scipy", *(("altair", "vl_convert") if out.output else ()))
-    from crowdstream.science.compare import choose, ready, write
+    from crowdstream.science.compare import METHODS, choose, ready, write
 
-    check_number("--shuffles", repeating.shuffles, 0, 1000, whole=True)
-    check_number("--seed", orders.seed, 0, 2**32, whole=True)
-    check_number("--limit", repeating.limit, 0.0, 1e6, open_low=True)
+    plan = _plan(repeating, methods.quick, orders.seed)
     names = methods.methods
-    chosen = choose(None if names is None else [name.strip() for name in names.split(",")])
+    wanted = None if names is None else [name.strip() for name in names.split(",")]
+    chosen = choose(wanted, quick=methods.quick)
     if given.truth is None:
         sets = [ready(data) for data in _named(given.sets)]
     else:
         sets = [ready(_read(given.sets, given.truth, given.names()))]
+        if len(given.sets) > 1 and not report.quiet:
+            say(f"{len(given.sets)} files taken together as one set", "yellow")
     folder = None if out.output is None else make_folder(out.output)
-    study = _measure(sets, chosen, repeating, orders.seed, report.quiet)
+    study = _measure(sets, chosen, plan, report.quiet)
     if folder is not None:
         write(study, folder)
     if report.json:
         print_json(compare_report(study))
     elif not report.quiet:
         _show(study)
+        if methods.quick and wanted is None:
+            left = [method.name for method in METHODS if method not in chosen]
+            say(f"left out by --quick: {', '.join(left)}")
         if folder is not None:
             say(f"{folder / 'index.html'}")
+
+
+def _plan(repeating: Repeats, quick: bool, seed: int) -> Plan:
+    """How often and how long, checked."""
+    from crowdstream.science.compare import RUNS
+
+    given, limit = repeating.shuffles, repeating.limit
+    shuffles = given if given is not None else 0 if quick else SHUFFLES
+    limit = limit if limit is not None else QUICK_LIMIT if quick else LIMIT
+    check_number("--shuffles", shuffles, 0, 1000, whole=True)
+    check_number("--seed", seed, 0, 2**32, whole=True)
+    check_number("--limit", limit, 0.0, 1e6, open_low=True)
+    return {"shuffles": shuffles, "seed": seed, "limit": limit, "runs": 1 if quick else RUNS}
 
 
 def _named(names: list[str]) -> list[Dataset]:
@@ -147,9 +180,7 @@ def _read(files: list[str], gold: str, names: ColumnNames) -> Dataset:
     return Dataset(name, labels, truth_table(read_truths(gold)), Meta(" ".join(files)))
 
 
-def _measure(
-    sets: list[Dataset], methods: list[Method], repeating: Repeats, seed: int, quiet: bool
-) -> Study:
+def _measure(sets: list[Dataset], methods: list[Method], plan: Plan, quiet: bool) -> Study:
     from crowdstream.science.compare import Study
     from crowdstream.science.compare import compare as measure
 
@@ -159,14 +190,7 @@ def _measure(
         def tick(method: str, name: str) -> None:
             bar.update(f"{method} on {name}", advance=1)
 
-        rows = measure(
-            sets,
-            methods,
-            shuffles=repeating.shuffles,
-            seed=seed,
-            limit=repeating.limit,
-            tick=tick,
-        )
+        rows = measure(sets, methods, **plan, tick=tick)
     return Study(sets, methods, rows, shlex.join(["crowdstream", *sys.argv[1:]]))
 
 

@@ -4,9 +4,26 @@ Knows nothing of the command line.
 """
 
 from crowdstream.science.compare.lines import SUMMARY_HEAD, summary_lines
-from crowdstream.science.compare.measures import FILE, Row, dataset_error, measure, ready, shuffled
-from crowdstream.science.compare.methods import BASELINE, CROWDKIT, OURS, Method, choose
+from crowdstream.science.compare.measures import (
+    FILE,
+    RUNS,
+    Row,
+    dataset_error,
+    measure,
+    ready,
+    shuffled,
+)
+from crowdstream.science.compare.methods import (
+    BASELINE,
+    CROWDKIT,
+    METHODS,
+    OURS,
+    QUICK,
+    Method,
+    choose,
+)
 from crowdstream.science.compare.page import markdown, write
+from crowdstream.science.compare.paired import Difference, leave_out, paired
 from crowdstream.science.compare.runs import Laboratory, compare
 from crowdstream.science.compare.tables import SCHEMA, Study, mean_ranks, rank_test, versions
 
@@ -14,9 +31,13 @@ __all__ = [
     "BASELINE",
     "CROWDKIT",
     "FILE",
+    "METHODS",
     "OURS",
+    "QUICK",
+    "RUNS",
     "SCHEMA",
     "SUMMARY_HEAD",
+    "Difference",
     "Laboratory",
     "Method",
     "Row",
@@ -24,9 +45,11 @@ __all__ = [
     "choose",
     "compare",
     "dataset_error",
+    "leave_out",
     "markdown",
     "mean_ranks",
     "measure",
+    "paired",
     "rank_test",
     "ready",
     "shuffled",

@@ -1,4 +1,4 @@
-"""Charts of a comparison (altair): errors, ranks, and error against time."""
+"""Charts of a comparison (altair): differences, ranks, error against time, errors by set."""
 
 from __future__ import annotations
 
@@ -11,6 +11,8 @@ from numpy.typing import NDArray
 
 from crowdstream.science.compare.measures import OK
 from crowdstream.science.compare.methods import BASELINE, CROWDKIT, OURS
+from crowdstream.science.compare.paired import TOLD_APART
+from crowdstream.science.theme import LIGHT
 
 if TYPE_CHECKING:
     import altair as alt
@@ -23,16 +25,20 @@ WORST = 2.0
 """Times majority's error that the chart of errors reaches to."""
 
 
-PADDING = 20
-"""Pixels around a chart: a browser's letters may be wider than those it was laid out with."""
-
-
 LETTER, LINE = 6.0, 12.0
 """Pixels that a letter and a line of a dot's name take, at Vega's usual size of text."""
 
 
-FAMILIES = {OURS: "#1f6feb", BASELINE: "#6e7781", CROWDKIT: "#d1730f"}
-"""Colours, told apart by those who do not see red and green as well."""
+FAMILIES = {OURS: LIGHT["accent"], BASELINE: LIGHT["soft"], CROWDKIT: LIGHT["warn"]}
+"""Told apart by those who do not see red and green as well."""
+
+
+EDGE = 0.15
+"""Difference in errors that the chart of differences reaches to; what is beyond stands there."""
+
+
+WIDTH = 780
+"""Pixels of a chart beside the names of the methods: with them it is as wide as the page."""
 
 
 def _colour() -> Any:
@@ -40,8 +46,51 @@ def _colour() -> Any:
 
     scale = alt.Scale(domain=list(FAMILIES), range=list(FAMILIES.values()))
     return alt.Color(
-        "family:N", title=None, scale=scale, legend=alt.Legend(orient="top", symbolOpacity=1)
+        "family:N", title=None, scale=scale, legend=alt.Legend(orient="top", symbolType="circle")
     )
+
+
+def draw_differences(
+    summary: pl.DataFrame, by_set: dict[str, dict[str, float]], against: str
+) -> alt.TopLevelMixin:
+    """Final error less another method's: a tick a set, a band of two standard errors, a dot.
+
+    ``by_set`` is what `Study.differences` gives, ``summary`` has ``behind`` and ``behind_se``.
+    """
+    import altair as alt
+
+    reach = float(TOLD_APART)
+    done = summary.drop_nulls("behind").with_columns(
+        low=(pl.col("behind") - reach * pl.col("behind_se")).clip(-EDGE, EDGE),
+        high=(pl.col("behind") + reach * pl.col("behind_se")).clip(-EDGE, EDGE),
+        dot=pl.col("behind").clip(-EDGE, EDGE),
+    )
+    ticks = pl.DataFrame(
+        [
+            (method, name, min(max(x, -EDGE), EDGE))
+            for method, found in by_set.items()
+            for name, x in found.items()
+        ],
+        ["method", "set", "difference"],
+        orient="row",
+    )
+    order = done.sort("behind")["method"].to_list()
+    y = alt.Y("method:N", title=None, sort=order, axis=alt.Axis(grid=True, labelLimit=0))
+    axis = alt.Axis(format="+~%", tickCount=7)
+    x = alt.X(
+        "dot:Q",
+        title=f"final error less that of {against}; left is fewer errors",
+        axis=axis,
+        scale=alt.Scale(domain=[-EDGE, EDGE], nice=False),
+    )
+    zero = alt.Chart(pl.DataFrame({"x": [0.0]})).mark_rule(strokeDash=[4, 3], color=LIGHT["ink"])
+    marks = alt.Chart(ticks).mark_tick(thickness=1, size=10, color=LIGHT["soft"], opacity=0.7)
+    base = alt.Chart(done).encode(y=y)
+    bands = base.mark_bar(size=10, color=LIGHT["band"]).encode(x=alt.X("low:Q"), x2="high:Q")
+    dots = base.mark_point(filled=True, size=70, opacity=1).encode(x=x, color=_colour())
+    layers = zero.encode(x="x:Q") + bands + marks.encode(x="difference:Q", y=y) + dots
+    chart: alt.LayerChart = layers.properties(width=WIDTH, height={"step": 20})
+    return chart
 
 
 def draw_errors(table: pl.DataFrame, order: Sequence[str]) -> alt.TopLevelMixin:
@@ -60,20 +109,21 @@ def draw_errors(table: pl.DataFrame, order: Sequence[str]) -> alt.TopLevelMixin:
     )
     y = alt.Y("method:N", title=None, sort=list(order), axis=alt.Axis(grid=True, labelLimit=0))
     base = alt.Chart(done).encode(y=y, color=_colour())
-    axis = alt.Axis(format="~%", tickCount=5)
+    axis = alt.Axis(format="~%", tickCount=3)
     x = alt.X("shown:Q", title="error", axis=axis, scale=alt.Scale(zero=False))
     marks = alt.Scale(domain=["on", "off"], range=["circle", "triangle-right"])
     shape = alt.Shape("mark:N", scale=marks, legend=None)
     dots = base.mark_point(filled=True, size=55, opacity=1).encode(x=x, shape=shape)
     rings = base.mark_point(filled=False, size=55).encode(x="online:Q")
-    rule = alt.Chart(done).mark_rule(strokeDash=[4, 3], color="#444").encode(x="min(majority):Q")
+    rule = (
+        alt.Chart(done).mark_rule(strokeDash=[4, 3], color=LIGHT["ink"]).encode(x="min(majority):Q")
+    )
     sets = done["set"].unique(maintain_order=True).to_list()
     chart: alt.FacetChart = (
         (rule + rings + dots)
-        .properties(width=250, height={"step": 15})
+        .properties(width=190, height={"step": 17})
         .facet(facet=alt.Facet("set:N", title=None, sort=sets), columns=3)
         .resolve_scale(x="independent")
-        .properties(padding=PADDING)
     )
     return chart
 
@@ -82,20 +132,23 @@ def draw_ranks(summary: pl.DataFrame, difference: float) -> alt.TopLevelMixin:
     """Mean ranks; those in the shaded band do not differ from the best."""
     import altair as alt
 
-    ranked = summary.drop_nulls("rank")
+    ranked = summary.drop_nulls("rank").sort("rank")
     order = ranked["method"].to_list()
     best = float(ranked["rank"].to_numpy().min())
     band = pl.DataFrame({"low": [best], "high": [best + difference]})
-    shade = alt.Chart(band).mark_rect(color="#1f6feb", opacity=0.1).encode(x="low:Q", x2="high:Q")
+    shade = (
+        alt.Chart(band).mark_rect(color=LIGHT["band"], opacity=0.6).encode(x="low:Q", x2="high:Q")
+    )
     x = alt.X(
         "rank:Q",
         title=f"mean rank; shaded: within the critical difference, {difference:.2f}, of the best",
         scale=alt.Scale(zero=False),
+        axis=alt.Axis(tickCount=8),
     )
     y = alt.Y("method:N", title=None, sort=order, axis=alt.Axis(grid=True, labelLimit=0))
     dots = alt.Chart(ranked).mark_point(filled=True, size=70, opacity=1)
     chart: alt.LayerChart = (shade + dots.encode(x=x, y=y, color=_colour())).properties(
-        width=620, height={"step": 17}, padding=PADDING
+        width=WIDTH, height={"step": 20}
     )
     return chart
 
@@ -105,7 +158,7 @@ def draw_speed(summary: pl.DataFrame) -> alt.TopLevelMixin:
     import altair as alt
 
     done = summary.drop_nulls("final")
-    wide, high = 780.0, 480.0
+    wide, high = 900.0, 620.0
     times, errors = done["ns_fit"].log10().to_numpy(), done["excess"].to_numpy()
     right = 10 ** (times.max() + 0.2 * max(float(np.ptp(times)), 1.0))  # room for a name
     span = [min(errors.min(), 0.0) - 0.01, max(errors.max(), 0.0) + 0.01]
@@ -126,7 +179,7 @@ def draw_speed(summary: pl.DataFrame) -> alt.TopLevelMixin:
     scale = alt.Scale(domain=span, nice=False)
     y = alt.Y("excess:Q", title="mean final error less majority's", axis=percent, scale=scale)
     base = alt.Chart(done).encode(x=x, color=_colour())
-    zero = alt.Chart(pl.DataFrame({"y": [0.0]})).mark_rule(strokeDash=[4, 3], color="#444")
+    zero = alt.Chart(pl.DataFrame({"y": [0.0]})).mark_rule(strokeDash=[4, 3], color=LIGHT["ink"])
     dots = base.mark_point(filled=True, size=60, opacity=1).encode(y=y)
     names = base.mark_text(align="left", dx=9, fontSize=11).encode(y="name_at:Q", text="method:N")
     threads = base.mark_rule(opacity=0.4, xOffset=0, x2Offset=8).encode(

@@ -5,23 +5,31 @@ from __future__ import annotations
 import html
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
-from crowdstream.science.compare.charts import draw_errors, draw_ranks, draw_speed
-from crowdstream.science.compare.lines import (
+from crowdstream.science.compare.charts import (
+    EDGE,
+    draw_differences,
+    draw_errors,
+    draw_ranks,
+    draw_speed,
+)
+from crowdstream.science.compare.lines import SET_HEAD, set_lines, sheets
+from crowdstream.science.compare.methods import REFERENCE, YARDSTICK
+from crowdstream.science.compare.tables import Study, versions
+from crowdstream.science.compare.wording import (
     HOW,
-    SET_HEAD,
-    SUMMARY_HEAD,
-    set_lines,
+    LEFT_OUT,
+    answer,
+    caution,
+    deviations,
     size_text,
-    summary_lines,
     verdict_text,
 )
-from crowdstream.science.compare.tables import Study, versions
-from crowdstream.science.experiments.page import STYLE, save_figure
+from crowdstream.science.experiments.page import save_figure
+from crowdstream.science.theme import STYLE, inline_svg
 
-if TYPE_CHECKING:
-    pass
+Picture = tuple[str, str]
+"""A title that says what is seen, and an SVG."""
 
 
 def write(study: Study, folder: Path) -> None:
@@ -32,23 +40,45 @@ def write(study: Study, folder: Path) -> None:
     shown = json.dumps(study.report(), indent=1, ensure_ascii=False)
     (folder / "compare.json").write_text(shown + "\n", encoding="utf-8")
     (folder / "benchmark.md").write_text(markdown(study), encoding="utf-8")
+    (folder / "index.html").write_text(page(study, _draw(study, folder)), encoding="utf-8")
+
+
+def _draw(study: Study, folder: Path) -> list[Picture]:
+    """Every chart that the study has numbers for, written to files too."""
     table, summary, ranking = study.by_set(), study.summary(), study.ranking()
-    order = summary["method"].to_list()
-    pictures = [
+    against = REFERENCE if REFERENCE in summary["method"].to_list() else YARDSTICK
+    if against == YARDSTICK:
+        summary = summary.with_columns(behind="excess", behind_se="excess_se")
+    charts = [
         (
-            "Final errors (dots) and online ones (rings); majority's is the line, a triangle is "
-            "off the chart",
-            save_figure("errors", table, draw_errors(table, order), folder),
+            "differences",
+            f"Final errors less those of {against}: dots are means, bands two standard errors, "
+            f"ticks single sets; what is beyond {EDGE:.0%} stands at the edge",
+            summary,
+            draw_differences(summary, study.differences("final", against), against),
         ),
         (
+            "speed",
             "Mean excess of the final error over majority vote's, against time",
-            save_figure("speed", summary, draw_speed(summary), folder),
+            summary,
+            draw_speed(summary),
+        ),
+        (
+            "errors",
+            "Final errors (dots) and online ones (rings) by set; the line is majority's, a "
+            "triangle is off the chart",
+            table,
+            draw_errors(table, summary["method"].to_list()),
         ),
     ]
     if ranking is not None:
         chart = draw_ranks(summary, ranking.critical_difference)
-        pictures.insert(1, ("Mean ranks", save_figure("ranks", summary, chart, folder)))
-    (folder / "index.html").write_text(page(study, pictures), encoding="utf-8")
+        charts.insert(1, ("ranks", "Mean ranks of final errors", summary, chart))
+    pictures = []
+    for name, title, data, drawn in charts:
+        save_figure(name, data, drawn, folder)
+        pictures.append((title, (folder / f"{name}.svg").read_text(encoding="utf-8")))
+    return pictures
 
 
 def markdown(study: Study) -> str:
@@ -57,18 +87,24 @@ def markdown(study: Study) -> str:
     parts = [
         "# Benchmark",
         f"Made by `{study.command}`; do not edit. {', '.join(shown)}.",
-        "## All sets",
-        _markdown_table(SUMMARY_HEAD, summary_lines(study)),
-        verdict_text(study.ranking()),
-        "## How it is measured",
-        "\n".join(f"- {line}" for line in HOW),
+        answer(study),
+        caution(study),
     ]
+    for sheet in sheets(study, LEFT_OUT):
+        parts += [f"## {sheet.title}", sheet.note, _markdown_table(sheet.head, sheet.lines)]
+    parts += [verdict_text(study.ranking()), "## How it is measured", _bullets(HOW)]
+    if deviations(study):
+        parts += ["## In what rivals are not as published", _bullets(deviations(study))]
+    if study.unfinished():
+        parts += ["## Not run to the end", _bullets(study.unfinished())]
     for data in study.sets:
         parts += [f"## {data.name}", size_text(data)]
         parts.append(_markdown_table(SET_HEAD, set_lines(study, data.name)))
-    if study.unfinished():
-        parts += ["## Not run to the end", "\n".join(f"- {x}" for x in study.unfinished())]
-    return "\n\n".join(parts) + "\n"
+    return "\n\n".join(part for part in parts if part) + "\n"
+
+
+def _bullets(lines: Sequence[str]) -> str:
+    return "\n".join(f"- {line}" for line in lines)
 
 
 def _markdown_table(head: Sequence[str], lines: Sequence[Sequence[str]]) -> str:
@@ -76,43 +112,52 @@ def _markdown_table(head: Sequence[str], lines: Sequence[Sequence[str]]) -> str:
     return "\n".join(f"| {' | '.join(cells)} |" for cells in (head, rule, *lines))
 
 
-def page(study: Study, pictures: Sequence[tuple[str, str]]) -> str:
-    """The benchmark as a page in one file; pictures are a title and a PNG in base64."""
+def page(study: Study, pictures: Sequence[Picture]) -> str:
+    """The benchmark as a page in one file."""
     shown = ", ".join(f"{name} {version}" for name, version in versions().items())
     parts = [
         "<!doctype html><html lang=en><meta charset=utf-8>",
         "<meta name=viewport content='width=device-width, initial-scale=1'>",
         f"<title>Methods compared</title><style>{STYLE}{PAGE_STYLE}</style>",
         "<h1>Methods compared on crowds with a known truth</h1>",
+        f"<p><strong>{html.escape(answer(study))}</strong></p>",
+        f"<p>{html.escape(caution(study))}</p>",
         f"<p><code>{html.escape(study.command)}</code><br>"
         f"<span class=note>{html.escape(shown)}.</span></p>",
-        _html_table(SUMMARY_HEAD, summary_lines(study)),
-        f"<p>{html.escape(verdict_text(study.ranking()))}</p>",
-        *(_figure(title, picture) for title, picture in pictures),
-        "<h2>How it is measured</h2><ul class=note>",
-        *(f"<li>{html.escape(line)}" for line in HOW),
-        "</ul>",
     ]
+    tables = [
+        f"<h2>{html.escape(sheet.title)}</h2><p>{html.escape(sheet.note)}</p>"
+        f"{_html_table(sheet.head, sheet.lines)}"
+        for sheet in sheets(study, LEFT_OUT)
+    ]
+    figures = [_figure(title, picture) for title, picture in pictures]
+    parts += [*figures[:1], *tables, f"<p>{html.escape(verdict_text(study.ranking()))}</p>"]
+    parts += [*figures[1:], *_list("How it is measured", HOW)]
+    parts += _list("In what rivals are not as published", deviations(study))
+    parts += _list("Not run to the end", study.unfinished())
     for data in study.sets:
         parts += [f"<h2>{html.escape(data.name)}</h2>", f"<p>{html.escape(size_text(data))}</p>"]
         parts.append(_html_table(SET_HEAD, set_lines(study, data.name)))
-    if study.unfinished():
-        parts.append("<h2>Not run to the end</h2><ul>")
-        parts += [f"<li>{html.escape(line)}" for line in study.unfinished()]
-        parts.append("</ul>")
     return "\n".join([*parts, "</html>", ""])
 
 
 PAGE_STYLE = """
 td + td, th + th { text-align: right; font-variant-numeric: tabular-nums; }
+td { white-space: nowrap; }
 code { background: var(--chip); padding: .1rem .3rem; }
 """
-"""Beside that of the paper's page: columns of numbers."""
+"""Beside that of every page: columns of numbers."""
 
 
 def _figure(title: str, picture: str) -> str:
-    shown = html.escape(title, quote=True)
-    return f"<h2>{shown}</h2><p><img alt='{shown}' src='data:image/png;base64,{picture}'></p>"
+    return f"<h2>{html.escape(title)}</h2><figure>{inline_svg(picture, title)}</figure>"
+
+
+def _list(title: str, lines: Sequence[str]) -> list[str]:
+    if not lines:
+        return []
+    items = "".join(f"<li>{html.escape(line)}" for line in lines)
+    return [f"<h2>{html.escape(title)}</h2><ul class=note>{items}</ul>"]
 
 
 def _html_table(head: Sequence[str], lines: Sequence[Sequence[str]]) -> str:

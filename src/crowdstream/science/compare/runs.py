@@ -27,8 +27,10 @@ from crowdstream.science.compare.measures import (
     COLUMNS,
     FAILED,
     FILE,
+    MISSING,
     OK,
     OVER_LIMIT,
+    RUNS,
     TOO_LARGE,
     TWO_ONLY,
     Row,
@@ -43,6 +45,10 @@ if TYPE_CHECKING:
 
 NOTE = 120
 """Characters of a broken method's own words that are shown."""
+
+
+INSTALL = "pip install 'crowdstream[bench]'"
+"""What brings the methods of others."""
 
 
 class Laboratory:
@@ -64,12 +70,20 @@ class Laboratory:
         return self
 
     def run(
-        self, method: Method, data: Dataset, shuffles: int, seed: int, limit: float
+        self,
+        method: Method,
+        data: Dataset,
+        shuffles: int,
+        seed: int,
+        limit: float,
+        runs: int = RUNS,
     ) -> list[Row]:
-        """The rows of a method on a set."""
+        """The rows of a method on a set; what cannot be run is a row that says why."""
+        if not method.installed():
+            return [Row(data.name, method.name, FILE, MISSING, INSTALL)]
         if method.two_only and data.labels["label"].n_unique() > 2:
             return [Row(data.name, method.name, FILE, TWO_ONLY)]
-        job = pickle.dumps((method, data, shuffles, seed))
+        job = pickle.dumps((method, data, shuffles, seed, runs))
         self.wire.send((job, limit))
         rows: list[Row] = []
         while True:
@@ -147,21 +161,49 @@ def compare(
     shuffles: int,
     seed: int,
     limit: float,
+    runs: int = RUNS,
     tick: Callable[[str, str], None] = lambda method, name: None,
 ) -> pl.DataFrame:
     """The long table: a `Row` for every method, set and order.
 
     Online methods meet the file's order of tasks and so many ``shuffles``; ``limit`` is in seconds
-    for one order; ``tick`` hears which method is next on which set.
+    for one order; sets are taken from the smallest on; times are the quickest of up to so many
+    ``runs``; ``tick`` hears which method is next on which set.
     """
     rows: list[Row] = []
+    slow = _Slow()
     with Laboratory(methods) as laboratory:
-        for data in sets:
+        for data in sorted(sets, key=lambda data: data.labels.height):
             for method in methods:
                 tick(method.name, data.name)
-                found = laboratory.run(method, data, shuffles, seed, limit)
+                found = slow.known(method, data)
+                found = found or laboratory.run(method, data, shuffles, seed, limit, runs)
                 if method.name == YARDSTICK and found[-1].status != OK:
                     answer = f"{found[-1].status} ({found[-1].note})"
                     raise CrowdstreamError(f"{YARDSTICK}, the yardstick, on {data.name}: {answer}")
+                slow.note(method, data, found)
                 rows += found
     return pl.DataFrame([asdict(row) for row in rows], COLUMNS)
+
+
+class _Slow:
+    """Which methods were over the time limit on which sets.
+
+    A method is not tried on a set with as many labels and classes or more: it would cost the whole
+    limit to learn nothing.
+    """
+
+    def __init__(self) -> None:
+        self.seen: dict[str, list[Dataset]] = {}
+
+    def note(self, method: Method, data: Dataset, rows: Sequence[Row]) -> None:
+        if rows[-1].status == OVER_LIMIT:
+            self.seen.setdefault(method.name, []).append(data)
+
+    def known(self, method: Method, data: Dataset) -> list[Row]:
+        for other in self.seen.get(method.name, []):
+            smaller = other.labels.height <= data.labels.height
+            if smaller and other.labels["label"].n_unique() <= data.labels["label"].n_unique():
+                note = f"not tried: it was on {other.name}, which is smaller"
+                return [Row(data.name, method.name, FILE, OVER_LIMIT, note)]
+        return []

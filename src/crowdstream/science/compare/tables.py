@@ -16,7 +16,8 @@ import numpy as np
 import polars as pl
 
 from crowdstream.science.compare.measures import COLUMNS, OK
-from crowdstream.science.compare.methods import YARDSTICK, Method
+from crowdstream.science.compare.methods import REFERENCE, YARDSTICK, Method
+from crowdstream.science.compare.paired import paired
 from crowdstream.science.datasets import Dataset
 
 if TYPE_CHECKING:
@@ -33,6 +34,20 @@ LEVEL = 0.05
 
 DIGITS = 12
 """Errors that agree to so many digits are one rank: they differ by rounding only."""
+
+
+PAIRED = {
+    "excess": ("final", YARDSTICK),
+    "behind": ("final", REFERENCE),
+    "online_excess": ("prequential", YARDSTICK),
+    "online_behind": ("prequential", REFERENCE),
+    "brier_behind": ("brier", REFERENCE),
+}
+"""Columns of the summary that are mean differences: of what, and against which method."""
+
+
+VERDICTS = {"behind": "verdict", "online_behind": "online_verdict", "brier_behind": "brier_verdict"}
+"""Those that have a word, and its column."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,8 +81,22 @@ class Study:
         table = table.join(families, on="method", maintain_order="left")
         return table.with_columns(excess=pl.col("final") - pl.col("majority"))
 
+    def differences(self, column: str, against: str) -> dict[str, dict[str, float]]:
+        """Method → set → what it has there less what ``against`` has, on the sets both ran on."""
+        table = self.by_set().select("set", "method", pl.col(column).alias("value")).drop_nulls()
+        other = table.filter(pl.col("method") == against).select("set", other="value")
+        found: dict[str, dict[str, float]] = {}
+        for name, method, value, base in table.join(other, on="set").iter_rows():
+            found.setdefault(method, {})[name] = value - base
+        return found
+
     def summary(self) -> pl.DataFrame:
-        """One row per method, the best first; a mean error only if it ran on every set."""
+        """One row per method, the best first; a mean error only if it ran on every set.
+
+        ``excess`` is the mean over sets of the final error less majority vote's, ``behind`` less
+        adaptive's, ``online_excess`` and ``online_behind`` those of the online error, each with its
+        paired standard error; ``verdict`` and ``online_verdict`` are of the latter two in words.
+        """
         done = self.by_set().filter(pl.col("status") == OK)
         everywhere = pl.len() == len(self.sets)
         table = done.group_by("method", "family", maintain_order=True).agg(
@@ -76,14 +105,31 @@ class Study:
                 pl.when(everywhere).then(pl.col(x).mean()).alias(x)
                 for x in ("prequential", "final")
             ),
-            pl.col("excess").mean(),
             (pl.col("excess") > 10**-DIGITS).sum().alias("worse"),
             pl.col("ece", "brier").mean(),
             pl.col("ns_fit", "ns_stream", "memory_mb").median(),
         )
         ranks = mean_ranks(done.select("set", "method", error="final"), len(self.sets))
         table = table.join(ranks, on="method", how="left", maintain_order="left")
-        return table.sort("rank", "excess", nulls_last=True, maintain_order=True)
+        for name, (column, against) in PAIRED.items():
+            table = self._compared(table, name, column, against)
+        return table.sort("final", "excess", nulls_last=True, maintain_order=True)
+
+    def _compared(self, table: pl.DataFrame, name: str, column: str, against: str) -> pl.DataFrame:
+        """The table with a mean difference, its standard error and, if asked for, the word."""
+        found = self.differences(column, against)
+        pairs = [paired(list(found.get(m, {}).values())) for m in table["method"]]
+        columns = [
+            pl.Series(name, [None if x is None else x.mean for x in pairs], pl.Float64),
+            pl.Series(f"{name}_se", [None if x is None else x.error for x in pairs], pl.Float64),
+        ]
+        if name in VERDICTS:
+            words = [
+                "" if x is None or method == against else x.verdict
+                for method, x in zip(table["method"], pairs, strict=True)
+            ]
+            columns.append(pl.Series(VERDICTS[name], words, pl.String))
+        return table.with_columns(columns)
 
     def unfinished(self) -> list[str]:
         """What did not run to its end, and why: one line each."""
@@ -108,7 +154,12 @@ class Study:
             "versions": versions(),
             "sets": [{"name": data.name, **sizes(data)} for data in self.sets],
             "methods": [
-                {"name": m.name, "family": m.family, "class": f"{m.module}.{m.kind}"}
+                {
+                    "name": m.name,
+                    "family": m.family,
+                    "class": f"{m.module}.{m.kind}",
+                    "deviation": m.deviation(),
+                }
                 for m in self.methods
             ],
             "summary": self.summary().to_dicts(),
@@ -180,7 +231,7 @@ def sizes(data: Dataset) -> dict[str, int]:
 def versions() -> dict[str, str]:
     """Of what took part, and of the machine."""
     found = {"python": platform.python_version()}
-    for name in ("crowdstream", "numpy", "polars", "scipy", "crowd-kit"):
+    for name in ("crowdstream", "numpy", "polars", "scipy", "crowd-kit", "scikit-learn"):
         with contextlib.suppress(importlib.metadata.PackageNotFoundError):
             found[name] = importlib.metadata.version(name)
     return found | {"machine": f"{platform.system()} {platform.machine()}, {os.cpu_count()} cores"}
