@@ -6,7 +6,7 @@ import pytest
 import crowdstream as cs
 from crowdstream.errors import StateError
 from crowdstream.estimators.crowd_loops import CAP, SCORES
-from crowdstream.estimators.gold_model import BIASES, GoldModel, _fit, _unbounded
+from crowdstream.estimators.gold_model import BIASES, FEWEST, GoldModel, _fit, _unbounded
 from crowdstream.metrics import error_rate
 
 Truths = dict[str | int, str | int | bool]
@@ -91,11 +91,13 @@ def test_no_weight_is_negative_where_a_score_misleads() -> None:
     assert fit.weights[0] > 0.0
 
 
-def test_one_gold_task_or_one_class_is_no_trouble() -> None:
-    for truths in (np.array([1]), np.ones(30, int)):
+def test_few_gold_tasks_make_no_model_and_one_class_is_no_trouble() -> None:
+    for tasks in (0, 1, FEWEST - 1, FEWEST, 30):
         model = GoldModel()
-        model.add(features_of(np.linspace(-1.0, 3.0, truths.size)), truths)
+        model.add(features_of(np.linspace(-1.0, 3.0, tasks)), np.ones(tasks, int))
+        assert model.due == (tasks >= FEWEST)
         model.renew(PRIOR)
+        assert model.known == (tasks >= FEWEST)
         assert np.isfinite([*model.weights, *model.bias, *model.line]).all()
     assert sum(BIASES.values()) == pytest.approx(1.0)
 

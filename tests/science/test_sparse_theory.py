@@ -319,8 +319,9 @@ def test_the_bounds_hold_for_what_runs(sparse: ModuleType, kind: Floats) -> None
     for labels, answers in ((5, 5), (9, 40), (25, 40)):
         found = sparse.measure(kind, 3_000, answers, labels, 2, 2)
         bound = theory.shrunk_excess_bound(kind, answers, labels)
-        # the bound is that of a large crowd; that τ² is estimated may cost some 0.001 more
-        assert 0 < found.shrunk.mean() < bound + 0.001
+        # the bound is that of a large crowd; that τ² is estimated may cost some 0.001 more, and two
+        # crowds leave a standard error of 0.0003
+        assert 0 < found.shrunk.mean() < bound + 0.0016
         assert 0 < found.raw.mean() < theory.excess_error_bound(kind, answers, labels)
 
 

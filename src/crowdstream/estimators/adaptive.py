@@ -20,8 +20,8 @@ from crowdstream.estimators import crowd_loops
 from crowdstream.estimators.base import Estimator
 from crowdstream.estimators.crowd_loops import SCORES
 from crowdstream.estimators.fallback import verdict
+from crowdstream.estimators.gold_model import FEWEST, GoldModel
 from crowdstream.estimators.gold_model import GROWTH as GOLD_GROWTH
-from crowdstream.estimators.gold_model import GoldModel
 from crowdstream.estimators.independence import (
     GATE,
     compact,
@@ -168,7 +168,7 @@ class Adaptive(Estimator):
         if not batch.truths.size:
             return len(batch)
         gold = self._reading.gold
-        ahead = int(gold.fitted * GOLD_GROWTH) + 1 - gold.seen
+        ahead = max(int(gold.fitted * GOLD_GROWTH) + 1, FEWEST) - gold.seen
         where = np.flatnonzero(batch.truths[at:] >= 0)
         return int(where[ahead - 1]) + 1 if 0 < ahead <= where.size else len(batch)
 

@@ -22,6 +22,9 @@ Floats = NDArray[np.float64]
 ROWS = 1000
 """Gold tasks that are kept: a stream that has more forgets the oldest."""
 
+FEWEST = 10
+"""Gold tasks from which on there is a model: of fewer, what they say is mostly chance."""
+
 GROWTH = 1.1
 """Growth in gold tasks after which the model is fitted anew."""
 
@@ -86,7 +89,7 @@ class GoldModel:
     @property
     def due(self) -> bool:
         """Whether it should be fitted anew."""
-        return self.seen > self.fitted * GROWTH
+        return self.seen >= FEWEST and self.seen > self.fitted * GROWTH
 
     def make_room(self, classes: int) -> None:
         """Have so many classes; one that was not known then had the least score there is."""
@@ -102,8 +105,8 @@ class GoldModel:
         self.seen += len(truths)
 
     def renew(self, prior: Floats) -> None:
-        """Fit the model anew, around these weights."""
-        if not self.truths.size:
+        """Fit the model anew, around these weights, if there is gold enough."""
+        if self.truths.size < FEWEST:
             return
         before = np.einsum("j,tja->ta", prior, self.features)
         self.sure = calibration.sure(np.exp(_log_softmax(before)), self.truths)
