@@ -194,6 +194,6 @@ def test_gold_that_is_odd_is_noted(label_file: Path, plan_file: Path, tmp_path: 
     odd = tmp_path / "odd.csv"
     odd.write_bytes(csv_of([(ROWS[0][0], "xx")], "task,gold"))
     assert (
-        "1 class of --gold that no worker has given: 'xx'"
+        "1 class of --gold that no worker has given, left out: 'xx'"
         in call("run", label_file, "--gold", odd).err
     )

@@ -5,6 +5,7 @@ import pytest
 
 import crowdstream as cs
 from crowdstream.errors import StateError
+from crowdstream.estimators.calibration import line
 from crowdstream.estimators.crowd_loops import CAP, SCORES
 from crowdstream.estimators.gold_model import BIASES, FEWEST, GoldModel, _fit, _unbounded
 from crowdstream.metrics import error_rate
@@ -199,3 +200,71 @@ def test_what_confidence_rests_on() -> None:
     assert cs.MajorityVote().fit(alone).calibration_ == "none"
     independent = cs.simulate(10, 5000, q=0.25, seed=1).labels()
     assert cs.Adaptive().fit(independent).calibration_ == "independence"
+
+
+def inverted(classes: int, share: float, seed: int) -> tuple[list[tuple[int, int, int]], Truths]:
+    """Ten workers, a share of whom name the next class: agreement takes that for the truth."""
+    rng = np.random.default_rng(seed)
+    rows: list[tuple[int, int, int]] = []
+    truths: Truths = {}
+    for t in range(600):
+        truths[t] = int(rng.integers(classes))
+        for w in range(10):
+            label = t if rng.random() < 0.1 else int(truths[t]) + (w < 10 * share)
+            rows.append((t, w, label % classes))
+    return rows, truths
+
+
+@pytest.mark.filterwarnings("ignore::crowdstream.errors.SureInDoubt")
+@pytest.mark.parametrize(("classes", "share"), [(2, 1.0), (3, 1.0), (2, 0.7), (4, 0.7)])
+def test_gold_turns_a_hostile_crowd(classes: int, share: float) -> None:
+    """Scores that know other gold are weighed, not those of a crowd that knows none."""
+    rows, truths = inverted(classes, share, 3)
+    gold: Truths = {t: truths[t] for t in range(0, 600, 4)}
+    rest: Truths = {t: x for t, x in truths.items() if t not in gold}
+    assert error_rate(cs.Adaptive().fit_predict(rows), rest) > 0.5
+    told = cs.Adaptive().fit_predict(rows, gold=gold)
+    assert error_rate(told, rest) < 0.05
+    assert told["settled"].mean() > 0.5
+
+
+def test_gold_taken_back_is_forgotten() -> None:
+    rows, truths = biased_crowd(4)
+    crowd = cs.Adaptive()
+    crowd.learn_many(rows[: 9 * 300])
+    answers = {w: label for _, w, label in rows[9 * 300 : 9 * 301]}
+    for _ in range(12):
+        crowd.learn_one(answers, gold=truths[300])
+    assert crowd.calibration_ == "gold"
+    for _ in range(12):
+        crowd.unlearn_one(answers, gold=truths[300])
+    assert crowd.calibration_ != "gold"
+    assert crowd._reading.gold.seen == crowd._reading.gold.truths.size == 0
+
+
+def test_a_loaded_crowd_decides_alike_right_after_dependence_was_measured() -> None:
+    rows, truths = biased_crowd(5)
+    crowd = cs.Adaptive()
+    for t in range(100):  # it is measured at the hundredth
+        gold = truths[t] if t % 4 == 0 else None
+        crowd.learn_one({w: label for _, w, label in rows[9 * t : 9 * t + 9]}, gold=gold)
+    again = cs.Adaptive.load(crowd.to_bytes())
+    assert again.predict_many(rows).equals(crowd.predict_many(rows))
+
+
+@pytest.mark.filterwarnings("ignore::crowdstream.errors.SureInDoubt")
+def test_the_winner_is_the_likeliest_class() -> None:
+    rows, truths = inverted(5, 0.8, 1)
+    crowd = cs.Adaptive().fit(rows, gold={t: truths[t] for t in range(0, 600, 4)})
+    decided = crowd.predict_many(rows)
+    chances = crowd.predict_proba_many(rows).drop("task")
+    place = {int(name): k for k, name in enumerate(chances.columns)}
+    at = [place[int(x)] for x in decided["label"]]
+    of_winner = chances.to_numpy()[np.arange(600), at]
+    assert (of_winner >= chances.to_numpy().max(axis=1) - 1e-9).all()
+    assert (decided["margin"] <= decided["confidence"] + 1e-9).all()
+
+
+def test_one_wrong_decision_is_no_ceiling() -> None:
+    sure = np.array([0.96] * 60 + [0.995])
+    assert line(sure, np.arange(61) < 60).ceiling == 1.0

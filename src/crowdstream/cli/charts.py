@@ -146,7 +146,7 @@ def draw_trends(
     legend = alt.Legend(orient="top", symbolOpacity=1) if set(changed) & set(names) else None
     colour = alt.Color("mark:N", title=None, scale=scale, legend=legend)
     ticks = alt.Axis(format=",", tickCount=3, grid=False)
-    base = alt.Chart(shown).encode(x=alt.X("task:Q", title="tasks", axis=ticks), color=colour)
+    base = alt.Chart(shown).encode(x=alt.X("tasks_seen:Q", title="tasks", axis=ticks), color=colour)
     percent = alt.Axis(format="~%", tickCount=4)
     y = alt.Y("error_low:Q", title=None, axis=percent, scale=alt.Scale(zero=True))
     bands = base.mark_area(opacity=0.2, line=False).encode(y=y, y2="error_high:Q")

@@ -95,11 +95,13 @@ class Job:
         with ProgressBar("reading", None, silent=self.silent) as bar:
             table = read_all(sources, names, bad_rows)
             bar.update(f"deciding {table.height:,} labels")
+            self.notes += gold_notes(self.gold, table.classes)
+            if self.gold is not None:  # a misspelt class would be one more
+                self.gold = {t: x for t, x in self.gold.items() if x in table.classes}
             verb = self.estimator.stream_many if self.online else self.estimator.fit_predict
             decisions: pl.DataFrame = verb(table, gold=self.gold, settle=self.settle)
             bar.update(f"writing {decisions.height:,} decisions")
             self._take(decisions, table, write)
-            self.notes += gold_notes(self.gold, table.classes)
             if self.gold_used and self.reported and not self.online:
                 bar.update("checking against gold")
                 self.errors.check(table, self.estimator, self.gold or {}, self.settle)

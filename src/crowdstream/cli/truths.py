@@ -33,7 +33,7 @@ def gold_notes(gold: Mapping[TaskId, ClassLabel] | None, classes: Vocabulary) ->
 
     >>> from crowdstream.labels import Vocabulary
     >>> gold_notes({"t1": "spma", "t2": "ham"}, Vocabulary(["spam", "ham"]))
-    ["1 class of --gold that no worker has given: 'spma'"]
+    ["1 class of --gold that no worker has given, left out: 'spma'"]
     """
     if gold is None:
         return []
@@ -45,6 +45,6 @@ def gold_notes(gold: Mapping[TaskId, ClassLabel] | None, classes: Vocabulary) ->
     more = f" and {len(new) - SHOWN:,} more" if len(new) > SHOWN else ""
     noun = "class" if len(new) == 1 else "classe"
     return [
-        f"{counted(len(new), noun, 'of --gold that no worker has given')}: "
+        f"{counted(len(new), noun, 'of --gold that no worker has given, left out')}: "
         f"{', '.join(new[:SHOWN])}{more}"
     ]

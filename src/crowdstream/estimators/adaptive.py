@@ -40,9 +40,9 @@ from crowdstream.estimators.reservoir import Reservoir
 from crowdstream.estimators.state import Identifiability
 from crowdstream.estimators.teacher import vote_weights
 from crowdstream.estimators.ties import class_keys
-from crowdstream.estimators.votes import Scorer, choose
+from crowdstream.estimators.votes import Scorer, calibrate, choose
 from crowdstream.estimators.worker_table import WorkerReading
-from crowdstream.labels import TaskId, Vocabulary
+from crowdstream.labels import UNKNOWN, TaskId, Vocabulary
 from crowdstream.labels.batch import Codes, Ints, LabelBatch
 from crowdstream.labels.batch_loops import Tasks
 from crowdstream.sums.agreement import AgreementSums
@@ -68,6 +68,9 @@ after which it does so again."""
 
 EARLIER = 0.75
 """What earlier measurements count beside the latest."""
+
+FOLDS = 5
+"""Parts of the gold, each judged by a crowd that knows the others."""
 
 NONE: Codes = np.empty(0, np.int32)
 
@@ -188,6 +191,7 @@ class Adaptive(Estimator):
             super()._learn(batch, sign)
             weight = -self._scale.weight(self._clock)
             self._reading.crowd.close(batch.coded, weight, own=False)
+            self._remove_gold(batch)
             self._renew()
         else:
             self._go_through(batch, None)
@@ -216,8 +220,17 @@ class Adaptive(Estimator):
         """Decide by scores."""
         scorer, classes = self._reading.scored(), self._classes
         choose(part, scores, votes, len(classes), self._ties(classes), scorer.rho)
-        if scorer.calibrate is not None:
-            votes.confidences[:] = scorer.calibrate(votes.confidences)
+        calibrate(scorer, votes)
+
+    def _remove_gold(self, batch: LabelBatch) -> None:
+        """Take back gold tasks, and what they said of the scores."""
+        reading = self._reading
+        known = np.flatnonzero(batch.truths >= 0) if batch.truths.size else NONE
+        for t in known.tolist():
+            task = batch.part(t, t + 1)
+            if task.labels.size:
+                reading.gold.remove(reading.features(task)[0], int(task.truths[0]))
+                reading.renew_gold()
 
     def _add_gold(self, features: Floats, truths: Codes) -> None:
         """Take in gold tasks by the scores they had; weigh these anew once there are enough."""
@@ -254,6 +267,7 @@ class Adaptive(Estimator):
         self._pairs = before + pairs
         if self.memory is None:  # confusions that feed on themselves need all tasks to stand on
             reading.crowd.gate = gate_of(reading.rho, self._pairs) * share_of_three(batch)
+        reading.use_gold()
 
     def _place_keys(self, first: int, tasks: int) -> Keys:
         """A number per task that looks random, of its place in the order of tasks."""
@@ -336,23 +350,45 @@ class Adaptive(Estimator):
             reading.sweep(batch)
 
     def _weigh_scores(self, batch: LabelBatch) -> tuple[GoldModel, GoldModel]:
-        """What the truths say of the scores that their tasks would have if nobody knew them.
+        """What truths say of scores: each by a crowd that knows the truths of other tasks only.
 
         By the first model the swept confusions are counted anew, which changes the scores; the
         second is about those.
         """
-        blind = self.clone()
-        blind._workers, blind._classes = self._workers, self._classes
-        blind._make_room()
-        reading = blind._reading
-        hidden = LabelBatch(batch.starts, batch.workers, batch.labels, tasks=batch.tasks)
-        blind._read_table(hidden)
-        known = np.flatnonzero((batch.truths >= 0) & (batch.sizes > 0))
-        keys = self._name_keys(batch)[known]
-        known = known[np.argsort(keys, kind="stable")]  # in whatever order the rows came
-        first = reading.weigh(hidden.pick(known), batch.truths[known])
-        reading.recount(hidden)
-        return first, reading.weigh(hidden.pick(known), batch.truths[known])
+        gold = np.flatnonzero((batch.truths >= 0) & (batch.sizes > 0))
+        gold = gold[np.argsort(self._name_keys(batch)[gold], kind="stable")]  # whatever the order
+        folds = min(FOLDS, gold.size)
+        apart = [self._without(batch, gold[fold::folds]) for fold in range(folds)]
+        models: list[GoldModel] = []
+        for again in (False, True):
+            model = GoldModel()
+            model.make_room(self._sums.classes)
+            for fold, (reading, hidden) in enumerate(apart):
+                if again:
+                    reading.use_gold(models[0])
+                    reading.recount(hidden)
+                held = gold[fold::folds]
+                model.add(reading.features(hidden.pick(held)), batch.truths[held])
+            model.renew(self._reading.prior_weights)
+            models.append(model)
+        return models[0], models[1]
+
+    def _without(self, batch: LabelBatch, held: Ints) -> tuple[Reading, LabelBatch]:
+        """A reading of the table that does not know the truths of some tasks, and that table."""
+        truths = batch.truths.copy()
+        truths[held] = UNKNOWN
+        hidden = LabelBatch(batch.starts, batch.workers, batch.labels, truths, batch.tasks)
+        mine, reading = self._reading, Reading(AgreementSums(len(self._family_names())))
+        reading.sums.make_room(self._sums.workers, self._sums.classes)
+        if self.families:
+            reading.sums.declare(self._family_of(0), 0)
+        reading.make_room()
+        reading.fit(hidden, len(self._classes), sweep=False)
+        reading.rho, reading.crowd.gate = mine.rho, mine.crowd.gate
+        if reading.crowd.gate > 0.0:
+            reading.sweep(hidden)
+        reading.use_gold()
+        return reading, hidden
 
     # Reading ---------------------------------------------------------------------------------
 

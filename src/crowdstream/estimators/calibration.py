@@ -27,6 +27,9 @@ SURE = (0.8, 0.9, 0.95, 0.98, 0.99)
 """Confidences from which on decisions are looked at together: if even the upper limit of how often
 those with known truths were right is below, confidence is kept below that limit."""
 
+LEAST = 20
+"""Decisions of which this is said at least: one that was wrong is no reason."""
+
 ROUNDS = 50
 """Newton steps at most; five to ten are the rule."""
 
@@ -45,8 +48,10 @@ class Line(NamedTuple):
 
     def before(self, confidence: float) -> float:
         """The confidence that `apply` would make this one of; 2, which none is, if none."""
-        if confidence >= 1.0 or confidence > self.ceiling or self.slope <= 0.0:
+        if confidence >= 1.0 or confidence > self.ceiling:
             return 2.0
+        if self.slope <= 0.0:
+            return 0.0 if float(self.apply(np.array(0.5))) >= confidence else 2.0
         wanted = (float(_logit(np.array(confidence))) - self.shift) / self.slope
         return 2.0 if wanted > float(_logit(np.array(1.0))) else 1 / (1 + math.exp(-wanted))
 
@@ -115,7 +120,7 @@ def _ceiling(confidences: Floats, right: NDArray[np.bool_]) -> float:
     found = 1.0
     for sure in SURE:
         some = confidences >= sure
-        if some.any():
+        if some.sum() >= LEAST:
             upper = float(wilson(np.array([right[some].sum()]), np.array([some.sum()]))[1][0])
             found = min(found, upper) if upper < sure else found
     return found

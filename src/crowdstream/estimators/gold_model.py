@@ -41,6 +41,14 @@ BIASES = {0.01: 0.5, 0.25: 1 / 6, 0.5: 1 / 6, 1.0: 1 / 6}
 averaged by their evidence. Half the crowds need no bias, some a large one (a shift of 1 turns even
 odds into 73 %)."""
 
+CELLS = 5_000_000
+"""Cells of the regression's design (tasks × classes × parameters) at most: with hundreds of classes
+the latest gold tasks that fit are used."""
+
+SMALL = 64
+"""Parameters up to which a task is left out exactly; beyond, its own share of the information is
+left in."""
+
 ROUNDS, STILL = 30, 1e-9
 """Most Newton steps, and the size of the step that ends them."""
 
@@ -104,21 +112,34 @@ class GoldModel:
         self.truths = np.concatenate([self.truths, truths])[-ROWS:].astype(np.int64)
         self.seen += len(truths)
 
+    def remove(self, features: Floats, truth: int) -> None:
+        """Take back a gold task that had about these scores."""
+        same = np.flatnonzero(self.truths == truth)
+        if same.size:
+            off = np.abs(self.features[same] - features).sum(axis=(1, 2))
+            kept = np.arange(self.truths.size) != same[off.argmin()]
+            self.features, self.truths = self.features[kept], self.truths[kept]
+            self.seen -= 1
+
     def renew(self, prior: Floats) -> None:
         """Fit the model anew, around these weights, if there is gold enough."""
         if self.truths.size < FEWEST:
+            self.fitted = 0
             return
-        before = np.einsum("j,tja->ta", prior, self.features)
-        self.sure = calibration.sure(np.exp(_log_softmax(before)), self.truths)
-        scale = _common_factor(before, self.truths)
-        fits = [_fit(scale * self.features, self.truths, prior, sd) for sd in BIASES]
+        classes = self.bias.size
+        latest = slice(-max(CELLS // (classes * (classes + SCORES)), FEWEST), None)
+        features, truths = self.features[latest], self.truths[latest]
+        before = np.einsum("j,tja->ta", prior, features)
+        self.sure = calibration.sure(np.exp(_log_softmax(before)), truths)
+        scale = _common_factor(before, truths)
+        fits = [_fit(scale * features, truths, prior, sd) for sd in BIASES]
         evidence = np.log(list(BIASES.values())) + [fit.evidence for fit in fits]
         share = np.exp(evidence - evidence.max())
         share /= share.sum()
         self.weights = scale * np.einsum("s,sj->j", share, [fit.weights for fit in fits])
         self.bias = np.einsum("s,sa->a", share, [fit.bias for fit in fits])
         left_out = np.einsum("s,sta->ta", share, [fit.left_out for fit in fits])
-        self.line = calibration.line(left_out.max(axis=1), left_out.argmax(axis=1) == self.truths)
+        self.line = calibration.line(left_out.max(axis=1), left_out.argmax(axis=1) == truths)
         self.fitted = self.seen
 
     # Merging and saving ----------------------------------------------------------------------
@@ -128,7 +149,10 @@ class GoldModel:
         moved = np.full((len(other.features), SCORES, self.bias.size), -CAP)
         moved[:, :, classes] = other.features[:, :, : classes.size]
         seen = self.seen + other.seen
-        self.add(moved, classes[other.truths] if other.truths.size else other.truths)
+        room = max(ROWS - self.truths.size, ROWS // 2)  # of two that are full, half of each
+        self.features, self.truths = self.features[room - ROWS :], self.truths[room - ROWS :]
+        truths = classes[other.truths] if other.truths.size else other.truths
+        self.add(moved[-room:], truths[-room:])
         self.seen = seen
 
     def pack(self) -> dict[str, NDArray[np.generic]]:
@@ -194,10 +218,7 @@ def _unbounded(features: Floats, truths: Ints, prior: Floats, spread: float) -> 
     at = middle
     top, logs = height(at)
     for _ in range(ROUNDS):
-        chances = np.exp(logs)
-        pulls = design[rows, truths] - np.einsum("ta,tad->td", chances, design)
-        bends = _bends(design, chances)
-        bend = bends.sum(axis=0) + np.diag(precision)
+        pulls, bend = _slopes(design, np.exp(logs), truths, precision)
         step = np.linalg.solve(bend, pulls.sum(axis=0) - precision * (at - middle))
         size = 1.0
         while size > STILL and height(at + size * step)[0] < top:
@@ -206,11 +227,26 @@ def _unbounded(features: Floats, truths: Ints, prior: Floats, spread: float) -> 
         top, logs = height(at)
         if size * np.abs(step).max() < STILL:
             break
-    pulls = design[rows, truths] - np.einsum("ta,tad->td", np.exp(logs), design)
-    back = np.linalg.solve(bend - bends, pulls[:, :, None])[:, :, 0]
+    pulls, bend = _slopes(design, np.exp(logs), truths, precision)
+    if at.size <= SMALL:
+        others = bend - _bends(design, np.exp(logs))
+        back = np.linalg.solve(others, pulls[:, :, None])[:, :, 0]
+    else:
+        back = np.linalg.solve(bend, pulls.T).T
     left_out = _log_softmax(design @ at - np.einsum("tad,td->ta", design, back))
     evidence = top + (np.log(precision).sum() - np.linalg.slogdet(bend)[1]) / 2
     return Fit(at[:scores], at[scores:], np.exp(left_out), float(evidence))
+
+
+def _slopes(
+    design: Floats, chances: Floats, truths: Ints, precision: Floats
+) -> tuple[Floats, Floats]:
+    """Of every task the gradient of its log-likelihood; the information of all and of the prior."""
+    mean = np.einsum("ta,tad->td", chances, design)
+    size = design.shape[2]
+    weighted = (design * chances[:, :, None]).reshape(-1, size)
+    bend = weighted.T @ design.reshape(-1, size) - mean.T @ mean + np.diag(precision)
+    return design[np.arange(truths.size), truths] - mean, bend
 
 
 def _bends(design: Floats, chances: Floats) -> Floats:

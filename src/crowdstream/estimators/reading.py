@@ -7,6 +7,7 @@ their codes only.
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Mapping
 from typing import TypeAlias
 
@@ -27,7 +28,7 @@ from crowdstream.estimators.teacher import (
     weighted_votes,
 )
 from crowdstream.estimators.votes import CELLS, Scorer
-from crowdstream.labels.batch import Codes, LabelBatch
+from crowdstream.labels.batch import LabelBatch
 from crowdstream.sums.agreement import AgreementSums
 from crowdstream.sums.confusions import ConfusionSums
 from crowdstream.sums.parallel import parts_of, side_by_side
@@ -70,6 +71,7 @@ class Reading:
         self.reason = NO_MEETINGS
         self.rho = 0.0
         self.gold = GoldModel()
+        self._turn = threading.Lock()
         self.powers = vote_loops.FamilyPowers(sums.loops, NOTHING)
         self._set_classes(gate=0.0, fell_back=True)
 
@@ -176,9 +178,14 @@ class Reading:
 
     def renew_gold(self) -> None:
         """Weigh the scores anew by the truths known so far."""
-        g = self.crowd.gate
-        self.gold.renew(np.array([(1.0 - g) / 2.0, g, (1.0 - g) / 2.0]))
+        self.gold.renew(self.prior_weights)
         self.use_gold()
+
+    @property
+    def prior_weights(self) -> Floats:
+        """What the scores weigh before any truth is known."""
+        g = self.crowd.gate
+        return np.array([(1.0 - g) / 2.0, g, (1.0 - g) / 2.0])
 
     def renew_students(self, unit: float) -> None:
         """Read the confusions anew."""
@@ -262,8 +269,12 @@ class Reading:
         return self._with_tables(logs, prior)
 
     def _by_crowd(self, batch: LabelBatch, scores: Floats) -> None:
-        """By all that the crowd's scores are made of, where known truths weigh them."""
-        self.crowd.score_tasks(batch.coded, scores)
+        """By all that the crowd's scores are made of, where known truths weigh them.
+
+        One thread at a time: tasks are worked out in arrays that the crowd has once.
+        """
+        with self._turn:
+            self.crowd.score_tasks(batch.coded, scores)
 
     def _by_swept(self) -> Score:
         """By the swept confusions alone."""
@@ -327,15 +338,10 @@ class Reading:
         self.count(batch, self._by_crowd, self.swept)
         self.renew_students(1.0)
 
-    def weigh(self, batch: LabelBatch, truths: Codes) -> GoldModel:
-        """What the truths of tasks say of their scores, which the crowd then uses."""
-        features = np.empty((len(batch), SCORES, self.sums.classes))
-        self.crowd.look_at(batch.coded, 0.0, features)
-        found = GoldModel()
-        found.make_room(self.sums.classes)
-        found.add(features, truths)
-        self.gold = found
-        self.renew_gold()
+    def features(self, batch: LabelBatch) -> Floats:
+        """The scores of tasks that known truths are to weigh."""
+        found = np.empty((len(batch), SCORES, self.sums.classes))
+        self.crowd.look_at(batch.coded, 0.0, found)
         return found
 
     def posteriors(self, batch: LabelBatch) -> Floats:

@@ -76,9 +76,18 @@ def decide(batch: LabelBatch, scorer: Scorer, named: int, ties: TieRule) -> Vote
         choose(part, scores, votes.part(first, last), named, ties, scorer.rho)
 
     score_in_parts(batch, scorer, max(named, 2), use)
-    if scorer.calibrate is not None:
-        votes.confidences[:] = scorer.calibrate(votes.confidences)
+    calibrate(scorer, votes)
     return votes
+
+
+def calibrate(scorer: Scorer, votes: Votes) -> None:
+    """Correct the confidences by known truths; a task without a winner has none."""
+    if scorer.calibrate is not None:
+        decided = votes.winners != UNKNOWN
+        before = votes.confidences[decided]
+        after = scorer.calibrate(before)
+        votes.confidences[decided] = after
+        votes.margins[decided] *= np.minimum(after / np.maximum(before, 1e-300), 1.0)
 
 
 def choose(
@@ -103,7 +112,8 @@ def choose_one(
     rules = size, named, scorer.rho, ties.keys
     winner, confidence, margin, tied = vote_loops.choose_one(scores, *rules, False, 0)
     if scorer.calibrate is not None and winner != UNKNOWN:
-        confidence = float(scorer.calibrate(np.array([confidence]))[0])
+        before, confidence = confidence, float(scorer.calibrate(np.array([confidence]))[0])
+        margin *= min(confidence / max(before, 1e-300), 1.0)
     if tied > 1 and ties.coin:
         winner = vote_loops.choose_one(scores, *rules, True, coin_of(task, ties.seed))[0]
     return winner, confidence, margin
@@ -134,4 +144,6 @@ def posteriors_by(scores: Floats, sizes: NDArray[np.int64], scorer: Scorer, name
         sure = np.maximum(scorer.calibrate(before), 1 / named)
         found *= ((1 - sure) / np.maximum(1 - before, 1e-300))[:, None]
         found[rows, best] = sure
+        found = np.minimum(found, sure[:, None])  # the winner stays ahead
+        found /= found.sum(axis=1, keepdims=True)
     return found

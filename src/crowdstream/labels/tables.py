@@ -224,7 +224,7 @@ def _to_polars(data: Any, columns: list[str]) -> pl.DataFrame:
         known = known.collect(backend="polars")
     try:
         return cast("pl.DataFrame", known.to_polars())
-    except ModuleNotFoundError:  # pandas without pyarrow: value by value
+    except ImportError:  # pandas without pyarrow: value by value
         where = "row {}, column {!r}".format
         return pl.DataFrame(
             {

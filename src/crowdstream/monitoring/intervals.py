@@ -250,7 +250,7 @@ class Intervals(ForgettingSums):
         taken to be as often as the others there are against the winner, as far as errors were found
         to be correlated; with enough known truths, as often as these allow.
         """
-        doubts = self.arrays["doubts"][: skills.size]
+        doubts = np.maximum(self.arrays["doubts"][: skills.size], 0.0)  # a task taken back
         answers = np.maximum(doubts[:, ANSWERED], TINY)
         agreed, against = doubts[:, AGREED] / answers, doubts[:, AGAINST] / answers
         known, wrong = self.arrays["total"][[KNOWN, WRONG]]
