@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import random
+import re
 from pathlib import Path
 from unittest import mock
 
@@ -355,6 +356,11 @@ def test_workers_are_drawn(turned: Path, name: str, what: tuple[str, ...]) -> No
         assert (">alarm<" in said) == bool(what)
         assert "Error rates of 8 workers" in said
         assert "95 % intervals" in said
+        assert "NaN" not in said
+        if what:  # every worker's line has points to go through
+            drawn = re.findall(r'class="mark-line[^>]*><path[^>]*? d="([^"]*)"', said)
+            assert len(drawn) == 8
+            assert all(path.count("L") > 1 for path in drawn)
 
 
 @pytest.mark.parametrize("what", [(), ("--trends",)])
