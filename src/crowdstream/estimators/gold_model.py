@@ -41,10 +41,6 @@ BIASES = {0.01: 0.5, 0.25: 1 / 6, 0.5: 1 / 6, 1.0: 1 / 6}
 averaged by their evidence. Half the crowds need no bias, some a large one (a shift of 1 turns even
 odds into 73 %)."""
 
-CELLS = 5_000_000
-"""Cells of the regression's design (tasks × classes × parameters) at most: with hundreds of classes
-the latest gold tasks that fit are used."""
-
 SMALL = 64
 """Parameters up to which a task is left out exactly; beyond, its own share of the information is
 left in."""
@@ -126,9 +122,7 @@ class GoldModel:
         if self.truths.size < FEWEST:
             self.fitted = 0
             return
-        classes = self.bias.size
-        latest = slice(-max(CELLS // (classes * (classes + SCORES)), FEWEST), None)
-        features, truths = self.features[latest], self.truths[latest]
+        features, truths = self.features, self.truths
         before = np.einsum("j,tja->ta", prior, features)
         self.sure = calibration.sure(np.exp(_log_softmax(before)), truths)
         scale = _common_factor(before, truths)
@@ -204,21 +198,19 @@ def _fit(features: Floats, truths: Ints, prior: Floats, spread: float) -> Fit:
 
 def _unbounded(features: Floats, truths: Ints, prior: Floats, spread: float) -> Fit:
     """Newton's method, each step halved until it is one upwards."""
-    tasks, scores, classes = features.shape
-    rows = np.arange(tasks)
-    eye = np.broadcast_to(np.eye(classes), (tasks, classes, classes))
-    design = np.concatenate([features.transpose(0, 2, 1), eye], axis=2)
+    scores, classes = features.shape[1:]
+    rows = np.arange(truths.size)
     middle = np.concatenate([prior, np.zeros(classes)])
     precision = np.repeat([WEIGHT**-2.0, spread**-2.0], [scores, classes])
 
     def height(at: Floats) -> tuple[float, Floats]:
-        logs = _log_softmax(design @ at)
+        logs = _log_softmax(_times(features, at))
         return float(logs[rows, truths].sum() - precision @ (at - middle) ** 2 / 2), logs
 
     at = middle
     top, logs = height(at)
     for _ in range(ROUNDS):
-        pulls, bend = _slopes(design, np.exp(logs), truths, precision)
+        pulls, bend = _slopes(features, np.exp(logs), truths, precision)
         step = np.linalg.solve(bend, pulls.sum(axis=0) - precision * (at - middle))
         size = 1.0
         while size > STILL and height(at + size * step)[0] < top:
@@ -227,33 +219,52 @@ def _unbounded(features: Floats, truths: Ints, prior: Floats, spread: float) -> 
         top, logs = height(at)
         if size * np.abs(step).max() < STILL:
             break
-    pulls, bend = _slopes(design, np.exp(logs), truths, precision)
+    pulls, bend = _slopes(features, np.exp(logs), truths, precision)
     if at.size <= SMALL:
-        others = bend - _bends(design, np.exp(logs))
+        others = bend - _bends(features, np.exp(logs))
         back = np.linalg.solve(others, pulls[:, :, None])[:, :, 0]
     else:
         back = np.linalg.solve(bend, pulls.T).T
-    left_out = _log_softmax(design @ at - np.einsum("tad,td->ta", design, back))
+    off = np.einsum("tja,tj->ta", features, back[:, :scores]) + back[:, scores:]
+    left_out = _log_softmax(_times(features, at) - off)
     evidence = top + (np.log(precision).sum() - np.linalg.slogdet(bend)[1]) / 2
     return Fit(at[:scores], at[scores:], np.exp(left_out), float(evidence))
 
 
+def _times(features: Floats, at: Floats) -> Floats:
+    """Weighted scores and biases."""
+    scores = features.shape[1]
+    return np.tensordot(features, at[:scores], axes=(1, 0)) + at[scores:]
+
+
 def _slopes(
-    design: Floats, chances: Floats, truths: Ints, precision: Floats
+    features: Floats, chances: Floats, truths: Ints, precision: Floats
 ) -> tuple[Floats, Floats]:
     """Of every task the gradient of its log-likelihood; the information of all and of the prior."""
-    mean = np.einsum("ta,tad->td", chances, design)
-    size = design.shape[2]
-    weighted = (design * chances[:, :, None]).reshape(-1, size)
-    bend = weighted.T @ design.reshape(-1, size) - mean.T @ mean + np.diag(precision)
-    return design[np.arange(truths.size), truths] - mean, bend
+    rows = np.arange(truths.size)
+    mean = np.einsum("ta,tja->tj", chances, features)
+    weighted = features * chances[:, None, :]
+    upper = np.einsum("tja,tka->jk", weighted, features, optimize=True) - mean.T @ mean
+    cross = weighted.sum(axis=0) - mean.T @ chances
+    lower = np.diag(chances.sum(axis=0)) - chances.T @ chances
+    pulls = np.concatenate([features[rows, :, truths] - mean, -chances], axis=1)
+    pulls[rows, features.shape[1] + truths] += 1.0
+    return pulls, np.block([[upper, cross], [cross.T, lower]]) + np.diag(precision)
 
 
-def _bends(design: Floats, chances: Floats) -> Floats:
-    """Of every task the covariance of its rows of the design by the chances of the classes."""
-    mean = np.einsum("ta,tad->td", chances, design)
-    square = np.einsum("ta,tad,tae->tde", chances, design, design, optimize=True)
-    found: Floats = square - mean[:, :, None] * mean[:, None, :]
+def _bends(features: Floats, chances: Floats) -> Floats:
+    """The information of every task by itself."""
+    tasks, scores, classes = features.shape
+    mean = np.einsum("ta,tja->tj", chances, features)
+    weighted = features * chances[:, None, :]
+    found = np.empty((tasks, scores + classes, scores + classes))
+    found[:, :scores, :scores] = np.einsum("tja,tka->tjk", weighted, features, optimize=True)
+    found[:, :scores, :scores] -= mean[:, :, None] * mean[:, None, :]
+    cross = weighted - mean[:, :, None] * chances[:, None, :]
+    found[:, :scores, scores:] = cross
+    found[:, scores:, :scores] = cross.transpose(0, 2, 1)
+    found[:, scores:, scores:] = -chances[:, :, None] * chances[:, None, :]
+    found[:, range(scores, scores + classes), range(scores, scores + classes)] += chances
     return found
 
 
