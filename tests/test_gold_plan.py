@@ -58,7 +58,8 @@ def test_every_class_and_every_level_of_confidence_is_there() -> None:
 def test_doubt_is_favoured() -> None:
     decisions = cs.Adaptive().fit_predict(made().labels())
     plan = cs.gold_needed(made().labels(), 60)
-    assert (plan["confidence"] < 0.7).mean() > 1.3 * (decisions["confidence"] < 0.7).mean()
+    # By Neyman's rule about half as often again; 60 tasks leave a standard error of 0.06.
+    assert (plan["confidence"] < 0.7).mean() > 1.2 * (decisions["confidence"] < 0.7).mean()
 
 
 def test_a_plan_says_what_the_workers_said() -> None:

@@ -272,9 +272,19 @@ def test_gold_to_learn_from_is_not_scored(
 
 def test_gold_to_learn_from_is_what_is_said_of_its_tasks(label_file: Path) -> None:
     some = label_file.with_name("some.csv")
-    some.write_text(f"task,gold\n{ROWS[0][0]},never heard of\n")
+    without = call("run", label_file, "--quiet").out.splitlines()[1].split(",")
+    other = "x" if without[1] != "x" else "y"
+    some.write_text(f"task,gold\n{ROWS[0][0]},{other}\n")
     result = call("run", label_file, "--gold", some, "--quiet").out.splitlines()[1]
-    assert result.split(",")[:3] == [ROWS[0][0], "never heard of", "1.0"]
+    assert result.split(",")[:3] == [ROWS[0][0], other, "1.0"]
+
+
+def test_gold_of_a_class_that_nobody_gave_is_left_out(label_file: Path) -> None:
+    some = label_file.with_name("some.csv")
+    some.write_text(f"task,gold\n{ROWS[0][0]},never heard of\n")
+    told = call("run", label_file, "--gold", some)
+    assert told.out == call("run", label_file).out
+    assert "no worker has given, left out: 'never heard of'" in told.err
 
 
 def test_gold_of_no_task_is_reported(label_file: Path) -> None:

@@ -9,7 +9,7 @@ import warnings
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, NamedTuple, cast
 
-from crowdstream.errors import NotIdentifiable
+from crowdstream.errors import NotIdentifiable, SureInDoubt
 from crowdstream.estimators import Adaptive, Estimator
 from crowdstream.labels import ClassLabel, CodedLabels, ColumnNames, Row, Table, TaskId
 from crowdstream.labels.tables import is_table, read_table, select_columns
@@ -46,6 +46,7 @@ class Labels:
         crowd = self.crowd.clone()
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", NotIdentifiable)
+            warnings.simplefilter("ignore", SureInDoubt)  # whether promises are kept is said
             found = crowd.fit_predict(self.table, gold=gold or None, settle=self.settle)
         return Fit(crowd, as_polars(found))
 
