@@ -26,7 +26,7 @@ FLAT = 1
 NO_SOLUTION = 2
 
 STEEP = cython.declare(cython.double, 1e-4)  # a share above 1 is believed where the curve is steep
-TINY = cython.declare(cython.double, 1e-300)  # keeps 0/0 from being NaN
+TINY = cython.declare(cython.double, 1e-300)  # keeps 0/0 from being NaN, and 1/R finite
 
 
 def excess(agreement, top, share, slope):
@@ -98,7 +98,7 @@ def solve(
     if flat:
         return FLAT, 0.0
     most = agreement[top]
-    if most <= 0.0:
+    if most < TINY:  # nothing, or too little to divide by
         return NO_SOLUTION, 0.0
     with cython.nogil:
         # Whether the paper's equation has a root: its excess at share 1, without a rounding where
