@@ -70,7 +70,7 @@ def _show_expected(report: RunReport, job: Job) -> None:
         how = "by the crowd's own confidence: workers err independently, as far as labels can tell"
     else:
         how = "by the crowd's own confidence: uncalibrated"
-        if getattr(job.estimator, "dependence_", 0.0):
+        if job.estimator.dependence_:
             how += ", since these workers make mistakes together (a few gold tasks would help)"
     shares = (number / report.tasks for number in (found.errors, found.low, found.high))
     say(f"expected wrong decisions {rate_words(*shares)}, {how}")

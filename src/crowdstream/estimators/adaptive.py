@@ -43,7 +43,7 @@ from crowdstream.estimators.ties import class_keys
 from crowdstream.estimators.votes import Scorer, calibrate, choose
 from crowdstream.estimators.worker_table import WorkerReading
 from crowdstream.labels import UNKNOWN, TaskId, Vocabulary
-from crowdstream.labels.batch import Codes, Ints, LabelBatch
+from crowdstream.labels.batch import NO_TRUTHS, Codes, Ints, LabelBatch
 from crowdstream.labels.batch_loops import Tasks
 from crowdstream.sums.agreement import AgreementSums
 
@@ -71,8 +71,6 @@ EARLIER = 0.75
 
 FOLDS = 5
 """Parts of the gold, each judged by a crowd that knows the others."""
-
-NONE: Codes = np.empty(0, np.int32)
 
 ODD = np.uint64(0xD1B54A32D192ED03)
 """Places become keys as multiples of it, mixed: an odd number without a pattern."""
@@ -207,7 +205,11 @@ class Adaptive(Estimator):
         for part, here in self._parts(batch):
             k = reading.sums.classes
             found = np.empty((len(part) if votes is not None else 0, k))
-            gold = part.truths[(part.truths >= 0) & (part.sizes > 0)] if part.truths.size else NONE
+            gold = (
+                part.truths[(part.truths >= 0) & (part.sizes > 0)]
+                if part.truths.size
+                else NO_TRUTHS
+            )
             features = np.empty((gold.size, SCORES, k))
             weight = scale.weight(self._clock)
             reading.crowd.follow(part.coded, weight, scale.growth, found, features)
@@ -225,7 +227,7 @@ class Adaptive(Estimator):
     def _remove_gold(self, batch: LabelBatch) -> None:
         """Take back gold tasks, and what they said of the scores."""
         reading = self._reading
-        known = np.flatnonzero(batch.truths >= 0) if batch.truths.size else NONE
+        known = np.flatnonzero(batch.truths >= 0) if batch.truths.size else NO_TRUTHS
         for t in known.tolist():
             task = batch.part(t, t + 1)
             if task.labels.size:
@@ -267,7 +269,6 @@ class Adaptive(Estimator):
         self._pairs = before + pairs
         if self.memory is None:  # confusions that feed on themselves need all tasks to stand on
             reading.crowd.gate = gate_of(reading.rho, self._pairs) * share_of_three(batch)
-        reading.use_gold()
 
     def _place_keys(self, first: int, tasks: int) -> Keys:
         """A number per task that looks random, of its place in the order of tasks."""
@@ -292,8 +293,7 @@ class Adaptive(Estimator):
         for part, here in self._parts(batch):
             goal = 2.0 if rule.settle is None else reading.before(rule.settle)
             most = 2**62 if rule.max_labels is None else rule.max_labels
-            discount = 0.0 if reading.crowd.golden else reading.discount
-            stop = crowd_loops.StopRule(goal, rule.min_labels, most, discount)
+            stop = crowd_loops.StopRule(goal, rule.min_labels, most, reading.scored().rho)
             identified[here] = not reading.crowd.fell_back
             scores = np.empty((len(part), reading.sums.classes))
             weight = scale.weight(self._clock)
@@ -324,23 +324,22 @@ class Adaptive(Estimator):
         if self.memory is not None:
             super()._fit(batch)
             return
-        self._read_table(batch)
-        reading = self._reading
+        reading, keys = self._reading, self._name_keys(batch)
+        self._read_table(batch, keys)
         if (batch.truths >= 0).any():
-            first, second = self._weigh_scores(batch)
+            first, second = self._weigh_scores(batch, keys)
             reading.use_gold(first)
             reading.recount(batch)
             reading.use_gold(second)
-        self._sample.offer(batch, self._name_keys(batch))
+        self._sample.offer(batch, keys)
         self._clock = len(batch)
         self._renewed = self._looked = float(self._clock)
         self._renewed_labels = float(self._sums.total[2])
 
-    def _read_table(self, batch: LabelBatch) -> None:
+    def _read_table(self, batch: LabelBatch, keys: Keys) -> None:
         """Sums, teacher and students of a table, swept as far as workers err independently."""
         reading = self._reading
         reading.fit(batch, len(self._classes), sweep=False)
-        keys = self._name_keys(batch)
         which = np.argsort(keys, kind="stable")
         which = which[: np.searchsorted(np.cumsum(batch.sizes[which]), SAMPLE) + 1]
         sample = batch.pick(which)
@@ -349,14 +348,14 @@ class Adaptive(Estimator):
         if reading.crowd.gate > 0.0:
             reading.sweep(batch)
 
-    def _weigh_scores(self, batch: LabelBatch) -> tuple[GoldModel, GoldModel]:
+    def _weigh_scores(self, batch: LabelBatch, keys: Keys) -> tuple[GoldModel, GoldModel]:
         """What truths say of scores: each by a crowd that knows the truths of other tasks only.
 
         By the first model the swept confusions are counted anew, which changes the scores; the
         second is about those.
         """
         gold = np.flatnonzero((batch.truths >= 0) & (batch.sizes > 0))
-        gold = gold[np.argsort(self._name_keys(batch)[gold], kind="stable")]  # whatever the order
+        gold = gold[np.argsort(keys[gold], kind="stable")]  # in whatever order the rows came
         folds = min(FOLDS, gold.size)
         apart = [self._without(batch, gold[fold::folds]) for fold in range(folds)]
         models: list[GoldModel] = []
@@ -480,14 +479,15 @@ class Adaptive(Estimator):
         n, k = sums.workers, sums.classes
         apart = sums.groups != reading.teacher.main
         solved = np.full(n, bool(self.identifiable_)) & ~(apart & (reading.reason == ""))
-        confusions, prior = reading.confusions(), reading.prior()
+        (confusions, ways), prior = reading.confusions(), reading.prior()
         return WorkerReading(
-            errors=reading.error_rates()[reading.believed],
+            errors=ways[reading.believed],
             weights=vote_weights(reading.skills(), k),
             solved=solved,
             apart=apart & bool(self.identifiable_),
             confusions=confusions,
             prior=prior / prior.sum(),
+            ways=ways,
         )
 
     # Merging and saving ----------------------------------------------------------------------

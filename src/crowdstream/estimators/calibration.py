@@ -65,7 +65,7 @@ class Sure(NamedTuple):
     @property
     def in_doubt(self) -> bool:
         """Whether over twice the promised share is wrong, and more than by chance."""
-        least = float(wilson(np.array([self.wrong]), np.array([max(self.tasks, 1)]))[0][0])
+        least = float(wilson(self.wrong, self.tasks)[0])
         return self.wrong > 2 * (1 - SETTLE) * self.tasks and least > 1 - SETTLE
 
 
@@ -121,7 +121,7 @@ def _ceiling(confidences: Floats, right: NDArray[np.bool_]) -> float:
     for sure in SURE:
         some = confidences >= sure
         if some.sum() >= LEAST:
-            upper = float(wilson(np.array([right[some].sum()]), np.array([some.sum()]))[1][0])
+            upper = float(wilson(right[some].sum(), some.sum())[1])
             found = min(found, upper) if upper < sure else found
     return found
 

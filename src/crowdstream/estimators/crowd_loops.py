@@ -116,9 +116,7 @@ class Crowd:
         if self.golden:
             self.fill_features(tasks, begin, end)
             for a in range(self.classes):
-                scores[t, a] = self.bias[a]
-                for j in range(SCORES_):
-                    scores[t, a] += self.weights[j] * self.features[j, a]
+                scores[t, a] = self.weighed(a)
             return
         g = self.gate
         for a in range(self.classes):
@@ -127,6 +125,13 @@ class Crowd:
             if g > 0.0:
                 swept = log(max(self.swept.product[a], 1e-300))
                 scores[t, a] = (1.0 - g) * scores[t, a] + g * swept
+
+    def weighed(self, a):
+        """What known truths make of a class's scores, which are in ``features``."""
+        score: cython.double = self.bias[a]
+        for j in range(SCORES_):
+            score += self.weights[j] * self.features[j, a]
+        return score
 
     def fill_features(self, tasks, begin, end):
         """The scores of a task that was judged, from the best class's 0 down to −5.
@@ -196,10 +201,7 @@ class Crowd:
         """
         for a in range(self.classes):
             if self.golden and not self.gate > 0.0:
-                score: cython.double = self.bias[a]
-                for j in range(SCORES_):
-                    score += self.weights[j] * self.features[j, a]
-                self.swept.product[a] = exp(score)
+                self.swept.product[a] = exp(self.weighed(a))
             elif not self.gate > 0.0:
                 self.swept.product[a] = sqrt(self.teacher.product[a] * self.taught.product[a])
             self.taught.product[a] = self.teacher.product[a] * self.teacher.f[a]

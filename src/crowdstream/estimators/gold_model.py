@@ -212,12 +212,12 @@ def _unbounded(features: Floats, truths: Ints, prior: Floats, spread: float) -> 
     for _ in range(ROUNDS):
         pulls, bend = _slopes(features, np.exp(logs), truths, precision)
         step = np.linalg.solve(bend, pulls.sum(axis=0) - precision * (at - middle))
-        size = 1.0
-        while size > STILL and height(at + size * step)[0] < top:
-            size /= 2.0
-        at = at + size * step
-        top, logs = height(at)
-        if size * np.abs(step).max() < STILL:
+        found = height(at + step)
+        while np.abs(step).max() > STILL and found[0] < top:
+            step = step / 2.0
+            found = height(at + step)
+        at, (top, logs) = at + step, found
+        if np.abs(step).max() < STILL:
             break
     pulls, bend = _slopes(features, np.exp(logs), truths, precision)
     if at.size <= SMALL:

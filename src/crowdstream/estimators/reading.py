@@ -60,7 +60,6 @@ TEACHER_WHOLE = ("met_workers", "groups", "main")
 class Reading:
     """Teacher and students, and the sums they read.
 
-    ``rho``: the excess correlation of errors within a task, by which confidence is discounted;
     ``reason``: why the crowd cannot be identified by agreement, if so.
     """
 
@@ -69,11 +68,22 @@ class Reading:
         self.taught = ConfusionSums()
         self.swept = ConfusionSums()
         self.reason = NO_MEETINGS
-        self.rho = 0.0
+        self._rho = 0.0
         self.gold = GoldModel()
         self._turn = threading.Lock()
         self.powers = vote_loops.FamilyPowers(sums.loops, NOTHING)
         self._set_classes(gate=0.0, fell_back=True)
+
+    @property
+    def rho(self) -> float:
+        """How much more errors within a task are correlated than independent ones would be."""
+        return self._rho
+
+    @rho.setter
+    def rho(self, excess: float) -> None:
+        self._rho = excess
+        self.crowd.rho = min(max(excess, 0.0), ALIKE)
+        self.crowd.discount = self.discount
 
     # The loops' objects ----------------------------------------------------------------------
 
@@ -104,6 +114,7 @@ class Reading:
         self._bind()
         self.crowd = Crowd(self.sums.loops, self.teacher, *self._students)
         self.crowd.gate, self.crowd.fell_back = gate, fell_back
+        self.rho = self._rho
         self.gold.make_room(k)
         self.use_gold()
         self.renew_students(1.0)
@@ -172,8 +183,6 @@ class Reading:
         self.crowd.bind(
             self.gold.weights, self.gold.bias, np.empty((SCORES, k)), np.empty((SCORES, k))
         )
-        self.crowd.rho = min(max(self.rho, 0.0), ALIKE)
-        self.crowd.discount = self.discount
         self.crowd.golden = self.gold.known and not self.crowd.fell_back
 
     def renew_gold(self) -> None:
@@ -213,20 +222,17 @@ class Reading:
         """How frequent the classes are."""
         return self._prior[self.believed]
 
-    def confusions(self) -> Floats:
-        """p(said | class) of every worker, class by said."""
-        return self._confusions(self.believed)
+    def confusions(self) -> tuple[Floats, Floats]:
+        """p(said | class) of every worker by the student believed; error rates by either student.
 
-    def _confusions(self, student: int) -> Floats:
-        found = np.empty((self.sums.workers, self.sums.classes, self.sums.classes))
-        self._students[student].fill_confusions(found)
-        return found.transpose(0, 2, 1)
-
-    def error_rates(self) -> Floats:
-        """Error rates of every worker by either student, one row each."""
-        shares = [prior / prior.sum() for prior in self._prior]
-        right = [np.einsum("iaa,a->i", self._confusions(j), shares[j]) for j in (0, 1)]
-        return np.clip(1.0 - np.array(right), 0.0, 1.0)
+        Confusions are by worker, class and said; error rates have one row per student.
+        """
+        n, k = self.sums.workers, self.sums.classes
+        found, errors = np.empty((2, n, k, k)), np.empty((2, n))
+        for j, (student, prior) in enumerate(zip(self._students, self._prior, strict=True)):
+            student.fill_confusions(found[j])
+            errors[j] = 1.0 - np.einsum("iaa,a->i", found[j], prior / prior.sum())
+        return found[self.believed].transpose(0, 2, 1), np.clip(errors, 0.0, 1.0)
 
     # Scores ----------------------------------------------------------------------------------
 
@@ -259,7 +265,7 @@ class Reading:
 
         Beyond 1 another vote for the winner would lower its confidence.
         """
-        return min(UNSEEN * max(self.rho, 0.0), 1.0)
+        return min(UNSEEN * max(self._rho, 0.0), 1.0)
 
     def _by_logs(self) -> Score:
         """By teacher and students together."""

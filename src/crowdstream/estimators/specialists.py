@@ -25,7 +25,8 @@ from crowdstream.estimators.adaptive import Adaptive
 from crowdstream.estimators.base import Estimator
 from crowdstream.estimators.group_skills import GroupCells, GroupSkills
 from crowdstream.estimators.tables import NativeTable
-from crowdstream.estimators.votes import choose
+from crowdstream.estimators.teacher import error_rates
+from crowdstream.estimators.votes import calibrate, choose
 from crowdstream.labels import Table, Truths, in_kind, kind_of, shorten
 from crowdstream.labels.batch import Ints, LabelBatch
 from crowdstream.labels.tables import (
@@ -128,8 +129,7 @@ def by_group(
     votes = Votes.room(len(batch), scorer.identified)
     named = len(learnt._classes)
     choose(batch, scores, votes, named, learnt._ties(learnt._classes), scorer.rho)
-    if scorer.calibrate is not None:
-        votes.confidences[:] = scorer.calibrate(votes.confidences)
+    calibrate(scorer, votes)
     return ByGroup(
         in_kind(decision_table(batch, votes, learnt._classes, rule), kind),
         in_kind(_worker_table(cells, skills, learnt.workers_, groups), kind),
@@ -162,17 +162,12 @@ def _worker_table(
 
     some = np.flatnonzero(cells.answers)
     worker, group = some // cells.groups, some % cells.groups
-    worst = 1.0 - 1.0 / cells.classes
-
-    def errors(found: Floats) -> Floats:
-        return np.clip((1.0 - found) * worst, 0.0, 1.0)
-
     return pl.DataFrame(
         {
             "worker": value_series("worker", names).gather(worker),
             "group": groups.gather(group),
             "answers": cells.answers[some],
-            "error_rate": errors(skills.cells[some]),
-            "overall": errors(skills.workers[worker]),
+            "error_rate": error_rates(skills.cells[some], cells.classes),
+            "overall": error_rates(skills.workers[worker], cells.classes),
         }
     )

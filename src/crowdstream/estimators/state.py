@@ -21,7 +21,12 @@ from crowdstream.errors import MergeError, StateError
 from crowdstream.estimators.fallback import why_not
 from crowdstream.estimators.observer import Observer, Packed
 from crowdstream.estimators.parameters import CHECKS, Families, Ties
-from crowdstream.estimators.teacher import read_teacher, skills_of, vote_weights
+from crowdstream.estimators.teacher import (
+    error_rates,
+    read_teacher,
+    skills_of,
+    vote_weights,
+)
 from crowdstream.estimators.ties import Keys, class_keys
 from crowdstream.estimators.votes import Scorer, TieRule, decide
 from crowdstream.estimators.worker_table import WorkerReading
@@ -152,7 +157,7 @@ class CrowdState(Parameters, Savable, ABC):
         sums, skills, known = self._sums, self._skills(), bool(self.identifiable_)
         apart = sums.groups != sums.main_group
         return WorkerReading(
-            errors=np.clip((1 - skills) * (1 - 1 / sums.classes), 0.0, 1.0),
+            errors=error_rates(skills, sums.classes),
             weights=vote_weights(skills, sums.classes),
             solved=np.full(sums.workers, known) & ~apart,
             apart=apart & known,
@@ -163,6 +168,11 @@ class CrowdState(Parameters, Savable, ABC):
         """How often a worker is right of whom nothing is known."""
         chance = 1.0 / max(len(self._classes), 2)
         return chance + (1.0 - chance) * self.mean_skill_
+
+    @property
+    def dependence_(self) -> float:
+        """How far workers err together, from 0 to 1, where an estimator measures it: here 0."""
+        return 0.0
 
     @property
     def calibration_(self) -> str:

@@ -40,6 +40,11 @@ def skills_of(teacher: Teacher, workers: int) -> Floats:
     return found
 
 
+def error_rates(skills: Floats, classes: int) -> Floats:
+    """Error rates of workers with these skills, kept between 0 and 1."""
+    return np.clip((1.0 - skills) * (1.0 - 1.0 / classes), 0.0, 1.0)
+
+
 def vote_weights(skills: Floats, classes: int) -> Floats:
     """log(s (K − 1)/(1 − s)), s = 1/K + (1 − 1/K) ψ, with skills ψ kept in [0, 0.6]."""
     kept = np.clip(skills, 0.0, CAP_SKILL)

@@ -15,7 +15,7 @@ from crowdstream.estimators.observer import Packed
 from crowdstream.estimators.open_tasks import OpenTask
 from crowdstream.estimators.parameters import Ties
 from crowdstream.estimators.state import Identifiability
-from crowdstream.estimators.teacher import read_teacher
+from crowdstream.estimators.teacher import error_rates, read_teacher
 from crowdstream.estimators.tracking_loops import Horizons
 from crowdstream.estimators.votes import Scorer, choose
 from crowdstream.estimators.worker_table import WorkerReading
@@ -277,7 +277,7 @@ class Tracking(Estimator):
         known = bool(self.identifiable_)
         apart = sums.groups != sums.main_group
         return WorkerReading(
-            errors=np.clip((1.0 - skills) * (1.0 - 1.0 / k), 0.0, 1.0),
+            errors=error_rates(skills, k),
             weights=weights,
             solved=np.full(sums.workers, known) & (~apart | bool(self._reason)),
             apart=apart & known,

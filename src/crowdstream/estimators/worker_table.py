@@ -49,7 +49,8 @@ class WorkerReading:
 
     ``solved``: whose error rate is known; ``apart``: who shares no task with the main group;
     ``confusions`` n×K×K: how often a class (rows) is called each; without them errors are spread
-    evenly. ``prior``: how frequent the classes are; without it all alike.
+    evenly. ``prior``: how frequent the classes are; without it all alike. ``ways``: error rates by
+    each way of reading them, one row each, where there are several.
     """
 
     errors: Floats
@@ -58,6 +59,7 @@ class WorkerReading:
     apart: Flags
     confusions: Floats | None = None
     prior: Floats | None = None
+    ways: Floats | None = None
 
 
 def worker_table(

@@ -13,6 +13,7 @@ import msgspec
 import numpy as np
 
 from crowdstream.estimators.base import Estimator
+from crowdstream.estimators.teacher import error_rates
 from crowdstream.labels import WorkerId
 from crowdstream.monitoring import columns
 from crowdstream.monitoring import estimator_view as view
@@ -105,7 +106,7 @@ def alarms(crowd: Estimator) -> list[DriftAlarm]:
     window = NEARBY * float(np.mean(tasks / active)) if active.size else NEARBY
     seen, way = events[:, columns.SEEN], events[:, columns.DIRECTION]
     skills = events[:, [columns.BEFORE, columns.AFTER]]
-    rates = view.error_rates(skills, view.class_count(crowd))
+    rates = error_rates(skills, view.class_count(crowd))
     names, found = crowd.workers_, []
     for event, (before, after) in zip(events, rates.tolist(), strict=True):
         near = np.abs(seen - event[columns.SEEN]) <= window

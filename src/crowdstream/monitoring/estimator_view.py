@@ -11,7 +11,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from crowdstream.errors import InputError
-from crowdstream.estimators.adaptive import Adaptive
 from crowdstream.estimators.base import Estimator
 from crowdstream.estimators.observer import Observer
 from crowdstream.estimators.open_tasks import OpenTask
@@ -120,19 +119,10 @@ def excess_correlation(crowd: Estimator) -> float | None:
     return getattr(crowd, "excess_correlation_", None)
 
 
-def dependence(crowd: Estimator) -> float:
-    """How far workers err together, from 0 to 1, where the estimator measures it; otherwise 0."""
-    return float(getattr(crowd, "dependence_", 0.0))
-
-
 def estimates(crowd: Estimator) -> Floats:
-    """The estimator's own error rates, one row for each way it reads them; NaN where it has none.
-
-    `Adaptive` reads confusions in two ways, one for workers who err independently.
-    """
+    """The estimator's own error rates, one row for each way of reading; NaN where it has none."""
     found = crowd._read()
-    rates = crowd._reading.error_rates() if isinstance(crowd, Adaptive) else found.errors[None]
-    return np.where(found.solved, rates, np.nan)
+    return np.where(found.solved, found.errors if found.ways is None else found.ways, np.nan)
 
 
 def above_chance(crowd: Estimator) -> tuple[float, float]:
@@ -140,11 +130,6 @@ def above_chance(crowd: Estimator) -> tuple[float, float]:
     teacher = read_teacher(crowd._sums, crowd._unit)
     product = teacher.surplus / teacher.met if teacher.met > 0 else 0.0
     return float(np.sign(product) * np.sqrt(abs(product))), float(teacher.evidence)
-
-
-def error_rates(skills: Floats, classes: int) -> Floats:
-    """Error rates of workers with these skills, kept between 0 and 1."""
-    return np.clip((1.0 - skills) * (1.0 - 1.0 / classes), 0.0, 1.0)
 
 
 def judge_by(skills: Floats, crowd: Estimator, largest: int) -> Judge:

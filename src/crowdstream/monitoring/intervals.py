@@ -28,6 +28,7 @@ from numpy.typing import NDArray
 
 from crowdstream.estimators.base import Estimator
 from crowdstream.estimators.observer import Packed
+from crowdstream.estimators.teacher import error_rates
 from crowdstream.metrics import wilson
 from crowdstream.labels.batch import Ints, LabelBatch
 from crowdstream.monitoring import estimator_view as view
@@ -230,10 +231,10 @@ class Intervals(ForgettingSums):
         z = NormalDist().inv_cdf((1.0 + level) / 2.0)
         least = -1.0 / (classes - 1.0)
         worst, best = (np.clip(limit, least, 1.0) for limit in self._skill_limits(crowd, z))
-        low, high = view.error_rates(best, classes), view.error_rates(worst, classes)
+        low, high = error_rates(best, classes), error_rates(worst, classes)
         # Errors may depend on the class, which one skill cannot tell: around its estimates too.
         shift = view.estimates(crowd) - (low + high) / 2.0
-        shift = np.where(np.isnan(shift), 0.0, shift)
+        shift = np.atleast_2d(np.where(np.isnan(shift), 0.0, shift))
         low, high = low + shift.min(axis=0, initial=0.0), high + shift.max(axis=0, initial=0.0)
         down, up, evidence = self._allowances(crowd, np.maximum(worst, 0.0))
         return {
@@ -255,9 +256,9 @@ class Intervals(ForgettingSums):
         agreed, against = doubts[:, AGREED] / answers, doubts[:, AGAINST] / answers
         known, wrong = self.arrays["total"][[KNOWN, WRONG]]
         if known >= ENOUGH:
-            upper = float(wilson(np.array([wrong]), np.array([known]))[1][0])
+            upper = float(wilson(wrong, known)[1])
             return np.minimum(against, upper), skills * upper, BY_GOLD
-        share = CAUTION * view.dependence(crowd)
+        share = CAUTION * crowd.dependence_
         down, up = share * against, share * agreed
         return down, up, DOUBT if up.any() or down.any() else AGREEMENT
 
