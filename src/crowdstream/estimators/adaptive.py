@@ -340,8 +340,7 @@ class Adaptive(Estimator):
         """Sums, teacher and students of a table, swept as far as workers err independently."""
         reading = self._reading
         reading.fit(batch, len(self._classes), sweep=False)
-        which = np.argsort(keys, kind="stable")
-        which = which[: np.searchsorted(np.cumsum(batch.sizes[which]), SAMPLE) + 1]
+        which = _smallest(keys, batch.sizes, SAMPLE)
         sample = batch.pick(which)
         twins = min(max(SAMPLE // max(4 * sample.labels.size, 1), 1), TWINS)
         self._measure(sample, keys[which], twins)
@@ -539,6 +538,20 @@ def _under(arrays: Packed, name: str) -> Packed:
         for key, array in arrays.items()
         if key.startswith(name + ".")
     }
+
+
+def _smallest(keys: Keys, sizes: Ints, labels: int) -> Ints:
+    """The tasks with the smallest keys, in their order, that have so many labels together."""
+    wanted = int(1.5 * labels * keys.size / max(sizes.sum(), 1)) + 1
+    which = np.arange(keys.size)
+    while wanted < keys.size:  # no need to sort them all
+        few = np.argpartition(keys, wanted)[:wanted]
+        if sizes[few].sum() > labels:
+            which = np.sort(few)
+            break
+        wanted *= 2
+    which = which[np.argsort(keys[which], kind="stable")]
+    return which[: np.searchsorted(np.cumsum(sizes[which]), labels) + 1]
 
 
 def name_keys(names: Iterable[str | int]) -> Keys:

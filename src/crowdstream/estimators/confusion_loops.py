@@ -12,9 +12,9 @@ import cython
 if cython.compiled:
     from cython.cimports.crowdstream.estimators.vote_loops import FamilyPowers, rescale
     from cython.cimports.crowdstream.labels.batch_loops import Tasks
-    from cython.cimports.libc.math import exp, floor, pow, sqrt  # noqa: A004
+    from cython.cimports.libc.math import exp, pow, sqrt  # noqa: A004
 else:
-    from math import exp, floor, pow, sqrt  # noqa: A004
+    from math import exp, pow, sqrt  # noqa: A004
 
     from crowdstream.estimators.vote_loops import FamilyPowers, rescale
     from crowdstream.labels.batch_loops import Tasks
@@ -193,7 +193,7 @@ class Student:
             total += self.product[a]
         for a in range(K):
             if truth < 0:
-                self.product[a] = weight * floor(self.product[a] / total * UNIT + 0.5) / UNIT
+                self.product[a] = weight * rounded(self.product[a] / total)
             else:
                 self.product[a] = GOLD * weight if a == truth else 0.0
             self.mass[a] += self.product[a]
@@ -204,6 +204,14 @@ class Student:
                 q = self.product[a]
                 self.counts[i, x, a] += q
                 self.counts[i, K, a] += q
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def rounded(share: cython.double) -> cython.double:
+    """A share in multiples of 2⁻²⁴, as counts are kept."""
+    return cython.cast(cython.longlong, share * UNIT + 0.5) / UNIT
 
 
 def add_posteriors(
@@ -224,11 +232,12 @@ def add_posteriors(
             for a in range(1, K):
                 best = max(best, scores[t, a])
             for a in range(K):
-                scores[t, a] = exp(scores[t, a] - best)
+                off = scores[t, a] - best
+                scores[t, a] = exp(off) if off < 0.0 else 1.0
                 total += scores[t, a]
             for a in range(K):
                 if truth < 0:
-                    scores[t, a] = floor(scores[t, a] / total * UNIT + 0.5) / UNIT
+                    scores[t, a] = rounded(scores[t, a] / total)
                 else:
                     scores[t, a] = GOLD if a == truth else 0.0
                 mass[a] += scores[t, a]

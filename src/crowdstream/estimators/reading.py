@@ -39,6 +39,11 @@ Score: TypeAlias = Callable[[LabelBatch, Floats], None]
 SWEEPS = 14
 """Times that the swept confusions are recounted from their own posteriors at most."""
 
+FEWEST, SWEPT = 3, 14_000_000
+"""The same in large tables: so many times, or as often as this many labels are gone through. On
+simulated crowds of 600,000 to a million labels the errors after 3, 14 and 40 times differ by less
+than 0.0006."""
+
 STILL = 0.01
 """Answers by which the largest count may change for the sweeps to be over."""
 
@@ -327,7 +332,8 @@ class Reading:
     def sweep(self, batch: LabelBatch) -> None:
         """Recount the swept confusions from their own posteriors until they stand still."""
         n, k, student = self.sums.workers, self.sums.classes, self._students[1]
-        for _ in range(SWEEPS):
+        times = SWEPT // max(batch.labels.size, 1)
+        for _ in range(min(max(times, FEWEST), SWEEPS)):
             before = self.swept.counts[:n, :k].copy()
             self.count(batch, self._by_swept(), self.swept)
             student.renew(n, student.strength, 1.0, self.teacher.f)

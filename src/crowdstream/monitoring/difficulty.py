@@ -17,8 +17,9 @@ from crowdstream.estimators.base import Estimator
 from crowdstream.labels import Table
 from crowdstream.labels.batch import LabelBatch
 from crowdstream.monitoring import estimator_view as view
-from crowdstream.monitoring.difficulty_loops import fill_likelihoods
+from crowdstream.monitoring.difficulty_loops import fill_likelihoods, fill_strengths
 from crowdstream.monitoring.worker_sums import Floats
+from crowdstream.sums.parallel import parts_of, side_by_side
 
 if TYPE_CHECKING:
     import polars as pl
@@ -38,6 +39,9 @@ STRONGEST = 0.98 / 1.4
 ROUNDS, STILL = 100, 1e-5
 """Rounds in which the frequencies are fitted at most, and the change from which on they are. Where
 half of the tasks are coins, 30 rounds find half of what 100 do; few crowds need as many."""
+
+FITTED = 20_000
+"""Tasks of a table that the frequencies are fitted to at most: eight shares to half a per cent."""
 
 SAMPLE = 500
 """Tasks of a crowd's sample that the frequencies are fitted to: eight numbers need no more."""
@@ -65,9 +69,21 @@ def difficulty(crowd: Estimator, table: Table) -> pl.DataFrame:
     import polars as pl
 
     batch, classes = view.code_table(crowd, table)
-    like, mean = _likelihoods(crowd, batch, classes)
-    worst = 1.0 - 1.0 / classes
-    hard = np.clip((1.0 - _fit(like)[1] @ GRID * mean) * worst, 0.0, worst)
+    skills, worst = _skills(crowd, classes), 1.0 - 1.0 / classes
+    few = batch
+    if len(batch) > FITTED:
+        few = batch.pick(np.linspace(0, len(batch) - 1, FITTED).astype(np.int64))
+    frequency, parts = _fit(few, skills, classes), parts_of(len(batch))
+
+    def work(part: int) -> Floats:
+        here = batch.part(*parts[part])
+        found = np.empty(len(here))
+        scratch = np.empty((GRID.size, classes))
+        fill_strengths(here.coded, skills, GRID, frequency, scratch, found)
+        return found
+
+    strengths = np.concatenate(side_by_side(work, len(parts)))
+    hard = np.clip((1.0 - strengths * skills[-1]) * worst, 0.0, worst)
     found = pl.Series("difficulty", np.where(batch.sizes > 0, hard, np.nan))
     return pl.DataFrame(
         {"task": value_series("task", batch.tasks), "difficulty": found.fill_nan(None)}
@@ -82,28 +98,27 @@ def strengths_in(crowd: Estimator) -> Strengths:
     sample = view.sample_of(crowd, SAMPLE)
     if sample is None:
         return np.asarray(PRIOR / PRIOR.sum())
-    return _fit(_likelihoods(crowd, sample, view.class_count(crowd))[0])[0]
+    classes = view.class_count(crowd)
+    return _fit(sample, _skills(crowd, classes), classes)
 
 
-def _likelihoods(crowd: Estimator, batch: LabelBatch, classes: int) -> tuple[Floats, float]:
-    """How likely each task's labels are at each strength; the mean skill that stands for others."""
+def _skills(crowd: Estimator, classes: int) -> Floats:
+    """Every worker's skill, and the mean that stands for others; none leaves no error at all."""
     skills = np.append(view.skills_of(crowd), view.mean_skill(crowd))
-    skills = np.clip(skills, -STRONGEST / (classes - 1.0), STRONGEST)
+    return np.clip(skills, -STRONGEST / (classes - 1.0), STRONGEST)
+
+
+def _fit(batch: LabelBatch, skills: Floats, classes: int) -> Strengths:
+    """How often each strength occurs among tasks, by EM."""
     like = np.empty((len(batch), GRID.size))
     fill_likelihoods(batch.coded, skills, GRID, np.empty((GRID.size, classes)), like)
-    return like, float(skills[-1])
-
-
-def _fit(like: Floats) -> tuple[Strengths, Floats]:
-    """How often each strength occurs, and how likely each is for every task, by EM."""
-    like = like / np.maximum(like.max(axis=1, keepdims=True), 1e-300)
+    like /= np.maximum(like.max(axis=1, keepdims=True), 1e-300)
     frequency = PRIOR / PRIOR.sum()
-    given = like
     for _ in range(ROUNDS):
-        given = like * frequency
-        given /= given.sum(axis=1, keepdims=True)
-        before, frequency = frequency, given.sum(axis=0) + PRIOR
+        # The sum over tasks of like · frequency / (its sum over strengths).
+        before, given = frequency, like.T @ (1.0 / (like @ frequency))
+        frequency = given * frequency + PRIOR
         frequency /= frequency.sum()
         if np.abs(frequency - before).max() < STILL:
             break
-    return frequency, given
+    return np.asarray(frequency)

@@ -47,7 +47,7 @@ class IntervalSums(JudgedSums):
         end = tasks.starts[t + 1]
         if end == begin:
             return
-        winner = judge.winner(tasks, t)
+        winner = judge.winner()
         if tasks.truth(t) >= 0:
             sign = 1.0 if weight > 0.0 else -1.0
             self.total[KNOWN] += sign

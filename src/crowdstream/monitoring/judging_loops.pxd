@@ -19,7 +19,9 @@ cdef class Judge:
     cdef void leave_out_family(self, Tasks tasks, Py_ssize_t begin, Py_ssize_t end, Py_ssize_t z) noexcept nogil
     cdef void by_truth(self, Tasks tasks, Py_ssize_t t) noexcept nogil
     cdef void by_others(self, Tasks tasks, Py_ssize_t t) noexcept nogil
-    cdef Py_ssize_t winner(self, Tasks tasks, Py_ssize_t t) noexcept nogil
+    cdef void by_others_of_two(self, Tasks tasks, Py_ssize_t t) noexcept nogil
+    cdef void multiply_all(self, Tasks tasks, Py_ssize_t t) noexcept nogil
+    cdef Py_ssize_t winner(self) noexcept nogil
     cdef void by_those_before(self, Tasks tasks, Py_ssize_t t) noexcept nogil
     cdef bint judge(self, Tasks tasks, Py_ssize_t t, bint in_order) noexcept nogil
 

@@ -115,13 +115,21 @@ class Judge:
         for z in range(begin, tasks.starts[t + 1]):
             self.measure(z - begin, tasks.labels[z])
 
+    def multiply_all(self, tasks, t):
+        """The votes of all labels of a task."""
+        begin = tasks.starts[t]
+        self.start(tasks, t)
+        for z in range(begin, tasks.starts[t + 1]):
+            self.multiply(tasks.labels[z], self.each[z - begin])
+
     def by_others(self, tasks, t):
         """Judge every label by all others: the product of all odds, its own divided out."""
         begin = tasks.starts[t]
         end = tasks.starts[t + 1]
-        self.start(tasks, t)
-        for z in range(begin, end):
-            self.multiply(tasks.labels[z], self.each[z - begin])
+        self.multiply_all(tasks, t)
+        if self.classes == 2 and not self.family.shape[0]:
+            self.by_others_of_two(tasks, t)
+            return
         for z in range(begin, end):
             for k in range(self.classes):
                 self.rest[k] = self.like[k]
@@ -129,12 +137,20 @@ class Judge:
             self.leave_out_family(tasks, begin, end, z)
             self.measure(z - begin, tasks.labels[z])
 
-    def winner(self, tasks, t):
-        """The class that all labels of a task together make likeliest."""
+    def by_others_of_two(self, tasks, t):
+        """The same with two classes, where h says all: e₂ = h² and e₃ = 0."""
         begin = tasks.starts[t]
-        self.start(tasks, t)
         for z in range(begin, tasks.starts[t + 1]):
-            self.multiply(tasks.labels[z], self.each[z - begin])
+            at = z - begin
+            y = tasks.labels[z]
+            against = self.like[1 - y] * self.each[at]
+            h = (self.like[y] - against) / (self.like[y] + against)
+            self.h[at] = h
+            self.e2[at] = h * h
+            self.e3[at] = 0.0
+
+    def winner(self):
+        """The class that the votes counted last make likeliest."""
         best: cython.Py_ssize_t = 0
         for k in range(1, self.classes):
             if self.like[k] > self.like[best]:
@@ -161,13 +177,17 @@ class Judge:
             self.multiply(tasks.labels[z], self.each[z - begin])
 
     def judge(self, tasks, t, in_order):
-        """Judge a task's labels, by its truth if that is known; false if nothing can judge them."""
+        """Judge a task's labels, by its truth if that is known; false if nothing can judge them.
+
+        Counts all votes in any case.
+        """
         size = tasks.starts[t + 1] - tasks.starts[t]
-        if tasks.truth(t) >= 0:
+        if tasks.truth(t) >= 0 or size < 2:
+            self.multiply_all(tasks, t)
+            if tasks.truth(t) < 0:
+                return False
             self.by_truth(tasks, t)
             return size > 0
-        if size < 2:
-            return False
         if in_order:
             self.by_those_before(tasks, t)
         else:
@@ -185,8 +205,9 @@ class JudgedSums:
         """
         with cython.nogil:
             for t in range(tasks.size):
+                judged = judge.judge(tasks, t, in_order)
                 self.count_task(judge, tasks, t, weight)
-                if judge.judge(tasks, t, in_order):
+                if judged:
                     self.add_task(judge, tasks, t, weight)
                 weight *= growth
 
