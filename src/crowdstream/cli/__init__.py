@@ -1,30 +1,69 @@
-"""The command line: a file in, decisions out. One file per command; heavy imports inside them."""
+"""The command line: a file in, decisions out. One file per command, loaded when it is called."""
 
 from __future__ import annotations
 
 import contextlib
+import importlib
 import os
 import sys
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
+from typer.core import TyperGroup
 
-from crowdstream.cli import (
-    compare,
-    gold,
-    merge,
-    paper,
-    run,
-    savings,
-    simulate,
-    stream,
-    version,
-    workers,
-)
 from crowdstream.cli.command import GroupedHelp, make_command
+
+COMMANDS = {
+    "run": "Decide every task in files of labels.",
+    "stream": "Decide tasks while their labels come in on standard input.",
+    "workers": "Show what a state file knows about each worker.",
+    "merge": "Merge state files of different tasks into one.",
+    "savings": "Show how many of the labels in a file would have been enough.",
+    "compare": "Compare methods on data whose correct labels are known.",
+    "simulate": "Make up labels with known truth, to try things on.",
+    "paper": "Repeat the experiments of the paper and check its claims.",
+    "version": "Print the version.",
+    "gold": "Choose tasks for an expert to check; see what the answers change.",
+}
+"""Every command, and what ``--help`` says of it; each is a function in a file of its name."""
+
+PARTS = {"gold": ("plan", "check")}
+"""Commands that have commands of their own."""
+
+
+class LazyCommands(TyperGroup):
+    """Commands whose files are loaded when they are called: ``--help`` needs none of them."""
+
+    def __init__(self, **attrs: Any) -> None:
+        super().__init__(**attrs)
+        self.commands = dict.fromkeys(COMMANDS)  # type: ignore[assignment]
+
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:
+        """A command by its name, None if there is none."""
+        if cmd_name in self.commands and self.commands[cmd_name] is None:
+            self.commands[cmd_name] = _load(cmd_name)
+        return self.commands.get(cmd_name)
+
+    def format_commands(self, ctx: Any, formatter: Any) -> None:
+        """Their list, as help shows it."""
+        with formatter.section("Commands"):
+            formatter.write_dl(list(COMMANDS.items()))
+
+
+def _load(name: str) -> Any:
+    """A command, or a group of them, from its file."""
+    module = importlib.import_module(f"crowdstream.cli.{name}")
+    made = typer.Typer(name=name, no_args_is_help=True, add_completion=False, rich_markup_mode=None)
+    for part in PARTS.get(name, (name,)):
+        made.command(cls=GroupedHelp)(make_command(getattr(module, part)))
+    if name in PARTS:
+        made.info.help = COMMANDS[name]
+    return typer.main.get_command(made)
+
 
 app = typer.Typer(
     name="crowdstream",
+    cls=LazyCommands,
     no_args_is_help=True,
     add_completion=True,
     rich_markup_mode=None,
@@ -51,29 +90,10 @@ def crowdstream(
       crowdstream run --help                      every command has examples
     """
     if show_version:
+        from crowdstream.cli import version
+
         version.version()
         raise typer.Exit
-
-
-for _command in (
-    run.run,
-    stream.stream,
-    workers.workers,
-    merge.merge,
-    savings.savings,
-    compare.compare,
-    simulate.simulate,
-    paper.paper,
-    version.version,
-):
-    app.command(cls=GroupedHelp)(make_command(_command))
-
-_gold = typer.Typer(
-    name="gold", no_args_is_help=True, rich_markup_mode=None, help=gold.__doc__.partition(": ")[2]
-)
-for _part in (gold.plan, gold.check):
-    _gold.command(cls=GroupedHelp)(make_command(_part))
-app.add_typer(_gold)
 
 
 def main() -> None:

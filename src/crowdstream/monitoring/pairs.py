@@ -75,10 +75,12 @@ class Pairs(ForgettingSums):
         """Count shared tasks and agreements, or take them back."""
         self._remember(view.memory_of(crowd))
         self._reserve(crowd.n_workers_)
-        who, times = batch.workers[batch.starts[0] : batch.starts[-1]], None
+        who = batch.workers[batch.starts[0] : batch.starts[-1]]
         if len(batch) > 1:
-            who, times = np.unique(who, return_counts=True)
-        self.arrays["rows"][who, ANSWERS] += sign * (1 if times is None else times)
+            times = np.bincount(who, minlength=self.workers)
+            self.arrays["rows"][: times.size, ANSWERS] += sign * times
+        else:
+            self.arrays["rows"][who, ANSWERS] += sign
         if sign > 0:
             self._choose(len(batch))
         most = FIRST if in_order else MANY
