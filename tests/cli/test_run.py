@@ -11,7 +11,7 @@ from pathlib import Path
 
 import polars as pl
 import pytest
-from typer.testing import CliRunner
+from click.testing import CliRunner
 
 from crowdstream.cli import app
 from crowdstream.labels import readers
@@ -441,7 +441,7 @@ def test_wrong_usage_is_refused_in_a_line(label_file: Path, args: tuple[str, ...
 
 
 @pytest.mark.parametrize("args", [(), ("--frobnicate",), ("x.csv", "--seed", "one")])
-def test_what_typer_refuses_exits_with_2_too(args: tuple[str, ...]) -> None:
+def test_what_click_refuses_exits_with_2_too(args: tuple[str, ...]) -> None:
     result = call("run", *args)
     assert result.code == 2
     assert "Traceback" not in result.err

@@ -13,16 +13,13 @@ import warnings
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
-from unittest import mock
 
 import polars as pl
 import pytest
-import typer
 
-from crowdstream.cli import app, main
+from crowdstream.cli import main
 
 SCRIPT = str(Path(sys.executable).with_name("crowdstream"))
-COMMAND = typer.main.get_command(app)  # made once: that takes longer than most commands
 Row = tuple[str, str, str]
 
 
@@ -75,8 +72,7 @@ def call(*args: str | Path, stdin: bytes | int = b"", tty: bool = False) -> Resu
             sys.argv = ["crowdstream", *map(str, args)]
             sys.stdin = open(source, encoding="utf-8", closefd=False)  # noqa: SIM115
             sys.stdout, sys.stderr = out, err
-            with mock.patch("typer.main.get_command", return_value=COMMAND):
-                main()
+            main()
         except SystemExit as end:
             code = end.code or 0
         finally:

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import contextlib
+import difflib
 import importlib
 import os
 import sys
-from typing import Annotated, Any
 
-import typer
-from typer.core import TyperGroup
+import click
+from click.shell_completion import get_completion_class
 
-from crowdstream.cli.command import GroupedHelp, make_command
+from crowdstream.cli.command import make_command
 
 COMMANDS = {
     "run": "Decide every task in files of labels.",
@@ -31,52 +31,80 @@ PARTS = {"gold": ("plan", "check")}
 """Commands that have commands of their own."""
 
 
-class LazyCommands(TyperGroup):
+class LazyCommands(click.Group):
     """Commands whose files are loaded when they are called: ``--help`` needs none of them."""
 
-    def __init__(self, **attrs: Any) -> None:
-        super().__init__(**attrs)
-        self.commands = dict.fromkeys(COMMANDS)  # type: ignore[assignment]
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """Their names."""
+        return list(COMMANDS)
 
-    def get_command(self, ctx: Any, cmd_name: str) -> Any:
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         """A command by its name, None if there is none."""
-        if cmd_name in self.commands and self.commands[cmd_name] is None:
-            self.commands[cmd_name] = _load(cmd_name)
+        if cmd_name in COMMANDS and cmd_name not in self.commands:
+            self.add_command(_load(cmd_name))
         return self.commands.get(cmd_name)
 
-    def format_commands(self, ctx: Any, formatter: Any) -> None:
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Their list, as help shows it."""
         with formatter.section("Commands"):
             formatter.write_dl(list(COMMANDS.items()))
 
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """The command that is called; of a misspelt one, which it may have been."""
+        near = [] if args[0] in COMMANDS else difflib.get_close_matches(args[0], COMMANDS, n=1)
+        if near:
+            ctx.fail(f"No such command {args[0]!r}. Did you mean {near[0]!r}?")
+        return super().resolve_command(ctx, args)
 
-def _load(name: str) -> Any:
+
+def _load(name: str) -> click.Command:
     """A command, or a group of them, from its file."""
     module = importlib.import_module(f"crowdstream.cli.{name}")
-    made = typer.Typer(name=name, no_args_is_help=True, add_completion=False, rich_markup_mode=None)
-    for part in PARTS.get(name, (name,)):
-        made.command(cls=GroupedHelp)(make_command(getattr(module, part)))
-    if name in PARTS:
-        made.info.help = COMMANDS[name]
-    return typer.main.get_command(made)
+    if name not in PARTS:
+        return make_command(getattr(module, name), name)
+    group = click.Group(name, help=COMMANDS[name])
+    for part in PARTS[name]:
+        group.add_command(make_command(getattr(module, part), part))
+    return group
 
 
-app = typer.Typer(
-    name="crowdstream",
-    cls=LazyCommands,
-    no_args_is_help=True,
-    add_completion=True,
-    rich_markup_mode=None,
-    pretty_exceptions_enable=False,
+def _print_version(ctx: click.Context, _param: click.Parameter, asked: bool) -> None:
+    if asked:
+        from crowdstream.cli.version import version
+
+        version()
+        ctx.exit()
+
+
+def _show_completion(ctx: click.Context, _param: click.Parameter, shell: str | None) -> None:
+    if shell is not None:
+        kind = get_completion_class(shell)
+        assert kind is not None
+        click.echo(kind(ctx.command, {}, "crowdstream", "_CROWDSTREAM_COMPLETE").source())
+        ctx.exit()
+
+
+@click.group(name="crowdstream", cls=LazyCommands)
+@click.option(
+    "--version",
+    is_flag=True,
+    expose_value=False,
+    is_eager=True,
+    callback=_print_version,
+    help="Print the version and exit.",
 )
-
-
-@app.callback(invoke_without_command=True)
-def crowdstream(
-    show_version: Annotated[
-        bool, typer.Option("--version", help="Print the version and exit.")
-    ] = False,
-) -> None:
+@click.option(
+    "--show-completion",
+    type=click.Choice(["bash", "zsh", "fish"]),
+    metavar="SHELL",
+    expose_value=False,
+    is_eager=True,
+    callback=_show_completion,
+    help="Print what makes bash, zsh or fish complete commands and options, for its start file.",
+)
+def app() -> None:
     """Turn many imperfect labels into one decision per task.
 
     Labels come from people, models or LLM judges: rows of task, worker and label. crowdstream
@@ -89,16 +117,11 @@ def crowdstream(
       crowdstream run labels.csv -o decisions.csv --workers workers.csv
       crowdstream run --help                      every command has examples
     """
-    if show_version:
-        from crowdstream.cli import version
-
-        version.version()
-        raise typer.Exit
 
 
 def main() -> None:
     """Run a command."""
-    app()
+    app(prog_name="crowdstream")
 
 
 def entry() -> None:

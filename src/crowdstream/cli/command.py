@@ -1,24 +1,23 @@
 """From a function to a command: options in groups, help by group, mistakes in one line.
 
-Knows typer and nothing of labels.
+Knows click and nothing of labels.
 """
 
 from __future__ import annotations
 
 import contextlib
 import dataclasses
-import functools
-import inspect
 import os
 import sys
+import types
 import warnings
 from collections.abc import Callable, Iterator
 from dataclasses import MISSING
-from typing import Annotated, Any, get_type_hints
+from typing import Any, get_args, get_origin, get_type_hints
 
-from typer.core import TyperCommand
+import click
 
-from crowdstream.cli.options import entries
+from crowdstream.cli.options import Entry, Group, entries
 from crowdstream.cli.terminal import printable
 from crowdstream.errors import CrowdstreamError
 
@@ -29,26 +28,43 @@ INTERRUPTED = 130
 """Exit code after Ctrl-C, as shells have it: 128 + SIGINT."""
 
 
-class GroupedHelp(TyperCommand):
+class Argument(click.Argument):
+    """An argument that help says something of."""
+
+    def __init__(self, names: list[str], *, text: str, **attrs: Any) -> None:
+        super().__init__(names, **attrs)
+        self.text = text
+
+    def get_help_record(self, ctx: click.Context) -> tuple[str, str]:
+        """Its placeholder and what it is for."""
+        required = "  [required]" if self.required else ""
+        return str(self.metavar), self.text + required
+
+    def make_metavar(self, ctx: click.Context) -> str:
+        """As usage shows it."""
+        shown = str(self.metavar) if self.required else f"[{self.metavar}]"
+        return f"{shown}..." if self.nargs == -1 else shown
+
+
+class Option(click.Option):
+    """An option with the heading of its group."""
+
+    def __init__(self, names: list[str], *, panel: str, **attrs: Any) -> None:
+        super().__init__(names, **attrs)
+        self.panel = panel
+
+
+class Command(click.Command):
     """A command whose help lists its options under the headings that `options` gives them."""
 
-    def collect_usage_pieces(self, ctx: Any) -> list[str]:
-        """Arguments by their names alone: ``FILE...``, not ``{FILE}...``."""
-        return [piece.strip("{}").replace("}", "") for piece in super().collect_usage_pieces(ctx)]
-
-    def format_options(self, ctx: Any, formatter: Any) -> None:
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Arguments first, then each group of options, ``--help`` last."""
         sections: dict[str, list[tuple[str, str]]] = {"Arguments": []}
         for param in self.get_params(ctx):
             record = param.get_help_record(ctx)
-            if record is None:
-                continue
-            if param.param_type_name == "argument":
-                record = (str(param.metavar or param.name), record[1])
-                sections["Arguments"].append(record)
-            else:
-                panel = getattr(param, "rich_help_panel", None) or "Other"
-                sections.setdefault(panel, []).append(record)
+            if record is not None:
+                panel = "Arguments" if isinstance(param, Argument) else "Other"
+                sections.setdefault(getattr(param, "panel", panel), []).append(record)
         names = [record[0] for records in sections.values() for record in records]
         widest = max(len(name) for name in names)
         for title, records in sections.items():
@@ -60,29 +76,22 @@ class GroupedHelp(TyperCommand):
                 formatter.write_dl(records)
 
 
-def make_command(function: Callable[..., None]) -> Callable[..., None]:
-    """A function as typer takes it: groups of options taken apart, mistakes in one line.
+def make_command(function: Callable[..., None], name: str) -> Command:
+    """A function as a command: groups of options taken apart, mistakes in one line.
 
-    Every parameter is a group of `options`: typer is given one parameter per field of it, the
-    function the group. So an option that several commands have is declared once.
+    Every parameter is a group of `options`: the command has one option per field of it, the
+    function is given the group. So an option that several commands have is declared once. The
+    function's docstring is the command's help.
 
-    Its docstring is the command's help.
-
-    >>> import inspect
     >>> from crowdstream.cli.options import Columns
     >>> def show(columns: Columns) -> None:
     ...     print(columns.task)
-    >>> command = make_command(show)
-    >>> list(inspect.signature(command).parameters)
-    ['task', 'worker', 'label']
-    >>> command(task="item", worker=None, label=None)
+    >>> make_command(show, "show").main(["--task", "item"], standalone_mode=False)
     item
     """
     groups: dict[str, Any] = get_type_hints(function)
     groups.pop("return")
-    parameters = [each for group in groups.values() for each in _parameters(group)]
 
-    @functools.wraps(function)
     def command(**given: Any) -> None:
         made = {
             name: kind(**{field.name: given.pop(field.name) for field in dataclasses.fields(kind)})
@@ -92,24 +101,55 @@ def make_command(function: Callable[..., None]) -> Callable[..., None]:
             function(**made)
             sys.stdout.flush()
 
-    command.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
-    command.__annotations__ = {each.name: each.annotation for each in parameters}
-    return command
+    params = [each for group in groups.values() for each in _params(group)]
+    return Command(name, callback=command, params=params, help=function.__doc__)
 
 
-def _parameters(group: Any) -> list[inspect.Parameter]:
-    """One parameter per field of a group, as typer reads them."""
+def _params(group: Any) -> list[click.Parameter]:
+    """One option or argument per field of a group."""
     hints = get_type_hints(group)
-    infos = {name: info for kind in group.__mro__ for name, info in entries(kind)}
+    known = {entry.field: (entry, kind.PANEL) for kind in _kinds(group) for entry in entries(kind)}
     return [
-        inspect.Parameter(
-            field.name,
-            inspect.Parameter.KEYWORD_ONLY,
-            default=field.default if field.default is not MISSING else inspect.Parameter.empty,
-            annotation=Annotated[hints[field.name], infos[field.name]],
-        )
+        _param(*known[field.name], hints[field.name], field.default)
         for field in dataclasses.fields(group)
     ]
+
+
+def _kinds(group: Any) -> Iterator[type[Group]]:
+    return (kind for kind in group.__mro__ if issubclass(kind, Group))
+
+
+def _param(entry: Entry, panel: str, hint: Any, default: Any) -> click.Parameter:
+    """One option, or an argument if it has no flags."""
+    kind = next(each for each in _alternatives(hint) if each is not types.NoneType)
+    several = get_origin(kind) is list
+    if several:
+        (kind,) = get_args(kind)
+    required = default is MISSING
+    given: dict[str, Any] = {"type": kind, "required": required, "metavar": entry.placeholder}
+    if not required:
+        given["default"] = default
+    if several:  # click gives a tuple
+        given["callback"] = lambda _ctx, _param, value: list(value or ())
+    if not entry.flags:
+        nargs = -1 if several else 1
+        return Argument([entry.field], text=entry.help, nargs=nargs, **given)
+    if kind is bool:
+        given |= {"is_flag": True, "type": None, "metavar": None}
+    shown = default not in (None, "", MISSING) and default is not False
+    return Option(
+        [*entry.flags, entry.field],
+        panel=panel,
+        help=entry.help,
+        multiple=several,
+        show_default=shown,
+        **given,
+    )
+
+
+def _alternatives(hint: Any) -> tuple[Any, ...]:
+    """The types of a union, or the type itself."""
+    return get_args(hint) if isinstance(hint, types.UnionType) else (hint,)
 
 
 @contextlib.contextmanager

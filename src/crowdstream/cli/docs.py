@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typer.testing import CliRunner
+from click.testing import CliRunner
 
 INTRO = """# The command line
 
@@ -11,7 +11,8 @@ Made from `crowdstream COMMAND --help` by `python -m crowdstream.cli.docs`; do n
 Data goes to standard output or to the files you name, messages to standard error. Exit codes: 0 all
 went well, 1 a check such as `--max-error` failed, 2 wrong usage or input that cannot be read. Files
 are written under a temporary name and take their own when complete. Shell completion:
-`crowdstream --install-completion`. The fields of `--json`: `crowdstream.cli.json_output`.
+`crowdstream --show-completion bash >> ~/.bashrc` (or zsh, fish). The fields of `--json`:
+`crowdstream.cli.json_output`.
 """
 
 COMMANDS = (

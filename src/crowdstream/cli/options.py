@@ -13,9 +13,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from textwrap import dedent
-from typing import TYPE_CHECKING, Any, ClassVar, dataclass_transform
-
-import typer
+from typing import TYPE_CHECKING, ClassVar, NamedTuple, dataclass_transform
 
 if TYPE_CHECKING:
     from crowdstream.labels import ColumnNames
@@ -36,8 +34,17 @@ class Group:
         dataclass(frozen=True, kw_only=True)(cls)
 
 
-def entries(group: type[Group]) -> Iterator[tuple[str, Any]]:
-    """The fields that a group describes itself, with what typer has to know of each.
+class Entry(NamedTuple):
+    """What ``HELP`` says of a field: its flags (none for an argument), placeholder and text."""
+
+    field: str
+    flags: tuple[str, ...]
+    placeholder: str
+    help: str
+
+
+def entries(group: type[Group]) -> Iterator[Entry]:
+    """The fields that a group describes itself.
 
     Parameters
     ----------
@@ -46,29 +53,21 @@ def entries(group: type[Group]) -> Iterator[tuple[str, Any]]:
 
     Examples
     --------
-    >>> dict(entries(Quiet))["quiet"].help
-    'No progress bar, no alarms, no summary.'
+    >>> next(entries(Quiet))[:3]
+    ('quiet', ('-q', '--quiet'), '')
     """
     text = dedent(vars(group).get("HELP", "")).strip()
     for entry in re.split(r"\n(?=\S)", text) if text else ():
         head, _, rest = entry.partition("  ")
         help_text = " ".join(rest.split())
-        name, colon, metavar = head.partition(": ")
+        name, colon, placeholder = head.partition(": ")
         if colon:
-            yield name, typer.Argument(metavar=metavar, help=help_text, show_default=False)
+            yield Entry(name, (), placeholder, help_text)
             continue
         *names, last = head.split(", ")
         last, _, placeholder = last.partition(" ")
-        yield (
-            last.removeprefix("--").replace("-", "_"),
-            typer.Option(
-                *names,
-                last,
-                help=help_text,
-                metavar=placeholder or None,
-                rich_help_panel=group.PANEL,
-            ),
-        )
+        field = last.removeprefix("--").replace("-", "_")
+        yield Entry(field, (*names, last), placeholder, help_text)
 
 
 class Columns(Group, panel="Input"):

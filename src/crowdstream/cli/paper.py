@@ -7,7 +7,7 @@ import warnings
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import typer
+import click
 
 from crowdstream.cli import options
 from crowdstream.cli.extras import need
@@ -63,7 +63,7 @@ def paper(given: Experiments) -> None:
     _show(outcomes, folder)
     claims = [claim for outcome in outcomes for claim in outcome.claims]
     if not claims or any(claim.source == "ours" and not claim.holds for claim in claims):
-        raise typer.Exit(1)
+        raise click.exceptions.Exit(1)
 
 
 def _run(names: list[str], quick: bool, folder: Path) -> list[Outcome]:

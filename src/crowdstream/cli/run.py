@@ -10,7 +10,7 @@ import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-import typer
+import click
 
 from crowdstream.cli import options
 from crowdstream.cli.json_output import print_json
@@ -156,4 +156,4 @@ def _gate(error: float | None, most: float | None, quiet: bool) -> None:
         if not quiet:
             message = f"crowdstream: the error rate {error:.4f} is above --max-error {most:g}"
             print(message, file=sys.stderr)
-        raise typer.Exit(1)
+        raise click.exceptions.Exit(1)

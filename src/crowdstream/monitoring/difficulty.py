@@ -105,7 +105,7 @@ def strengths_in(crowd: Estimator) -> Strengths:
 def _skills(crowd: Estimator, classes: int) -> Floats:
     """Every worker's skill, and the mean that stands for others; none leaves no error at all."""
     skills = np.append(view.skills_of(crowd), view.mean_skill(crowd))
-    return np.clip(skills, -STRONGEST / (classes - 1.0), STRONGEST)
+    return np.asarray(np.clip(skills, -STRONGEST / (classes - 1.0), STRONGEST))
 
 
 def _fit(batch: LabelBatch, skills: Floats, classes: int) -> Strengths:
