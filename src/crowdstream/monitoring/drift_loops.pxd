@@ -1,5 +1,7 @@
 # Types of drift_loops.py.
 
+cimport cython
+
 from libc.math cimport log, sqrt
 
 from crowdstream.labels.batch_loops cimport Tasks
@@ -16,7 +18,11 @@ cdef class DriftSums(JudgedSums):
 
     cdef void count_task(self, Judge judge, Tasks tasks, Py_ssize_t t, double weight) noexcept nogil
     cdef void add_label(self, Judge judge, Py_ssize_t i, Py_ssize_t at) noexcept nogil
+    @cython.final
     cdef double known(self, Judge judge, Py_ssize_t i) noexcept nogil
+    @cython.final
     cdef void set_limits(self, Judge judge, Py_ssize_t i) noexcept nogil
+    @cython.final
     cdef void move(self, Py_ssize_t i, Py_ssize_t way, double ratio) noexcept nogil
+    @cython.final
     cdef void alarm(self, Judge judge, Py_ssize_t i, Py_ssize_t way) noexcept nogil

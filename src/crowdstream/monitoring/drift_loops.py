@@ -33,7 +33,7 @@ REFERENCE = 4.0
 has changed once must not be measured by what others are."""
 
 REFRESH = 8
-"""Answers after which the limits of the known skill are computed again."""
+"""Answers after which the limits of the known skill are computed again: a power of two."""
 
 
 class DriftSums(JudgedSums):
@@ -62,7 +62,7 @@ class DriftSums(JudgedSums):
         if self.rows[i, REF_N] <= SETTLED_IN:
             return
         answers = cython.cast(cython.Py_ssize_t, self.rows[i, REF_N])
-        if self.rows[i, LOW] == self.rows[i, HIGH] or answers % REFRESH == 0:
+        if self.rows[i, LOW] == self.rows[i, HIGH] or answers & (REFRESH - 1) == 0:
             self.set_limits(judge, i)
         low = self.rows[i, LOW]
         high = self.rows[i, HIGH]

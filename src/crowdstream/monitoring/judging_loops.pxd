@@ -1,11 +1,13 @@
 # Types of judging_loops.py, for it and for other compiled modules.
 
+cimport cython
 from libc.math cimport pow
 
 from crowdstream.labels.batch_loops cimport Tasks
 
 cdef double LARGE, MOST_SKILL
 
+@cython.final
 cdef class Judge:
     cdef double[::1] skills, odds, h, e2, e3, each, like, rest
     cdef int[::1] family

@@ -1,5 +1,7 @@
 # Types of trend_loops.py.
 
+cimport cython
+
 from crowdstream.labels.batch_loops cimport Tasks
 from crowdstream.monitoring.judging_loops cimport Judge, JudgedSums
 
@@ -13,4 +15,5 @@ cdef class TrendSums(JudgedSums):
 
     cdef void count_task(self, Judge judge, Tasks tasks, Py_ssize_t t, double weight) noexcept nogil
     cdef void add_label(self, Judge judge, Py_ssize_t i, Py_ssize_t at) noexcept nogil
+    @cython.final
     cdef void finish_point(self, Py_ssize_t i) noexcept nogil
