@@ -7,16 +7,51 @@ labels and for rules that depend on a decision. Knows nothing of files.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from typing import TypeAlias
 
 import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
-from crowdstream.labels import CodedLabels, Table, code_rows
+from crowdstream.labels import CodedLabels, Table, TaskId, code_rows
 from crowdstream.validation import check_number
 
+Hashes: TypeAlias = NDArray[np.uint64]
+
 REMEMBER = 1_000_000
-"""Closed tasks whose name is remembered (as 8 bytes), so that a late label is known to be late."""
+"""Closed tasks whose name is remembered at least (as 8 bytes, of up to twice as many), so that a
+late label is known to be late."""
+
+
+def _hashes(tasks: Sequence[TaskId] | pl.Series) -> Hashes:
+    """A number per name."""
+    return pl.Series(tasks).hash().to_numpy()
+
+
+class _Remembered:
+    """Hashes of the latest names, sorted: those being collected, and the full set before them."""
+
+    def __init__(self, least: int) -> None:
+        self.least = least
+        self._sets: tuple[Hashes, Hashes] = (np.empty(0, np.uint64), np.empty(0, np.uint64))
+
+    def has(self, hashes: Hashes) -> NDArray[np.bool_]:
+        """Which of these are remembered."""
+        found = np.zeros(hashes.size, np.bool_)
+        order = np.argsort(hashes)  # in order they are found several times as fast
+        wanted = hashes[order]
+        for known in self._sets:
+            if known.size:
+                at = np.minimum(np.searchsorted(known, wanted), known.size - 1)
+                found[order] |= known[at] == wanted
+        return found
+
+    def add(self, hashes: Hashes) -> None:
+        """Remember these too, and forget what is older than as many as must be remembered."""
+        old, new = self._sets
+        new = np.sort(np.concatenate([new, np.sort(hashes)]), kind="stable")
+        self._sets = (new, new[:0]) if new.size >= self.least else (old, new)
 
 
 class Window:
@@ -29,7 +64,7 @@ class Window:
     close
         Decides tasks; it is given their labels, and returns a table.
     remember
-        How many closed tasks are remembered.
+        How many closed tasks are remembered at least.
 
     Examples
     --------
@@ -49,10 +84,9 @@ class Window:
         check_number("window", size, 1, 2**40, whole=True)
         self.size = size
         self.close = close
-        self.remember = remember
         self.late = 0
         self._open: CodedLabels | None = None
-        self._closed = pl.Series([], dtype=pl.UInt64)
+        self._closed = _Remembered(remember)
 
     def feed(self, labels: Table) -> pl.DataFrame:
         """Take some labels; the decisions on the tasks that closed.
@@ -65,9 +99,9 @@ class Window:
         new = code_rows(labels)
         held = 0 if self._open is None else len(self._open.batch)
         table = new if self._open is None else CodedLabels.concat([self._open, new])
-        if len(self._closed):
-            gone = pl.Series(table.batch.tasks).hash().is_in(self._closed.implode()).to_numpy()
-            gone[:held] = False
+        gone = self._closed.has(_hashes(table.batch.tasks))
+        gone[:held] = False
+        if gone.any():
             self.late += int(table.batch.sizes[gone].sum())
             table = table.select(~gone)
         # A task's rank is its place in the order of opening; the newest opened so far sets who is
@@ -79,8 +113,7 @@ class Window:
         closing = ranks < cut
         self._open = table.select(~late & ~closing)
         if cut > 0:
-            self._closed = pl.concat([self._closed, pl.Series(tasks[:cut]).hash()])
-            self._closed = self._closed[-self.remember :]
+            self._closed.add(_hashes(tasks[:cut]))
         self.late += int(table.batch.sizes[late].sum())
         return self.close(table.select(~late & closing))
 

@@ -116,6 +116,7 @@ class Job:
     ) -> None:
         """Files are read twice, to learn and to decide; once if online or from a pipe."""
         from crowdstream.labels.readers import BadRows, read_batches
+        from crowdstream.sums.parallel import ahead
         from crowdstream.window import Window
 
         piped = any(source.piped for source in sources)
@@ -140,7 +141,7 @@ class Job:
         def read(close: Callable[[CodedLabels], pl.DataFrame], what: str, bad: BadRows) -> int:
             window, rows, started = Window(size, close), 0, time.perf_counter()
             with ProgressBar(what, total, silent=self.silent) as bar:
-                for size_read, batch in read_batches(sources, names, bad):
+                for size_read, batch in ahead(read_batches(sources, names, bad)):
                     window.feed(batch)
                     rows += batch.height
                     rate = rows / max(time.perf_counter() - started, 1e-9)

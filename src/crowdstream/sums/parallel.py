@@ -4,11 +4,16 @@ from __future__ import annotations
 
 import itertools
 import os
-from collections.abc import Callable
+import queue
+import threading
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from typing import TypeVar
+from typing import TypeVar, cast
 
 Found = TypeVar("Found")
+
+TICK = 0.2
+"""Seconds after which a wait is begun anew, so that Ctrl-C works when another thread got it."""
 
 LARGE = 20_000
 """Tasks from which on threads save time."""
@@ -30,3 +35,34 @@ def side_by_side(work: Callable[[int], Found], parts: int) -> list[Found]:
         return [work(0)]
     with ThreadPoolExecutor(parts) as pool:
         return list(pool.map(work, range(parts)))
+
+
+def ahead(pieces: Iterable[Found]) -> Iterator[Found]:
+    """The same pieces, each made in another thread while the one before is worked on.
+
+    The thread ends with the process: whoever leaves early need not wait for the next piece.
+
+    >>> list(ahead(iter([1, 2, 3])))
+    [1, 2, 3]
+    """
+    made: queue.Queue[tuple[bool, Found | BaseException | None]] = queue.Queue(1)
+
+    def make() -> None:
+        try:
+            for piece in pieces:
+                made.put((True, piece))
+            made.put((False, None))
+        except BaseException as error:  # raised again where the pieces are taken
+            made.put((False, error))
+
+    threading.Thread(target=make, daemon=True).start()
+    while True:
+        try:
+            more, piece = made.get(timeout=TICK)
+        except queue.Empty:
+            continue
+        if isinstance(piece, BaseException):
+            raise piece
+        if not more:
+            return
+        yield cast("Found", piece)

@@ -9,6 +9,7 @@ csv module looks at that row alone, and names what is wrong with it by line and 
 from __future__ import annotations
 
 import csv
+import functools
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -58,8 +59,10 @@ class _PythonRows:
     name: str
     line: int
 
-    def __post_init__(self) -> None:
-        self._rows = csv.reader(self._lines(), delimiter=self.layout.separator, strict=True)
+    @functools.cached_property
+    def _rows(self) -> Iterator[list[str]]:
+        """Made when needed: it and this object hold each other, and with them all the data."""
+        return csv.reader(self._lines(), delimiter=self.layout.separator, strict=True)
 
     def _lines(self) -> Iterator[str]:
         while self.at < len(self.data):
