@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import gc
 import io
 import os
 from collections.abc import Callable
@@ -190,3 +191,18 @@ def test_a_file_is_read_from_its_path(tmp_path: Path) -> None:
         with mock.patch.object(csv_unquoted, "SMALL", small):
             found = csv_files.read(str(path), "labels.tsv", "\t", ColumnNames(), BadRows())
         assert found.frame().equals(wanted)
+
+
+def test_nothing_of_a_piece_is_kept_once_it_is_read() -> None:
+    """A cycle of references would keep every piece of a long stream until it is looked for."""
+    rows = b"task,worker,label\n" + b"".join(b"t%d,w%d,x\n" % (k, k % 7) for k in range(1000))
+    gc.collect()
+    gc.disable()
+    try:
+        pieces = csv_files.read_pieces(
+            io.BytesIO(rows), "rows", ",", ColumnNames(), BadRows("fail"), 4096
+        )
+        assert sum(table.height for _, table in pieces) == 1000
+        assert gc.collect() == 0
+    finally:
+        gc.enable()
