@@ -148,8 +148,8 @@ def main() -> None:
                 f"{best['polars']:.2f} s"
             )
         jsonl = process(PROGRAM, "run", str(folder / "labels.jsonl"), "-o", str(folder / "out.csv"))
-        taken = least(jsonl, 3)
-        console.print(f"jsonl: crowdstream run {taken:.2f} s, {taken / ours['csv']:.2f} times CSV")
+        lines = least(jsonl, 3)
+        console.print(f"jsonl: crowdstream run {lines:.2f} s, {lines / ours['csv']:.2f} times CSV")
         try:
             from crowdkit import aggregation
 
