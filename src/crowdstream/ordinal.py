@@ -45,10 +45,10 @@ def ordinal_decisions(
 ) -> Any:
     """Decisions by the weighted median of the posterior, for classes that have an order.
 
-    The most probable class is the best guess if all mistakes are alike. On a scale they are not: the
-    median is the decision whose expected distance from the truth is least. Where it is another class
-    than was decided, its probability becomes the confidence, and the margin is its lead over the
-    most probable other class, which may be negative.
+    The most probable class is the best guess if all mistakes are alike. On a scale they are not:
+    the median is the decision whose expected distance from the truth is least. Where it is another
+    class than was decided, its probability becomes the confidence, and the margin is its lead over
+    the most probable other class, which may be negative.
 
     Parameters
     ----------
@@ -68,7 +68,7 @@ def ordinal_decisions(
     Examples
     --------
     >>> import crowdstream as cs
-    >>> rows = [("t1", "ann", 1), ("t1", "bob", 1), ("t1", "cy", 3), ("t1", "di", 4), ("t1", "ed", 5)]
+    >>> rows = [("t1", who, stars) for who, stars in zip("abcde", (1, 1, 3, 4, 5))]
     >>> crowd = cs.MajorityVote()
     >>> decisions = crowd.fit_predict(rows)
     >>> decisions["label"].to_list()

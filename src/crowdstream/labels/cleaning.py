@@ -284,9 +284,9 @@ def normalise_labels(
 
     Examples
     --------
-    >>> rows = [("t1", "ann", "yes"), ("T1 ", "bob", "YES"), ("t1", "Bob", "yes"), ("t1", "cy", "-")]
+    >>> rows = [("t1", "ann", "yes"), ("T1 ", "Bob", "YES"), ("t1", "cy", "yes"), ("t1", "di", "-")]
     >>> normalise_labels(rows, skip=["-"]).rows()
-    [('t1', 'ann', 'yes'), ('t1', 'bob', 'yes'), ('t1', 'bob', 'yes'), ('t1', 'cy', None)]
+    [('t1', 'ann', 'yes'), ('t1', 'Bob', 'yes'), ('t1', 'cy', 'yes'), ('t1', 'di', None)]
     """
     table = code_rows(data, ColumnNames(task, worker, label))
     return in_kind(Cleaner(normalise=True, skip=skip).clean(table).frame(), kind_of(data))

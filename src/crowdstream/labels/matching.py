@@ -146,7 +146,8 @@ class TruthMatcher:
         if self.tasks and not self.matched:
             such = "" if example is None else f", such as {shorten(example)}"
             named = ", ".join(map(shorten, self.unmatched()))
-            raise InputError(where, f"tasks that have labels{such}", f"none: {named}")
+            found = f"none in common of {self.tasks:,}: {named}"
+            raise InputError(where, f"tasks that have labels{such}", found)
 
 
 def in_kind_of(

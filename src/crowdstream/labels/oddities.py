@@ -5,7 +5,8 @@ Changes nothing and says nothing: what is found goes out as `Oddities`. Knows no
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -22,8 +23,8 @@ MOST_TASKS = 200_000
 mixed from the start, where files of different people were put together."""
 
 RARE = 0.1
-"""Share of the labels up to which "none" or "?" looks like no answer: as a class of its own it would
-come up about as often as the others do."""
+"""Share of the labels up to which "none" or "?" looks like no answer: as a class of its own it
+would come up about as often as the others do."""
 
 MANY = 20
 """Different labels from which they may be free text: few questions have so many answers."""
@@ -114,18 +115,31 @@ class Inspector:
         """What is odd about all that came in."""
         import polars as pl
 
-        distinct = len(self._labels)
-        is_text = not self._columns and distinct >= MANY and distinct > DISTINCT * self._rows
-        clear = not is_text and not self._columns
-        return Oddities(
+        counts = dict.fromkeys(self._labels, 0) | self._skips
+        found = label_oddities(counts, self._rows, look_for_text=not self._columns)
+        return replace(
+            found,
             labels=find_twins(self._labels),
             workers=find_twins(self._workers),
             tasks=find_twins(pl.concat(self._tasks)) if self._tasks else [],
-            skips={name: n for name, n in self._skips.items() if 0 < n <= RARE * self._rows},
-            choices=several_choices(self._labels) if clear else [],
             columns=dict(self._columns),
-            distinct=distinct if is_text else 0,
-            rows=self._rows,
-            steps=looks_like_scale(self._labels),
-            example=next(iter(self._labels), ""),
         )
+
+
+def label_oddities(labels: Mapping[str, int], rows: int, *, look_for_text: bool = True) -> Oddities:
+    """What is odd about labels, but for twins.
+
+    ``labels``: how often those occur that look like no answer; 0 will do for others. ``rows``: how
+    many labels there are.
+    """
+    distinct = len(labels)
+    is_text = look_for_text and distinct >= MANY and distinct > DISTINCT * rows
+    rare = {name: n for name, n in labels.items() if 0 < n <= RARE * rows}
+    return Oddities(
+        skips={name: n for name, n in rare.items() if looks_like_skip(name)},
+        choices=several_choices(labels) if look_for_text and not is_text else [],
+        distinct=distinct if is_text else 0,
+        rows=rows,
+        steps=looks_like_scale(labels),
+        example=next(iter(labels), ""),
+    )

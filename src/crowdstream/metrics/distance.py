@@ -1,4 +1,4 @@
-"""How far decisions on a scale are from the truth. Judges tables; knows neither estimators nor files."""
+"""How far decisions on a scale are from the truth. Judges tables; knows no estimators."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ def mean_distance(
 ) -> float:
     """How far decisions are from the truth on average, for classes that have an order.
 
-    Numbers are as far apart as their values, other classes as many steps as lie between them. A task
-    without a decision counts as if the end of the scale had been chosen that is farther off.
+    Numbers are as far apart as their values, other classes as many steps as lie between them. A
+    task without a decision counts as if the end of the scale that is farther off had been chosen.
 
     Parameters
     ----------
