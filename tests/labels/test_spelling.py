@@ -96,7 +96,9 @@ def test_an_answer_does_not(text: str) -> None:
     assert not looks_like_skip(text)
 
 
-@pytest.mark.parametrize("cell", ["cat|dog", "cat;dog", "cat, dog", '["cat", "dog"]', "['cat','dog']"])
+@pytest.mark.parametrize(
+    "cell", ["cat|dog", "cat;dog", "cat, dog", '["cat", "dog"]', "['cat','dog']"]
+)
 def test_several_choices_in_a_cell_are_seen(cell: str) -> None:
     assert several_choices(["cat", "dog", cell]) == [cell]
 

@@ -6,6 +6,7 @@ Knows labels and words; nothing of estimators.
 from __future__ import annotations
 
 import shlex
+import unicodedata
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
@@ -184,7 +185,9 @@ def twins_note(noun: str, twins: Sequence[Sequence[str]]) -> str:
 
 
 def _short(name: str) -> str:
-    return repr(name if len(name) <= WIDTH else name[: WIDTH - 1] + "…")
+    shown = name if len(name) <= WIDTH else name[: WIDTH - 1] + "…"
+    # Letters that are put together of two look like those that are not.
+    return repr(shown) if unicodedata.is_normalized("NFC", name) else ascii(shown)
 
 
 def _listed(names: Sequence[str]) -> str:
