@@ -108,7 +108,7 @@ def test_a_window_decides_by_median_too(label_file: Path) -> None:
 def test_gold_stays_what_it_is(label_file: Path, tmp_path: Path) -> None:
     gold = dict.fromkeys(list(TRUTH)[:4], "5")
     path = tmp_path / "gold.csv"
-    path.write_bytes(csv_of(list(gold.items()), "task,label"))
+    path.write_bytes(csv_of([(str(task), label) for task, label in gold.items()], "task,label"))
     found = pl.read_csv(call("run", label_file, "-q", "--ordinal", "--gold", path).out.encode())
     assert found["label"].head(4).to_list() == [5] * 4
     assert found["settled"].head(4).all()

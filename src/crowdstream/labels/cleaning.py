@@ -66,42 +66,62 @@ class Spellings:
         self._forget()
         return found
 
-    def many(self, names: pl.Series, counts: pl.Series, *, remember: bool = True) -> pl.Series:
-        """The spellings of many texts, of which each occurs so often."""
+    def many(self, names: pl.Series, counts: pl.Series) -> pl.Series:
+        """The spellings of many texts, of which each occurs so often; they are remembered."""
         import polars as pl
 
-        if not remember and not may_differ(names):
-            return names
-        tidied = tidy_series(names)
-        table = pl.DataFrame(
-            {
-                "normal": normal_series(names),
-                "tidied": pl.select(
-                    pl.when(tidied != "").then(tidied).otherwise(names)
-                ).to_series(),
-                "count": counts,
-            }
-        )
-        best = (
-            table.group_by("normal", "tidied", maintain_order=True)
-            .agg(pl.col("count").sum())
-            .sort("count", descending=True, maintain_order=True)
-            .unique("normal", keep="first", maintain_order=True)
-            .drop_nulls("normal")
-        )
-        if remember:
-            pairs = best.select("normal", "tidied").rows()
-            if self.most is None:
-                self.given |= dict.fromkeys(names.drop_nulls())
-            chosen = [self._known.setdefault(normal, tidied) for normal, tidied in pairs]
-            best = best.with_columns(tidied=pl.Series(chosen, dtype=pl.String))
-            self._forget()
-        best = best.select("normal", shown="tidied")
+        table = _forms(names, counts)
+        best = _commonest(table)
+        if self.most is None:
+            self.given |= dict.fromkeys(names.drop_nulls())
+        pairs = best.iter_rows()
+        chosen = [self._known.setdefault(normal, tidied) for normal, tidied in pairs]
+        best = best.with_columns(shown=pl.Series(chosen, dtype=pl.String))
+        self._forget()
         return table.join(best, on="normal", how="left", maintain_order="left")["shown"]
 
     def _forget(self) -> None:
         while self.most is not None and len(self._known) > self.most:
             del self._known[next(iter(self._known))]
+
+
+def spell_alike(names: pl.Series, counts: pl.Series) -> pl.Series:
+    """Texts in one spelling each, where all there are come at once: nothing is remembered."""
+    import polars as pl
+
+    if not may_differ(names):
+        return names
+    table = _forms(names, counts)
+    if table["tidied"].n_unique() == table["normal"].n_unique():
+        return table["tidied"]
+    ways = table.select("normal", "tidied").unique()
+    twins = ways.filter(ways["normal"].is_duplicated()).select("normal").unique()
+    best = _commonest(table.join(twins, on="normal", how="semi", maintain_order="left"))
+    found = table.join(best, on="normal", how="left", maintain_order="left")
+    return found.select(pl.coalesce("shown", "tidied")).to_series()
+
+
+def _forms(names: pl.Series, counts: pl.Series) -> pl.DataFrame:
+    """Texts in normal form and tidied, and how often each occurs."""
+    import polars as pl
+
+    tidied = tidy_series(names)
+    tidied = tidied.zip_with((tidied != "").fill_null(True), names)  # blanks stay what they are
+    return pl.DataFrame({"normal": normal_series(names), "tidied": tidied, "count": counts})
+
+
+def _commonest(forms: pl.DataFrame) -> pl.DataFrame:
+    """Of each normal form the commonest spelling, the first of equals."""
+    import polars as pl
+
+    return (
+        forms.group_by("normal", "tidied", maintain_order=True)
+        .agg(pl.col("count").sum())
+        .sort("count", descending=True, maintain_order=True)
+        .unique("normal", keep="first", maintain_order=True)
+        .drop_nulls("normal")
+        .select("normal", shown="tidied")
+    )
 
 
 class Cleaner:
@@ -186,17 +206,19 @@ class Cleaner:
         return CodedLabels(rest, table.workers, classes)
 
     def _respelt(self, table: CodedLabels) -> CodedLabels:
+        import polars as pl
+
         batch = table.batch
         workers, worker_names = self._codes(batch.workers, table.workers, self.workers)
         labels, classes = self._codes(batch.labels, table.classes, self.labels, blank=None)
         starts, tasks = batch.starts, batch.tasks
         names = _series(tasks)
-        if _is_text(names):
-            counts = _counts(names, batch)
-            shown = self.tasks.many(counts["task"], counts["rows"], remember=self.in_batches)
-            if not shown.equals(counts["task"]):
-                renamed = names.replace_strict(counts["task"], shown)
-                starts, tasks = merge_runs(starts, renamed)
+        if names.dtype == pl.String:
+            sizes = pl.Series(batch.sizes)
+            alike = self.tasks.many if self.in_batches else spell_alike
+            shown = alike(names, sizes)
+            if not shown.equals(names):
+                starts, tasks = merge_runs(starts, shown)
         return CodedLabels(LabelBatch(starts, workers, labels, tasks=tasks), worker_names, classes)
 
     def _codes(
@@ -228,20 +250,6 @@ def _series(tasks: Sequence[TaskId] | pl.Series) -> pl.Series:
     if any(isinstance(task, str) for task in tasks):
         tasks = [None if task is None else str(task) for task in tasks]
     return pl.Series("task", tasks, None if len(tasks) else pl.String)
-
-
-def _is_text(names: pl.Series) -> bool:
-    import polars as pl
-
-    return names.dtype == pl.String
-
-
-def _counts(names: pl.Series, batch: LabelBatch) -> pl.DataFrame:
-    """The different task names, and the rows of each."""
-    import polars as pl
-
-    runs = pl.DataFrame({"task": names, "rows": batch.sizes})
-    return runs.group_by("task", maintain_order=True).agg(pl.col("rows").sum())
 
 
 def _recoded(codes: Codes, names: Sequence[ClassLabel | None]) -> tuple[Codes, Vocabulary]:

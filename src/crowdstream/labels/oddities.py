@@ -18,9 +18,8 @@ from crowdstream.labels.spelling import find_twins, looks_like_skip, several_cho
 if TYPE_CHECKING:
     import polars as pl
 
-MOST_TASKS = 200_000
-"""Task names that are looked at: some hundredths of a second, however long the file. Spellings get
-mixed from the start, where files of different people were put together."""
+MOST_TASKS = 50_000
+"""Task names that are looked at: some hundredths of a second at most, however long the file."""
 
 RARE = 0.1
 """Share of the labels up to which "none" or "?" looks like no answer: as a class of its own it
