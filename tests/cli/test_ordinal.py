@@ -166,3 +166,23 @@ def test_decisions_come_back_in_kind_and_tables_must_fit() -> None:
     assert pl.DataFrame(found).equals(wanted)
     with pytest.raises(InputError, match="the same tasks"):
         cs.ordinal_decisions(decisions, chances.reverse())
+
+
+# Compared ---------------------------------------------------------------------------------------
+
+
+def test_methods_are_compared_by_their_distance_too(label_file: Path, truth: Path) -> None:
+    command = ("compare", label_file, "--truth", truth, "--quick", "--methods", "majority,adaptive")
+    report = call(*command, "--ordinal", "--json").report
+    plain = call(*command, "--json").report
+    table = pl.DataFrame(ROWS, ["task", "worker", "label"], orient="row")
+    for row in report["rows"]:
+        crowd = cs.MajorityVote() if row["method"] == "majority" else cs.Adaptive()
+        wanted = cs.metrics.mean_distance(crowd.fit_predict(table), TRUTH)
+        assert row["distance"] == pytest.approx(wanted, abs=1e-12)
+    assert all(row["distance"] is None for row in plain["rows"])
+    assert "labels 1 to 5 look like a scale" in plain["warnings"][0]
+    assert report["warnings"] == []
+    assert "distance" in call(*command, "--ordinal").out
+    assert "distance" not in call(*command).out
+    refused(call("compare", "rte", "--ordinal"), "--ordinal", "--truth and files of labels")

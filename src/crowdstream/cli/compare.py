@@ -11,6 +11,7 @@ from crowdstream.cli import options
 from crowdstream.cli.cleaning import Cleaning
 from crowdstream.cli.extras import need
 from crowdstream.cli.json_output import compare_report, print_json
+from crowdstream.cli.ordinal import ComparedScale as Scale
 from crowdstream.cli.output import make_folder
 from crowdstream.cli.terminal import ProgressBar, add_row, console, make_table, say
 from crowdstream.errors import InputError
@@ -101,6 +102,7 @@ def compare(
     out: Output,
     report: options.Report,
     cleaning: Cleaning,
+    scale: Scale,
 ) -> None:
     """Compare methods on data whose correct labels are known.
 
@@ -124,9 +126,11 @@ def compare(
     if given.truth is None:
         if cleaning != Cleaning():
             raise InputError("--normalise or --skip-label", "--truth and files of labels", "none")
+        if scale != Scale():
+            raise InputError("--ordinal", "--truth and files of labels", "none")
         sets = [ready(data) for data in _named(given.sets)]
     else:
-        data, notes = _read(given.sets, given.truth, given.names(), cleaning)
+        data, notes = _read(given.sets, given.truth, given.names(), cleaning, scale)
         sets = [ready(data)]
         if len(given.sets) > 1 and not report.quiet:
             say(f"{len(given.sets)} files taken together as one set", "yellow")
@@ -177,7 +181,7 @@ def _named(names: list[str]) -> list[Dataset]:
 
 
 def _read(
-    files: list[str], gold: str, names: ColumnNames, cleaning: Cleaning
+    files: list[str], gold: str, names: ColumnNames, cleaning: Cleaning, scale: Scale
 ) -> tuple[Dataset, list[str]]:
     """A data set of the user's own, and what is to be said of it."""
     from crowdstream.cli.truths import match_truths
@@ -188,9 +192,10 @@ def _read(
     with BadRows("fail") as bad_rows:
         labels = cleaner.clean(read_all(find_sources(files), names, bad_rows))
     truths, file = match_truths("--truth", gold, labels)
-    notes = [*cleaner.end(ordinal=True), *file.notes()]
+    notes = [*cleaner.end(ordinal=scale.asked), *file.notes()]
     name = Path(files[0]).name.split(".")[0]
-    return Dataset(name, labels.frame(), truths, Meta(" ".join(files))), notes
+    places = scale.places([*labels.classes, *truths["label"]])
+    return Dataset(name, labels.frame(), truths, Meta(" ".join(files)), places), notes
 
 
 def _measure(sets: list[Dataset], methods: list[Method], plan: Plan, quiet: bool) -> Study:
@@ -212,6 +217,9 @@ def _show(study: Study) -> None:
 
     terminal = console(stderr=False, width=None if sys.stdout.isatty() else WIDE)
     columns = dict(zip(SUMMARY_HEAD, zip(*summary_lines(study), strict=True), strict=True))
+    if study.sets[0].scale is not None:
+        found = study.summary()["distance"]
+        columns["distance"] = tuple("" if each is None else f"{each:.4f}" for each in found)
     shown = [name for name in columns if terminal.width >= WIDE or name not in LEFT_OUT]
     table = make_table("", shown[:1], shown[1:], line=True)
     for cells in zip(*(columns[name] for name in shown), strict=True):

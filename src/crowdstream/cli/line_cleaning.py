@@ -110,20 +110,23 @@ class _Twins:
         self.most = most
         self.told = False
         self.names: dict[str, str] = {}
+        self.seen: dict[str, None] = {}
 
     def add(self, name: str) -> list[str] | None:
         """Two names that are the same but for their spelling, the first time there are such."""
-        if self.told:
+        if self.told or name in self.seen:
             return None
         from crowdstream.labels.spelling import normalise
 
+        self.seen[name] = None
         before = self.names.setdefault(normalise(name), name)
-        if self.most is not None and len(self.names) > self.most:
-            del self.names[next(iter(self.names))]
-        self.told = before != name
-        if self.told:
-            self.names = {}
-        return [before, name] if self.told else None
+        for known in (self.names, self.seen):
+            if self.most is not None and len(known) > self.most:
+                del known[next(iter(known))]
+        if before == name:
+            return None
+        self.told, self.names, self.seen = True, {}, {}
+        return [before, name]
 
 
 def _one(spellings: Spellings, name: str | None) -> str | None:

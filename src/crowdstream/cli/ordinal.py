@@ -1,13 +1,15 @@
-"""`--ordinal`: decisions of a run on a scale, and how far they are from the truth.
+"""`--ordinal`: decisions on a scale, and how far they are from the truth.
 
 Knows nothing of files.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from crowdstream.cli import options
 from crowdstream.errors import InputError
 
 if TYPE_CHECKING:
@@ -17,21 +19,57 @@ if TYPE_CHECKING:
     from crowdstream.labels import ClassLabel, CodedLabels, TaskId
 
 
+class DecidedScale(options.Group, panel="Deciding"):
+    """Whether classes have an order that decides."""
+
+    HELP = """
+    --ordinal  Labels have an order, as 1 to 5 stars have: decide by the weighted median, and score
+        the mean distance from --truth too. Numbers are ordered by value.
+    --order CLASSES  The order of labels that are no numbers, with commas between: low,mid,high.
+        Implies --ordinal.
+    """
+    ordinal: bool = False
+    order: str | None = None
+
+    def start(self, online: bool, method: str) -> Ordinal | None:
+        """What the options ask for, if anything."""
+        if not self.ordinal and self.order is None:
+            return None
+        found = "--online" if online else "--method tracking" if method == "tracking" else ""
+        if found:  # where each task is decided as it comes, no posteriors are kept
+            raise InputError("--ordinal", "tasks that are decided when all labels are in", found)
+        return Ordinal(order_of(self.order))
+
+
+class ComparedScale(options.Group, panel="Scoring"):
+    """Whether classes have an order that counts."""
+
+    HELP = """
+    --ordinal  Labels have an order, as 1 to 5 stars have: score the mean distance from the truth
+        too. Numbers are ordered by value.
+    --order CLASSES  The order of labels that are no numbers, with commas between: low,mid,high.
+        Implies --ordinal.
+    """
+    ordinal: bool = False
+    order: str | None = None
+
+    @property
+    def asked(self) -> bool:
+        """Whether it is to be scored."""
+        return self.ordinal or self.order is not None
+
+    def places(self, classes: Iterable[ClassLabel]) -> dict[str, float] | None:
+        """Where the classes lie on the scale, if there is one."""
+        from crowdstream.labels.scale import scale_of
+
+        return scale_of(classes, order_of(self.order), "--order") if self.asked else None
+
+
 @dataclass(frozen=True)
 class Ordinal:
     """The order of the classes; None where they are numbers."""
 
     order: list[str] | None = None
-
-    @classmethod
-    def asked(cls, ordinal: bool, order: str | None, online: bool, method: str) -> Ordinal | None:
-        """What the options ask for, if anything."""
-        if not ordinal and order is None:
-            return None
-        found = "--online" if online else "--method tracking" if method == "tracking" else ""
-        if found:  # where each task is decided as it comes, no posteriors are kept
-            raise InputError("--ordinal", "tasks that are decided when all labels are in", found)
-        return cls(order_of(order))
 
     def decide(
         self,

@@ -15,6 +15,7 @@ import typer
 from crowdstream.cli import options
 from crowdstream.cli.cleaning import WideCleaning
 from crowdstream.cli.json_output import print_json
+from crowdstream.cli.ordinal import DecidedScale
 from crowdstream.cli.output import TableWriter, check_apart, check_output, write_table
 from crowdstream.cli.summary import show_summary
 from crowdstream.errors import InputError
@@ -56,19 +57,6 @@ class Deciding(options.Group, panel="Deciding"):
     gold: str | None = None
 
 
-class Scale(options.Group, panel="Deciding"):
-    """Whether classes have an order."""
-
-    HELP = """
-    --ordinal  Labels have an order, as 1 to 5 stars have: decide by the weighted median, and score
-        the mean distance from --truth too. Numbers are ordered by value.
-    --order CLASSES  The order of other labels, with commas between: low,mid,high. Implies
-        --ordinal.
-    """
-    ordinal: bool = False
-    order: str | None = None
-
-
 class Scoring(options.Group, panel="Scoring"):
     """What the decisions are held against."""
 
@@ -90,7 +78,7 @@ def run(
     table: options.WorkerTable,
     scoring: Scoring,
     cleaning: WideCleaning,
-    scale: Scale,
+    scale: DecidedScale,
 ) -> None:
     """Decide every task in files of labels.
 
@@ -105,7 +93,6 @@ def run(
       crowdstream run 'day-*.parquet' --truth correct.csv --max-error 0.05 --json
     """
     from crowdstream.cli.estimator import EstimatorFactory
-    from crowdstream.cli.ordinal import Ordinal
     from crowdstream.cli.run_job import Job
     from crowdstream.cli.truths import TruthFile
     from crowdstream.labels.readers import BadRows, find_sources
@@ -113,7 +100,7 @@ def run(
 
     started = time.perf_counter()
     _check(out, deciding, table, scoring)
-    ordinal = Ordinal.asked(scale.ordinal, scale.order, deciding.online, method.method)
+    ordinal = scale.start(deciding.online, method.method)
     cleaner = cleaning.start(wide=files.wide, in_batches=deciding.window is not None)
     reported = report.json or not report.quiet
     monitored = reported or out.workers is not None or out.save is not None

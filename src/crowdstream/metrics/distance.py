@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from crowdstream.errors import InputError
@@ -11,7 +11,7 @@ from crowdstream.labels.scale import scale_of
 from crowdstream.metrics.scores import table_of, truths_of
 
 if TYPE_CHECKING:
-    pass
+    import polars as pl
 
 
 def mean_distance(
@@ -49,7 +49,27 @@ def mean_distance(
     if not scored.height:
         raise InputError("truth", "the truth of at least one decided task", "none of them")
     every = pl.concat([decided["label"].cast(pl.String), truths["truth"]]).drop_nulls()
-    scale = scale_of(every.unique(maintain_order=True), order)
+    return distance_on(scale_of(every.unique(maintain_order=True), order), scored)
+
+
+def distance_on(scale: Mapping[str, float], scored: pl.DataFrame) -> float:
+    """`mean_distance` of the columns label and truth of a table, both text.
+
+    Parameters
+    ----------
+    scale
+        Where each class lies.
+    scored
+        What was decided and what is true.
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> distance_on({"1": 1.0, "5": 5.0}, pl.DataFrame({"label": ["1", None], "truth": ["5", "5"]}))
+    4.0
+    """
+    import polars as pl
+
     places = [
         scored[name].replace_strict(scale, default=None, return_dtype=pl.Float64)
         for name in ("label", "truth")
