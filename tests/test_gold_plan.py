@@ -361,5 +361,5 @@ def test_a_row_that_was_added_teaches_and_is_not_counted(tmp_path: Path) -> None
 
 
 def test_an_empty_plan_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(cs.InputError, match="an answer that can be used"):
+    with pytest.raises(cs.InputError, match="at least one row filled in"):
         check(tmp_path, "t0,,,,,1,20")

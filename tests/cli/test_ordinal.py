@@ -124,7 +124,7 @@ def test_where_no_posterior_is_kept_it_is_refused(
 
 
 def test_a_scale_is_pointed_out_unless_it_is_known(label_file: Path) -> None:
-    note = "labels 1 to 5 look like a scale: --ordinal decides them as one"
+    note = "labels are 1 to 5: if that is a scale, add --ordinal"
     assert call("run", label_file, "--json").report["warnings"] == [note]
     assert call("run", label_file, "--json", "--ordinal").report["warnings"] == []
 
@@ -181,7 +181,7 @@ def test_methods_are_compared_by_their_distance_too(label_file: Path, truth: Pat
         wanted = cs.metrics.mean_distance(crowd.fit_predict(table), TRUTH)
         assert row["distance"] == pytest.approx(wanted, abs=1e-12)
     assert all(row["distance"] is None for row in plain["rows"])
-    assert "labels 1 to 5 look like a scale" in plain["warnings"][0]
+    assert "labels are 1 to 5" in plain["warnings"][0]
     assert report["warnings"] == []
     assert "distance" in call(*command, "--ordinal").out
     assert "distance" not in call(*command).out

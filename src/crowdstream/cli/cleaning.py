@@ -5,6 +5,7 @@ Knows labels and words; nothing of estimators.
 
 from __future__ import annotations
 
+import os
 import shlex
 import unicodedata
 from collections.abc import Sequence
@@ -26,6 +27,9 @@ MEMBERS = 4
 
 WIDTH = 30
 """Characters of a name that a warning shows."""
+
+BEFORE = 8
+"""Characters shown before those by which long names differ."""
 
 
 class Cleaning(options.Group, panel="Cleaning"):
@@ -169,19 +173,31 @@ def odd_notes(found: Oddities, *, ordinal: bool = False) -> list[str]:
             f"as {_short(found.example)}: name another column with --label"
         )
     if found.steps and not ordinal:
-        notes.append(f"labels 1 to {found.steps} look like a scale: --ordinal decides them as one")
+        notes.append(f"labels are 1 to {found.steps}: if that is a scale, add --ordinal")
     return notes
 
 
 def twins_note(noun: str, twins: Sequence[Sequence[str]]) -> str:
     """That names differ in spelling only, with examples."""
     shown = "; ".join(
-        " = ".join(map(_short, group[:MEMBERS])) + (" = …" if len(group) > MEMBERS else "")
+        " = ".join(_apart(group[:MEMBERS])) + (" = …" if len(group) > MEMBERS else "")
         for group in twins[:GROUPS]
     )
     more = "; …" if len(twins) > GROUPS else ""
     names = counted(sum(map(len, twins)), noun)
     return f"{names} look like {len(twins):,}: {shown}{more}: --normalise counts them as one"
+
+
+def _apart(names: Sequence[str]) -> list[str]:
+    """Names that begin alike; long ones are shown from just before they differ.
+
+    >>> _apart(["http://example.org/page/of/Anna", "http://example.org/page/of/anna"])
+    ["'…page/of/Anna'", "'…page/of/anna'"]
+    """
+    if max(map(len, names)) <= WIDTH:
+        return [_short(name) for name in names]
+    start = max(len(os.path.commonprefix(list(names))) - BEFORE, 0)
+    return [_short(("…" if start else "") + name[start:]) for name in names]
 
 
 def _short(name: str) -> str:
