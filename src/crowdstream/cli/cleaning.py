@@ -5,7 +5,7 @@ Knows labels and words; nothing of estimators.
 
 from __future__ import annotations
 
-import os
+import itertools
 import shlex
 import unicodedata
 from collections.abc import Sequence
@@ -138,7 +138,7 @@ def odd_notes(found: Oddities, *, ordinal: bool = False) -> list[str]:
 
     >>> from crowdstream.labels.oddities import Oddities
     >>> odd_notes(Oddities(labels=[["yes", "YES", "Yes "], ["no", "No"]], skips={"N/A": 3}))[0]
-    "5 labels look like 2: 'yes' = 'YES' = 'Yes '; 'no' = 'No': --normalise counts them as one"
+    "5 labels look like 2 (--normalise counts them so): 'yes' = 'YES' = 'Yes '; 'no' = 'No'"
     """
     notes = [
         twins_note(noun, twins)
@@ -185,7 +185,7 @@ def twins_note(noun: str, twins: Sequence[Sequence[str]]) -> str:
     )
     more = "; …" if len(twins) > GROUPS else ""
     names = counted(sum(map(len, twins)), noun)
-    return f"{names} look like {len(twins):,}: {shown}{more}: --normalise counts them as one"
+    return f"{names} look like {len(twins):,} (--normalise counts them so): {shown}{more}"
 
 
 def _apart(names: Sequence[str]) -> list[str]:
@@ -196,7 +196,9 @@ def _apart(names: Sequence[str]) -> list[str]:
     """
     if max(map(len, names)) <= WIDTH:
         return [_short(name) for name in names]
-    start = max(len(os.path.commonprefix(list(names))) - BEFORE, 0)
+    letters = zip(*names, strict=False)
+    alike = sum(1 for _ in itertools.takewhile(lambda same: len(set(same)) == 1, letters))
+    start = max(alike - BEFORE, 0)
     return [_short(("…" if start else "") + name[start:]) for name in names]
 
 
