@@ -12,7 +12,7 @@ from crowdstream.cli.cleaning import Cleaning, odd_notes, twins_note
 from crowdstream.cli.stream_input import LabelEvent
 
 if TYPE_CHECKING:
-    from crowdstream.labels.cleaning import Spellings
+    from crowdstream.labels.one_spelling import Spellings
 
 MOST_TASKS = 100_000
 """Names of tasks among which twins are looked for: the latest."""
