@@ -340,7 +340,7 @@ def test_two_answers_for_a_task_must_agree(tmp_path: Path) -> None:
 
 
 def test_a_class_that_no_worker_gave_must_be_announced(tmp_path: Path) -> None:
-    with pytest.raises(cs.InputError, match="at least one row filled in"):
+    with pytest.raises(cs.InputError, match="an answer that can be used"):
         check(tmp_path, "t0,,,,eggs,1,20")
     found = check(tmp_path, "t0,,,,eggs,1,20", also=["eggs"])
     assert (found.checked, found.right) == (1, 0)

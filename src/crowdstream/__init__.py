@@ -18,9 +18,11 @@ _NAMES = {
     "gold_plan": "GoldCheck gold_check gold_needed",
     "estimators.specialists": "ByGroup by_group",
     "labels": "Answers ClassLabel Intake Label TaskId WorkerId",
+    "labels.cleaning": "normalise_labels",
     "metrics": "",
     "monitoring": "DriftAlarm IdentifiabilityReport alarms difficulty effective_votes families "
     "identifiability monitor pairs trends",
+    "ordinal": "ordinal_decisions",
     "science.baselines": "",
     "science.datasets": "",
     "science.theory": "",

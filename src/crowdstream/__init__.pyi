@@ -27,6 +27,7 @@ from crowdstream.labels import Intake as Intake
 from crowdstream.labels import Label as Label
 from crowdstream.labels import TaskId as TaskId
 from crowdstream.labels import WorkerId as WorkerId
+from crowdstream.labels.cleaning import normalise_labels as normalise_labels
 from crowdstream.monitoring import DriftAlarm as DriftAlarm
 from crowdstream.monitoring import IdentifiabilityReport as IdentifiabilityReport
 from crowdstream.monitoring import alarms as alarms
@@ -37,6 +38,7 @@ from crowdstream.monitoring import identifiability as identifiability
 from crowdstream.monitoring import monitor as monitor
 from crowdstream.monitoring import pairs as pairs
 from crowdstream.monitoring import trends as trends
+from crowdstream.ordinal import ordinal_decisions as ordinal_decisions
 from crowdstream.science import baselines as baselines
 from crowdstream.science import datasets as datasets
 from crowdstream.science import theory as theory

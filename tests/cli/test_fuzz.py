@@ -136,7 +136,7 @@ def rows_of_jsonl(data: bytes) -> int:
 def accounted(result: Result) -> int:
     """Labels and every row that was reported as something else."""
     report = result.report
-    words = "bad row|empty label|repeated row|label|late label"
+    words = "bad row|empty label|repeated row|label(?=s? (?:replaced|taken))|late label"
     found = (re.match(rf"([\d,]+) ({words})s? ", warning) for warning in report["warnings"])
     return int(report["labels"]) + sum(int(one[1].replace(",", "")) for one in found if one)
 

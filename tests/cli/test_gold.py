@@ -190,7 +190,9 @@ def test_expected_errors_are_in_the_json(label_file: Path, plan_file: Path) -> N
 
 
 def test_gold_that_is_odd_is_noted(label_file: Path, plan_file: Path, tmp_path: Path) -> None:
-    assert "no row of --gold is filled in" in call("run", label_file, "--gold", plan_file).err
+    refused(
+        call("run", label_file, "--gold", plan_file), "--gold", "at least one row", "found none"
+    )
     odd = tmp_path / "odd.csv"
     odd.write_bytes(csv_of([(ROWS[0][0], "xx")], "task,gold"))
     assert (

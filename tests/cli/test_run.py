@@ -290,8 +290,9 @@ def test_gold_of_a_class_that_nobody_gave_is_left_out(label_file: Path) -> None:
 def test_gold_of_no_task_is_reported(label_file: Path) -> None:
     some = label_file.with_name("some.csv")
     some.write_text(f"task,gold\n{ROWS[0][0]},x\nnobody's,x\n")
-    warnings = call("run", label_file, "--gold", some, "--json").report["warnings"]
-    assert warnings == ["1 task of --gold without labels here"]
+    report = call("run", label_file, "--gold", some, "--json").report
+    assert report["warnings"] == ['1 task of --gold without labels here: "nobody\'s"']
+    assert report["gold_matched"] == {"tasks": 2, "matched": 1, "by_spelling": 0}
 
 
 @pytest.mark.parametrize("kind", ["parquet", "jsonl"])

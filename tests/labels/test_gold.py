@@ -58,7 +58,7 @@ def test_no_gold_is_no_truth() -> None:
     [
         (7, "gold: expected a mapping, a table or a file of true labels, found int"),
         (["t1"], "found list"),
-        (FRAME.select("truth"), "gold: expected columns task, gold, found truth"),
+        (FRAME.select("truth"), "gold: expected columns task, label, found truth"),
         ({"t1": 0.5}, r"gold\['t1'\]: expected str, int or bool, found float 0.5"),
         ({True: "x"}, "gold, task: expected str or int"),
         (

@@ -8,8 +8,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TypedDict
 
 from crowdstream.cli import options
+from crowdstream.cli.cleaning import Cleaning
 from crowdstream.cli.extras import need
 from crowdstream.cli.json_output import compare_report, print_json
+from crowdstream.cli.ordinal import ComparedScale as Scale
 from crowdstream.cli.output import make_folder
 from crowdstream.cli.terminal import ProgressBar, add_row, console, make_table, say
 from crowdstream.errors import InputError
@@ -99,6 +101,8 @@ def compare(
     orders: options.Orders,
     out: Output,
     report: options.Report,
+    cleaning: Cleaning,
+    scale: Scale,
 ) -> None:
     """Compare methods on data whose correct labels are known.
 
@@ -118,10 +122,16 @@ def compare(
     names = methods.methods
     wanted = None if names is None else [name.strip() for name in names.split(",")]
     chosen = choose(wanted, quick=methods.quick)
+    notes: list[str] = []
     if given.truth is None:
+        if cleaning != Cleaning():
+            raise InputError("--normalise or --skip-label", "--truth and files of labels", "none")
+        if scale != Scale():
+            raise InputError("--ordinal", "--truth and files of labels", "none")
         sets = [ready(data) for data in _named(given.sets)]
     else:
-        sets = [ready(_read(given.sets, given.truth, given.names()))]
+        data, notes = _read(given.sets, given.truth, given.names(), cleaning, scale)
+        sets = [ready(data)]
         if len(given.sets) > 1 and not report.quiet:
             say(f"{len(given.sets)} files taken together as one set", "yellow")
     folder = None if out.output is None else make_folder(out.output)
@@ -129,9 +139,11 @@ def compare(
     if folder is not None:
         write(study, folder)
     if report.json:
-        print_json(compare_report(study))
+        print_json(compare_report(study, notes))
     elif not report.quiet:
         _show(study)
+        for note in notes:
+            say(f"note: {note}", "yellow")
         if methods.quick and wanted is None:
             left = [method.name for method in METHODS if method not in chosen]
             say(f"left out by --quick: {', '.join(left)}")
@@ -168,16 +180,22 @@ def _named(names: list[str]) -> list[Dataset]:
     return [datasets.load(name) for name in wanted]
 
 
-def _read(files: list[str], gold: str, names: ColumnNames) -> Dataset:
-    """A data set of the user's own."""
-    from crowdstream.labels.gold import read_truths, truth_table
+def _read(
+    files: list[str], gold: str, names: ColumnNames, cleaning: Cleaning, scale: Scale
+) -> tuple[Dataset, list[str]]:
+    """A data set of the user's own, and what is to be said of it."""
+    from crowdstream.cli.truths import match_truths
     from crowdstream.labels.readers import BadRows, find_sources, read_all
     from crowdstream.science.datasets import Dataset, Meta
 
+    cleaner = cleaning.start()
     with BadRows("fail") as bad_rows:
-        labels = read_all(find_sources(files), names, bad_rows).frame()
+        labels = cleaner.clean(read_all(find_sources(files), names, bad_rows))
+    truths, file = match_truths("--truth", gold, labels)
+    notes = [*cleaner.end(ordinal=scale.asked), *file.notes()]
     name = Path(files[0]).name.split(".")[0]
-    return Dataset(name, labels, truth_table(read_truths(gold)), Meta(" ".join(files)))
+    places = scale.places([*labels.classes, *truths["label"]])
+    return Dataset(name, labels.frame(), truths, Meta(" ".join(files)), places), notes
 
 
 def _measure(sets: list[Dataset], methods: list[Method], plan: Plan, quiet: bool) -> Study:
@@ -199,6 +217,9 @@ def _show(study: Study) -> None:
 
     terminal = console(stderr=False, width=None if sys.stdout.isatty() else WIDE)
     columns = dict(zip(SUMMARY_HEAD, zip(*summary_lines(study), strict=True), strict=True))
+    if study.sets[0].scale is not None:
+        found = study.summary()["distance"]
+        columns["distance"] = tuple("" if each is None else f"{each:.4f}" for each in found)
     shown = [name for name in columns if terminal.width >= WIDE or name not in LEFT_OUT]
     table = make_table("", shown[:1], shown[1:], line=True)
     for cells in zip(*(columns[name] for name in shown), strict=True):

@@ -7,9 +7,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from crowdstream.cli import options
+from crowdstream.cli.cleaning import WideCleaning
 from crowdstream.cli.gold_wording import show_check, show_plan
 from crowdstream.cli.json_output import PlanReport, StratumReport, check_report, print_json
 from crowdstream.cli.output import check_apart, check_output, write_table
+from crowdstream.cli.terminal import say
 from crowdstream.errors import CrowdstreamError, InputError
 from crowdstream.validation import check_number
 
@@ -74,6 +76,7 @@ def plan(
     report: options.Report,
     deciding: Deciding,
     method: options.Method,
+    cleaning: WideCleaning,
 ) -> None:
     """Choose the tasks to have checked by an expert first.
 
@@ -88,19 +91,25 @@ def plan(
       crowdstream gold plan labels.csv --gold known.csv --blind -o to_check.csv
     """
     from crowdstream.cli.estimator import EstimatorFactory
+    from crowdstream.cli.truths import TruthFile
     from crowdstream.gold_plan import gold_needed
 
     check_output(out.output, "--output")
     check_number("--number", choosing.number, 1, 10**9, whole=True)
     check_number("--settle", deciding.settle, 0.5, 1.0)
     factory = EstimatorFactory(method)
-    table = _read(files, {"--output": out.output})
+    table, notes = _read(files, cleaning, {"--output": out.output})
     _check_unfilled(out.output)
+    known = None if choosing.gold is None else TruthFile("--gold", choosing.gold, teaches=True)
+    gold = None if known is None else known.match(table)
+    if known is not None:
+        known.check()
+        notes += known.notes()
     found: pl.DataFrame = gold_needed(
         table,
         choosing.number,
         crowd=factory.make(),
-        gold=choosing.gold,
+        gold=gold,
         settle=deciding.settle,
         seed=method.seed,
     )
@@ -113,11 +122,18 @@ def plan(
         tasks=sum(dict(found.select("stratum", "stratum_tasks").iter_rows()).values()),
         to_check=found.height,
         strata=_strata(found),
+        warnings=notes,
     )
+    if known is not None:
+        summary.gold_matched = known.count()
     if report.json:
         print_json(summary)
     elif not report.quiet:
         show_plan(summary, shown, out.output, files.labels)
+        if known is not None:
+            say(known.line())
+        for note in notes:
+            say(f"note: {note}", "yellow")
 
 
 def check(
@@ -126,6 +142,7 @@ def check(
     report: options.Report,
     deciding: Deciding,
     method: options.Method,
+    cleaning: WideCleaning,
 ) -> None:
     """Say what the answers of an expert change.
 
@@ -146,24 +163,30 @@ def check(
     factory = EstimatorFactory(method)
     if not Path(answers.filled).exists():
         raise InputError("FILLED", "a file that exists", repr(answers.filled))
-    table = _read(files, {})
+    table, notes = _read(files, cleaning, {})
     also = [name.strip() for name in answers.also.split(",") if name.strip()]
     found = gold_check(
         table, answers.filled, crowd=factory.make(), settle=deciding.settle, also=also
     )
+    found.warnings[:0] = notes
     if report.json:
         print_json(check_report(method.method, found))
     else:
         show_check(found, deciding.settle, notes=not report.quiet)
 
 
-def _read(files: options.LabelFiles, outputs: dict[str, str | None]) -> CodedLabels:
+def _read(
+    files: options.LabelFiles, cleaning: WideCleaning, outputs: dict[str, str | None]
+) -> tuple[CodedLabels, list[str]]:
+    """The labels, and what is to be said of them."""
     from crowdstream.labels.readers import BadRows, find_sources, read_all
 
     sources = find_sources(files.labels, files.format)
     check_apart([source.path for source in sources], outputs)
+    cleaner = cleaning.start(wide=files.wide)
     with BadRows("fail") as bad_rows:
-        return read_all(sources, files.names(wide=files.wide), bad_rows)
+        table = cleaner.clean(read_all(sources, files.names(wide=files.wide), bad_rows))
+    return table, cleaner.end(ordinal=True)
 
 
 def _check_unfilled(path: str | None) -> None:

@@ -44,6 +44,14 @@ class ExpectedErrors(msgspec.Struct):
     gold_tasks: int
 
 
+class TruthMatch(msgspec.Struct):
+    """How many tasks of a file of correct labels have labels, some of them by their spelling."""
+
+    tasks: int
+    matched: int
+    by_spelling: int
+
+
 class RunReport(msgspec.Struct, kw_only=True):
     """What ``crowdstream run --json`` prints.
 
@@ -53,8 +61,8 @@ class RunReport(msgspec.Struct, kw_only=True):
     many independent labels carry as much information as the labels of an average task.
     ``alarms``: how often a worker's error rate changed. ``hardest``: the tasks with the least
     agreement. These four are null with ``--method majority``. ``expected_errors``: wrong
-    decisions to be expected. ``scored_tasks`` and ``error_rate`` are there with ``--truth``
-    only.
+    decisions to be expected. ``scored_tasks``, ``error_rate`` and ``truth_matched`` are there with
+    ``--truth`` only, ``mean_distance`` with ``--ordinal`` too; ``gold_matched`` with ``--gold``.
     """
 
     schema_version: int = SCHEMA_VERSION
@@ -74,11 +82,15 @@ class RunReport(msgspec.Struct, kw_only=True):
     seconds: float
     scored_tasks: int | msgspec.UnsetType = msgspec.UNSET
     error_rate: float | msgspec.UnsetType = msgspec.UNSET
+    mean_distance: float | msgspec.UnsetType = msgspec.UNSET
+    truth_matched: TruthMatch | msgspec.UnsetType = msgspec.UNSET
+    gold_matched: TruthMatch | msgspec.UnsetType = msgspec.UNSET
 
 
-def savings_report(method: str, found: Savings) -> dict[str, object]:
+def savings_report(method: str, found: Savings, warnings: list[str]) -> dict[str, object]:
     """What ``crowdstream savings --json`` prints."""
-    return {"schema_version": SCHEMA_VERSION, "method": method, **found.report()}
+    head = {"schema_version": SCHEMA_VERSION, "method": method}
+    return {**head, **found.report(), "warnings": warnings}
 
 
 class StratumReport(msgspec.Struct):
@@ -102,6 +114,8 @@ class PlanReport(msgspec.Struct, kw_only=True):
     tasks: int
     to_check: int
     strata: list[StratumReport]
+    warnings: list[str] = []
+    gold_matched: TruthMatch | msgspec.UnsetType = msgspec.UNSET
 
 
 def check_report(method: str, found: GoldCheck) -> dict[str, object]:
@@ -109,9 +123,9 @@ def check_report(method: str, found: GoldCheck) -> dict[str, object]:
     return {"schema_version": SCHEMA_VERSION, "method": method, **msgspec.structs.asdict(found)}
 
 
-def compare_report(study: Study) -> dict[str, object]:
-    """What ``crowdstream compare --json`` prints, and what ``-o`` writes as JSON."""
-    return study.report()
+def compare_report(study: Study, warnings: list[str]) -> dict[str, object]:
+    """What ``crowdstream compare --json`` prints; ``-o`` writes the same but the warnings."""
+    return {**study.report(), "warnings": warnings}
 
 
 def print_json(report: RunReport | PlanReport | Decision | dict[str, object]) -> None:

@@ -13,7 +13,9 @@ from typing import TYPE_CHECKING
 import click
 
 from crowdstream.cli import options
+from crowdstream.cli.cleaning import WideCleaning
 from crowdstream.cli.json_output import print_json
+from crowdstream.cli.ordinal import DecidedScale
 from crowdstream.cli.output import TableWriter, check_apart, check_output, write_table
 from crowdstream.cli.summary import show_summary
 from crowdstream.errors import InputError
@@ -75,6 +77,8 @@ def run(
     method: options.Method,
     table: options.WorkerTable,
     scoring: Scoring,
+    cleaning: WideCleaning,
+    scale: DecidedScale,
 ) -> None:
     """Decide every task in files of labels.
 
@@ -90,12 +94,14 @@ def run(
     """
     from crowdstream.cli.estimator import EstimatorFactory
     from crowdstream.cli.run_job import Job
-    from crowdstream.cli.truths import read_truth_file
+    from crowdstream.cli.truths import TruthFile
     from crowdstream.labels.readers import BadRows, find_sources
     from crowdstream.labels.readers.small_tables import read_costs
 
     started = time.perf_counter()
     _check(out, deciding, table, scoring)
+    ordinal = scale.start(deciding.online, method.method)
+    cleaner = cleaning.start(wide=files.wide, in_batches=deciding.window is not None)
     reported = report.json or not report.quiet
     monitored = reported or out.workers is not None or out.save is not None
     factory = EstimatorFactory(method, monitored=monitored)
@@ -105,11 +111,10 @@ def run(
     check_apart([source.path for source in sources], outputs)
     # The estimators load while the files are being read.
     threading.Thread(target=factory.make, daemon=True).start()
-    truths = None if scoring.truth is None else read_truth_file("--truth", scoring.truth)
-    gold = None
-    if deciding.gold is not None:
-        gold = dict(read_truth_file("--gold", deciding.gold).iter_rows())
+    truths = None if scoring.truth is None else TruthFile("--truth", scoring.truth)
+    gold = None if deciding.gold is None else TruthFile("--gold", deciding.gold, teaches=True)
     job = Job(factory, deciding.settle, deciding.online, report.quiet, truths, gold, reported)
+    job.cleaner, job.ordinal = cleaner, ordinal
     workers = functools.cache(lambda: job.estimator.workers(level=table.level, costs=costs))
     to_stdout = out.output is None and not report.json and not sys.stdout.isatty()
     target = "-" if to_stdout else out.output

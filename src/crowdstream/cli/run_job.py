@@ -13,10 +13,10 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from crowdstream.cli.cleaning import Cleaning, InputCleaner
 from crowdstream.cli.expected import ErrorCount
 from crowdstream.cli.json_output import HardTask, RunReport
 from crowdstream.cli.terminal import ProgressBar
-from crowdstream.cli.truths import gold_notes
 from crowdstream.cli.wording import counted
 from crowdstream.errors import InputError, NotIdentifiable
 
@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 
     from crowdstream.cli.estimator import EstimatorFactory
     from crowdstream.cli.monitor_report import MonitorReport
+    from crowdstream.cli.ordinal import Ordinal
+    from crowdstream.cli.truths import TruthFile
     from crowdstream.estimators import Estimator
     from crowdstream.labels import ClassLabel, CodedLabels, ColumnNames, TaskId
     from crowdstream.labels.readers import BadRows, Source
@@ -46,14 +48,17 @@ class Job:
     settle: float
     online: bool
     silent: bool
-    truths: pl.DataFrame | None
-    gold: dict[TaskId, ClassLabel] | None
+    truths: TruthFile | None
+    gold: TruthFile | None
     reported: bool = True
+    cleaner: InputCleaner = field(default_factory=lambda: Cleaning().start())
+    ordinal: Ordinal | None = None
     bad_rows: int = 0
     late: int = 0
     settled: int = 0
     decided: int = 0
     error: float | None = None
+    distance: float | None = None
     gold_used: int = 0
     scored_tasks: int = 0
     first: pl.DataFrame | None = None
@@ -84,8 +89,27 @@ class Job:
             else:
                 self._decide_windowed(sources, names, bad_rows, write, window)
         self.bad_rows = bad_rows.rows
+        self._note_input()
         if self.truths is not None:
             self._score()
+
+    def _note_input(self) -> None:
+        """What is to be said of the labels, the gold and the truths, now that all have come."""
+        self.notes += self.cleaner.end(ordinal=self.ordinal is not None)
+        for file in (self.gold, self.truths):
+            if file is not None:
+                file.check()
+                self.notes += file.notes()
+
+    def _gold_of(self, table: CodedLabels) -> dict[TaskId, ClassLabel] | None:
+        return None if self.gold is None else self.gold.match(table)
+
+    def _on_scale(
+        self, decisions: pl.DataFrame, table: CodedLabels, gold: dict[TaskId, ClassLabel] | None
+    ) -> pl.DataFrame:
+        if self.ordinal is None:
+            return decisions
+        return self.ordinal.decide(self.estimator, decisions, table, gold, self.settle)
 
     def _decide_whole(
         self, sources: list[Source], names: ColumnNames, bad_rows: BadRows, write: Write | None
@@ -93,18 +117,20 @@ class Job:
         from crowdstream.labels.readers import read_all
 
         with ProgressBar("reading", None, silent=self.silent) as bar:
-            table = read_all(sources, names, bad_rows)
+            table = self.cleaner.clean(read_all(sources, names, bad_rows))
             bar.update(f"deciding {table.height:,} labels")
-            self.notes += gold_notes(self.gold, table.classes)
-            if self.gold is not None:  # a misspelt class would be one more
-                self.gold = {t: x for t, x in self.gold.items() if x in table.classes}
+            gold = self._gold_of(table)
+            if self.gold is not None:
+                self.gold.check()
             verb = self.estimator.stream_many if self.online else self.estimator.fit_predict
-            decisions: pl.DataFrame = verb(table, gold=self.gold, settle=self.settle)
+            decisions: pl.DataFrame = verb(table, gold=gold, settle=self.settle)
+            decisions = self._on_scale(decisions, table, gold)
             bar.update(f"writing {decisions.height:,} decisions")
-            self._take(decisions, table, write)
-            if self.gold_used and self.reported and not self.online:
+            self._take(decisions, table, gold, write)
+            # Medians are not what is decided again there.
+            if self.gold_used and self.reported and not self.online and self.ordinal is None:
                 bar.update("checking against gold")
-                self.errors.check(table, self.estimator, self.gold or {}, self.settle)
+                self.errors.check(table, self.estimator, gold or {}, self.settle)
 
     def _decide_windowed(
         self,
@@ -125,24 +151,28 @@ class Job:
                 "a pipe can be read once only: each task was decided from the tasks before it"
             )
         once = self.online or piped
+        if once and self.ordinal is not None:
+            raise InputError("--ordinal", "a file, or no --window", "a pipe")
         total = 0 if piped else sum(os.path.getsize(source.path) for source in sources)
         empty: pl.DataFrame = self.estimator.predict_many([])
 
         def learn(table: CodedLabels) -> pl.DataFrame:
-            self.estimator.learn_many(table, gold=self.gold)
+            self.estimator.learn_many(table, gold=self._gold_of(table))
             return empty
 
         def decide(table: CodedLabels) -> pl.DataFrame:
             verb = self.estimator.stream_many if once else self.estimator.predict_many
-            decisions: pl.DataFrame = verb(table, gold=self.gold, settle=self.settle)
-            self._take(decisions, table, write)
+            gold = self._gold_of(table)
+            decisions: pl.DataFrame = verb(table, gold=gold, settle=self.settle)
+            self._take(self._on_scale(decisions, table, gold), table, gold, write)
             return empty
 
         def read(close: Callable[[CodedLabels], pl.DataFrame], what: str, bad: BadRows) -> int:
             window, rows, started = Window(size, close), 0, time.perf_counter()
+            self.cleaner.restart()
             with ProgressBar(what, total, silent=self.silent) as bar:
                 for size_read, batch in ahead(read_batches(sources, names, bad)):
-                    window.feed(batch)
+                    window.feed(self.cleaner.clean(batch))
                     rows += batch.height
                     rate = rows / max(time.perf_counter() - started, 1e-9)
                     bar.update(advance=size_read, note=f"{rate:,.0f} labels/s")
@@ -153,10 +183,18 @@ class Job:
             read(learn, "learning", BadRows("fail" if bad_rows.kind == "fail" else "skip"))
         self.late = read(decide, "deciding", bad_rows)
 
-    def _take(self, decisions: pl.DataFrame, table: CodedLabels, write: Write | None) -> None:
+    def _take(
+        self,
+        decisions: pl.DataFrame,
+        table: CodedLabels,
+        gold: dict[TaskId, ClassLabel] | None,
+        write: Write | None,
+    ) -> None:
         """Write some decisions and keep what the report will need."""
+        from crowdstream.labels.gold import truth_table
+
         self.decided += decisions.height
-        gold_tasks = list(self.gold or ())
+        gold_tasks = list(gold or ())
         if gold_tasks:
             self.gold_used += int(decisions["task"].is_in(gold_tasks).sum())
         self.errors.take(decisions, gold_tasks)
@@ -169,7 +207,8 @@ class Job:
             scored = decisions.select("task", "label", "margin")
             if gold_tasks:  # what was taught is not scored
                 scored = scored.filter(~scored["task"].is_in(gold_tasks))
-            scored = scored.join(self.truths, on="task", maintain_order="left")
+            truths = truth_table(self.truths.match(table)).select("task", gold="label")
+            scored = scored.join(truths, on="task", maintain_order="left")
             tied = scored.filter(scored["margin"] == 0)
             self._scored.append(scored)
             labels = table.frame()
@@ -191,9 +230,13 @@ class Job:
                 found += " that --gold does not have too"
             raise InputError("--truth", "tasks that have labels", found)
         by_majority = not (self.estimator.weighs and self.estimator.identifiable_)
+        truths = decided.select("task", label="gold")
+        if self.ordinal is not None:
+            by_majority = False  # a median is no coin
+            self.distance = self.ordinal.distance(decided, truths)
         self.error = error_rate(
             decided.drop("gold"),
-            decided.select("task", label="gold"),
+            truths,
             labels=pl.concat(self._tied).cast({"label": pl.String}) if by_majority else None,
             classes=len(self.estimator.classes_),
         )
@@ -223,6 +266,12 @@ class Job:
         )
         if self.error is not None:
             report.scored_tasks, report.error_rate = self.scored_tasks, self.error
+        if self.distance is not None:
+            report.mean_distance = self.distance
+        if self.truths is not None:
+            report.truth_matched = self.truths.count()
+        if self.gold is not None:
+            report.gold_matched = self.gold.count()
         return report
 
     def _warnings(self) -> list[str]:
@@ -232,14 +281,12 @@ class Job:
             reason = estimator.identifiable_.reason
             found.append(f"not identifiable: {reason}; fell back to majority vote")
         intake = estimator.intake_
-        unused = len(self.gold or ()) - self.gold_used
         for count, noun, rest in (
             (self.bad_rows, "bad row", "left out"),
-            (intake.null_label, "empty label", "skipped"),
+            (intake.null_label - self.cleaner.skipped, "empty label", "skipped"),
             (intake.repeated, "repeated row", "ignored: same task, worker and label"),
             (intake.replaced, "label", "replaced by a later one from the same worker"),
             (self.late, "late label", "ignored: the task had already left the window"),
-            (unused, "task", "of --gold without labels here"),
             (self.factory.absent(estimator), "worker", "of --families without labels here"),
         ):
             if count:

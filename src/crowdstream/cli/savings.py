@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from crowdstream.cli import options
 from crowdstream.cli.charts import check_chart, save_chart
+from crowdstream.cli.cleaning import WideCleaning
 from crowdstream.cli.json_output import print_json, savings_report
 from crowdstream.cli.output import check_apart, check_output, write_table
 from crowdstream.cli.terminal import ProgressBar, add_row, console, make_table, say
@@ -54,6 +55,7 @@ def savings(
     repeating: Repeats,
     orders: options.Orders,
     scoring: Scoring,
+    cleaning: WideCleaning,
 ) -> None:
     """Show how many of the labels in a file would have been enough.
 
@@ -67,7 +69,7 @@ def savings(
       crowdstream savings labels.csv --truth correct.csv --chart savings.png
     """
     from crowdstream.cli.estimator import EstimatorFactory
-    from crowdstream.labels.gold import read_truths, truth_table
+    from crowdstream.cli.truths import match_truths
     from crowdstream.labels.readers import BadRows, find_sources, read_all
     from crowdstream.science.savings import savings as replay
 
@@ -79,9 +81,13 @@ def savings(
     sources = find_sources(files.labels, files.format)
     paths = [source.path for source in sources]
     check_apart(paths, {"--output": out.output, "--chart": out.chart})
-    truths = None if scoring.truth is None else truth_table(read_truths(scoring.truth))
+    cleaner = cleaning.start(wide=files.wide)
     with BadRows("fail") as bad_rows:
-        table = read_all(sources, files.names(wide=files.wide), bad_rows).frame()
+        labels = cleaner.clean(read_all(sources, files.names(wide=files.wide), bad_rows))
+    notes, truths, file, table = cleaner.end(ordinal=True), None, None, labels.frame()
+    if scoring.truth is not None:
+        truths, file = match_truths("--truth", scoring.truth, labels)
+        notes += file.notes()
     with ProgressBar(f"replaying {table.height:,} labels", 1.0, silent=report.quiet) as bar:
         found = replay(
             table,
@@ -96,9 +102,11 @@ def savings(
     if out.chart is not None:
         _draw(found, out.chart, [source.name for source in sources])
     if report.json:
-        print_json(savings_report(method.method, found))
+        print_json(savings_report(method.method, found, notes))
     elif not report.quiet:
         _show(found)
+        for note in ([file.line()] if file is not None else []) + notes:
+            say(note, "yellow")
 
 
 def _draw(found: Savings, path: str, files: list[str]) -> None:

@@ -10,7 +10,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from crowdstream.cli import options
+from crowdstream.cli.cleaning import Cleaning
 from crowdstream.cli.json_output import print_json
+from crowdstream.cli.line_cleaning import LineCleaner
 from crowdstream.cli.monitor_report import AlarmNews
 from crowdstream.cli.stream_input import TICK, LabelEvent, LineParser, input_lines, seconds
 from crowdstream.cli.terminal import say
@@ -68,6 +70,7 @@ def stream(
     bad_input: options.BadInput,
     method: options.Method,
     quiet: options.Quiet,
+    cleaning: Cleaning,
 ) -> None:
     """Decide tasks while their labels come in on standard input.
 
@@ -87,11 +90,12 @@ def stream(
     parser = LineParser(lines.names(), lines.format)
     engine = _engine(closing, state.state, method)
     with BadRows(bad_input.on_error) as bad_rows:
-        loop = StreamLoop(engine, state, parser, bad_rows, quiet.quiet)
+        loop = StreamLoop(engine, state, parser, bad_rows, quiet.quiet, cleaning)
         try:
             if loop.run() and state.state is None:
                 print_all(engine.end())
             loop.tell_alarms()
+            loop.cleaner.end()
         finally:  # a bad line, or a reader who left, does not undo what was learnt
             loop.save()
     if not quiet.quiet:
@@ -142,8 +146,12 @@ class StreamLoop:
     parser: LineParser
     bad_rows: BadRows
     quiet: bool
+    cleaning: Cleaning
 
     def __post_init__(self) -> None:
+        self.cleaner = LineCleaner(self.cleaning, self._note)
+        crowd = self.engine.crowd
+        self.cleaner.know(self.engine.open_tasks, crowd.workers_, crowd.classes_)
         self.period = seconds(self.state.save_every, "--save-every")
         self.news = AlarmNews(self.engine.crowd)
         self.stopped = False
@@ -184,7 +192,7 @@ class StreamLoop:
         try:
             event = self.parser.parse(raw)
             if event is not None:
-                self._observe(event)
+                self._observe(self.cleaner.clean(event))
         except InputError as error:
             if self.parser.header_missing:
                 raise
@@ -205,6 +213,10 @@ class StreamLoop:
         if self.engine.counts.closed > closed:
             print_json(decision)
 
+    def _note(self, text: str) -> None:
+        if not self.quiet:
+            say(f"note: {text}", "yellow")
+
     def tell_alarms(self) -> None:
         """Say whose error rate has changed since this was last called."""
         if not self.quiet:
@@ -221,6 +233,8 @@ class StreamLoop:
         for what in ("repeated", "replaced", "late", "skipped"):
             if getattr(counts, what):
                 shown.append(f"{getattr(counts, what):,} {what}")
+        if self.cleaner.cleaner.skipped:
+            shown.append(f"{self.cleaner.cleaner.skipped:,} taken for no answer")
         if self.bad_rows.rows:
             shown.append(counted(self.bad_rows.rows, "bad row", "left out"))
         if self.news.count:

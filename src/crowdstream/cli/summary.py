@@ -45,7 +45,11 @@ def show_summary(
     _show_expected(report, job)
     if job.error is not None:
         scored = counted(job.scored_tasks, "task", "whose truth is known")
-        say(f"error rate {job.error:.4f} on {scored}")
+        far = "" if job.distance is None else f", mean distance {job.distance:.4f}"
+        say(f"error rate {job.error:.4f}{far} on {scored}")
+    for file in (job.gold, job.truths):
+        if file is not None:
+            say(file.line())
     if job.first is not None and sys.stdout.isatty() and job.first.height:
         console().print(_decisions_table("first decisions", job.first))
     if job.hardest is not None and job.hardest.height:

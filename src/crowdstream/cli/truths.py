@@ -1,50 +1,129 @@
-"""Files of correct labels, for --truth and --gold, and what is odd about them."""
+"""Files of correct labels, for --truth and --gold: read, matched with the labels, and counted."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from crowdstream.cli.json_output import TruthMatch
 from crowdstream.cli.wording import counted
 from crowdstream.errors import InputError
 
 if TYPE_CHECKING:
     import polars as pl
 
-    from crowdstream.labels import ClassLabel, TaskId, Vocabulary
+    from crowdstream.labels import ClassLabel, CodedLabels, TaskId
+    from crowdstream.labels.matching import TruthMatcher
 
 SHOWN = 5
 """Classes that a note names."""
 
+RESPELT = 2
+"""Tasks found by their spelling that a note names."""
 
-def read_truth_file(option: str, path: str) -> pl.DataFrame:
-    """task, gold: the correct labels, from a file with a task and a label (or gold) column."""
-    from crowdstream.labels.gold import read_truths, truth_table
+
+class TruthFile:
+    """The correct labels of a file, as the tasks and classes of the labels are spelt.
+
+    ``teaches``: whether it is learnt from, so that a class that nobody gave is left out.
+    """
+
+    def __init__(self, option: str, path: str, *, teaches: bool = False) -> None:
+        from crowdstream.labels.matching import TruthMatcher
+
+        self.option, self.teaches = option, teaches
+        self.matcher = TruthMatcher(read_truth_file(option, path))
+        self.example: object = None
+
+    def match(self, table: CodedLabels) -> dict[TaskId, ClassLabel]:
+        """The truths of the tasks of these labels."""
+        import polars as pl
+
+        tasks = pl.Series(table.batch.tasks, dtype=None if len(table.batch) else pl.String)
+        if self.example is None and len(tasks):
+            self.example = tasks[0]
+        return self.matcher.match(tasks, table.classes, strict=self.teaches)
+
+    def check(self) -> None:
+        """Refuse a file of which nothing matched; all labels have come."""
+        self.matcher.check(self.option, self.example)
+
+    def count(self) -> TruthMatch:
+        """As ``--json`` prints it."""
+        found = self.matcher
+        return TruthMatch(found.tasks, found.matched, len(found.respelt))
+
+    def line(self) -> str:
+        """As a terminal shows it: ``41 of 50 gold tasks matched``."""
+        found, noun = self.matcher, "gold task" if self.teaches else "true label"
+        return f"{found.matched:,} of {counted(found.tasks, noun)} matched"
+
+    def notes(self) -> list[str]:
+        """What whoever wrote the file should know."""
+        return match_notes(self.option, self.matcher, teaches=self.teaches)
+
+
+def read_truth_file(option: str, path: str) -> dict[TaskId, ClassLabel]:
+    """Task → correct label, from a file with a task and a label (or gold) column."""
+    from crowdstream.labels.gold import read_truths
     from crowdstream.labels.readers import find_sources
 
-    sources = find_sources([path])
+    try:
+        sources = find_sources([path])
+    except InputError as error:
+        where = option if error.where == "files" else error.where
+        raise InputError(where, error.expected, error.found) from None
     if len(sources) > 1:
         raise InputError(option, "one file", f"{len(sources)} that match {path!r}")
-    return truth_table(read_truths(path)).rename({"label": "gold"})
+    truths = read_truths(path)
+    if not truths:
+        raise InputError(f"{option} {path}", "at least one row with a task and a label", "none")
+    return truths
 
 
-def gold_notes(gold: Mapping[TaskId, ClassLabel] | None, classes: Vocabulary) -> list[str]:
-    """What whoever filled in the file of --gold should know.
+def match_truths(option: str, path: str, table: CodedLabels) -> tuple[pl.DataFrame, TruthFile]:
+    """A table of task and label for the tasks of these labels, and the file it came from."""
+    from crowdstream.labels.gold import truth_table
 
-    >>> from crowdstream.labels import Vocabulary
-    >>> gold_notes({"t1": "spma", "t2": "ham"}, Vocabulary(["spam", "ham"]))
-    ["1 class of --gold that no worker has given, left out: 'spma'"]
+    file = TruthFile(option, path)
+    truths = file.match(table)
+    file.check()
+    return truth_table(truths), file
+
+
+def match_notes(option: str, found: TruthMatcher, *, teaches: bool = False) -> list[str]:
+    """Tasks without labels, tasks found by their spelling, classes that no worker has given.
+
+    >>> import polars as pl
+    >>> from crowdstream.labels.matching import TruthMatcher
+    >>> found = TruthMatcher({"t1": "spam", "T2": "ham", "t9": "spma"})
+    >>> _ = found.match(pl.Series(["t1", "t2"]), ["spam", "ham"])
+    >>> for note in match_notes("--gold", found, teaches=True):
+    ...     print(note)
+    1 task of --gold without labels here: 't9'
+    1 task of --gold found by its spelling: 'T2' for 't2'
+    1 class of --gold that no worker has given, left out: 'spma'
     """
-    if gold is None:
-        return []
-    if not gold:
-        return ["no row of --gold is filled in"]
-    new = [repr(label) for label in dict.fromkeys(gold.values()) if label not in classes]
-    if not new:
-        return []
-    more = f" and {len(new) - SHOWN:,} more" if len(new) > SHOWN else ""
-    noun = "class" if len(new) == 1 else "classe"
-    return [
-        f"{counted(len(new), noun, 'of --gold that no worker has given, left out')}: "
-        f"{', '.join(new[:SHOWN])}{more}"
-    ]
+    notes = []
+    if found.matched < found.tasks:
+        rest = found.tasks - found.matched
+        tasks = counted(rest, "task", f"of {option} without labels here")
+        notes.append(f"{tasks}: {_listed(found.unmatched(), rest)}")
+    if found.respelt:
+        number = len(found.respelt)
+        pairs = [f"{given!r} for {there!r}" for given, there in found.respelt.items()]
+        shown = ", ".join(pairs[:RESPELT]) + (", …" if number > RESPELT else "")
+        whose = "its spelling" if number == 1 else "their spelling"
+        notes.append(f"{counted(number, 'task', f'of {option} found by {whose}')}: {shown}")
+    if new := [str(label) for label in found.new_classes()]:
+        noun = "class" if len(new) == 1 else "classe"
+        then = "left out" if teaches else "counted as wrong"
+        what = f"of {option} that no worker has given, {then}"
+        notes.append(f"{counted(len(new), noun, what)}: {_listed(new[:SHOWN], len(new))}")
+    return notes
+
+
+def _listed(names: Sequence[str], number: int) -> str:
+    """Some names of so many."""
+    more = f" and {number - len(names):,} more" if number > len(names) else ""
+    return ", ".join(map(repr, names)) + more

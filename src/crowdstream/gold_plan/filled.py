@@ -7,7 +7,7 @@ left out and named with its row, never guessed.
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from os import PathLike, fspath
 from typing import TYPE_CHECKING, NamedTuple
@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from crowdstream.errors import InputError
 from crowdstream.labels import ClassLabel, TaskId, Truths, read_truths
 from crowdstream.labels.gold import COLUMNS
+from crowdstream.labels.matching import NameIndex
 from crowdstream.labels.readers.small_tables import read_text_table
 from crowdstream.labels.tables import ALIASES, is_table, pick_columns, select_columns
 
@@ -59,7 +60,7 @@ class _Row(NamedTuple):
     stratum_tasks: int
 
 
-def read_filled(filled: Truths, tasks: Iterable[TaskId], classes: Iterable[ClassLabel]) -> Filled:
+def read_filled(filled: Truths, tasks: Iterable[TaskId], classes: Sequence[ClassLabel]) -> Filled:
     """Read a plan that was filled in: a file, a table, or a mapping of task to class.
 
     Parameters
@@ -67,8 +68,8 @@ def read_filled(filled: Truths, tasks: Iterable[TaskId], classes: Iterable[Class
     filled
         The plan. Without the columns stratum and stratum_tasks it is a plain list of true labels.
     tasks, classes
-        Those there are. Names are compared as text, classes without regard to upper and lower
-        case; 1.0 is 1.
+        Those there are. Names are compared as text and, where none is the same, by their normal
+        form: without regard to upper and lower case and blanks; 1.0 is 1.
 
     Examples
     --------
@@ -82,29 +83,28 @@ def read_filled(filled: Truths, tasks: Iterable[TaskId], classes: Iterable[Class
     gold, row 3: no labels for task 't9'. Left out
     """
     where, rows = _rows(filled)
-    by_name = {str(task): task for task in tasks}
-    exact = {str(label): label for label in classes}
-    folded = {name.casefold(): label for name, label in exact.items()}
-    found, seen = Filled(), dict[str, str]()
+    by_name, by_class = NameIndex(tasks), NameIndex(classes)
+    found, seen = Filled(), dict[TaskId, _Row]()
     misspelt, unknown = list[str](), list[str]()
     for row in rows:
         if not row.gold:
             found.blank += 1
-        elif row.task not in by_name:
+            continue
+        task, label = by_name.find(row.task), by_class.find(row.gold)
+        if task is None:
             unknown.append(f"{where}, row {row.number}: no labels for task {row.task!r}. Left out")
-        elif _known(row.gold, folded) is None:
+        elif label is None:
             at = f"{where}, row {row.number} (task {row.task})"
             misspelt.append(
-                f"{at}: {row.gold!r} {_hint(row.gold, exact)}. Left out".replace("?.", "?")
+                f"{at}: {row.gold!r} {_hint(row.gold, classes)}. Left out".replace("?.", "?")
             )
-        elif row.task in seen:
-            if seen[row.task] != row.gold:
-                both = f"{seen[row.task]!r} and {row.gold!r}"
+        elif task in seen:
+            if by_class.find(seen[task].gold) != label:
+                both = f"{seen[task].gold!r} and {row.gold!r}"
                 raise InputError(f"{where}, row {row.number} (task {row.task})", "one class", both)
         else:
-            seen[row.task] = row.gold
-            label = exact.get(row.gold, folded[_known(row.gold, folded) or ""])
-            found.answers.append(Answer(by_name[row.task], label, row.stratum, row.stratum_tasks))
+            seen[task] = row
+            found.answers.append(Answer(task, label, row.stratum, row.stratum_tasks))
     for notes, what in ((misspelt, "such classes"), (unknown, "such tasks")):
         found.notes += notes[:NAMED]
         if len(notes) > NAMED:
@@ -114,19 +114,18 @@ def read_filled(filled: Truths, tasks: Iterable[TaskId], classes: Iterable[Class
         rest = "nothing in column stratum: learnt from, not counted in the share of wrong decisions"
         found.notes.append(f"{where}: {added:,} answers with {rest}")
     if not found.answers:
-        nothing = found.notes[0] if found.notes else "none"
-        raise InputError(where, "at least one row filled in, in column gold", nothing)
+        if not found.notes:
+            raise InputError(where, "at least one row filled in, in column gold", "none")
+        first = found.notes[0].removeprefix(f"{where}, ").removesuffix(" Left out").rstrip(".")
+        count = len(misspelt) + len(unknown)
+        raise InputError(
+            where, "an answer that can be used", f"none of {count:,} filled in: {first}"
+        )
     return found
 
 
-def _known(said: str, folded: Mapping[str, ClassLabel]) -> str | None:
-    """The class that is meant: 1.0 is 1, as columns of numbers with gaps are often written."""
-    names = said.casefold(), said.removesuffix(".0")
-    return next((name for name in names if name in folded), None)
-
-
-def _hint(said: str, classes: Mapping[str, ClassLabel]) -> str:
-    names = list(classes)
+def _hint(said: str, classes: Iterable[ClassLabel]) -> str:
+    names = [str(label) for label in classes]
     shown = ", ".join(names[:CLASSES_SHOWN])
     if len(names) > CLASSES_SHOWN:
         shown += f" and {len(names) - CLASSES_SHOWN:,} more"

@@ -78,9 +78,7 @@ class CodedLabels:
         batch, rows = self.batch, np.repeat(runs, self.batch.sizes)
         bounds = np.append(0, np.cumsum(batch.sizes[runs]))
         tasks = pl.Series(batch.tasks).filter(pl.Series(runs))
-        new = _changes(tasks)  # runs of one task that have come to stand together are one
-        starts = np.append(bounds[new], bounds[-1])
-        tasks = tasks.gather(new)
+        starts, tasks = merge_runs(bounds, tasks)
         kept = LabelBatch(starts, batch.workers[rows], batch.labels[rows], tasks=tasks)
         return CodedLabels(kept, self.workers, self.classes)
 
@@ -205,6 +203,15 @@ def _changes(series: pl.Series) -> Ints:
     if len(series) and not (starts.size and starts[0] == 0):  # the first is null
         starts = np.append(0, starts)
     return starts
+
+
+def merge_runs(starts: Ints, tasks: pl.Series) -> tuple[Ints, pl.Series]:
+    """Runs of one task that have come to stand together as one: where they start, and the tasks.
+
+    ``starts``: where each run starts, and the end of the last.
+    """
+    new = _changes(tasks)
+    return np.append(starts[new], starts[-1]), tasks.gather(new)
 
 
 def _code_series(series: pl.Series) -> tuple[Codes, pl.Series]:

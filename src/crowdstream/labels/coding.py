@@ -33,6 +33,7 @@ from crowdstream.labels.label import (
     is_usual,
     shorten,
 )
+from crowdstream.labels.matching import in_kind_of
 from crowdstream.labels.tables import (
     ROLES,
     ArrowTable,
@@ -188,9 +189,20 @@ def _code_truths(
 ) -> Codes:
     if not truths:
         return NO_TRUTHS
+    truths = in_kind_of(truths, tasks)
     known = (truths.get(task) for task in tasks)
-    codes = [UNKNOWN if label is None else classes.add(label) for label in known]
+    codes = [UNKNOWN if label is None else _truth_code(label, classes) for label in known]
     return np.array(codes, np.int32)
+
+
+def _truth_code(label: ClassLabel, classes: Vocabulary) -> int:
+    """The code of a true class: 1 and "1" are the same where only one of them is known."""
+    if label not in classes and type(label) is not bool:
+        text = isinstance(label, str) and label.isdecimal() and str(int(label)) == label
+        other = int(label) if text else str(label)
+        if other in classes:
+            return classes.code(other)
+    return classes.add(label)
 
 
 def code_rows(data: Table, columns: ColumnNames = ANY_NAMES) -> CodedLabels:

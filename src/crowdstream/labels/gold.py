@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from os import PathLike, fspath
 from typing import TYPE_CHECKING, TypeAlias
 
 from crowdstream.errors import InputError
 from crowdstream.labels.label import ClassLabel, TaskId, clean_id, clean_label
+from crowdstream.labels.spelling import normalise
 from crowdstream.labels.tables import ALIASES, ArrowTable, is_table, pick_columns, select_columns
 
 if TYPE_CHECKING:
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
 Truths: TypeAlias = "Mapping[TaskId, ClassLabel] | ArrowTable | pl.LazyFrame | str | PathLike[str]"
 """True classes of some tasks: task → class, a table, or the path of a file."""
 
-COLUMNS = {"task": ALIASES["task"], "gold": (*ALIASES["gold"], *ALIASES["label"])}
+COLUMNS = {"task": ALIASES["task"], "label": (*ALIASES["gold"], *ALIASES["label"])}
 """The columns of a table of true labels and their names, the likeliest first."""
 
 
@@ -39,13 +40,11 @@ def read_truths(gold: Truths | None) -> dict[TaskId, ClassLabel]:
     """
     if gold is None:
         return {}
-    where = "gold"
+    where, row = "gold", ""
     pairs: Iterable[tuple[object, object]]
     if isinstance(gold, (str, PathLike)):
-        from crowdstream.labels.readers.small_tables import read_small_table
-
-        where = fspath(gold)
-        pairs = read_small_table(where, COLUMNS, gaps=True).iter_rows()
+        where, row = fspath(gold), ", row {}"
+        pairs = _file_rows(where)
     elif isinstance(gold, Mapping) or (type(gold).__name__ == "Series" and hasattr(gold, "items")):
         pairs = gold.items()
     elif is_table(gold):
@@ -55,13 +54,26 @@ def read_truths(gold: Truths | None) -> dict[TaskId, ClassLabel]:
     else:
         raise InputError(where, "a mapping, a table or a file of true labels", type(gold).__name__)
     found: dict[TaskId, ClassLabel] = {}
-    for task, label in pairs:
+    for number, (task, label) in enumerate(pairs, start=1):
         name, truth = clean_id(task, f"{where}, task"), clean_label(label, f"{where}[{task!r}]")
         if name is None or truth is None:
             continue
-        if found.setdefault(name, truth) != truth:
-            raise InputError(where, "one true label per task", f"several of {name!r}")
+        first = found.setdefault(name, truth)
+        if first != truth and not (row and normalise(str(first)) == normalise(str(truth))):
+            at = where + row.format(number)
+            both = f"{first!r} and {truth!r}" if row else "several"
+            raise InputError(at, "one true label per task", f"{both} of {name!r}")
     return found
+
+
+def _file_rows(path: str) -> Iterator[tuple[str | None, str | None]]:
+    """Task and true label of every row of a file, without blanks around them; None for no value."""
+    from crowdstream.labels.readers.small_tables import read_text_table
+
+    table = read_text_table(path)
+    for row in table.select(pick_columns(COLUMNS, table.columns, path)).iter_rows():
+        task, label = ((cell or "").strip() or None for cell in row)
+        yield task, label
 
 
 def truth_table(truths: Mapping[TaskId, ClassLabel]) -> pl.DataFrame:

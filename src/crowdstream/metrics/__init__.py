@@ -1,5 +1,6 @@
 """How good decisions and confidences are: scored against the truth, or expected to be."""
 
+from crowdstream.metrics.distance import mean_distance
 from crowdstream.metrics.expected import expected_errors
 from crowdstream.metrics.scores import (
     BINS,
@@ -18,6 +19,7 @@ __all__ = [
     "calibration_error",
     "error_rate",
     "expected_errors",
+    "mean_distance",
     "reliability",
     "wilson",
 ]

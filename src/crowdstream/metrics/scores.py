@@ -89,7 +89,7 @@ def error_rate(
     """
     import polars as pl
 
-    decided, truths = table_of(decisions, "decisions", "task label margin"), _truths(truth)
+    decided, truths = table_of(decisions, "decisions", "task label margin"), truths_of(truth)
     scored = decided.join(truths.select("task", truth="label"), on="task")
     if not scored.height:
         raise InputError("truth", "the truth of at least one decided task", "none of them")
@@ -208,7 +208,7 @@ def table_of(table: object, name: str, columns: str) -> pl.DataFrame:
     return found
 
 
-def _truths(truth: ArrowTable | Truths) -> pl.DataFrame:
+def truths_of(truth: ArrowTable | Truths) -> pl.DataFrame:
     """Truths as a table of task and label: they may be all that `gold=` may be."""
     import polars as pl
 
@@ -221,7 +221,7 @@ def scored_tasks(decisions: ArrowTable, truth: ArrowTable | Truths) -> pl.DataFr
     """Task, confidence, and 1 where the label is right: the decided tasks with a known truth."""
     import polars as pl
 
-    truths = _truths(truth).select("task", truth="label")
+    truths = truths_of(truth).select("task", truth="label")
     decided = table_of(decisions, "decisions", "task label confidence")
     scored = decided.drop_nulls("label").join(truths, on="task")
     if not scored.height:

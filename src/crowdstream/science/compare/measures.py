@@ -19,6 +19,7 @@ import polars as pl
 from crowdstream import metrics
 from crowdstream.errors import InputError
 from crowdstream.metrics import brier, calibration_error
+from crowdstream.metrics.distance import distance_on
 from crowdstream.science.compare.methods import CROWDKIT, Method
 from crowdstream.science.datasets import Dataset
 
@@ -57,8 +58,9 @@ FILE = "file"
 class Row:
     """What one method did on one order of one set; None where there is nothing to say.
 
-    ``prequential`` and ``final`` are shares of wrong decisions; ``ece`` and ``brier`` are of the
-    final ones. Times are nanoseconds per label, ``memory_mb`` is in 2²⁰ bytes.
+    ``prequential`` and ``final`` are shares of wrong decisions; ``ece``, ``brier`` and, on sets
+    with a scale, the mean ``distance`` from the truth are of the final ones. Times are nanoseconds
+    per label, ``memory_mb`` is in 2²⁰ bytes.
     """
 
     set: str
@@ -70,6 +72,7 @@ class Row:
     final: float | None = None
     ece: float | None = None
     brier: float | None = None
+    distance: float | None = None
     ns_fit: float | None = None
     ns_stream: float | None = None
     memory_mb: float | None = None
@@ -147,7 +150,7 @@ def measure(
         final=dataset_error(final, data, majority=method.majority),
         ns_fit=seconds / size * 1e9,
         memory_mb=memory,
-        **_calibration(final, data),
+        **_quality(final, data),
     )
     if not runner.online:
         yield row
@@ -164,7 +167,7 @@ def measure(
             f"shuffle {number + 1}",
             final=dataset_error(final, data, majority=method.majority),
             prequential=dataset_error(runner.stream(table), data, majority=method.majority),
-            **_calibration(final, data),
+            **_quality(final, data),
         )
 
 
@@ -236,7 +239,15 @@ def _peak_mb(reset: bool = False) -> float | None:
     return peak / 2**20 if sys.platform == "darwin" else peak / 2**10
 
 
-def _calibration(decisions: pl.DataFrame, data: Dataset) -> dict[str, Any]:
+def _quality(decisions: pl.DataFrame, data: Dataset) -> dict[str, Any]:
+    """What is said of final decisions besides their error."""
+    found: dict[str, Any] = {}
+    if data.scale is not None:
+        said = decisions.select("task", pl.col("label").cast(pl.String))
+        scored = data.gold.select("task", truth="label").join(said, on="task", how="left")
+        found["distance"] = distance_on(data.scale, scored)
     if decisions["confidence"].null_count():
-        return {}
-    return {"ece": calibration_error(decisions, data.gold), "brier": brier(decisions, data.gold)}
+        return found
+    found["ece"] = calibration_error(decisions, data.gold)
+    found["brier"] = brier(decisions, data.gold)
+    return found

@@ -106,7 +106,7 @@ class Study:
                 for x in ("prequential", "final")
             ),
             (pl.col("excess") > 10**-DIGITS).sum().alias("worse"),
-            pl.col("ece", "brier").mean(),
+            pl.col("ece", "brier", "distance").mean(),
             pl.col("ns_fit", "ns_stream", "memory_mb").median(),
         )
         ranks = mean_ranks(done.select("set", "method", error="final"), len(self.sets))

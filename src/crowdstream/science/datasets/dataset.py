@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import polars as pl
@@ -60,6 +61,8 @@ class Dataset:
         A table of text with the columns task and label: the truth, one row per task.
     meta
         What is known of its origin.
+    scale
+        Where each class lies on a scale, if the classes have an order.
 
     Examples
     --------
@@ -73,3 +76,4 @@ class Dataset:
     labels: pl.DataFrame
     gold: pl.DataFrame
     meta: Meta
+    scale: Mapping[str, float] | None = None

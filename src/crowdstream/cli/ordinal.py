@@ -1,0 +1,119 @@
+"""`--ordinal`: decisions on a scale, and how far they are from the truth.
+
+Knows nothing of files.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from crowdstream.cli import options
+from crowdstream.errors import InputError
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from crowdstream.estimators import Estimator
+    from crowdstream.labels import ClassLabel, CodedLabels, TaskId
+
+
+class DecidedScale(options.Group, panel="Deciding"):
+    """Whether classes have an order that decides."""
+
+    HELP = """
+    --ordinal  Labels have an order, as 1 to 5 stars have: decide by the weighted median, and score
+        the mean distance from --truth too. Numbers are ordered by value.
+    --order CLASSES  The order of labels that are no numbers, with commas between: low,mid,high.
+        Implies --ordinal.
+    """
+    ordinal: bool = False
+    order: str | None = None
+
+    def start(self, online: bool, method: str) -> Ordinal | None:
+        """What the options ask for, if anything."""
+        if not self.ordinal and self.order is None:
+            return None
+        found = "--online" if online else "--method tracking" if method == "tracking" else ""
+        if found:  # where each task is decided as it comes, no posteriors are kept
+            raise InputError("--ordinal", "tasks that are decided when all labels are in", found)
+        return Ordinal(order_of(self.order))
+
+
+class ComparedScale(options.Group, panel="Scoring"):
+    """Whether classes have an order that counts."""
+
+    HELP = """
+    --ordinal  Labels have an order, as 1 to 5 stars have: score the mean distance from the truth
+        too. Numbers are ordered by value.
+    --order CLASSES  The order of labels that are no numbers, with commas between: low,mid,high.
+        Implies --ordinal.
+    """
+    ordinal: bool = False
+    order: str | None = None
+
+    @property
+    def asked(self) -> bool:
+        """Whether it is to be scored."""
+        return self.ordinal or self.order is not None
+
+    def places(self, classes: Iterable[ClassLabel]) -> dict[str, float] | None:
+        """Where the classes lie on the scale, if there is one."""
+        from crowdstream.labels.scale import scale_of
+
+        return scale_of(classes, order_of(self.order), "--order") if self.asked else None
+
+
+@dataclass(frozen=True)
+class Ordinal:
+    """The order of the classes; None where they are numbers."""
+
+    order: list[str] | None = None
+
+    def decide(
+        self,
+        estimator: Estimator,
+        decisions: pl.DataFrame,
+        table: CodedLabels,
+        gold: dict[TaskId, ClassLabel] | None,
+        settle: float,
+    ) -> pl.DataFrame:
+        """The decisions by weighted median."""
+        from crowdstream.ordinal import ordinal_decisions
+
+        if not decisions.height:
+            return decisions
+        chances = estimator.predict_proba_many(table, gold=gold)
+        with named_option():
+            found: pl.DataFrame = ordinal_decisions(decisions, chances, self.order, settle=settle)
+        return found
+
+    def distance(self, decisions: pl.DataFrame, truths: pl.DataFrame) -> float:
+        """How far decisions are from the truth on average."""
+        from crowdstream.metrics import mean_distance
+
+        with named_option():
+            return mean_distance(decisions, truths, self.order)
+
+
+def order_of(text: str | None) -> list[str] | None:
+    """The classes that ``--order`` names.
+
+    >>> order_of("low, mid,high")
+    ['low', 'mid', 'high']
+    """
+    if text is None:
+        return None
+    return [name.strip() for name in text.split(",") if name.strip()]
+
+
+class named_option:  # noqa: N801 used as a verb
+    """Errors of the order as those of ``--order``."""
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
+        if isinstance(error, InputError) and error.where == "order":
+            raise InputError("--order", error.expected, error.found) from None

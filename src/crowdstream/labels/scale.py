@@ -1,0 +1,76 @@
+"""Classes that have an order, such as one to five stars. Knows nothing of votes or decisions."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from crowdstream.errors import InputError
+from crowdstream.labels.label import ClassLabel, shorten
+
+FEWEST_STEPS = 4
+"""Whole numbers from 1 up to at least this are taken for a scale: 1, 2, 3 are as often names."""
+
+
+def as_number(label: ClassLabel) -> float | None:
+    """The number that a label is, if it is one.
+
+    >>> as_number("4"), as_number("4.5"), as_number("good"), as_number("nan")
+    (4.0, 4.5, None, None)
+    """
+    try:
+        number = float(label)
+    except ValueError:
+        return None
+    return number if abs(number) < float("inf") else None
+
+
+def scale_of(
+    classes: Iterable[ClassLabel],
+    order: Sequence[ClassLabel] | None = None,
+    where: str = "order",
+) -> dict[str, float]:
+    """Where each class, by its text, lies on the scale: numbers at their value, others in steps.
+
+    Parameters
+    ----------
+    classes
+        The classes there are.
+    order
+        All of them from one end to the other. Not needed where they are numbers.
+    where
+        What messages call the order.
+
+    Examples
+    --------
+    >>> scale_of(["10", "9", "1"])
+    {'1': 1.0, '9': 9.0, '10': 10.0}
+    >>> scale_of(["good", "bad"], order=["bad", "fair", "good"])
+    {'bad': 0.0, 'fair': 1.0, 'good': 2.0}
+    """
+    if order is not None:
+        steps = {str(label): float(step) for step, label in enumerate(order)}
+        if len(steps) < len(order):
+            raise InputError(where, "every class once", shorten([str(each) for each in order]))
+        missing = [str(label) for label in classes if str(label) not in steps]
+        if missing:
+            named = shorten(missing[0])
+            raise InputError(where, f"all classes, {named} too", ", ".join(steps) or "none")
+        return steps
+    numbers = {str(label): as_number(label) for label in classes}
+    for label, number in numbers.items():
+        if number is None:
+            expected = "the classes in their order, since not all are numbers"
+            raise InputError(where, expected, f"none for {shorten(label)}")
+    known = {label: number for label, number in numbers.items() if number is not None}
+    return dict(sorted(known.items(), key=lambda each: each[1]))
+
+
+def looks_like_scale(classes: Iterable[ClassLabel]) -> int:
+    """How many steps the classes have if they are 1, 2, 3, … up to four or more; else 0.
+
+    >>> looks_like_scale(["3", "1", "2", "5", "4"]), looks_like_scale(["1", "2"])
+    (5, 0)
+    """
+    found = {as_number(label) for label in classes}
+    steps = len(found)
+    return steps if steps >= FEWEST_STEPS and found == set(map(float, range(1, steps + 1))) else 0

@@ -1,0 +1,188 @@
+"""Labels that have an order: decided by the weighted median, scored by distance."""
+
+from __future__ import annotations
+
+import random
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import crowdstream as cs
+from crowdstream.errors import InputError
+from crowdstream.ordinal import weighted_medians
+from tests.cli.tool import call, csv_of, refused
+
+WORDS = ["awful", "bad", "fair", "good", "great"]
+
+
+def stars(tasks: int = 300, seed: int = 1) -> list[tuple[str, str, str]]:
+    """Ratings of 1 to 5 that miss by a step or two; the truth is the last digit of the task."""
+    draw = random.Random(seed)
+    rows = []
+    for number in range(tasks):
+        truth = draw.randint(1, 5)
+        for who in draw.sample(range(9), 3):
+            said = round(draw.gauss(truth, 0.6 + 0.15 * who))
+            rows.append((f"t{number}-{truth}", f"w{who}", str(min(max(said, 1), 5))))
+    return rows
+
+
+ROWS = stars()
+TRUTH: dict[cs.TaskId, cs.ClassLabel] = {task: task[-1] for task, _, _ in ROWS}
+
+
+@pytest.fixture
+def truth(tmp_path: Path) -> Path:
+    path = tmp_path / "truth.csv"
+    path.write_bytes(
+        csv_of([(str(task), str(label)) for task, label in TRUTH.items()], "task,label")
+    )
+    return path
+
+
+def test_the_median_of_the_posterior_decides(label_file: Path) -> None:
+    found = pl.read_csv(call("run", label_file, "-q", "--ordinal").out.encode())
+    table = pl.DataFrame(ROWS, ["task", "worker", "label"], orient="row")
+    chances = cs.Adaptive().fit_predict_proba(table)
+    sums = np.cumsum(chances.select(sorted(chances.columns[1:])).to_numpy(), axis=1)
+    assert found["task"].to_list() == chances["task"].to_list()
+    assert found["label"].to_list() == ((sums >= 0.5 - 1e-12).argmax(axis=1) + 1).tolist()
+    plain = pl.read_csv(call("run", label_file, "-q").out.encode())
+    same = found["label"] == plain["label"]
+    assert 0 < (~same).sum() < len(same) / 2
+    assert found.filter(same).equals(plain.filter(same))
+    assert not found.filter(~same)["settled"].any()
+    assert (found.filter(~same)["confidence"] < 0.5).all()
+
+
+def test_the_mean_distance_is_reported_and_smaller(label_file: Path, truth: Path) -> None:
+    result = call("run", label_file, "--truth", truth, "--ordinal", "--json")
+    report, plain = result.report, call("run", label_file, "--truth", truth, "--json").report
+    decided = pl.read_csv(
+        call("run", label_file, "-q", "--ordinal").out.encode(), infer_schema=False
+    )
+    apart = [abs(int(x) - int(TRUTH[t])) for t, x in decided.select("task", "label").iter_rows()]
+    assert report["mean_distance"] == pytest.approx(sum(apart) / len(apart), abs=1e-12)
+    assert report["error_rate"] == pytest.approx(sum(map(bool, apart)) / len(apart), abs=1e-12)
+    assert "mean_distance" not in plain
+    decided = pl.read_csv(call("run", label_file, "-q").out.encode(), infer_schema=False)
+    assert report["mean_distance"] < cs.metrics.mean_distance(decided, TRUTH)
+    told = call("run", label_file, "--truth", truth, "--ordinal").err
+    assert f"mean distance {report['mean_distance']:.4f} on 300 tasks" in told
+
+
+def test_names_need_an_order_and_are_decided_as_numbers_are(tmp_path: Path) -> None:
+    named = tmp_path / "named.csv"
+    named.write_bytes(csv_of([(t, w, WORDS[int(x) - 1]) for t, w, x in ROWS]))
+    refused(call("run", named, "--ordinal"), "--order", "not all are numbers", "none for")
+    refused(call("run", named, "--order", "bad,good"), "--order: expected all classes")
+    found = pl.read_csv(call("run", named, "-q", "--order", ",".join(WORDS)).out.encode())
+    chances = cs.Adaptive().fit_predict_proba(
+        [(task, worker, WORDS[int(said) - 1]) for task, worker, said in ROWS]
+    )
+    middle = weighted_medians(chances.select(WORDS).to_numpy())
+    assert found["label"].to_list() == [WORDS[k] for k in middle]
+    path = tmp_path / "words.csv"
+    path.write_bytes(
+        csv_of([(str(task), WORDS[int(x) - 1]) for task, x in TRUTH.items()], "task,label")
+    )
+    report = call("run", named, "--order", ",".join(WORDS), "--truth", path, "--json").report
+    steps = [abs(k + 1 - int(TRUTH[task])) for task, k in zip(found["task"], middle, strict=True)]
+    assert report["mean_distance"] == pytest.approx(np.mean(steps), abs=1e-12)
+
+
+def test_a_window_decides_by_median_too(label_file: Path) -> None:
+    whole = pl.read_csv(call("run", label_file, "-q", "--ordinal").out.encode())
+    window = pl.read_csv(call("run", label_file, "-q", "--ordinal", "--window", "50").out.encode())
+    plain = pl.read_csv(call("run", label_file, "-q", "--window", "50").out.encode())
+    assert window["task"].equals(whole["task"])
+    # A window learns in one pass instead of several: a few close calls fall otherwise.
+    assert (window["label"] == whole["label"]).sum() > 0.9 * whole.height
+    assert not window["label"].equals(plain["label"])
+
+
+def test_gold_stays_what_it_is(label_file: Path, tmp_path: Path) -> None:
+    gold = dict.fromkeys(list(TRUTH)[:4], "5")
+    path = tmp_path / "gold.csv"
+    path.write_bytes(csv_of([(str(task), label) for task, label in gold.items()], "task,label"))
+    found = pl.read_csv(call("run", label_file, "-q", "--ordinal", "--gold", path).out.encode())
+    assert found["label"].head(4).to_list() == [5] * 4
+    assert found["settled"].head(4).all()
+
+
+@pytest.mark.parametrize("options", [("--online",), ("--method", "tracking")])
+def test_where_no_posterior_is_kept_it_is_refused(
+    label_file: Path, options: tuple[str, ...]
+) -> None:
+    refused(call("run", label_file, "--ordinal", *options), "--ordinal", options[-1])
+    piped = call("run", "-", "--ordinal", "--window", "9", stdin=label_file.read_bytes())
+    refused(piped, "--ordinal", "a pipe")
+
+
+def test_a_scale_is_pointed_out_unless_it_is_known(label_file: Path) -> None:
+    note = "labels are 1 to 5: if that is a scale, add --ordinal"
+    assert call("run", label_file, "--json").report["warnings"] == [note]
+    assert call("run", label_file, "--json", "--ordinal").report["warnings"] == []
+
+
+# The library ------------------------------------------------------------------------------------
+
+
+@given(st.lists(st.lists(st.integers(0, 9), min_size=3, max_size=3), min_size=1, max_size=9))
+def test_the_median_is_the_decision_nearest_to_the_truth_in_expectation(
+    weights: list[list[int]],
+) -> None:
+    chances = np.array([row if sum(row) else [1, 1, 1] for row in weights], float)
+    chances /= chances.sum(axis=1, keepdims=True)
+    apart = np.abs(np.subtract.outer(np.arange(3), np.arange(3)))
+    expected = chances @ apart
+    chosen = expected[np.arange(len(chances)), weighted_medians(chances)]
+    assert chosen == pytest.approx(expected.min(axis=1), abs=1e-9)  # rounding
+
+
+def test_a_task_without_labels_stays_undecided() -> None:
+    rows = [("t1", "a", 1), ("t1", "b", 4), ("t2", "a", None), ("t1", "c", 3)]
+    crowd = cs.MajorityVote()
+    decisions = crowd.fit_predict(rows)
+    found = cs.ordinal_decisions(decisions, crowd.predict_proba_many(rows))
+    assert found["label"].to_list() == [3, None]
+    truth: dict[cs.TaskId, cs.ClassLabel] = {"t1": 1, "t2": 1}
+    assert cs.metrics.mean_distance(found, truth) == 2.0  # 2, and 2 to the farthest that is named
+    assert cs.metrics.mean_distance(found, truth, order=[1, 2, 3, 4]) == 2.5
+
+
+def test_decisions_come_back_in_kind_and_tables_must_fit() -> None:
+    table = pl.DataFrame(ROWS, ["task", "worker", "label"], orient="row")
+    crowd = cs.Adaptive()
+    decisions = crowd.fit_predict(table)
+    chances = crowd.predict_proba_many(table)
+    wanted = cs.ordinal_decisions(decisions, chances)
+    found = cs.ordinal_decisions(decisions.to_pandas(), chances.to_pandas())
+    assert type(found).__module__.startswith("pandas")
+    assert pl.DataFrame(found).equals(wanted)
+    with pytest.raises(InputError, match="the same tasks"):
+        cs.ordinal_decisions(decisions, chances.reverse())
+
+
+# Compared ---------------------------------------------------------------------------------------
+
+
+def test_methods_are_compared_by_their_distance_too(label_file: Path, truth: Path) -> None:
+    command = ("compare", label_file, "--truth", truth, "--quick", "--methods", "majority,adaptive")
+    report = call(*command, "--ordinal", "--json").report
+    plain = call(*command, "--json").report
+    table = pl.DataFrame(ROWS, ["task", "worker", "label"], orient="row")
+    for row in report["rows"]:
+        crowd = cs.MajorityVote() if row["method"] == "majority" else cs.Adaptive()
+        wanted = cs.metrics.mean_distance(crowd.fit_predict(table), TRUTH)
+        assert row["distance"] == pytest.approx(wanted, abs=1e-12)
+    assert all(row["distance"] is None for row in plain["rows"])
+    assert "labels are 1 to 5" in plain["warnings"][0]
+    assert report["warnings"] == []
+    assert "distance" in call(*command, "--ordinal").out
+    assert "distance" not in call(*command).out
+    refused(call("compare", "rte", "--ordinal"), "--ordinal", "--truth and files of labels")
