@@ -28,7 +28,6 @@ from crowdstream.estimators.independence import (
     error_of_excess,
     excess_correlation,
     gate_of,
-    mix,
     pairs_in,
     share_of_three,
 )
@@ -39,7 +38,7 @@ from crowdstream.estimators.reading import Reading
 from crowdstream.estimators.reservoir import Reservoir
 from crowdstream.estimators.state import Identifiability
 from crowdstream.estimators.teacher import vote_weights
-from crowdstream.estimators.ties import class_keys
+from crowdstream.estimators.ties import class_keys, mix
 from crowdstream.estimators.votes import Scorer, calibrate, choose
 from crowdstream.estimators.worker_table import WorkerReading
 from crowdstream.labels import UNKNOWN, TaskId, Vocabulary
@@ -142,6 +141,13 @@ class Adaptive(Estimator):
         if self._reading.taught.classes != classes:
             self._renew()
 
+    def _fold(self, homes: Codes) -> None:
+        super()._fold(homes)
+        self._reading.go_alone()
+        self._sample.fold(homes)
+        self._pairs = 0.0
+        self._renew()
+
     def _arrays(self) -> list[Floats]:
         reading = self._reading
         return [*super()._arrays(), *reading.taught.arrays(), *reading.swept.arrays()]
@@ -189,7 +195,8 @@ class Adaptive(Estimator):
             super()._learn(batch, sign)
             weight = -self._scale.weight(self._clock)
             self._reading.crowd.close(batch.coded, weight, own=False)
-            self._remove_gold(batch)
+            if not self._reading.alone:
+                self._remove_gold(batch)
             self._renew()
         else:
             self._go_through(batch, None)
@@ -221,7 +228,7 @@ class Adaptive(Estimator):
     def _judge(self, part: LabelBatch, scores: Floats, votes: Votes) -> None:
         """Decide by scores."""
         scorer, classes = self._reading.scored(), self._classes
-        choose(part, scores, votes, len(classes), self._ties(classes), scorer.rho)
+        choose(part, scores, votes, self._places, self._ties(classes), scorer.rho)
         calibrate(scorer, votes)
 
     def _remove_gold(self, batch: LabelBatch) -> None:
@@ -237,7 +244,7 @@ class Adaptive(Estimator):
     def _add_gold(self, features: Floats, truths: Codes) -> None:
         """Take in gold tasks by the scores they had; weigh these anew once there are enough."""
         reading = self._reading
-        if truths.size:
+        if truths.size and not reading.alone:
             reading.gold.add(features, truths)
             if reading.gold.due:
                 reading.renew_gold()
@@ -252,7 +259,7 @@ class Adaptive(Estimator):
 
     def _look_if_due(self) -> None:
         """Measure on the sample now and then whether workers err together."""
-        if len(self._sample) and self._clock >= self._next_look:
+        if not self._reading.alone and len(self._sample) and self._clock >= self._next_look:
             self._measure(*self._sample.batch())
             self._looked = float(self._clock)
 
@@ -326,7 +333,7 @@ class Adaptive(Estimator):
             return
         reading, keys = self._reading, self._name_keys(batch)
         self._read_table(batch, keys)
-        if (batch.truths >= 0).any():
+        if (batch.truths >= 0).any() and not reading.alone:
             first, second = self._weigh_scores(batch, keys)
             reading.use_gold(first)
             reading.recount(batch)
@@ -340,6 +347,8 @@ class Adaptive(Estimator):
         """Sums, teacher and students of a table, swept as far as workers err independently."""
         reading = self._reading
         reading.fit(batch, len(self._classes), sweep=False)
+        if reading.alone:
+            return
         which = np.argsort(keys, kind="stable")
         which = which[: np.searchsorted(np.cumsum(batch.sizes[which]), SAMPLE) + 1]
         sample = batch.pick(which)
@@ -395,10 +404,11 @@ class Adaptive(Estimator):
         return self._reading.scorer()
 
     def _score_open(self, task: OpenTask) -> tuple[Scorer, Floats]:
-        return self._ask(task.coded, task.size, self._scale.weight(task.place))
+        coded = task.coded if self._folding is None else self._open_batch(task).coded
+        return self._ask(coded, task.size, self._scale.weight(task.place))
 
     def _score_one(self, batch: LabelBatch, classes: Vocabulary) -> tuple[Scorer, Floats]:
-        if len(classes) > self._sums.classes:
+        if self._folding is None and len(classes) > self._sums.classes:
             return super()._score_one(batch, classes)
         return self._ask(batch.coded, batch.labels.size, 0.0)
 
@@ -411,6 +421,8 @@ class Adaptive(Estimator):
     def _add_label(self, task: OpenTask) -> Vote:
         if self._sums.total[2] > self._renewed_labels * FRESH + FEW * self._unit:
             self._renew()
+        if self._folding is not None:
+            return super()._add_label(task)
         reading, scores = self._reading, np.empty((1, self._sums.classes))
         weight = self._scale.weight(task.place)
         reading.crowd.observe(task.coded, task.size, task.truth, weight, scores)
@@ -433,6 +445,8 @@ class Adaptive(Estimator):
     @property
     def mean_accuracy_(self) -> float:
         """How often a worker about whom nothing is known is right."""
+        if self._reading.alone:
+            return super().mean_accuracy_
         return float(1.0 - self._reading.typical_error)
 
     @property
@@ -476,6 +490,8 @@ class Adaptive(Estimator):
 
     def _read(self) -> WorkerReading:
         sums, reading = self._sums, self._reading
+        if reading.alone:
+            return super()._read()
         n, k = sums.workers, sums.classes
         apart = sums.groups != reading.teacher.main
         solved = np.full(n, bool(self.identifiable_)) & ~(apart & (reading.reason == ""))
@@ -496,9 +512,10 @@ class Adaptive(Estimator):
         assert isinstance(other, Adaptive)
         super()._merge(other, names, classes)
         mine, theirs = self._reading, other._reading
-        mine.taught.merge(theirs.taught, names, classes)
-        mine.swept.merge(theirs.swept, names, classes)
-        mine.gold.merge(theirs.gold, classes)
+        if not mine.alone:
+            mine.taught.merge(theirs.taught, names, classes)
+            mine.swept.merge(theirs.swept, names, classes)
+            mine.gold.merge(theirs.gold, classes)
         self._sample.merge(other._sample, names, classes)
         self._clock = max(self._clock, other._clock) if self.memory else self._clock + other._clock
         self._looked = 0.0
@@ -523,8 +540,9 @@ class Adaptive(Estimator):
         super()._unpack(arrays)
         n, k = self._sums.workers, self._sums.classes
         reading = self._reading
-        reading.taught.unpack(_under(arrays, "taught"), n, k)
-        reading.swept.unpack(_under(arrays, "swept"), n, k)
+        students = 0 if reading.alone else n
+        reading.taught.unpack(_under(arrays, "taught"), students, k)
+        reading.swept.unpack(_under(arrays, "swept"), students, k)
         self._sample.unpack(_under(arrays, "sample"), n, k)
         reading.gold.unpack(_under(arrays, "gold"), k)
         reading.unpack(_under(arrays, "shared"), len(self._classes))

@@ -9,7 +9,13 @@ import numpy as np
 from crowdstream.estimators.base import Estimator
 from crowdstream.estimators.fallback import MAJORITY, why_not
 from crowdstream.estimators.parameters import Ties
-from crowdstream.estimators.teacher import read_teacher, skills_of, vote_weights, weighted_votes
+from crowdstream.estimators.teacher import (
+    CAP_ALONE,
+    read_teacher,
+    skills_of,
+    vote_weights,
+    weighted_votes,
+)
 from crowdstream.estimators.votes import Scorer
 from crowdstream.sums.agreement import AgreementSums
 
@@ -48,5 +54,8 @@ class CentredAgreement(Estimator):
         if why_not(teacher, len(self._classes)):
             return MAJORITY
         skills = np.append(skills_of(teacher, sums.workers), teacher.mean)
+        if self._folding is not None:  # places are no classes: none is frequent
+            weights = vote_weights(skills, sums.classes, CAP_ALONE)
+            return Scorer(weighted_votes(weights, np.zeros(sums.classes)), identified=True)
         weights = vote_weights(skills, sums.classes)
         return Scorer(weighted_votes(weights, np.log(teacher.f)), identified=True)

@@ -20,6 +20,7 @@ class Crowd:
     discount: float
     fell_back: bool
     golden: bool
+    alone: bool
     def __init__(
         self, sums: AgreementRows, teacher: Teacher, taught: Student, swept: Student
     ) -> None: ...

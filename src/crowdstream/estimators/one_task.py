@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from crowdstream.decisions import MIN_LABELS, SETTLE, Decision, SettleRule, make_decision
 from crowdstream.errors import InputError
 from crowdstream.estimators.open_tasks import OpenTasks
-from crowdstream.estimators.votes import Scorer, posteriors_by
+from crowdstream.estimators.votes import Scorer, by_class, posteriors_by
 from crowdstream.labels import (
     UNKNOWN,
     Answers,
@@ -90,7 +90,8 @@ class OneTaskVerbs(OpenTasks):
         batch = self._code(given, self._classes, truth)
         weight = self._scale.weight(max(self._clock - 1, 0))
         left = self._sums.without(batch, weight).rows[batch.workers]
-        for i, x, row in zip(batch.workers.tolist(), batch.labels.tolist(), left, strict=True):
+        said = batch.said if batch.said.size else batch.labels
+        for i, x, row in zip(batch.workers.tolist(), said.tolist(), left, strict=True):
             if row.min() < -ROUNDING * weight:
                 where = f"unlearn_one, answers[{self._workers[i]!r}]"
                 raise InputError(where, "an answer that was learnt", repr(self._classes[x]))
@@ -134,8 +135,11 @@ class OneTaskVerbs(OpenTasks):
         batch, classes, scorer, scores = self._score_answers(answers)
         if not len(classes):
             return {}
-        found = posteriors_by(scores, batch.sizes, scorer, len(classes))[0]
-        return dict(zip(classes, found.tolist(), strict=True))
+        places = self._places_for(classes)
+        found = posteriors_by(scores, batch.sizes, scorer, places)
+        if places < len(classes):
+            found = by_class(batch, found, len(classes))
+        return dict(zip(classes, found[0].tolist(), strict=True))
 
     def decide_one(
         self,
@@ -174,7 +178,7 @@ class OneTaskVerbs(OpenTasks):
     def _score_one(self, batch: LabelBatch, classes: Vocabulary) -> tuple[Scorer, Floats]:
         """The scores of one task whose labels are of these classes."""
         scorer = self._scorer_for(self._workers, classes)
-        scores = np.empty((1, max(len(classes), 2)))
+        scores = np.empty((1, max(self._places_for(classes), 2)))
         scorer.score(batch, scores)
         return scorer, scores
 
@@ -222,10 +226,11 @@ class OneTaskVerbs(OpenTasks):
         """One task's answers in codes; an unknown worker is coded past the end."""
         codes = [self._workers.code(worker) for worker, _ in given]
         unknown = len(self._workers)
-        return LabelBatch(
+        batch = LabelBatch(
             np.array([0, len(given)], np.int64),
             np.array([unknown if code == UNKNOWN else code for code in codes], np.int32),
             np.array([classes.code(label) for _, label in given], np.int32),
             NO_TRUTHS if truth is None else np.array([classes.code(truth)], np.int32),
             tasks,
         )
+        return self._in_places(batch, classes)

@@ -17,9 +17,9 @@ from crowdstream.decisions import (
     decision_table,
     posterior_table,
 )
-from crowdstream.errors import InputError, NotIdentifiable
+from crowdstream.errors import InputError, ManyClasses, NotIdentifiable
 from crowdstream.estimators.one_task import OneTaskVerbs
-from crowdstream.estimators.votes import posteriors
+from crowdstream.estimators.votes import check_cells, posteriors
 from crowdstream.labels import (
     ColumnNames,
     Intake,
@@ -70,7 +70,8 @@ class TableVerbs(OneTaskVerbs):
         >>> crowd.tasks_
         2
         """
-        batch, intake = self._take_in(data, ColumnNames(task, worker, label), gold)
+        table, intake = self._take_in(data, ColumnNames(task, worker, label), gold)
+        batch = self._in_places(table, self._classes)
         self._learn(batch, 1)
         self._notify(batch, 1)
         self.intake_.count(intake)
@@ -103,11 +104,12 @@ class TableVerbs(OneTaskVerbs):
         ['spam', 'ham']
         """
         rule = SettleRule.checked(settle, min_labels)
-        batch, intake = self._take_in(data, ColumnNames(task, worker, label), gold)
+        table, intake = self._take_in(data, ColumnNames(task, worker, label), gold)
+        batch = self._in_places(table, self._classes)
         votes = self._follow(batch)
         self._notify(batch, 1)
         self.intake_.count(intake)
-        return in_kind(decision_table(batch, votes, self._classes, rule), self._kind)
+        return in_kind(decision_table(table, votes, self._classes, rule), self._kind)
 
     def predict_many(
         self,
@@ -142,7 +144,7 @@ class TableVerbs(OneTaskVerbs):
         workers, classes = self._workers.copy(), self._classes.copy()
         columns = ColumnNames(task, worker, label)
         batch, _ = code_table(data, workers, classes, columns=columns, gold=gold)
-        votes = self._decide(batch, workers, classes)
+        votes = self._decide(self._in_places(batch, classes), workers, classes)
         self._warn(batch, votes.identified)
         return in_kind(decision_table(batch, votes, classes, rule), kind_of(data))
 
@@ -172,8 +174,9 @@ class TableVerbs(OneTaskVerbs):
         workers, classes = self._workers.copy(), self._classes.copy()
         columns = ColumnNames(task, worker, label)
         batch, _ = code_table(data, workers, classes, columns=columns, gold=gold)
-        scorer = self._scorer_for(workers, classes)
-        found = posteriors(batch, scorer, len(classes))
+        check_cells("predict_proba_many", len(batch), len(classes))
+        scorer, here = self._scorer_for(workers, classes), self._in_places(batch, classes)
+        found = posteriors(here, scorer, len(classes), self._places_for(classes))
         self._warn(batch, scorer.identified)
         return in_kind(posterior_table(batch, found, classes), kind_of(data))
 
@@ -272,8 +275,9 @@ class TableVerbs(OneTaskVerbs):
         """
         batch, _ = self._fit_table(data, ColumnNames(task, worker, label), gold, decide=False)
         classes = self._classes
-        scorer = self._scorer_for(self._workers, classes)
-        found = posteriors(batch, scorer, len(classes))
+        check_cells("fit_predict_proba", len(batch), len(classes))
+        scorer, here = self._scorer_for(self._workers, classes), self._in_places(batch, classes)
+        found = posteriors(here, scorer, len(classes), self._places)
         self._warn(batch, scorer.identified)
         return in_kind(posterior_table(batch, found, classes), self._kind)
 
@@ -288,17 +292,17 @@ class TableVerbs(OneTaskVerbs):
             if known is not None:
                 expected = f"tasks of the table, such as {batch.tasks[0]!r}"
                 raise InputError("gold", expected, f"none in common, such as {known!r}")
-        votes = Votes.room(0)
+        votes, here = Votes.room(0), afresh._in_places(batch, afresh._classes)
         if decide and self.follows:
-            votes = afresh._follow(batch)
+            votes = afresh._follow(here)
         else:
-            afresh._fit(batch)
-        afresh._notify(batch, 1)
+            afresh._fit(here)
+        afresh._notify(here, 1)
         afresh.intake_.count(intake)
         self.__dict__.clear()
         self.__dict__.update(afresh.__dict__)
         if decide and not self.follows:
-            votes = self._decide(batch, self._workers, self._classes)
+            votes = self._decide(here, self._workers, self._classes)
         return batch, votes
 
     def _take_in(
@@ -317,6 +321,10 @@ class TableVerbs(OneTaskVerbs):
 
     def _doubts(self, batch: LabelBatch, identified: bool) -> list[Warning]:
         """That votes could not be weighted, if so; an estimator may have other doubts."""
-        if not self.weighs or not batch.labels.size or identified:
+        if not self.weighs or not batch.labels.size:
             return []
-        return [NotIdentifiable(f"{self.identifiable_.reason}: fell back to majority vote")]
+        found: list[Warning] = [ManyClasses(self.many_classes_)] if self.many_classes_ else []
+        if not identified:
+            reason = f"{self.identifiable_.reason}: fell back to majority vote"
+            found.append(NotIdentifiable(reason))
+        return found
