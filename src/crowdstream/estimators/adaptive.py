@@ -203,7 +203,10 @@ class Adaptive(Estimator):
 
     def _follow(self, batch: LabelBatch) -> Votes:
         votes = Votes.room(len(batch))
-        self._go_through(batch, votes)
+        if self._reading.alone:
+            self._follow_alone(batch, votes)
+        else:
+            self._go_through(batch, votes)
         return votes._replace(identified=not self._reading.crowd.fell_back)
 
     def _go_through(self, batch: LabelBatch, votes: Votes | None) -> None:
@@ -223,6 +226,17 @@ class Adaptive(Estimator):
             if votes is not None:
                 self._judge(part, found, votes.part(here.start, here.stop))
             self._add_gold(features, gold)
+            self._after(len(part), part)
+
+    def _follow_alone(self, batch: LabelBatch, votes: Votes) -> None:
+        """The same where classes share places: a part at a time is decided, then learnt."""
+        learnt, scored = self._learnt_as(batch), self._scored_as(batch, self._classes)
+        for part, here in self._parts(learnt):
+            scores = np.empty((len(part), self._places))
+            asked = scored.part(here.start, here.stop)
+            self._reading.crowd.score_tasks(asked.coded, scores)
+            self._judge(asked, scores, votes.part(here.start, here.stop))
+            self._sums.add(part, self._scale.weight(self._clock), self._scale.growth)
             self._after(len(part), part)
 
     def _judge(self, part: LabelBatch, scores: Floats, votes: Votes) -> None:
@@ -404,7 +418,7 @@ class Adaptive(Estimator):
         return self._reading.scorer()
 
     def _score_open(self, task: OpenTask) -> tuple[Scorer, Floats]:
-        coded = task.coded if self._folding is None else self._open_batch(task).coded
+        coded = task.coded if self._folding is None else self._open_scored(task).coded
         return self._ask(coded, task.size, self._scale.weight(task.place))
 
     def _score_one(self, batch: LabelBatch, classes: Vocabulary) -> tuple[Scorer, Floats]:

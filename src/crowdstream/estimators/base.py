@@ -85,8 +85,8 @@ class Estimator(TableVerbs):
         Returns
         -------
         A table of ``worker``, ``true_class``, ``said`` and ``probability``: one row per worker and
-        pair of classes, of which there may be 100 at most. Estimators that know one error rate per worker spread its errors evenly;
-        where the error rate cannot be known, the probability is null.
+        pair of classes, which may be 100 at most. Estimators that know one error rate per worker
+        spread its errors evenly; where the error rate cannot be known, the probability is null.
 
         Examples
         --------

@@ -87,11 +87,11 @@ class OneTaskVerbs(OpenTasks):
             strange.append(repr(truth))
         if strange or self.tasks_ == 0:
             raise InputError("unlearn_one", "a task that was learnt", ", ".join(strange) or "none")
-        batch = self._code(given, self._classes, truth)
+        said = self._code(given, self._classes, truth)
+        batch = self._learnt_as(said)
         weight = self._scale.weight(max(self._clock - 1, 0))
         left = self._sums.without(batch, weight).rows[batch.workers]
-        said = batch.said if batch.said.size else batch.labels
-        for i, x, row in zip(batch.workers.tolist(), said.tolist(), left, strict=True):
+        for i, x, row in zip(said.workers.tolist(), said.labels.tolist(), left, strict=True):
             if row.min() < -ROUNDING * weight:
                 where = f"unlearn_one, answers[{self._workers[i]!r}]"
                 raise InputError(where, "an answer that was learnt", repr(self._classes[x]))
@@ -185,7 +185,7 @@ class OneTaskVerbs(OpenTasks):
     def _meet(
         self, rows: Sequence[tuple[WorkerId, ClassLabel | None]], truth: ClassLabel | None
     ) -> LabelBatch:
-        """One task's answers in codes; new workers and classes are added."""
+        """One task's answers as they are learnt; new workers and classes are added."""
         for worker, label in rows:
             self._workers.add(worker)
             if label is not None:
@@ -194,7 +194,7 @@ class OneTaskVerbs(OpenTasks):
             self._classes.add(truth)
         self._make_room()
         given = [(worker, label) for worker, label in rows if label is not None]
-        return self._code(given, self._classes, truth)
+        return self._learnt_as(self._code(given, self._classes, truth))
 
     def _score_answers(
         self, answers: Answers, task: TaskId | None = None
@@ -206,7 +206,7 @@ class OneTaskVerbs(OpenTasks):
     def _code_answers(
         self, answers: Answers, task: TaskId | None
     ) -> tuple[LabelBatch, Vocabulary, Given]:
-        """Answers in codes, the classes known or in the answers, and the answers checked."""
+        """Answers as they are scored, the classes known or in them, and the answers checked."""
         given = [(who, label) for who, label in clean_answers(answers) if label is not None]
         classes = self._classes
         if any(label not in classes for _, label in given):
@@ -214,7 +214,7 @@ class OneTaskVerbs(OpenTasks):
             for _, label in given:
                 classes.add(label)
         batch = self._code(given, classes, tasks=() if task is None else (task,))
-        return batch, classes, given
+        return self._scored_as(batch, classes), classes, given
 
     def _code(
         self,
@@ -226,11 +226,10 @@ class OneTaskVerbs(OpenTasks):
         """One task's answers in codes; an unknown worker is coded past the end."""
         codes = [self._workers.code(worker) for worker, _ in given]
         unknown = len(self._workers)
-        batch = LabelBatch(
+        return LabelBatch(
             np.array([0, len(given)], np.int64),
             np.array([unknown if code == UNKNOWN else code for code in codes], np.int32),
             np.array([classes.code(label) for _, label in given], np.int32),
             NO_TRUTHS if truth is None else np.array([classes.code(truth)], np.int32),
             tasks,
         )
-        return self._in_places(batch, classes)

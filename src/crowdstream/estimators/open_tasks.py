@@ -129,10 +129,10 @@ class OpenTasks(CrowdState):
 
     def _score_open(self, task: OpenTask) -> tuple[Scorer, Floats]:
         """Score an open task by the sums without its own labels."""
-        batch = self._open_batch(task)
+        batch = self._open_scored(task)
         sums = self._sums
         if task.size:
-            sums = sums.without(batch, self._scale.weight(task.place))
+            sums = sums.without(self._open_learnt(task), self._scale.weight(task.place))
         scorer = self._scorer(sums, self._places)
         scores = np.empty((1, max(self._places, 2)))
         scorer.score(batch, scores)
@@ -141,8 +141,8 @@ class OpenTasks(CrowdState):
     def _add_label(self, task: OpenTask) -> Vote:
         """Learn the last label of an open task, which is new, and decide the task."""
         if task.size > 1:
-            self._learn_open(self._open_batch(task, task.size - 1), -1, task.place)
-        self._learn_open(self._open_batch(task), 1, task.place)
+            self._learn_open(self._open_learnt(task, task.size - 1), -1, task.place)
+        self._learn_open(self._open_learnt(task), 1, task.place)
         return self._vote_open(task)
 
     def _open_many(self, batch: LabelBatch, rule: StopRule) -> Opened | None:
@@ -170,7 +170,7 @@ class OpenTasks(CrowdState):
         workers = [self._workers.add(worker) for labels in tasks.values() for worker in labels]
         labels = [self._classes.add(x) for labels in tasks.values() for x in labels.values()]
         self._make_room()
-        if self._folding is not None:  # places change as labels come: one by one
+        if self._folding is not None:  # labels are learnt by other codes than they are scored by
             return None
         batch = LabelBatch(
             np.cumsum([0, *(len(labels) for labels in tasks.values())], dtype=np.int64),
@@ -207,7 +207,7 @@ class OpenTasks(CrowdState):
             self.intake_.labels += 1
             task.append(i, x)
             return self._add_label(task)
-        self._learn_open(self._open_batch(task), -1, task.place)
+        self._learn_open(self._open_learnt(task), -1, task.place)
         if x < 0:
             self.intake_.rows -= 1
             self.intake_.labels -= 1
@@ -215,7 +215,7 @@ class OpenTasks(CrowdState):
         else:
             task.labels[at] = x
         if task.size:
-            self._learn_open(self._open_batch(task), 1, task.place)
+            self._learn_open(self._open_learnt(task), 1, task.place)
         return self._vote_open(task)
 
     def _put_truth(self, task: OpenTask, truth: ClassLabel) -> None:
@@ -223,22 +223,26 @@ class OpenTasks(CrowdState):
         code = self._classes.add(truth)
         self._make_room()
         if task.size:
-            self._learn_open(self._open_batch(task), -1, task.place)
+            self._learn_open(self._open_learnt(task), -1, task.place)
         task.truth = code
         if task.size:
-            self._learn_open(self._open_batch(task), 1, task.place)
+            self._learn_open(self._open_learnt(task), 1, task.place)
 
     def _close_task(self, task: OpenTask) -> None:
         """Learn the rest of an open task: no more labels will come."""
-        batch = self._open_batch(task)
+        batch = self._open_learnt(task)
         if not task.size:  # nobody answered, which is known only now
             self._learn_open(batch, 1, task.place)
         self._learn_closed(batch, task.place)
         self._notify(batch, 1, in_order=True)
 
-    def _open_batch(self, task: OpenTask, size: int | None = None) -> LabelBatch:
+    def _open_learnt(self, task: OpenTask, size: int | None = None) -> LabelBatch:
         """The labels of an open task so far, or the first ``size``, as they are learnt."""
-        return self._in_places(task.batch(size), self._classes)
+        return self._learnt_as(task.batch(size))
+
+    def _open_scored(self, task: OpenTask) -> LabelBatch:
+        """The labels of an open task so far, as they are scored."""
+        return self._scored_as(task.batch(), self._classes)
 
     def _vote_open(self, task: OpenTask) -> Vote:
         """The vote on an open task by what was learnt of all others; changes nothing."""
@@ -251,7 +255,7 @@ class OpenTasks(CrowdState):
         name: TaskId | bytes
         ties = self._ties(classes)
         if ties.classes is not None:
-            batch = self._open_batch(task) if isinstance(task, OpenTask) else task
+            batch = self._open_scored(task) if isinstance(task, OpenTask) else task
             votes = Votes.room(1, scorer.identified)
             choose(batch, scores, votes, self._places_for(classes), ties, scorer.rho)
             calibrate(scorer, votes)

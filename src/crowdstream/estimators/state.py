@@ -217,7 +217,7 @@ class CrowdState(Parameters, Savable, ABC):
             at = end
 
     def _follow(self, batch: LabelBatch) -> Votes:
-        """Decide each task from those before it, then learn it."""
+        """Decide each task from those before it, then learn it; labels are classes here."""
         votes = Votes.room(len(batch))
         identified = False
         for t in range(len(batch)):
@@ -227,7 +227,7 @@ class CrowdState(Parameters, Savable, ABC):
             votes.confidences[t] = found.confidences[0]
             votes.margins[t] = found.margins[0]
             identified = found.identified
-            self._learn(task, 1)
+            self._learn(self._learnt_as(task), 1)
         return votes._replace(identified=identified)
 
     def _fit(self, batch: LabelBatch) -> None:
@@ -248,10 +248,10 @@ class CrowdState(Parameters, Savable, ABC):
 
     def _unpack(self, arrays: Packed) -> None:
         """Take over what `_pack` gave."""
-        self._sums.unpack(arrays, len(self._workers), len(self._classes))
+        self._sums.unpack(arrays, len(self._workers), self._places)
 
     def _fold(self, homes: Codes) -> None:
-        """From now on classes share places: bring there what was learnt of class a, ``homes[a]``."""
+        """From now on classes share places: what was learnt of class a goes to ``homes[a]``."""
         self._sums.fold(homes, PLACES)
 
     # State that all have ---------------------------------------------------------------------
@@ -278,11 +278,15 @@ class CrowdState(Parameters, Savable, ABC):
         """The same if these classes had been seen, the learnt ones first."""
         return PLACES if self._shares_places(classes) else len(classes)
 
-    def _in_places(self, batch: LabelBatch, classes: Vocabulary) -> LabelBatch:
-        """Labels of these classes as they are learnt and scored."""
+    def _learnt_as(self, batch: LabelBatch) -> LabelBatch:
+        """Labels of the classes known as they are learnt: each by its class's place."""
+        return batch if self._folding is None else self._folding.at_home(batch)
+
+    def _scored_as(self, batch: LabelBatch, classes: Vocabulary) -> LabelBatch:
+        """Labels of these classes as they are scored: within a task no two share a place."""
         if not self._shares_places(classes):
             return batch
-        return (self._folding or Folding()).fold(batch, classes)
+        return (self._folding or Folding()).apart(batch, classes)
 
     @property
     def _sums(self) -> AgreementSums:
@@ -308,12 +312,12 @@ class CrowdState(Parameters, Savable, ABC):
 
     @property
     def many_classes_(self) -> str:
-        """What follows from there being very many classes, in words; nothing if there are not."""
-        if self._folding is None:
+        """What there being very many classes means for decisions; empty if there are not."""
+        if self._folding is None or not self.weighs:
             return ""
         return (
-            f"{len(self._classes):,} classes: workers are weighed by how they agree, since "
-            f"confusions of more than {MOST_CLASSES} classes are not learnt"
+            f"{len(self._classes):,} classes: decided by agreement alone, since confusions of "
+            f"more than {MOST_CLASSES} cannot be learnt"
         )
 
     @property
@@ -363,8 +367,8 @@ class CrowdState(Parameters, Savable, ABC):
         return wider._scorer(wider._sums, wider._places)
 
     def _decide(self, batch: LabelBatch, workers: Vocabulary, classes: Vocabulary) -> Votes:
-        """Decide tasks from what was learnt so far; winners are classes, whatever labels are."""
-        scorer = self._scorer_for(workers, classes)
+        """Decide tasks, whose labels are of these classes, from what was learnt so far."""
+        scorer, batch = self._scorer_for(workers, classes), self._scored_as(batch, classes)
         return decide(batch, scorer, self._places_for(classes), self._ties(classes))
 
     # Observers -------------------------------------------------------------------------------

@@ -71,7 +71,7 @@ class TableVerbs(OneTaskVerbs):
         2
         """
         table, intake = self._take_in(data, ColumnNames(task, worker, label), gold)
-        batch = self._in_places(table, self._classes)
+        batch = self._learnt_as(table)
         self._learn(batch, 1)
         self._notify(batch, 1)
         self.intake_.count(intake)
@@ -104,12 +104,11 @@ class TableVerbs(OneTaskVerbs):
         ['spam', 'ham']
         """
         rule = SettleRule.checked(settle, min_labels)
-        table, intake = self._take_in(data, ColumnNames(task, worker, label), gold)
-        batch = self._in_places(table, self._classes)
+        batch, intake = self._take_in(data, ColumnNames(task, worker, label), gold)
         votes = self._follow(batch)
-        self._notify(batch, 1)
+        self._notify(self._learnt_as(batch), 1)
         self.intake_.count(intake)
-        return in_kind(decision_table(table, votes, self._classes, rule), self._kind)
+        return in_kind(decision_table(batch, votes, self._classes, rule), self._kind)
 
     def predict_many(
         self,
@@ -144,7 +143,7 @@ class TableVerbs(OneTaskVerbs):
         workers, classes = self._workers.copy(), self._classes.copy()
         columns = ColumnNames(task, worker, label)
         batch, _ = code_table(data, workers, classes, columns=columns, gold=gold)
-        votes = self._decide(self._in_places(batch, classes), workers, classes)
+        votes = self._decide(batch, workers, classes)
         self._warn(batch, votes.identified)
         return in_kind(decision_table(batch, votes, classes, rule), kind_of(data))
 
@@ -175,7 +174,7 @@ class TableVerbs(OneTaskVerbs):
         columns = ColumnNames(task, worker, label)
         batch, _ = code_table(data, workers, classes, columns=columns, gold=gold)
         check_cells("predict_proba_many", len(batch), len(classes))
-        scorer, here = self._scorer_for(workers, classes), self._in_places(batch, classes)
+        scorer, here = self._scorer_for(workers, classes), self._scored_as(batch, classes)
         found = posteriors(here, scorer, len(classes), self._places_for(classes))
         self._warn(batch, scorer.identified)
         return in_kind(posterior_table(batch, found, classes), kind_of(data))
@@ -276,7 +275,7 @@ class TableVerbs(OneTaskVerbs):
         batch, _ = self._fit_table(data, ColumnNames(task, worker, label), gold, decide=False)
         classes = self._classes
         check_cells("fit_predict_proba", len(batch), len(classes))
-        scorer, here = self._scorer_for(self._workers, classes), self._in_places(batch, classes)
+        scorer, here = self._scorer_for(self._workers, classes), self._scored_as(batch, classes)
         found = posteriors(here, scorer, len(classes), self._places)
         self._warn(batch, scorer.identified)
         return in_kind(posterior_table(batch, found, classes), self._kind)
@@ -292,9 +291,9 @@ class TableVerbs(OneTaskVerbs):
             if known is not None:
                 expected = f"tasks of the table, such as {batch.tasks[0]!r}"
                 raise InputError("gold", expected, f"none in common, such as {known!r}")
-        votes, here = Votes.room(0), afresh._in_places(batch, afresh._classes)
+        votes, here = Votes.room(0), afresh._learnt_as(batch)
         if decide and self.follows:
-            votes = afresh._follow(here)
+            votes = afresh._follow(batch)
         else:
             afresh._fit(here)
         afresh._notify(here, 1)
@@ -302,7 +301,7 @@ class TableVerbs(OneTaskVerbs):
         self.__dict__.clear()
         self.__dict__.update(afresh.__dict__)
         if decide and not self.follows:
-            votes = self._decide(here, self._workers, self._classes)
+            votes = self._decide(batch, self._workers, self._classes)
         return batch, votes
 
     def _take_in(

@@ -187,7 +187,7 @@ class Tracking(Estimator):
 
     def _learn(self, batch: LabelBatch, sign: int) -> None:
         if sign > 0:
-            self._go_through(batch)
+            self._go_through(batch, batch)
             return
         super()._learn(batch, sign)
         self._horizons.loops.take_back(batch.coded, work_for(batch))
@@ -196,21 +196,32 @@ class Tracking(Estimator):
 
     def _follow(self, batch: LabelBatch) -> Votes:
         votes = Votes.room(len(batch))
-        self._go_through(batch, votes)
+        self._go_through(self._learnt_as(batch), self._scored_as(batch, self._classes), votes)
         return votes._replace(identified=not self._fell_back)
 
-    def _go_through(self, batch: LabelBatch, votes: Votes | None = None) -> None:
-        """Learn tasks in order, deciding each before where decisions are asked for."""
+    def _go_through(
+        self, batch: LabelBatch, scored: LabelBatch, votes: Votes | None = None
+    ) -> None:
+        """Learn tasks in order, deciding each before where decisions are asked for.
+
+        Where classes share places, labels are scored by other codes than they are learnt by
+        (``scored``), a part of the tasks at a time.
+        """
+        loops = self._horizons.loops
         work, named = work_for(batch), self._places
         at = 0
         while at < len(batch):
             end = min(at + max(self._due(), 1), len(batch))
             part = batch.part(at, end)
             scores = NO_SCORES if votes is None else np.empty((len(part), max(named, 2)))
-            self._horizons.loops.follow(part.coded, work, self._fell_back, scores)
+            apart = votes is not None and self._folding is not None
+            if apart:
+                self._scorer(self._sums, named).score(scored.part(at, end), scores)
+            in_turn = NO_SCORES if apart else scores
+            loops.follow(part.coded, work, self._fell_back, in_turn)
             if votes is not None:
-                here = votes.part(at, end)
-                choose(part, scores, here, named, self._ties(self._classes), 0.0)
+                here, ties = votes.part(at, end), self._ties(self._classes)
+                choose(scored.part(at, end), scores, here, named, ties, 0.0)
             self._sums.add(part)
             self._clock += len(part)
             self._closed += len(part)
@@ -240,7 +251,7 @@ class Tracking(Estimator):
     def _score_open(self, task: OpenTask) -> tuple[Scorer, Floats]:
         scorer = self._scorer(self._sums, self._places)  # which its own labels are not in
         scores = np.empty((1, max(self._places, 2)))
-        scorer.score(self._open_batch(task), scores)
+        scorer.score(self._open_scored(task), scores)
         return scorer, scores
 
     # Reading ---------------------------------------------------------------------------------

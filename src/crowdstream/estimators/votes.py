@@ -145,7 +145,9 @@ def choose_named(
     if not ahead.size:
         return
     codes, which = np.unique(said[ahead], return_inverse=True)
-    order = class_keys([classes[code] for code in codes.tolist()], "coin" if ties.coin else "lowest")
+    order = class_keys(
+        [classes[code] for code in codes.tolist()], "coin" if ties.coin else "lowest"
+    )
     found = order[which.ravel()]
     if ties.coin:
         coins = np.zeros(len(batch), np.uint64)

@@ -88,7 +88,8 @@ def worker_table(
     if "error_low" in more:
         low, high = np.where(found.solved, low, 0.0), np.where(found.solved, high, 1.0)
     shared = sums.met > 0
-    matrix = _cost_matrix(costs, classes) if len(classes) <= sums.classes else _even_costs(costs, sums)
+    share_places = len(classes) > sums.classes
+    matrix = _even_costs(costs, sums) if share_places else _cost_matrix(costs, classes)
     quality = _quality(_confusions(found, sums.classes), found.prior, matrix)
     flags = _flags(1.0 - 1.0 / sums.classes, answers, sums.said, found, low, high)
     return pl.DataFrame(
@@ -181,7 +182,7 @@ def _cost_matrix(costs: Costs | None, classes: Vocabulary) -> Floats:
 def _even_costs(costs: Costs | None, sums: AgreementSums) -> Floats:
     """Where classes share places all errors cost the same."""
     if costs:
-        raise InputError("costs", f"at most {MOST_CLASSES} classes", "more, whose errors cost alike")
+        raise InputError("costs", f"at most {MOST_CLASSES} classes", "more: all errors cost alike")
     return 1.0 - np.eye(sums.classes)
 
 

@@ -1,9 +1,9 @@
 """Many classes in few places, so that memory and time do not grow with how many there are.
 
-Beyond `MOST_CLASSES` classes, what is learnt is summed up by place: a class has the same one
-everywhere, drawn from its name. Within a task different classes never share a place, so who agrees
-with whom is seen as it is and decisions are between the classes themselves. Knows neither sums nor
-estimators.
+Beyond `MOST_CLASSES` classes labels are learnt by place: a class has one, drawn from its name, and
+shares it. That two labels then agree by chance is taken into account as with so many classes. Tasks
+are scored with their classes apart, none in another's place, so decisions are between the classes
+themselves. Knows neither sums nor estimators.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from crowdstream.labels.batch import NO_TRUTHS, Codes, LabelBatch
+from crowdstream.labels.batch import NO_TRUTHS, Codes, Ints, LabelBatch
 from crowdstream.labels.vocabulary import Vocabulary
 
 Keys = NDArray[np.uint32]
@@ -26,8 +26,9 @@ than the answers that anybody gives; on simulated crowds beyond, errors were the
 with and without a place of its own for every class (benchmarks/many_classes.py)."""
 
 PLACES = 64
-"""Places that more classes share. Two classes of one task share their home with probability 1/64,
-and one of them moves; agreement by chance is taken to be at least as frequent, 1.6 %."""
+"""Places that more classes share: two have the same one with probability 1/64, so that 1.6 % of the
+disagreements pass for agreements when workers are compared, as many as 64 classes would cause by
+chance. A worker's sums take 1.6 kB."""
 
 
 FEWEST = 1024
@@ -41,7 +42,7 @@ class Folding:
     >>> folding = Folding()
     >>> folding.update(classes)
     >>> starts, said = np.array([0, 3]), np.array([7, 512, 7], np.int32)
-    >>> batch = folding.fold(LabelBatch(starts, np.arange(3, dtype=np.int32), said), classes)
+    >>> batch = folding.apart(LabelBatch(starts, np.arange(3, dtype=np.int32), said), classes)
     >>> batch.labels[0] == batch.labels[2], batch.labels[0] == batch.labels[1]
     (np.True_, np.False_)
     >>> batch.said.tolist()
@@ -72,55 +73,64 @@ class Folding:
         return np.array([zlib.crc32(encode(classes[code])) for code in new], np.uint32)
 
     def homes(self, classes: int) -> Codes:
-        """The places of the first classes where no other class of their task has them."""
+        """The places of the first classes."""
         found = np.zeros(classes, np.int32)
         known = min(classes, self._size)
         found[:known] = self._keys[:known] % PLACES
         return found
 
-    def fold(self, batch: LabelBatch, classes: Vocabulary) -> LabelBatch:
-        """The same tasks with places for labels and truths; the labels are kept as ``said``."""
+    def at_home(self, batch: LabelBatch) -> LabelBatch:
+        """The same tasks with the classes' places for labels and truths."""
+        first, last, keys = int(batch.starts[0]), int(batch.starts[-1]), self._keys
+        labels, truths = batch.labels[first:last], batch.truths
+        if truths.size:
+            truths = np.where(truths >= 0, keys[truths] % PLACES, truths).astype(np.int32)
+        places = (keys[labels] % PLACES).astype(np.int32)
+        return LabelBatch(
+            batch.starts - first, batch.workers[first:last], places, truths, batch.tasks
+        )
+
+    def apart(self, batch: LabelBatch, classes: Vocabulary) -> LabelBatch:
+        """The same tasks without truths, no two classes of one in the same place.
+
+        The labels themselves are kept as ``said``. Of a task that names more classes than there
+        are places, those with the most labels have one, and labels of others are left out.
+        """
         keys = self._keys[: self._size]
         if len(classes) > self._size:  # a question about classes that nobody has named yet
             keys = np.concatenate([keys, self._new_keys(classes)])
         first, last = int(batch.starts[0]), int(batch.starts[-1])
-        said = batch.labels[first:last]
+        workers, said = batch.workers[first:last], batch.labels[first:last]
         tasks = np.repeat(np.arange(len(batch)), batch.sizes)
-        known = np.flatnonzero(batch.truths >= 0) if batch.truths.size else NO_TRUTHS
-        every = np.concatenate([said, batch.truths[known]]).astype(np.int64)
-        places = _places(np.concatenate([tasks, known]), every, keys)
-        truths = batch.truths.copy()
-        truths[known] = places[said.size :]
-        return LabelBatch(
-            batch.starts - first,
-            batch.workers[first:last],
-            places[: said.size],
-            truths,
-            batch.tasks,
-            said,
-        )
+        places, starts = _places_apart(tasks, said, keys), batch.starts - first
+        kept = places >= 0
+        if not kept.all():
+            starts = np.concatenate([[0], np.cumsum(kept)])[starts]
+            workers, said, places = workers[kept], said[kept], places[kept]
+        return LabelBatch(starts, workers, places, NO_TRUTHS, batch.tasks, said)
 
 
-def _places(tasks: NDArray[np.int64], classes: NDArray[np.int64], keys: Keys) -> Codes:
-    """The place of each class in its task: its home, or the next that is free.
+def _places_apart(tasks: Ints, classes: Codes, keys: Keys) -> Codes:
+    """The place of each class in its task: its own, or the next that is free; −1 for none.
 
-    Of two classes the one with the smaller key has the right of way, so that places depend on
-    which classes a task has and not on their order. A task of more classes than there are places
-    ends with some that share.
+    The class with more labels has the right of way, of equals that with the smaller key, so that
+    places depend on what a task's labels are and not on their order.
     """
-    pairs, where = np.unique(tasks * keys.size + classes, return_inverse=True)
+    pairs, where, votes = np.unique(
+        tasks * np.int64(keys.size) + classes, return_inverse=True, return_counts=True
+    )
     task, key = pairs // max(keys.size, 1), keys[pairs % max(keys.size, 1)]
-    order = np.lexsort((key, task))
-    task, key = task[order], key[order]
-    place = (key % PLACES).astype(np.int64)
-    late = _in_the_way(task, place)
+    order = np.lexsort((key, -votes, task))
+    task, place = task[order], (key[order] % PLACES).astype(np.int64)
+    _, first, sizes = np.unique(task, return_index=True, return_counts=True)
+    many = np.repeat(sizes > PLACES // 2, sizes)
+    rank = np.arange(task.size) - np.repeat(first, sizes)
+    place[many] = np.where(rank < PLACES, rank, -1)[many]
+    late = _in_the_way(task, place) & ~many
     if late.any():
         moving = np.isin(task, task[late])
         crowded, there = task[moving], place[moving]
-        for _ in range(PLACES * PLACES):
-            late = _in_the_way(crowded, there)
-            if not late.any():
-                break
+        while (late := _in_the_way(crowded, there)).any():
             there[late] = (there[late] + 1) % PLACES
         place[moving] = there
     found = np.empty(place.size, np.int32)
@@ -128,7 +138,7 @@ def _places(tasks: NDArray[np.int64], classes: NDArray[np.int64], keys: Keys) ->
     return np.asarray(found[where.ravel()])
 
 
-def _in_the_way(task: NDArray[np.int64], place: NDArray[np.int64]) -> NDArray[np.bool_]:
+def _in_the_way(task: Ints, place: Ints) -> NDArray[np.bool_]:
     """Whose place another class of the same task has, one that comes before it."""
     _, first = np.unique(task * PLACES + place, return_index=True)
     late = np.ones(task.size, np.bool_)

@@ -142,9 +142,9 @@ def code_table(crowd: Estimator, table: Table) -> tuple[LabelBatch, int]:
     """A table in the crowd's codes, with new ones for new workers; the number of classes."""
     classes = crowd._classes.copy()
     batch, _ = code(table, crowd._workers.copy(), classes)
-    return crowd._in_places(batch, classes), max(crowd._places_for(classes), 2)
+    return crowd._scored_as(batch, classes), max(crowd._places_for(classes), 2)
 
 
 def open_labels(crowd: Estimator, task: OpenTask) -> Codes:
     """The labels of an open task as the crowd scores them."""
-    return crowd._open_batch(task).labels
+    return crowd._open_scored(task).labels
