@@ -38,12 +38,13 @@ from crowdstream.estimators.reading import Reading
 from crowdstream.estimators.reservoir import Reservoir
 from crowdstream.estimators.state import Identifiability
 from crowdstream.estimators.teacher import vote_weights
-from crowdstream.estimators.ties import class_keys, mix
+from crowdstream.estimators.ties import class_keys
 from crowdstream.estimators.votes import Scorer, calibrate, choose
 from crowdstream.estimators.worker_table import WorkerReading
 from crowdstream.labels import UNKNOWN, TaskId, Vocabulary
 from crowdstream.labels.batch import NO_TRUTHS, Codes, Ints, LabelBatch
 from crowdstream.labels.batch_loops import Tasks
+from crowdstream.labels.folding import mix
 from crowdstream.sums.agreement import AgreementSums
 
 Floats = NDArray[np.float64]

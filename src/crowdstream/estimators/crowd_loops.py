@@ -74,7 +74,8 @@ class Crowd:
     be identified, so that votes are counted. ``golden``: whether known truths have given each score
     its weight and each class its bias (see `GoldModel`). ``rho``: how much errors within a task are
     correlated, ``discount``: by which correlation scores are taken to be too sure. ``alone``: the
-    teacher decides without students, who are neither read nor taught.
+    teacher decides without students, who are neither read nor taught, and by ``lean`` times the
+    logarithm of how frequent a class is.
     """
 
     def __init__(self, sums: AgreementRows, teacher: Teacher, taught: Student, swept: Student):
@@ -89,6 +90,7 @@ class Crowd:
         self.alone = False
         self.rho = 0.0
         self.discount = 0.0
+        self.lean = 0.0
 
     def bind(self, weights, bias, features, parts):
         """Use these arrays: the gold model's, and room for a task's scores and their parts."""
@@ -120,6 +122,7 @@ class Crowd:
         if self.alone:
             for a in range(self.classes):
                 scores[t, a] = log(max(self.teacher.product[a], 1e-300))
+                scores[t, a] += self.lean * log(self.teacher.f[a])
             return
         if self.golden:
             self.fill_features(tasks, begin, end)

@@ -18,6 +18,7 @@ class Crowd:
     gate: float
     rho: float
     discount: float
+    lean: float
     fell_back: bool
     golden: bool
     alone: bool

@@ -12,8 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from crowdstream.estimators.reading import Reading
-from crowdstream.estimators.ties import mix
 from crowdstream.labels.batch import Codes, LabelBatch
+from crowdstream.labels.folding import mix
 from crowdstream.sums.agreement import AgreementSums
 
 Floats = NDArray[np.float64]

@@ -22,6 +22,7 @@ from crowdstream.estimators.families import correlations
 from crowdstream.estimators.gold_model import GoldModel
 from crowdstream.estimators.teacher import (
     CAP_ALONE,
+    LEAN_ALONE,
     new_teacher,
     renew_teacher,
     skills_of,
@@ -116,7 +117,7 @@ class Reading:
         self.crowd = Crowd(self.sums.loops, self.teacher, *self._students)
         self.crowd.gate, self.crowd.fell_back, self.crowd.alone = gate, fell_back, self.alone
         if self.alone:
-            self.teacher.cap = CAP_ALONE
+            self.teacher.cap, self.crowd.lean = CAP_ALONE, LEAN_ALONE
         self.rho = self._rho
         self.gold.make_room(k)
         self.use_gold()
@@ -311,8 +312,8 @@ class Reading:
     def _by_skills(self) -> Score:
         """By the teacher alone."""
         k, prior = self.sums.classes, np.log(self.teacher.f)
-        if self.alone:  # places are no classes: none is frequent
-            prior = np.zeros(k)
+        if self.alone:
+            prior *= LEAN_ALONE
         weights = vote_weights(np.append(self.skills(), self.teacher.mean), k, self.teacher.cap)
         if len(self.sums.relatives):  # labels count to the power of their families
             return self._with_tables(weights[:, None, None] * np.eye(k), prior)

@@ -41,13 +41,6 @@ def toss(batch: LabelBatch, seed: int) -> Keys:
     return np.array([coin_of(name, seed) for name in names], np.uint64)
 
 
-def mix(value: Keys) -> Keys:
-    """A bijection of 64 bits that scatters them (the finaliser of splitmix64)."""
-    value = (value ^ (value >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    value = (value ^ (value >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return np.asarray(value ^ (value >> np.uint64(31)))
-
-
 def class_keys(classes: Iterable[ClassLabel], ties: Ties, known: Keys = NO_KEYS) -> Keys:
     """One number per class by which ties are broken, whatever the order of arrival.
 

@@ -15,9 +15,10 @@ from numpy.typing import NDArray
 from crowdstream.decisions import Votes
 from crowdstream.errors import InputError
 from crowdstream.estimators import vote_loops
-from crowdstream.estimators.ties import NO_KEYS, TIE, Keys, class_keys, coin_of, mix, toss
+from crowdstream.estimators.ties import NO_KEYS, TIE, Keys, class_keys, coin_of, toss
 from crowdstream.labels import UNKNOWN, TaskId, Vocabulary
 from crowdstream.labels.batch import LabelBatch
+from crowdstream.labels.folding import mix
 from crowdstream.sums.parallel import parts_of, side_by_side
 
 Floats = NDArray[np.float64]

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from crowdstream.labels.batch import NO_TRUTHS, Codes, Ints, LabelBatch
 from crowdstream.labels.vocabulary import Vocabulary
 
-Keys = NDArray[np.uint32]
+Keys = NDArray[np.uint64]
 
 MOST_CLASSES = 100
 """Classes that have a place each. Confusions take 16 K² bytes per worker and time in proportion:
@@ -50,7 +50,7 @@ class Folding:
     """
 
     def __init__(self) -> None:
-        self._keys: Keys = np.empty(FEWEST, np.uint32)
+        self._keys: Keys = np.empty(FEWEST, np.uint64)
         self._size = 0
 
     def __len__(self) -> int:
@@ -61,7 +61,7 @@ class Folding:
         more = self._new_keys(classes)
         size = self._size + more.size
         if size > self._keys.size:  # at least doubled: one class more costs constant time
-            larger = np.empty(max(size, 2 * self._keys.size), np.uint32)
+            larger = np.empty(max(size, 2 * self._keys.size), np.uint64)
             larger[: self._size] = self._keys[: self._size]
             self._keys = larger
         self._keys[self._size : size] = more
@@ -70,13 +70,13 @@ class Folding:
     def _new_keys(self, classes: Vocabulary) -> Keys:
         """A number per class not known yet, made of its name: the order has no part in it."""
         new, encode = range(self._size, len(classes)), msgspec.msgpack.encode
-        return np.array([zlib.crc32(encode(classes[code])) for code in new], np.uint32)
+        return mix(np.array([zlib.crc32(encode(classes[code])) for code in new], np.uint64))
 
     def homes(self, classes: int) -> Codes:
         """The places of the first classes."""
         found = np.zeros(classes, np.int32)
         known = min(classes, self._size)
-        found[:known] = self._keys[:known] % PLACES
+        found[:known] = self._keys[:known] % np.uint64(PLACES)
         return found
 
     def at_home(self, batch: LabelBatch) -> LabelBatch:
@@ -84,8 +84,9 @@ class Folding:
         first, last, keys = int(batch.starts[0]), int(batch.starts[-1]), self._keys
         labels, truths = batch.labels[first:last], batch.truths
         if truths.size:
-            truths = np.where(truths >= 0, keys[truths] % PLACES, truths).astype(np.int32)
-        places = (keys[labels] % PLACES).astype(np.int32)
+            there = (keys[truths] % np.uint64(PLACES)).astype(np.int32)
+            truths = np.where(truths >= 0, there, truths)
+        places = (keys[labels] % np.uint64(PLACES)).astype(np.int32)
         return LabelBatch(
             batch.starts - first, batch.workers[first:last], places, truths, batch.tasks
         )
@@ -110,6 +111,13 @@ class Folding:
         return LabelBatch(starts, workers, places, NO_TRUTHS, batch.tasks, said)
 
 
+def mix(value: Keys) -> Keys:
+    """A bijection of 64 bits that scatters them (the finaliser of splitmix64)."""
+    value = (value ^ (value >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    value = (value ^ (value >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return np.asarray(value ^ (value >> np.uint64(31)))
+
+
 def _places_apart(tasks: Ints, classes: Codes, keys: Keys) -> Codes:
     """The place of each class in its task: its own, or the next that is free; −1 for none.
 
@@ -121,7 +129,7 @@ def _places_apart(tasks: Ints, classes: Codes, keys: Keys) -> Codes:
     )
     task, key = pairs // max(keys.size, 1), keys[pairs % max(keys.size, 1)]
     order = np.lexsort((key, -votes, task))
-    task, place = task[order], (key[order] % PLACES).astype(np.int64)
+    task, place = task[order], (key[order] % np.uint64(PLACES)).astype(np.int64)
     _, first, sizes = np.unique(task, return_index=True, return_counts=True)
     many = np.repeat(sizes > PLACES // 2, sizes)
     rank = np.arange(task.size) - np.repeat(first, sizes)
