@@ -270,7 +270,7 @@ def test_once_classes_share_places_no_order_changes_a_bit(kind: type[cs.Estimato
 def test_a_stream_that_grows_beyond_keeps_what_it_learnt() -> None:
     few, _ = simulated(40, tasks=400)
     many, truths = simulated(800, tasks=400, seed=1)
-    grown, fresh = cs.Stream(cs.Adaptive(), max_labels=5), cs.Adaptive()
+    grown, fresh = cs.Stream(cs.Adaptive(), settle=None, max_labels=5), cs.Adaptive()
     grown.observe_many(few.rows())
     skills = grown.crowd.skills_
     first = [(f"n{task}", worker, label) for task, worker, label in many.rows()]
