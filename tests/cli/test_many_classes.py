@@ -38,9 +38,7 @@ def limited() -> None:
 def run_limited(*args: str | Path) -> subprocess.CompletedProcess[str]:
     """`crowdstream` in a process that may not have more memory than `MOST_MEMORY`."""
     command = [sys.executable, "-c", COMMAND, *map(str, args)]
-    return subprocess.run(
-        command, capture_output=True, text=True, check=False, preexec_fn=limited
-    )
+    return subprocess.run(command, capture_output=True, text=True, check=False, preexec_fn=limited)
 
 
 def test_6000_classes_are_decided_and_said(tmp_path: Path) -> None:

@@ -87,6 +87,9 @@ class Adaptive(Estimator):
     method), which is then the best possible; if they err together, they are not, and confidences
     are lowered. With n workers and K classes, time O(K) per label and memory O(n K²).
 
+    Beyond 100 classes skills alone decide, by constant time per label and memory per worker: see
+    `many_classes_`.
+
     Parameters
     ----------
     memory
