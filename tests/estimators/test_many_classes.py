@@ -287,7 +287,7 @@ def test_a_stream_that_grows_beyond_keeps_what_it_learnt() -> None:
     assert grown.crowd.skills_.keys() == skills.keys()
     wrong = np.mean([truths[task[1:]] != decision.label for task, decision in last.items()])
     assert wrong < 0.1
-    assert cs.load(grown.to_bytes()).crowd.skills_ == grown.crowd.skills_
+    assert cs.Stream.load(grown.to_bytes()).crowd.skills_ == grown.crowd.skills_
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -325,7 +325,7 @@ def test_saved_and_loaded_it_is_the_same(kind: type[cs.Estimator]) -> None:
     labels, _ = simulated(300)
     crowd = cs.monitor(kind())
     crowd.learn_many(labels)
-    again = cs.load(crowd.to_bytes())
+    again = cs.Estimator.load(crowd.to_bytes())
     assert again.to_bytes() == crowd.to_bytes()
     assert again.predict_many(labels).equals(crowd.predict_many(labels))
     again.learn_many(labels)
@@ -350,7 +350,7 @@ def test_a_task_taken_back_leaves_the_sums_as_they_were(kind: type[cs.Estimator]
 @pytest.mark.parametrize("kind", KINDS)
 def test_gold_overrides_and_scores_are_kept(kind: type[cs.Estimator]) -> None:
     labels, truths = simulated(400)
-    gold = dict(list(truths.items())[:50])
+    gold: dict[str | int, str | int | bool] = dict(list(truths.items())[:50])
     decided = kind().fit_predict(labels, gold=gold)
     found = dict(decided[["task", "label"]].rows())
     assert all(found[task] == label for task, label in gold.items())

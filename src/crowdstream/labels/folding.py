@@ -21,9 +21,9 @@ Keys = NDArray[np.uint64]
 
 MOST_CLASSES = 100
 """Classes that have a place each. Confusions take 16 K² bytes per worker, 160 kB at 100 classes,
-and time in proportion: 300 workers and 200,000 labels took 7 s at 100 classes, 28 s at 200. They also
-have K² − K entries per worker, 9,900 at 100, which is more answers than most workers give. What it
-costs not to learn them: benchmarks/many_classes.py, and docs/decisions.md."""
+and time in proportion: 300 workers and 200,000 labels took 7 s at 100 classes, 28 s at 200. They
+also have K² − K entries per worker, 9,900 at 100, which is more answers than most workers give.
+What it costs not to learn them: benchmarks/many_classes.py, and docs/decisions.md."""
 
 PLACES = 64
 """Places that more classes share: two have the same one with probability 1/64, so that 1.6 % of the
