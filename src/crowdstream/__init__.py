@@ -11,8 +11,8 @@ __version__ = "0.1.0"
 _NAMES = {
     "checks": "check_estimator",
     "decisions": "Decision",
-    "errors": "AnswerRateInDoubt CrowdstreamError InputError MergeError NotIdentifiable StateError "
-    "SureInDoubt",
+    "errors": "AnswerRateInDoubt CrowdstreamError InputError ManyClasses MergeError "
+    "NotIdentifiable StateError SureInDoubt",
     "estimators": "Adaptive AgreementBased CentredAgreement DictEstimator Estimator "
     "Identifiability MajorityVote Tracking",
     "gold_plan": "GoldCheck gold_check gold_needed",

@@ -4,6 +4,7 @@ from crowdstream.decisions import Decision as Decision
 from crowdstream.errors import AnswerRateInDoubt as AnswerRateInDoubt
 from crowdstream.errors import CrowdstreamError as CrowdstreamError
 from crowdstream.errors import InputError as InputError
+from crowdstream.errors import ManyClasses as ManyClasses
 from crowdstream.errors import MergeError as MergeError
 from crowdstream.errors import NotIdentifiable as NotIdentifiable
 from crowdstream.errors import StateError as StateError

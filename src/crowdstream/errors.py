@@ -42,3 +42,7 @@ class AnswerRateInDoubt(UserWarning):
 
 class SureInDoubt(UserWarning):
     """Known truths show that decisions which looked sure are wrong too often."""
+
+
+class ManyClasses(UserWarning):
+    """There are so many classes that workers' confusions of them are not learnt."""

@@ -18,7 +18,7 @@ from crowdstream.cli.expected import ErrorCount
 from crowdstream.cli.json_output import HardTask, RunReport
 from crowdstream.cli.terminal import ProgressBar
 from crowdstream.cli.wording import counted
-from crowdstream.errors import InputError, NotIdentifiable
+from crowdstream.errors import InputError, ManyClasses, NotIdentifiable
 
 if TYPE_CHECKING:
     import polars as pl
@@ -83,7 +83,8 @@ class Job:
     ) -> None:
         """Decide everything, in memory or through a window of open tasks."""
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore", NotIdentifiable)  # the report says it
+            warnings.simplefilter("ignore", NotIdentifiable)  # the report says these
+            warnings.simplefilter("ignore", ManyClasses)
             if window is None:
                 self._decide_whole(sources, names, bad_rows, write)
             else:
@@ -277,6 +278,8 @@ class Job:
     def _warnings(self) -> list[str]:
         estimator = self.estimator
         found = list(self.notes)
+        if estimator.many_classes_:
+            found.append(estimator.many_classes_)
         if estimator.weighs and not estimator.identifiable_:
             reason = estimator.identifiable_.reason
             found.append(f"not identifiable: {reason}; fell back to majority vote")

@@ -28,7 +28,6 @@ from crowdstream.estimators.independence import (
     error_of_excess,
     excess_correlation,
     gate_of,
-    mix,
     pairs_in,
     share_of_three,
 )
@@ -45,6 +44,7 @@ from crowdstream.estimators.worker_table import WorkerReading
 from crowdstream.labels import UNKNOWN, TaskId, Vocabulary
 from crowdstream.labels.batch import NO_TRUTHS, Codes, Ints, LabelBatch
 from crowdstream.labels.batch_loops import Tasks
+from crowdstream.labels.folding import mix
 from crowdstream.sums.agreement import AgreementSums
 
 Floats = NDArray[np.float64]
@@ -86,6 +86,9 @@ class Adaptive(Estimator):
     If workers' errors look independent, the confusions are refined step by step (Dawid and Skene's
     method), which is then the best possible; if they err together, they are not, and confidences
     are lowered. With n workers and K classes, time O(K) per label and memory O(n K²).
+
+    Beyond 100 classes skills alone decide, by constant time per label and memory per worker: see
+    `many_classes_`.
 
     Parameters
     ----------
@@ -142,6 +145,13 @@ class Adaptive(Estimator):
         if self._reading.taught.classes != classes:
             self._renew()
 
+    def _fold(self, homes: Codes) -> None:
+        super()._fold(homes)
+        self._reading.go_alone()
+        self._sample.fold(homes)
+        self._pairs = 0.0
+        self._renew()
+
     def _arrays(self) -> list[Floats]:
         reading = self._reading
         return [*super()._arrays(), *reading.taught.arrays(), *reading.swept.arrays()]
@@ -189,14 +199,18 @@ class Adaptive(Estimator):
             super()._learn(batch, sign)
             weight = -self._scale.weight(self._clock)
             self._reading.crowd.close(batch.coded, weight, own=False)
-            self._remove_gold(batch)
+            if not self._reading.alone:
+                self._remove_gold(batch)
             self._renew()
         else:
             self._go_through(batch, None)
 
     def _follow(self, batch: LabelBatch) -> Votes:
         votes = Votes.room(len(batch))
-        self._go_through(batch, votes)
+        if self._reading.alone:
+            self._follow_alone(batch, votes)
+        else:
+            self._go_through(batch, votes)
         return votes._replace(identified=not self._reading.crowd.fell_back)
 
     def _go_through(self, batch: LabelBatch, votes: Votes | None) -> None:
@@ -218,10 +232,21 @@ class Adaptive(Estimator):
             self._add_gold(features, gold)
             self._after(len(part), part)
 
+    def _follow_alone(self, batch: LabelBatch, votes: Votes) -> None:
+        """The same where classes share places: a part at a time is decided, then learnt."""
+        learnt, scored = self._learnt_as(batch), self._scored_as(batch, self._classes)
+        for part, here in self._parts(learnt):
+            scores = np.empty((len(part), self._places))
+            asked = scored.part(here.start, here.stop)
+            self._reading.crowd.score_tasks(asked.coded, scores)
+            self._judge(asked, scores, votes.part(here.start, here.stop))
+            self._sums.add(part, self._scale.weight(self._clock), self._scale.growth)
+            self._after(len(part), part)
+
     def _judge(self, part: LabelBatch, scores: Floats, votes: Votes) -> None:
         """Decide by scores."""
         scorer, classes = self._reading.scored(), self._classes
-        choose(part, scores, votes, len(classes), self._ties(classes), scorer.rho)
+        choose(part, scores, votes, self._places, self._ties(classes), scorer.rho)
         calibrate(scorer, votes)
 
     def _remove_gold(self, batch: LabelBatch) -> None:
@@ -237,7 +262,7 @@ class Adaptive(Estimator):
     def _add_gold(self, features: Floats, truths: Codes) -> None:
         """Take in gold tasks by the scores they had; weigh these anew once there are enough."""
         reading = self._reading
-        if truths.size:
+        if truths.size and not reading.alone:
             reading.gold.add(features, truths)
             if reading.gold.due:
                 reading.renew_gold()
@@ -252,7 +277,7 @@ class Adaptive(Estimator):
 
     def _look_if_due(self) -> None:
         """Measure on the sample now and then whether workers err together."""
-        if len(self._sample) and self._clock >= self._next_look:
+        if not self._reading.alone and len(self._sample) and self._clock >= self._next_look:
             self._measure(*self._sample.batch())
             self._looked = float(self._clock)
 
@@ -326,7 +351,7 @@ class Adaptive(Estimator):
             return
         reading, keys = self._reading, self._name_keys(batch)
         self._read_table(batch, keys)
-        if (batch.truths >= 0).any():
+        if (batch.truths >= 0).any() and not reading.alone:
             first, second = self._weigh_scores(batch, keys)
             reading.use_gold(first)
             reading.recount(batch)
@@ -340,6 +365,8 @@ class Adaptive(Estimator):
         """Sums, teacher and students of a table, swept as far as workers err independently."""
         reading = self._reading
         reading.fit(batch, len(self._classes), sweep=False)
+        if reading.alone:
+            return
         which = _smallest(keys, batch.sizes, SAMPLE)
         sample = batch.pick(which)
         twins = min(max(SAMPLE // max(4 * sample.labels.size, 1), 1), TWINS)
@@ -394,10 +421,11 @@ class Adaptive(Estimator):
         return self._reading.scorer()
 
     def _score_open(self, task: OpenTask) -> tuple[Scorer, Floats]:
-        return self._ask(task.coded, task.size, self._scale.weight(task.place))
+        coded = task.coded if self._folding is None else self._open_scored(task).coded
+        return self._ask(coded, task.size, self._scale.weight(task.place))
 
     def _score_one(self, batch: LabelBatch, classes: Vocabulary) -> tuple[Scorer, Floats]:
-        if len(classes) > self._sums.classes:
+        if self._folding is None and len(classes) > self._sums.classes:
             return super()._score_one(batch, classes)
         return self._ask(batch.coded, batch.labels.size, 0.0)
 
@@ -410,6 +438,8 @@ class Adaptive(Estimator):
     def _add_label(self, task: OpenTask) -> Vote:
         if self._sums.total[2] > self._renewed_labels * FRESH + FEW * self._unit:
             self._renew()
+        if self._folding is not None:
+            return super()._add_label(task)
         reading, scores = self._reading, np.empty((1, self._sums.classes))
         weight = self._scale.weight(task.place)
         reading.crowd.observe(task.coded, task.size, task.truth, weight, scores)
@@ -432,6 +462,8 @@ class Adaptive(Estimator):
     @property
     def mean_accuracy_(self) -> float:
         """How often a worker about whom nothing is known is right."""
+        if self._reading.alone:
+            return super().mean_accuracy_
         return float(1.0 - self._reading.typical_error)
 
     @property
@@ -475,6 +507,8 @@ class Adaptive(Estimator):
 
     def _read(self) -> WorkerReading:
         sums, reading = self._sums, self._reading
+        if reading.alone:
+            return super()._read()
         n, k = sums.workers, sums.classes
         apart = sums.groups != reading.teacher.main
         solved = np.full(n, bool(self.identifiable_)) & ~(apart & (reading.reason == ""))
@@ -495,9 +529,10 @@ class Adaptive(Estimator):
         assert isinstance(other, Adaptive)
         super()._merge(other, names, classes)
         mine, theirs = self._reading, other._reading
-        mine.taught.merge(theirs.taught, names, classes)
-        mine.swept.merge(theirs.swept, names, classes)
-        mine.gold.merge(theirs.gold, classes)
+        if not mine.alone:
+            mine.taught.merge(theirs.taught, names, classes)
+            mine.swept.merge(theirs.swept, names, classes)
+            mine.gold.merge(theirs.gold, classes)
         self._sample.merge(other._sample, names, classes)
         self._clock = max(self._clock, other._clock) if self.memory else self._clock + other._clock
         self._looked = 0.0
@@ -522,8 +557,9 @@ class Adaptive(Estimator):
         super()._unpack(arrays)
         n, k = self._sums.workers, self._sums.classes
         reading = self._reading
-        reading.taught.unpack(_under(arrays, "taught"), n, k)
-        reading.swept.unpack(_under(arrays, "swept"), n, k)
+        students = 0 if reading.alone else n
+        reading.taught.unpack(_under(arrays, "taught"), students, k)
+        reading.swept.unpack(_under(arrays, "swept"), students, k)
         self._sample.unpack(_under(arrays, "sample"), n, k)
         reading.gold.unpack(_under(arrays, "gold"), k)
         reading.unpack(_under(arrays, "shared"), len(self._classes))

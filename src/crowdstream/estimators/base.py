@@ -12,11 +12,12 @@ from typing import Self
 import numpy as np
 from numpy.typing import NDArray
 
-from crowdstream.errors import StateError
+from crowdstream.errors import InputError, StateError
 from crowdstream.estimators.state import load_crowd
 from crowdstream.estimators.tables import NativeTable, TableVerbs
 from crowdstream.estimators.worker_table import Costs, confusion_table, worker_table
 from crowdstream.labels import UNKNOWN, WorkerId, clean_id, in_kind
+from crowdstream.labels.folding import MOST_CLASSES
 from crowdstream.validation import check_number
 
 LEVEL = 0.95
@@ -84,8 +85,8 @@ class Estimator(TableVerbs):
         Returns
         -------
         A table of ``worker``, ``true_class``, ``said`` and ``probability``: one row per worker and
-        pair of classes. Estimators that know one error rate per worker spread its errors evenly;
-        where the error rate cannot be known, the probability is null.
+        pair of classes, which may be 100 at most. Estimators that know one error rate per worker
+        spread its errors evenly; where the error rate cannot be known, the probability is null.
 
         Examples
         --------
@@ -94,6 +95,9 @@ class Estimator(TableVerbs):
         >>> cs.Adaptive().fit(rows).confusions().columns
         ['worker', 'true_class', 'said', 'probability']
         """
+        if self._folding is not None:
+            found = f"{len(self._classes):,}"
+            raise InputError("confusions", f"at most {MOST_CLASSES} classes to tell apart", found)
         return in_kind(confusion_table(self._workers, self._classes, self._read()), self._kind)
 
     @property

@@ -9,7 +9,13 @@ import numpy as np
 from crowdstream.estimators.base import Estimator
 from crowdstream.estimators.fallback import MAJORITY, why_not
 from crowdstream.estimators.parameters import Ties
-from crowdstream.estimators.teacher import read_teacher, skills_of, vote_weights, weighted_votes
+from crowdstream.estimators.teacher import (
+    LEAN_ALONE,
+    read_teacher,
+    skills_of,
+    vote_weights,
+    weighted_votes,
+)
 from crowdstream.estimators.votes import Scorer
 from crowdstream.sums.agreement import AgreementSums
 
@@ -48,5 +54,7 @@ class CentredAgreement(Estimator):
         if why_not(teacher, len(self._classes)):
             return MAJORITY
         skills = np.append(skills_of(teacher, sums.workers), teacher.mean)
-        weights = vote_weights(skills, sums.classes)
-        return Scorer(weighted_votes(weights, np.log(teacher.f)), identified=True)
+        weights, prior = vote_weights(skills, sums.classes, self._cap), np.log(teacher.f)
+        if self._folding is not None:
+            prior *= LEAN_ALONE
+        return Scorer(weighted_votes(weights, prior), identified=True)

@@ -19,8 +19,8 @@ cdef class Crowd:
     cdef double[::1] bias
     cdef double[:, ::1] features
     cdef double[:, ::1] parts
-    cdef public double gate, rho, discount
-    cdef public bint fell_back, golden
+    cdef public double gate, rho, discount, lean
+    cdef public bint fell_back, golden, alone
 
     cdef void judge(self, Tasks tasks, Py_ssize_t begin, Py_ssize_t end, double own) noexcept nogil
     cdef void score(self, Tasks tasks, Py_ssize_t begin, Py_ssize_t end, double[:, ::1] scores, Py_ssize_t t) noexcept nogil

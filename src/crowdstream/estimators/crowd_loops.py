@@ -73,7 +73,9 @@ class Crowd:
     swept confusions are believed (they are not read at 0). ``fell_back``: whether the crowd cannot
     be identified, so that votes are counted. ``golden``: whether known truths have given each score
     its weight and each class its bias (see `GoldModel`). ``rho``: how much errors within a task are
-    correlated, ``discount``: by which correlation scores are taken to be too sure.
+    correlated, ``discount``: by which correlation scores are taken to be too sure. ``alone``: the
+    teacher decides without students, who are neither read nor taught, and by ``lean`` times the
+    logarithm of how frequent a class is.
     """
 
     def __init__(self, sums: AgreementRows, teacher: Teacher, taught: Student, swept: Student):
@@ -85,8 +87,10 @@ class Crowd:
         self.gate = 0.0
         self.fell_back = True
         self.golden = False
+        self.alone = False
         self.rho = 0.0
         self.discount = 0.0
+        self.lean = 0.0
 
     def bind(self, weights, bias, features, parts):
         """Use these arrays: the gold model's, and room for a task's scores and their parts."""
@@ -104,6 +108,8 @@ class Crowd:
         of them; otherwise 0.
         """
         self.teacher.judge(tasks, begin, end, own)
+        if self.alone:
+            return
         self.taught.judge(tasks, begin, end)
         if self.gate > 0.0 or self.golden:
             self.swept.judge(tasks, begin, end)
@@ -112,6 +118,11 @@ class Crowd:
         """Of a task that was judged (1 − g)·(A + B)/2 + g·B_swept, in logarithms; or its votes."""
         if self.fell_back:
             count(tasks, begin, end, scores, t)
+            return
+        if self.alone:
+            for a in range(self.classes):
+                scores[t, a] = log(max(self.teacher.product[a], 1e-300))
+                scores[t, a] += self.lean * log(self.teacher.f[a])
             return
         if self.golden:
             self.fill_features(tasks, begin, end)
@@ -153,6 +164,8 @@ class Crowd:
 
     def look(self, tasks, begin, end):
         """`fill_features` of a task that was judged, whatever is believed."""
+        if self.alone:
+            return
         if not (self.gate > 0.0 or self.golden):
             self.swept.judge(tasks, begin, end)
         self.fill_features(tasks, begin, end)
@@ -199,6 +212,8 @@ class Crowd:
         Where the swept confusions are not believed, they count by √(A B); if truths are known, by
         what these make of all scores, which are in ``features`` then.
         """
+        if self.alone:
+            return
         for a in range(self.classes):
             if self.golden and not self.gate > 0.0:
                 self.swept.product[a] = exp(self.weighed(a))

@@ -18,8 +18,10 @@ class Crowd:
     gate: float
     rho: float
     discount: float
+    lean: float
     fell_back: bool
     golden: bool
+    alone: bool
     def __init__(
         self, sums: AgreementRows, teacher: Teacher, taught: Student, swept: Student
     ) -> None: ...

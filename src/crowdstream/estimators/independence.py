@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from crowdstream.estimators.reading import Reading
 from crowdstream.labels.batch import Codes, LabelBatch
+from crowdstream.labels.folding import mix
 from crowdstream.sums.agreement import AgreementSums
 
 Floats = NDArray[np.float64]
@@ -139,10 +140,3 @@ def _draw(chances: Floats, seeds: Keys, labels: Keys) -> NDArray[np.int64]:
     uniform = (mix(seeds[:, None] ^ labels[None, : chances.shape[1]]) >> np.uint64(11)) * 2.0**-53
     with np.errstate(divide="ignore"):
         return np.asarray((-np.log1p(-uniform) / chances).argmin(axis=1))
-
-
-def mix(value: Keys) -> Keys:
-    """A bijection of 64 bits that scatters them (the finaliser of splitmix64)."""
-    value = (value ^ (value >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    value = (value ^ (value >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return np.asarray(value ^ (value >> np.uint64(31)))

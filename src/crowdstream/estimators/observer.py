@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from crowdstream.labels.batch import Ints, LabelBatch
+from crowdstream.labels.batch import Codes, Ints, LabelBatch
 
 if TYPE_CHECKING:
     from crowdstream.estimators.base import Estimator
@@ -63,6 +63,12 @@ class Observer(ABC):
     @abstractmethod
     def unpack(self, arrays: Mapping[str, NDArray[np.generic]]) -> None:
         """Take over what `pack` gave."""
+
+    def fold(self, homes: Codes) -> None:  # noqa: B027
+        """From now on labels are places that classes share; class a was seen at ``homes[a]``.
+
+        Only observers that keep labels have anything to do.
+        """
 
     def columns(self, crowd: Estimator, level: float) -> dict[str, NDArray[np.generic] | list[str]]:
         """Columns for the table of workers; none unless it has any."""

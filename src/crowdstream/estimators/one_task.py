@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from crowdstream.decisions import MIN_LABELS, SETTLE, Decision, SettleRule, make_decision
 from crowdstream.errors import InputError
 from crowdstream.estimators.open_tasks import OpenTasks
-from crowdstream.estimators.votes import Scorer, posteriors_by
+from crowdstream.estimators.votes import Scorer, by_class, posteriors_by
 from crowdstream.labels import (
     UNKNOWN,
     Answers,
@@ -87,10 +87,11 @@ class OneTaskVerbs(OpenTasks):
             strange.append(repr(truth))
         if strange or self.tasks_ == 0:
             raise InputError("unlearn_one", "a task that was learnt", ", ".join(strange) or "none")
-        batch = self._code(given, self._classes, truth)
+        said = self._code(given, self._classes, truth)
+        batch = self._learnt_as(said)
         weight = self._scale.weight(max(self._clock - 1, 0))
         left = self._sums.without(batch, weight).rows[batch.workers]
-        for i, x, row in zip(batch.workers.tolist(), batch.labels.tolist(), left, strict=True):
+        for i, x, row in zip(said.workers.tolist(), said.labels.tolist(), left, strict=True):
             if row.min() < -ROUNDING * weight:
                 where = f"unlearn_one, answers[{self._workers[i]!r}]"
                 raise InputError(where, "an answer that was learnt", repr(self._classes[x]))
@@ -134,8 +135,11 @@ class OneTaskVerbs(OpenTasks):
         batch, classes, scorer, scores = self._score_answers(answers)
         if not len(classes):
             return {}
-        found = posteriors_by(scores, batch.sizes, scorer, len(classes))[0]
-        return dict(zip(classes, found.tolist(), strict=True))
+        places = self._places_for(classes)
+        found = posteriors_by(scores, batch.sizes, scorer, places)
+        if places < len(classes):
+            found = by_class(batch, found, len(classes))
+        return dict(zip(classes, found[0].tolist(), strict=True))
 
     def decide_one(
         self,
@@ -174,14 +178,14 @@ class OneTaskVerbs(OpenTasks):
     def _score_one(self, batch: LabelBatch, classes: Vocabulary) -> tuple[Scorer, Floats]:
         """The scores of one task whose labels are of these classes."""
         scorer = self._scorer_for(self._workers, classes)
-        scores = np.empty((1, max(len(classes), 2)))
+        scores = np.empty((1, max(self._places_for(classes), 2)))
         scorer.score(batch, scores)
         return scorer, scores
 
     def _meet(
         self, rows: Sequence[tuple[WorkerId, ClassLabel | None]], truth: ClassLabel | None
     ) -> LabelBatch:
-        """One task's answers in codes; new workers and classes are added."""
+        """One task's answers as they are learnt; new workers and classes are added."""
         for worker, label in rows:
             self._workers.add(worker)
             if label is not None:
@@ -190,7 +194,7 @@ class OneTaskVerbs(OpenTasks):
             self._classes.add(truth)
         self._make_room()
         given = [(worker, label) for worker, label in rows if label is not None]
-        return self._code(given, self._classes, truth)
+        return self._learnt_as(self._code(given, self._classes, truth))
 
     def _score_answers(
         self, answers: Answers, task: TaskId | None = None
@@ -202,7 +206,7 @@ class OneTaskVerbs(OpenTasks):
     def _code_answers(
         self, answers: Answers, task: TaskId | None
     ) -> tuple[LabelBatch, Vocabulary, Given]:
-        """Answers in codes, the classes known or in the answers, and the answers checked."""
+        """Answers as they are scored, the classes known or in them, and the answers checked."""
         given = [(who, label) for who, label in clean_answers(answers) if label is not None]
         classes = self._classes
         if any(label not in classes for _, label in given):
@@ -210,7 +214,7 @@ class OneTaskVerbs(OpenTasks):
             for _, label in given:
                 classes.add(label)
         batch = self._code(given, classes, tasks=() if task is None else (task,))
-        return batch, classes, given
+        return self._scored_as(batch, classes), classes, given
 
     def _code(
         self,

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from crowdstream.decisions import Vote, Votes
 from crowdstream.estimators.state import CrowdState
-from crowdstream.estimators.votes import Scorer, choose_one
+from crowdstream.estimators.votes import Scorer, calibrate, choose, choose_one
 from crowdstream.labels import UNKNOWN, Answers, ClassLabel, TaskId, Vocabulary, WorkerId
 from crowdstream.labels.batch import NO_TRUTHS, Codes, Ints, LabelBatch
 from crowdstream.labels.batch_loops import Tasks
@@ -129,20 +129,20 @@ class OpenTasks(CrowdState):
 
     def _score_open(self, task: OpenTask) -> tuple[Scorer, Floats]:
         """Score an open task by the sums without its own labels."""
-        batch = task.batch()
+        batch = self._open_scored(task)
         sums = self._sums
         if task.size:
-            sums = sums.without(batch, self._scale.weight(task.place))
-        scorer = self._scorer(sums, len(self._classes))
-        scores = np.empty((1, max(len(self._classes), 2)))
+            sums = sums.without(self._open_learnt(task), self._scale.weight(task.place))
+        scorer = self._scorer(sums, self._places)
+        scores = np.empty((1, max(self._places, 2)))
         scorer.score(batch, scores)
         return scorer, scores
 
     def _add_label(self, task: OpenTask) -> Vote:
         """Learn the last label of an open task, which is new, and decide the task."""
         if task.size > 1:
-            self._learn_open(task.batch(task.size - 1), -1, task.place)
-        self._learn_open(task.batch(), 1, task.place)
+            self._learn_open(self._open_learnt(task, task.size - 1), -1, task.place)
+        self._learn_open(self._open_learnt(task), 1, task.place)
         return self._vote_open(task)
 
     def _open_many(self, batch: LabelBatch, rule: StopRule) -> Opened | None:
@@ -165,11 +165,13 @@ class OpenTasks(CrowdState):
 
         ``None`` where an estimator takes labels one by one only.
         """
-        if type(self)._open_many is OpenTasks._open_many:
+        if type(self)._open_many is OpenTasks._open_many or self._folding is not None:
             return None
         workers = [self._workers.add(worker) for labels in tasks.values() for worker in labels]
         labels = [self._classes.add(x) for labels in tasks.values() for x in labels.values()]
         self._make_room()
+        if self._folding is not None:  # labels are learnt by other codes than they are scored by
+            return None
         batch = LabelBatch(
             np.cumsum([0, *(len(labels) for labels in tasks.values())], dtype=np.int64),
             np.array(workers, np.int32),
@@ -193,7 +195,8 @@ class OpenTasks(CrowdState):
         """Set a worker's label on an open task, or (``None``) take it away; decide it anew."""
         i = self._workers.add(worker)
         x = UNKNOWN if label is None else self._classes.add(label)
-        if i >= self._sums.workers or x >= self._sums.classes:
+        known = self._sums.classes if self._folding is None else len(self._folding)
+        if i >= self._sums.workers or x >= known:
             self._make_room()
         at = task.find(i)
         if at < 0:  # a new label, or (x < 0) somebody was asked and did not answer
@@ -204,7 +207,7 @@ class OpenTasks(CrowdState):
             self.intake_.labels += 1
             task.append(i, x)
             return self._add_label(task)
-        self._learn_open(task.batch(), -1, task.place)
+        self._learn_open(self._open_learnt(task), -1, task.place)
         if x < 0:
             self.intake_.rows -= 1
             self.intake_.labels -= 1
@@ -212,7 +215,7 @@ class OpenTasks(CrowdState):
         else:
             task.labels[at] = x
         if task.size:
-            self._learn_open(task.batch(), 1, task.place)
+            self._learn_open(self._open_learnt(task), 1, task.place)
         return self._vote_open(task)
 
     def _put_truth(self, task: OpenTask, truth: ClassLabel) -> None:
@@ -220,18 +223,26 @@ class OpenTasks(CrowdState):
         code = self._classes.add(truth)
         self._make_room()
         if task.size:
-            self._learn_open(task.batch(), -1, task.place)
+            self._learn_open(self._open_learnt(task), -1, task.place)
         task.truth = code
         if task.size:
-            self._learn_open(task.batch(), 1, task.place)
+            self._learn_open(self._open_learnt(task), 1, task.place)
 
     def _close_task(self, task: OpenTask) -> None:
         """Learn the rest of an open task: no more labels will come."""
-        batch = task.batch()
+        batch = self._open_learnt(task)
         if not task.size:  # nobody answered, which is known only now
             self._learn_open(batch, 1, task.place)
         self._learn_closed(batch, task.place)
         self._notify(batch, 1, in_order=True)
+
+    def _open_learnt(self, task: OpenTask, size: int | None = None) -> LabelBatch:
+        """The labels of an open task so far, or the first ``size``, as they are learnt."""
+        return self._learnt_as(task.batch(size))
+
+    def _open_scored(self, task: OpenTask) -> LabelBatch:
+        """The labels of an open task so far, as they are scored."""
+        return self._scored_as(task.batch(), self._classes)
 
     def _vote_open(self, task: OpenTask) -> Vote:
         """The vote on an open task by what was learnt of all others; changes nothing."""
@@ -242,11 +253,20 @@ class OpenTasks(CrowdState):
     ) -> Vote:
         """The vote that these scores make of one task."""
         name: TaskId | bytes
+        ties = self._ties(classes)
+        if ties.classes is not None:
+            batch = self._open_scored(task) if isinstance(task, OpenTask) else task
+            votes = Votes.room(1, scorer.identified)
+            choose(batch, scores, votes, self._places_for(classes), ties, scorer.rho)
+            calibrate(scorer, votes)
+            winner, confidence, margin = (float(x[0]) for x in votes[:3])
+            label = None if winner == UNKNOWN else classes[int(winner)]
+            return Vote(label, confidence, margin, scorer.identified)
         if isinstance(task, OpenTask):
             name, size = task.name, task.size
         else:
             name, size = next(iter(task.tasks), b""), task.labels.size
-        rule = len(classes), scorer, self._ties(classes)
+        rule = len(classes), scorer, ties
         winner, confidence, margin = choose_one(name, size, scores, *rule)
         label = None if winner == UNKNOWN else classes[winner]
         return Vote(label, confidence, margin, scorer.identified)

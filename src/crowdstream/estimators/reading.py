@@ -21,6 +21,8 @@ from crowdstream.estimators.fallback import MAJORITY, NO_MEETINGS, majority, why
 from crowdstream.estimators.families import correlations
 from crowdstream.estimators.gold_model import GoldModel
 from crowdstream.estimators.teacher import (
+    CAP_ALONE,
+    LEAN_ALONE,
     new_teacher,
     renew_teacher,
     skills_of,
@@ -73,6 +75,8 @@ class Reading:
         self.taught = ConfusionSums()
         self.swept = ConfusionSums()
         self.reason = NO_MEETINGS
+        self.alone = False
+        """Whether the teacher decides alone: classes share places, which have no confusions."""
         self._rho = 0.0
         self.gold = GoldModel()
         self._turn = threading.Lock()
@@ -97,8 +101,7 @@ class Reading:
         n, k, before = self.sums.workers, self.sums.classes, self.taught.counts
         if k != self.taught.classes:
             self._set_classes(self.crowd.gate, self.crowd.fell_back)
-        self.taught.make_room(n, k)
-        self.swept.make_room(n, k)
+        self._make_room_for_students()
         if self.taught.counts is not before:
             self._bind()
         for reader in (self.teacher, *self._students):
@@ -106,9 +109,8 @@ class Reading:
 
     def _set_classes(self, gate: float, fell_back: bool) -> None:
         """Make the loops' objects for as many classes as the sums have."""
-        n, k = self.sums.workers, self.sums.classes
-        self.taught.make_room(n, k)
-        self.swept.make_room(n, k)
+        k = self.sums.classes
+        self._make_room_for_students()
         self._prior = np.full(k, 1.0 / k), np.full(k, 1.0 / k)
         self._pooled = np.empty((k + 1, k)), np.empty((k + 1, k))
         self.teacher = new_teacher(self.sums, self.powers)
@@ -118,15 +120,28 @@ class Reading:
         )
         self._bind()
         self.crowd = Crowd(self.sums.loops, self.teacher, *self._students)
-        self.crowd.gate, self.crowd.fell_back = gate, fell_back
+        self.crowd.gate, self.crowd.fell_back, self.crowd.alone = gate, fell_back, self.alone
+        if self.alone:
+            self.teacher.cap, self.crowd.lean = CAP_ALONE, LEAN_ALONE
         self.rho = self._rho
         self.gold.make_room(k)
         self.use_gold()
         self.renew_students(1.0)
 
+    def _make_room_for_students(self) -> None:
+        for student in (self.taught, self.swept):
+            student.make_room(0 if self.alone else self.sums.workers, self.sums.classes)
+
     def _bind(self) -> None:
         for student, sums in zip(self._students, (self.taught, self.swept), strict=True):
             student.bind(sums.counts, sums.mass)
+
+    def go_alone(self) -> None:
+        """Let the teacher decide alone, by sums of places; what students learnt is given up."""
+        self.alone = True
+        self.taught, self.swept, self.gold = ConfusionSums(), ConfusionSums(), GoldModel()
+        self._rho = 0.0
+        self._set_classes(0.0, self.crowd.fell_back)
 
     # Saving ----------------------------------------------------------------------------------
 
@@ -178,7 +193,8 @@ class Reading:
         """Read the agreement sums anew."""
         renew_teacher(self.teacher, self.sums, unit)
         self.reason = why_not(self.teacher, named)
-        self.crowd.fell_back = bool(self.reason) and not self.sums.known.any()
+        known = not self.alone and self.sums.known.any()
+        self.crowd.fell_back = bool(self.reason) and not known
         if len(self.sums.relatives):
             self.powers.rho = correlations(self.sums, self.skills())
 
@@ -203,6 +219,8 @@ class Reading:
 
     def renew_students(self, unit: float) -> None:
         """Read the confusions anew."""
+        if self.alone:
+            return
         n, (one, two) = self.sums.workers, self._students
         strength, shares = self.teacher.strength, self.teacher.f
         one.renew(n, strength, unit, shares)
@@ -250,6 +268,8 @@ class Reading:
             return MAJORITY
         if self.crowd.golden:
             return Scorer(score or self._by_crowd, True, 0.0, self._calibrate)
+        if self.alone:
+            return Scorer(score or self._by_skills(), True)
         return Scorer(score or self._by_logs(), True, self.discount)
 
     def scored(self) -> Scorer:
@@ -297,7 +317,9 @@ class Reading:
     def _by_skills(self) -> Score:
         """By the teacher alone."""
         k, prior = self.sums.classes, np.log(self.teacher.f)
-        weights = vote_weights(np.append(self.skills(), self.teacher.mean), k)
+        if self.alone:
+            prior *= LEAN_ALONE
+        weights = vote_weights(np.append(self.skills(), self.teacher.mean), k, self.teacher.cap)
         if len(self.sums.relatives):  # labels count to the power of their families
             return self._with_tables(weights[:, None, None] * np.eye(k), prior)
         return weighted_votes(weights, prior)
@@ -321,6 +343,8 @@ class Reading:
         """
         self.sums.add(batch)
         self.renew_teacher(1.0, named)
+        if self.alone:
+            return
         self.count(batch, self._by_skills(), self.taught)
         self.renew_students(1.0)
         self.crowd.gate = 0.0

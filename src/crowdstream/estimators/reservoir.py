@@ -79,6 +79,12 @@ class Reservoir:
         twin._settle()
         return twin._batch, twin._keys
 
+    def fold(self, homes: Codes) -> None:
+        """Labels are places from now on; class a is at ``homes[a]``."""
+        self._settle()
+        batch = self._batch
+        self._batch = LabelBatch(batch.starts, batch.workers, homes[batch.labels])
+
     def merge(self, other: Reservoir, names: Ints, classes: Ints) -> None:
         """Take in another sample; its worker i is ``names[i]`` here, its class a ``classes[a]``."""
         batch, keys = other.batch()

@@ -121,6 +121,8 @@ def by_group(
     names = ColumnNames(task, worker, label)
     learnt = (Adaptive() if crowd is None else crowd).clone()
     batch, _ = learnt._fit_table(frame, names, gold, decide=False)
+    if learnt.many_classes_:
+        raise InputError("by_group", "at most 100 classes", f"{len(learnt._classes):,}")
     scorer = learnt._scorer_for(learnt._workers, learnt._classes)
     groups, codes = _groups(read_table(frame, names)["task"], frame[group], batch)
     learnt._warn(batch, scorer.identified)

@@ -22,16 +22,19 @@ from crowdstream.estimators.fallback import why_not
 from crowdstream.estimators.observer import Observer, Packed
 from crowdstream.estimators.parameters import CHECKS, Families, Ties
 from crowdstream.estimators.teacher import (
+    CAP_ALONE,
     error_rates,
     read_teacher,
     skills_of,
     vote_weights,
 )
-from crowdstream.estimators.ties import Keys, class_keys
+from crowdstream.estimators.teacher_loops import CAP_SKILL
+from crowdstream.estimators.ties import NO_KEYS, Keys, class_keys
 from crowdstream.estimators.votes import Scorer, TieRule, decide
 from crowdstream.estimators.worker_table import WorkerReading
 from crowdstream.labels import ClassLabel, Intake, Kind, Vocabulary, WorkerId
 from crowdstream.labels.batch import Codes, Ints, LabelBatch
+from crowdstream.labels.folding import MOST_CLASSES, PLACES, Folding
 from crowdstream.serialization import (
     Savable,
     pack_arrays,
@@ -86,6 +89,8 @@ class CrowdState(Parameters, Savable, ABC):
     """Whether tasks can be taken back and estimators merged."""
     follows: ClassVar[bool] = False
     """Whether `fit_predict` decides each task as of its time, because workers change."""
+    folds: ClassVar[bool] = True
+    """Whether more than `MOST_CLASSES` classes share places, so that memory stays bounded."""
     memory: float | None = None
     families: Families | None = None
     ties: Ties = "coin"
@@ -99,6 +104,8 @@ class CrowdState(Parameters, Savable, ABC):
     _workers: Vocabulary
     _classes: Vocabulary
     _class_keys: Keys
+    _folding: Folding | None = None
+    """Where classes have their places, once there are too many for a place each."""
     _clock: int
     _sums_: AgreementSums | None
     _scale_: Forgetting | None
@@ -158,15 +165,20 @@ class CrowdState(Parameters, Savable, ABC):
         apart = sums.groups != sums.main_group
         return WorkerReading(
             errors=error_rates(skills, sums.classes),
-            weights=vote_weights(skills, sums.classes),
+            weights=vote_weights(skills, sums.classes, self._cap),
             solved=np.full(sums.workers, known) & ~apart,
             apart=apart & known,
         )
 
     @property
+    def _cap(self) -> float:
+        """The skill beyond which a vote by agreement counts no more."""
+        return CAP_SKILL if self._folding is None else CAP_ALONE
+
+    @property
     def mean_accuracy_(self) -> float:
         """How often a worker is right of whom nothing is known."""
-        chance = 1.0 / max(len(self._classes), 2)
+        chance = 1.0 / max(self._places, 2)
         return chance + (1.0 - chance) * self.mean_skill_
 
     @property
@@ -182,7 +194,11 @@ class CrowdState(Parameters, Savable, ABC):
     def _make_room(self) -> None:
         """Make room for all workers and classes known."""
         since = self._sums.workers
-        self._sums.make_room(len(self._workers), len(self._classes))
+        if self._folding is not None:
+            self._folding.update(self._classes)
+        elif self._shares_places(self._classes):
+            self._start_folding()
+        self._sums.make_room(len(self._workers), self._places)
         if self.families and since < len(self._workers):
             self._sums.declare(self._family_of(since), since)
 
@@ -201,7 +217,7 @@ class CrowdState(Parameters, Savable, ABC):
             at = end
 
     def _follow(self, batch: LabelBatch) -> Votes:
-        """Decide each task from those before it, then learn it."""
+        """Decide each task from those before it, then learn it; labels are classes here."""
         votes = Votes.room(len(batch))
         identified = False
         for t in range(len(batch)):
@@ -211,7 +227,7 @@ class CrowdState(Parameters, Savable, ABC):
             votes.confidences[t] = found.confidences[0]
             votes.margins[t] = found.margins[0]
             identified = found.identified
-            self._learn(task, 1)
+            self._learn(self._learnt_as(task), 1)
         return votes._replace(identified=identified)
 
     def _fit(self, batch: LabelBatch) -> None:
@@ -232,9 +248,45 @@ class CrowdState(Parameters, Savable, ABC):
 
     def _unpack(self, arrays: Packed) -> None:
         """Take over what `_pack` gave."""
-        self._sums.unpack(arrays, len(self._workers), len(self._classes))
+        self._sums.unpack(arrays, len(self._workers), self._places)
+
+    def _fold(self, homes: Codes) -> None:
+        """From now on classes share places: what was learnt of class a goes to ``homes[a]``."""
+        self._sums.fold(homes, PLACES)
 
     # State that all have ---------------------------------------------------------------------
+
+    def _shares_places(self, classes: Vocabulary) -> bool:
+        """Whether with these classes, the learnt ones first, classes would share places."""
+        return self._folding is not None or (self.folds and len(classes) > MOST_CLASSES)
+
+    def _start_folding(self) -> None:
+        """Let classes share places; what was learnt of them goes there."""
+        self._folding = Folding()
+        self._folding.update(self._classes)
+        homes = self._folding.homes(self._sums.classes)
+        self._fold(homes)
+        for observer in self.observers:
+            observer.fold(homes)
+
+    @property
+    def _places(self) -> int:
+        """How many classes labels are learnt as: all that were seen, or the places they share."""
+        return self._places_for(self._classes)
+
+    def _places_for(self, classes: Vocabulary) -> int:
+        """The same if these classes had been seen, the learnt ones first."""
+        return PLACES if self._shares_places(classes) else len(classes)
+
+    def _learnt_as(self, batch: LabelBatch) -> LabelBatch:
+        """Labels of the classes known as they are learnt: each by its class's place."""
+        return batch if self._folding is None else self._folding.at_home(batch)
+
+    def _scored_as(self, batch: LabelBatch, classes: Vocabulary) -> LabelBatch:
+        """Labels of these classes as they are scored: within a task no two share a place."""
+        if not self._shares_places(classes):
+            return batch
+        return (self._folding or Folding()).apart(batch, classes)
 
     @property
     def _sums(self) -> AgreementSums:
@@ -259,6 +311,16 @@ class CrowdState(Parameters, Savable, ABC):
         return self._classes.to_list()
 
     @property
+    def many_classes_(self) -> str:
+        """What there being very many classes means for decisions; empty if there are not."""
+        if self._folding is None or not self.weighs:
+            return ""
+        return (
+            f"{len(self._classes):,} classes: decided by agreement alone, since confusions of "
+            f"more than {MOST_CLASSES} cannot be learnt"
+        )
+
+    @property
     def workers_(self) -> list[WorkerId]:
         """The workers met so far, in order of first appearance."""
         return self._workers.to_list()
@@ -275,6 +337,8 @@ class CrowdState(Parameters, Savable, ABC):
 
     def _ties(self, classes: Vocabulary) -> TieRule:
         """How ties among these classes are broken; keys of the learnt classes are kept."""
+        if self._shares_places(classes):
+            return TieRule(NO_KEYS, self.ties == "coin", self.seed, classes)
         if classes is not self._classes:
             keys = class_keys(classes, self.ties)
         else:
@@ -295,17 +359,17 @@ class CrowdState(Parameters, Savable, ABC):
 
     def _scorer_for(self, workers: Vocabulary, classes: Vocabulary) -> Scorer:
         """A scorer for labels by these workers and of these classes, the learnt ones first."""
-        if len(classes) <= max(len(self._classes), 2):
-            return self._scorer(self._sums, len(classes))
+        if self._folding is not None or len(classes) <= max(len(self._classes), 2):
+            return self._scorer(self._sums, self._places_for(classes))
         wider = self.copy()  # a class nobody has named yet: what if somebody had?
         wider._classes = classes.copy()
         wider._make_room()
-        return wider._scorer(wider._sums, len(classes))
+        return wider._scorer(wider._sums, wider._places)
 
     def _decide(self, batch: LabelBatch, workers: Vocabulary, classes: Vocabulary) -> Votes:
-        """Decide tasks from what was learnt so far."""
-        scorer = self._scorer_for(workers, classes)
-        return decide(batch, scorer, len(classes), self._ties(classes))
+        """Decide tasks, whose labels are of these classes, from what was learnt so far."""
+        scorer, batch = self._scorer_for(workers, classes), self._scored_as(batch, classes)
+        return decide(batch, scorer, self._places_for(classes), self._ties(classes))
 
     # Observers -------------------------------------------------------------------------------
 
@@ -363,6 +427,11 @@ class CrowdState(Parameters, Savable, ABC):
         names = np.array([self._workers.add(worker) for worker in other._workers], np.int64)
         classes = np.array([self._classes.add(label) for label in other._classes], np.int64)
         self._make_room()
+        if self._folding is not None:
+            if other._folding is None:
+                other = other.copy()
+                other._start_folding()
+            classes = np.arange(PLACES)
         for crowd in (self, other):  # both in units of their newest task
             crowd._scale.renormalise(max(crowd._clock - 1, 0), crowd._arrays())
         self._merge(other, names, classes)

@@ -17,9 +17,9 @@ from crowdstream.decisions import (
     decision_table,
     posterior_table,
 )
-from crowdstream.errors import InputError, NotIdentifiable
+from crowdstream.errors import InputError, ManyClasses, NotIdentifiable
 from crowdstream.estimators.one_task import OneTaskVerbs
-from crowdstream.estimators.votes import posteriors
+from crowdstream.estimators.votes import check_cells, posteriors
 from crowdstream.labels import (
     ColumnNames,
     Intake,
@@ -70,7 +70,8 @@ class TableVerbs(OneTaskVerbs):
         >>> crowd.tasks_
         2
         """
-        batch, intake = self._take_in(data, ColumnNames(task, worker, label), gold)
+        table, intake = self._take_in(data, ColumnNames(task, worker, label), gold)
+        batch = self._learnt_as(table)
         self._learn(batch, 1)
         self._notify(batch, 1)
         self.intake_.count(intake)
@@ -105,7 +106,7 @@ class TableVerbs(OneTaskVerbs):
         rule = SettleRule.checked(settle, min_labels)
         batch, intake = self._take_in(data, ColumnNames(task, worker, label), gold)
         votes = self._follow(batch)
-        self._notify(batch, 1)
+        self._notify(self._learnt_as(batch), 1)
         self.intake_.count(intake)
         return in_kind(decision_table(batch, votes, self._classes, rule), self._kind)
 
@@ -172,8 +173,9 @@ class TableVerbs(OneTaskVerbs):
         workers, classes = self._workers.copy(), self._classes.copy()
         columns = ColumnNames(task, worker, label)
         batch, _ = code_table(data, workers, classes, columns=columns, gold=gold)
-        scorer = self._scorer_for(workers, classes)
-        found = posteriors(batch, scorer, len(classes))
+        check_cells("predict_proba_many", len(batch), len(classes))
+        scorer, here = self._scorer_for(workers, classes), self._scored_as(batch, classes)
+        found = posteriors(here, scorer, len(classes), self._places_for(classes))
         self._warn(batch, scorer.identified)
         return in_kind(posterior_table(batch, found, classes), kind_of(data))
 
@@ -272,8 +274,9 @@ class TableVerbs(OneTaskVerbs):
         """
         batch, _ = self._fit_table(data, ColumnNames(task, worker, label), gold, decide=False)
         classes = self._classes
-        scorer = self._scorer_for(self._workers, classes)
-        found = posteriors(batch, scorer, len(classes))
+        check_cells("fit_predict_proba", len(batch), len(classes))
+        scorer, here = self._scorer_for(self._workers, classes), self._scored_as(batch, classes)
+        found = posteriors(here, scorer, len(classes), self._places)
         self._warn(batch, scorer.identified)
         return in_kind(posterior_table(batch, found, classes), self._kind)
 
@@ -288,12 +291,12 @@ class TableVerbs(OneTaskVerbs):
             if known is not None:
                 expected = f"tasks of the table, such as {batch.tasks[0]!r}"
                 raise InputError("gold", expected, f"none in common, such as {known!r}")
-        votes = Votes.room(0)
+        votes, here = Votes.room(0), afresh._learnt_as(batch)
         if decide and self.follows:
             votes = afresh._follow(batch)
         else:
-            afresh._fit(batch)
-        afresh._notify(batch, 1)
+            afresh._fit(here)
+        afresh._notify(here, 1)
         afresh.intake_.count(intake)
         self.__dict__.clear()
         self.__dict__.update(afresh.__dict__)
@@ -317,6 +320,10 @@ class TableVerbs(OneTaskVerbs):
 
     def _doubts(self, batch: LabelBatch, identified: bool) -> list[Warning]:
         """That votes could not be weighted, if so; an estimator may have other doubts."""
-        if not self.weighs or not batch.labels.size or identified:
+        if not self.weighs or not batch.labels.size:
             return []
-        return [NotIdentifiable(f"{self.identifiable_.reason}: fell back to majority vote")]
+        found: list[Warning] = [ManyClasses(self.many_classes_)] if self.many_classes_ else []
+        if not identified:
+            reason = f"{self.identifiable_.reason}: fell back to majority vote"
+            found.append(NotIdentifiable(reason))
+        return found

@@ -15,6 +15,19 @@ from crowdstream.sums.agreement import AgreementSums
 Floats = NDArray[np.float64]
 
 
+CAP_ALONE = 0.9
+"""Skill beyond which a vote counts no more where agreement alone decides between very many classes.
+On simulated crowds of 200 to 6,000 classes and three labels per task 0.8 to 0.98 gave the same
+errors to 0.1 points, and 0.6 two points more."""
+
+
+LEAN_ALONE = 0.25
+"""What the logarithm of a place's share of the labels counts there. If errors fall on all classes
+alike it should be 1, if they fall on classes as often as these are true 0; on simulated crowds of
+the first kind, in between and of the second, 120 to 6,000 classes and three labels per task, 0.25
+took 0.5 to 1.2, 0.2 to 0.7 and −0.5 to −0.2 points off the errors."""
+
+
 def new_teacher(sums: AgreementSums, powers: vote_loops.FamilyPowers) -> Teacher:
     """A teacher that has read nothing yet."""
     k = sums.classes
@@ -45,9 +58,9 @@ def error_rates(skills: Floats, classes: int) -> Floats:
     return np.clip((1.0 - skills) * (1.0 - 1.0 / classes), 0.0, 1.0)
 
 
-def vote_weights(skills: Floats, classes: int) -> Floats:
-    """log(s (K − 1)/(1 − s)), s = 1/K + (1 − 1/K) ψ, with skills ψ kept in [0, 0.6]."""
-    kept = np.clip(skills, 0.0, CAP_SKILL)
+def vote_weights(skills: Floats, classes: int, cap: float = CAP_SKILL) -> Floats:
+    """log(s (K − 1)/(1 − s)), s = 1/K + (1 − 1/K) ψ, with skills ψ kept in [0, ``cap``]."""
+    kept = np.clip(skills, 0.0, cap)
     return np.log((1 + (classes - 1) * kept) / (1 - kept))
 
 

@@ -19,7 +19,7 @@ cdef class Teacher:
     cdef double[::1] product
     cdef Py_ssize_t classes
     cdef public Py_ssize_t workers, met_workers, groups, main
-    cdef public double mean, spread, strength, surplus, met, all_met, evidence, unit, V
+    cdef public double cap, mean, spread, strength, surplus, met, all_met, evidence, unit, V
 
     cdef Reading read(self, Py_ssize_t i, Py_ssize_t x, Py_ssize_t m, double weight) noexcept nogil
     cdef double noise(self, double met, double met2) noexcept nogil

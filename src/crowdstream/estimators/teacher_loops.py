@@ -57,7 +57,8 @@ class Teacher:
     ``evidence``: by how many standard errors agreement differs from that of guessers. ``met``:
     meetings of the main group of workers who share tasks (``all_met``: of everybody),
     ``met_workers`` how many of them have met anybody; ``groups``: how many groups share no task.
-    ``unit``: what one task counts now, which forgetting makes grow. Of the task at hand: ``votes``
+    ``unit``: what one task counts now, which forgetting makes grow. ``cap``: the skill beyond which
+    a vote counts no more. Of the task at hand: ``votes``
     and the ``product`` of the odds that they give each class.
     """
 
@@ -70,6 +71,7 @@ class Teacher:
         self.classes = f.shape[0]
         self.workers = 0
         self.unit = 1.0
+        self.cap = CAP
         self.mean = (self.classes * ACCURACY - 1.0) / (self.classes - 1.0)
         self.spread = LEAST
         self.strength = MOST
@@ -149,14 +151,14 @@ class Teacher:
     # One task --------------------------------------------------------------------------------
 
     def odds(self, i, x, m, weight):
-        """Of a vote: s (K − 1)/(1 − s) with s = 1/K + (1 − 1/K) ψ, ψ kept in [0, 0.6].
+        """Of a vote: s (K − 1)/(1 − s) with s = 1/K + (1 − 1/K) ψ, ψ kept in [0, ``cap``].
 
         Label x on a task of m labels that counted ``weight`` is left out of the worker's skill.
         """
         skill: cython.double = self.mean
         if self.is_inside(i):
             skill = self.skill_from(self.read(i, x, m, weight))
-        skill = min(max(skill, 0.0), CAP)
+        skill = min(max(skill, 0.0), self.cap)
         return (1.0 + (self.classes - 1.0) * skill) / (1.0 - skill)
 
     def judge(self, tasks, begin, end, own):

@@ -14,6 +14,7 @@ class Teacher:
     met_workers: int
     groups: int
     main: int
+    cap: float
     mean: float
     spread: float
     strength: float

@@ -20,7 +20,7 @@ from crowdstream.estimators.tracking_loops import Horizons
 from crowdstream.estimators.votes import Scorer, choose
 from crowdstream.estimators.worker_table import WorkerReading
 from crowdstream.labels import TaskId
-from crowdstream.labels.batch import Ints, LabelBatch
+from crowdstream.labels.batch import Codes, Ints, LabelBatch
 from crowdstream.sums.agreement import AgreementSums, fill
 from crowdstream.sums.growing import grown
 
@@ -160,7 +160,13 @@ class Tracking(Estimator):
 
     def _make_room(self) -> None:
         super()._make_room()
-        self._horizons.make_room(len(self._workers), len(self._classes))
+        self._horizons.make_room(len(self._workers), self._places)
+
+    def _fold(self, homes: Codes) -> None:
+        super()._fold(homes)
+        self._horizons.make_room(len(self._workers), self._places)
+        self._horizons.loops.named = self._places
+        self._renew()
 
     def _due(self) -> int:
         """How many tasks may be learnt before `_renew`.
@@ -181,7 +187,7 @@ class Tracking(Estimator):
 
     def _learn(self, batch: LabelBatch, sign: int) -> None:
         if sign > 0:
-            self._go_through(batch)
+            self._go_through(batch, batch)
             return
         super()._learn(batch, sign)
         self._horizons.loops.take_back(batch.coded, work_for(batch))
@@ -190,21 +196,32 @@ class Tracking(Estimator):
 
     def _follow(self, batch: LabelBatch) -> Votes:
         votes = Votes.room(len(batch))
-        self._go_through(batch, votes)
+        self._go_through(self._learnt_as(batch), self._scored_as(batch, self._classes), votes)
         return votes._replace(identified=not self._fell_back)
 
-    def _go_through(self, batch: LabelBatch, votes: Votes | None = None) -> None:
-        """Learn tasks in order, deciding each before where decisions are asked for."""
-        work, named = work_for(batch), len(self._classes)
+    def _go_through(
+        self, batch: LabelBatch, scored: LabelBatch, votes: Votes | None = None
+    ) -> None:
+        """Learn tasks in order, deciding each before where decisions are asked for.
+
+        Where classes share places, labels are scored by other codes than they are learnt by
+        (``scored``), a part of the tasks at a time.
+        """
+        loops = self._horizons.loops
+        work, named = work_for(batch), self._places
         at = 0
         while at < len(batch):
             end = min(at + max(self._due(), 1), len(batch))
             part = batch.part(at, end)
             scores = NO_SCORES if votes is None else np.empty((len(part), max(named, 2)))
-            self._horizons.loops.follow(part.coded, work, self._fell_back, scores)
+            apart = votes is not None and self._folding is not None
+            if apart:
+                self._scorer(self._sums, named).score(scored.part(at, end), scores)
+            in_turn = NO_SCORES if apart else scores
+            loops.follow(part.coded, work, self._fell_back, in_turn)
             if votes is not None:
-                here = votes.part(at, end)
-                choose(part, scores, here, named, self._ties(self._classes), 0.0)
+                here, ties = votes.part(at, end), self._ties(self._classes)
+                choose(scored.part(at, end), scores, here, named, ties, 0.0)
             self._sums.add(part)
             self._clock += len(part)
             self._closed += len(part)
@@ -223,7 +240,7 @@ class Tracking(Estimator):
 
     def _learn_open(self, batch: LabelBatch, sign: int, place: int) -> None:
         super()._learn_open(batch, sign, place)
-        self._horizons.loops.named = len(self._classes)
+        self._horizons.loops.named = self._places
 
     def _learn_closed(self, batch: LabelBatch, place: int) -> None:
         self._horizons.loops.follow(batch.coded, work_for(batch), False, NO_SCORES)
@@ -232,9 +249,9 @@ class Tracking(Estimator):
             self._renew()
 
     def _score_open(self, task: OpenTask) -> tuple[Scorer, Floats]:
-        scorer = self._scorer(self._sums, len(self._classes))  # which its own labels are not in
-        scores = np.empty((1, max(len(self._classes), 2)))
-        scorer.score(task.batch(), scores)
+        scorer = self._scorer(self._sums, self._places)  # which its own labels are not in
+        scores = np.empty((1, max(self._places, 2)))
+        scorer.score(self._open_scored(task), scores)
         return scorer, scores
 
     # Reading ---------------------------------------------------------------------------------
@@ -267,7 +284,7 @@ class Tracking(Estimator):
         return self._prepared().mean
 
     def _prepared(self) -> Horizons:
-        self._horizons.loops.prepare(len(self._classes))
+        self._horizons.loops.prepare(self._places)
         return self._horizons.loops
 
     def _read(self) -> WorkerReading:
@@ -289,7 +306,7 @@ class Tracking(Estimator):
         assert isinstance(other, Tracking)
         super()._merge(other, names, classes)
         self._horizons.merge(other._horizons, names)
-        self._horizons.loops.named = len(self._classes)
+        self._horizons.loops.named = self._places
         self._clock += other._clock
         self._closed += other._closed
         self._renew()
@@ -302,7 +319,7 @@ class Tracking(Estimator):
 
     def _unpack(self, arrays: Packed) -> None:
         super()._unpack(arrays)
-        self._horizons.unpack(arrays, len(self._workers), len(self._classes))
+        self._horizons.unpack(arrays, len(self._workers), self._places)
         self._closed, self._renewed, fell_back = arrays["moments"].tolist()
         self._fell_back = bool(fell_back)
         self._reason = arrays["reason"].tobytes().decode()

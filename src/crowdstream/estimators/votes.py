@@ -13,16 +13,21 @@ import numpy as np
 from numpy.typing import NDArray
 
 from crowdstream.decisions import Votes
+from crowdstream.errors import InputError
 from crowdstream.estimators import vote_loops
-from crowdstream.estimators.ties import NO_KEYS, Keys, coin_of, toss
-from crowdstream.labels import UNKNOWN, TaskId
+from crowdstream.estimators.ties import NO_KEYS, TIE, Keys, class_keys, coin_of, toss
+from crowdstream.labels import UNKNOWN, TaskId, Vocabulary
 from crowdstream.labels.batch import LabelBatch
+from crowdstream.labels.folding import mix
 from crowdstream.sums.parallel import parts_of, side_by_side
 
 Floats = NDArray[np.float64]
 
 CELLS = 1 << 20
 """Scores that are in memory at once, per thread."""
+
+MOST_CELLS = 100_000_000
+"""Probabilities that are given at once: 0.8 GB."""
 
 
 class Scorer(NamedTuple):
@@ -39,11 +44,15 @@ class Scorer(NamedTuple):
 
 
 class TieRule(NamedTuple):
-    """How ties are broken: the classes' keys, and a coin (of this seed) or none."""
+    """How ties are broken: the classes' keys, and a coin (of this seed) or none.
+
+    Where classes share places, ``classes`` are they and there are no keys: too many to make all.
+    """
 
     keys: Keys
     coin: bool
     seed: int
+    classes: Vocabulary | None = None
 
 
 def score_in_parts(
@@ -94,6 +103,9 @@ def choose(
     batch: LabelBatch, scores: Floats, votes: Votes, named: int, ties: TieRule, rho: float
 ) -> None:
     """Fill in the winners by these scores; coins are tossed for tied tasks only."""
+    if ties.classes is not None:
+        choose_named(batch, scores, votes, ties, ties.classes, rho)
+        return
     tied = vote_loops.choose(batch.coded, scores, named, rho, ties.keys, NO_KEYS, votes)
     if not tied or not ties.coin:
         return
@@ -103,6 +115,48 @@ def choose(
     coins = toss(again, ties.seed)
     vote_loops.choose(again.coded, scores[which], named, rho, ties.keys, coins, room)
     votes.winners[which] = room.winners
+
+
+def choose_named(
+    batch: LabelBatch, scores: Floats, votes: Votes, ties: TieRule, classes: Vocabulary, rho: float
+) -> None:
+    """The same where classes share places: winners are classes that the task's labels name.
+
+    A place where the task has no class is given less than the best that is named: there is no
+    class to decide for.
+    """
+    first, sizes = batch.starts[0], batch.sizes
+    task = np.repeat(np.arange(len(batch)), sizes)
+    places, said = (x[first : batch.starts[-1]] for x in (batch.labels, batch.said))
+    some = np.flatnonzero(sizes)
+    best, own = np.zeros(len(batch)), scores[task, places]
+    if some.size:
+        best[some] = np.maximum.reduceat(own, batch.starts[some] - first)
+    close = best - TIE * sizes
+    named = np.zeros(scores.shape, np.bool_)
+    named[task, places] = True
+    kept = np.where(named, scores, np.minimum(scores, (close - TIE * sizes)[:, None]))
+    keys: Keys = np.arange(scores.shape[1], dtype=np.uint64)
+    vote_loops.choose(batch.coded, kept, keys.size, rho, keys, NO_KEYS, votes)
+    won = np.flatnonzero(votes.winners[task] == places)
+    votes.winners[task[won]] = said[won]
+    tied = np.zeros(len(batch), np.bool_)
+    tied[some] = votes.margins[some] == 0.0
+    ahead = np.flatnonzero(tied[task] & (own >= close[task]))
+    if not ahead.size:
+        return
+    codes, which = np.unique(said[ahead], return_inverse=True)
+    order = class_keys(
+        [classes[code] for code in codes.tolist()], "coin" if ties.coin else "lowest"
+    )
+    found = order[which.ravel()]
+    if ties.coin:
+        coins = np.zeros(len(batch), np.uint64)
+        coins[tied] = toss(batch.pick(np.flatnonzero(tied)), ties.seed)
+        found = mix(found ^ coins[task[ahead]])
+    ahead = ahead[np.lexsort((found, task[ahead]))]
+    tasks, at = np.unique(task[ahead], return_index=True)
+    votes.winners[tasks] = said[ahead[at]]
 
 
 def choose_one(
@@ -119,17 +173,42 @@ def choose_one(
     return winner, confidence, margin
 
 
-def posteriors(batch: LabelBatch, scorer: Scorer, named: int) -> Floats:
-    """One row per task: the probability of each of the ``named`` classes."""
+def posteriors(batch: LabelBatch, scorer: Scorer, named: int, places: int) -> Floats:
+    """One row per task: the probability of each of the ``named`` classes, in so many places."""
     found = np.empty((len(batch), named))
 
     def use(first: int, last: int, scores: Floats) -> None:
         sizes = np.diff(batch.starts[first : last + 1])
-        found[first:last] = posteriors_by(scores, sizes, scorer, named)
+        part = posteriors_by(scores, sizes, scorer, places)
+        if places < named:
+            part = by_class(batch.part(first, last), part, named)
+        found[first:last] = part
 
     if named:
-        score_in_parts(batch, scorer, max(named, 2), use)
+        score_in_parts(batch, scorer, max(places, 2), use)
     return found
+
+
+def check_cells(what: str, tasks: int, classes: int) -> None:
+    """Refuse a table of one column per class that no memory holds."""
+    if tasks * classes > MOST_CELLS:
+        size = f"{tasks:,} tasks × {classes:,} classes"
+        raise InputError(what, f"at most {MOST_CELLS:,} tasks × classes at a time", size)
+
+
+def by_class(batch: LabelBatch, posteriors: Floats, named: int) -> Floats:
+    """Posteriors of classes from those of the places they share.
+
+    A class that a task's labels name has its place's; the others share the rest evenly.
+    """
+    first, sizes = batch.starts[0], batch.sizes
+    task = np.repeat(np.arange(len(batch)), sizes)
+    places, said = (x[first : batch.starts[-1]] for x in (batch.labels, batch.said))
+    given = np.full((len(batch), named), np.nan)
+    given[task, said] = posteriors[task, places]
+    rest = np.isnan(given)
+    left = np.maximum(1.0 - np.nansum(given, axis=1), 0.0) / np.maximum(rest.sum(axis=1), 1)
+    return np.where(rest, left[:, None], given)
 
 
 def posteriors_by(scores: Floats, sizes: NDArray[np.int64], scorer: Scorer, named: int) -> Floats:

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from crowdstream.decisions import value_series
 from crowdstream.errors import InputError
 from crowdstream.labels import ClassLabel, Vocabulary
+from crowdstream.labels.folding import MOST_CLASSES
 from crowdstream.metrics import wilson
 from crowdstream.sums.agreement import AgreementSums
 
@@ -35,6 +36,9 @@ ONE_CLASS = 0.9
 
 CLEARLY = 0.7
 """Share of one class that the lower limit of a flagged worker's share must exceed."""
+
+MOST_AT_ONCE = 16
+"""Classes up to which all is multiplied at once: beyond, n K³ products take seconds."""
 
 Costs: TypeAlias = (
     "Mapping[str, Mapping[str, float]] | Mapping[int, Mapping[int, float]] | "
@@ -84,7 +88,9 @@ def worker_table(
     if "error_low" in more:
         low, high = np.where(found.solved, low, 0.0), np.where(found.solved, high, 1.0)
     shared = sums.met > 0
-    quality = _quality(_confusions(found, sums.classes), found.prior, _cost_matrix(costs, classes))
+    share_places = len(classes) > sums.classes
+    matrix = _even_costs(costs, sums) if share_places else _cost_matrix(costs, classes)
+    quality = _quality(_confusions(found, sums.classes), found.prior, matrix)
     flags = _flags(1.0 - 1.0 / sums.classes, answers, sums.said, found, low, high)
     return pl.DataFrame(
         {
@@ -173,6 +179,13 @@ def _cost_matrix(costs: Costs | None, classes: Vocabulary) -> Floats:
     return matrix
 
 
+def _even_costs(costs: Costs | None, sums: AgreementSums) -> Floats:
+    """Where classes share places all errors cost the same."""
+    if costs:
+        raise InputError("costs", f"at most {MOST_CLASSES} classes", "more: all errors cost alike")
+    return 1.0 - np.eye(sums.classes)
+
+
 def _confusions(found: WorkerReading, classes: int) -> Floats:
     """The estimator's confusions, or errors spread evenly."""
     if found.confusions is not None:
@@ -193,7 +206,8 @@ def _quality(confusions: Floats, prior: Floats | None, costs: Floats) -> Floats:
     joint = prior[:, None] * np.clip(confusions, 0.0, 1.0)
     given = joint.sum(axis=1, keepdims=True)
     after = joint / np.maximum(given, 1e-12)
-    cost = np.einsum("nky,kl,nly,ny->n", after, costs, after, given[:, 0])
+    large = k > MOST_AT_ONCE
+    cost = np.einsum("nky,kl,nly,ny->n", after, costs, after, given[:, 0], optimize=large)
     guesser = prior @ costs @ prior
     if guesser <= 0:
         return np.full(len(confusions), np.nan)

@@ -29,7 +29,9 @@ class LabelBatch:
     """Labels grouped by task: those of task ``t`` are ``starts[t]:starts[t + 1]``.
 
     ``truths`` are the known classes of the tasks, −1 where none is, or empty where none is known
-    of any. ``tasks`` are their names, empty where they have none.
+    of any. ``tasks`` are their names, empty where they have none. ``said`` are the labels
+    themselves where ``labels`` and ``truths`` are places that classes share (see
+    `crowdstream.labels.folding`), otherwise empty.
     """
 
     starts: Ints
@@ -37,6 +39,7 @@ class LabelBatch:
     labels: Codes
     truths: Codes = field(default_factory=lambda: NO_TRUTHS)
     tasks: Sequence[TaskId] | pl.Series = ()
+    said: Codes = field(default_factory=lambda: NO_TRUTHS)
 
     def __len__(self) -> int:
         return self.starts.size - 1
@@ -59,6 +62,7 @@ class LabelBatch:
             self.labels,
             self.truths[first:last],
             self.tasks[first:last],
+            self.said,
         )
 
     def first(self, sizes: Ints) -> LabelBatch:
@@ -67,7 +71,9 @@ class LabelBatch:
         place = np.arange(self.starts[0], self.starts[-1]) - before
         kept = self.starts[0] + np.flatnonzero(place < np.repeat(sizes, self.sizes))
         starts = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
-        return LabelBatch(starts, self.workers[kept], self.labels[kept], self.truths, self.tasks)
+        said = self.said[kept] if self.said.size else self.said
+        labels = self.workers[kept], self.labels[kept]
+        return LabelBatch(starts, *labels, self.truths, self.tasks, said)
 
     def pick(self, which: Ints) -> LabelBatch:
         """Some of the tasks, in this order, with copies of their labels alone."""
@@ -80,4 +86,5 @@ class LabelBatch:
             self.labels[rows],
             self.truths[which] if self.truths.size else NO_TRUTHS,
             [self.tasks[int(t)] for t in which] if len(self.tasks) else (),
+            self.said[rows] if self.said.size else self.said,
         )

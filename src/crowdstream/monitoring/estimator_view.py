@@ -50,7 +50,7 @@ def observer_of(crowd: Estimator, kind: type[Kind]) -> Kind:
 
 def class_count(crowd: Estimator) -> int:
     """How many classes there are, at least two."""
-    return max(len(crowd._classes), 2)
+    return max(crowd._places, 2)
 
 
 def memory_of(crowd: Estimator) -> float | None:
@@ -142,4 +142,9 @@ def code_table(crowd: Estimator, table: Table) -> tuple[LabelBatch, int]:
     """A table in the crowd's codes, with new ones for new workers; the number of classes."""
     classes = crowd._classes.copy()
     batch, _ = code(table, crowd._workers.copy(), classes)
-    return batch, max(len(classes), 2)
+    return crowd._scored_as(batch, classes), max(crowd._places_for(classes), 2)
+
+
+def open_labels(crowd: Estimator, task: OpenTask) -> Codes:
+    """The labels of an open task as the crowd scores them."""
+    return crowd._open_scored(task).labels

@@ -30,7 +30,7 @@ from crowdstream.estimators.base import Estimator
 from crowdstream.estimators.observer import Packed
 from crowdstream.estimators.teacher import error_rates
 from crowdstream.metrics import wilson
-from crowdstream.labels.batch import Ints, LabelBatch
+from crowdstream.labels.batch import Codes, Ints, LabelBatch
 from crowdstream.monitoring import estimator_view as view
 from crowdstream.monitoring.columns import (
     AGAINST, AGREED, ANSWERED, GOLD, KNOWN, LEAST_SPREAD, MOST_SKILL, STOPS, TINY, WEIGHT, WEIGHT2,
@@ -279,6 +279,10 @@ class Intervals(ForgettingSums):
         return low, np.where(skill >= MOST_SKILL, 1.0, high)  # may be perfect
 
     # Merging and saving ----------------------------------------------------------------------
+
+    def fold(self, homes: Codes) -> None:
+        """The tasks kept have places for labels from now on."""
+        self._recent.fold(homes)
 
     def merge(self, other: Self, names: Ints, classes: Ints) -> None:
         """Add another's sums; each part judged its labels by what it knew."""

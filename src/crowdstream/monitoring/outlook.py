@@ -105,7 +105,7 @@ def _posterior(
         share = GRID[:, None] * skills[task.workers[: task.size]]
         likely = np.repeat((1.0 - share)[:, :, None], classes, axis=2)
         at = np.arange(task.size)
-        likely[:, at, task.labels[: task.size]] = 1.0 + (classes - 1.0) * share
+        likely[:, at, view.open_labels(crowd, task)] = 1.0 + (classes - 1.0) * share
         logs = np.log(np.maximum(likely, 1e-12)).sum(axis=1)
         found *= np.exp(logs - logs.max())
     return np.asarray(found / found.sum())

@@ -64,6 +64,12 @@ class RecentTasks:
             self._parts = [LabelBatch(begins, *codes)]
         return self._parts[0]
 
+    def fold(self, homes: Codes) -> None:
+        """Labels are places from now on; class a is at ``homes[a]``."""
+        whole = self.batch()
+        truths = np.where(whole.truths >= 0, homes[whole.truths], -1).astype(np.int32)
+        self._parts = [LabelBatch(whole.starts, whole.workers, homes[whole.labels], truths)]
+
     def take_in(self, other: RecentTasks, names: Ints, classes: Ints) -> None:
         """Append another's; its worker i is ``names[i]`` here, its class a ``classes[a]``."""
         theirs = other.batch()

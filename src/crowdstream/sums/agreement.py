@@ -80,6 +80,17 @@ class AgreementSums:
             self._bind()
         self.workers = max(self.workers, workers)
 
+    def fold(self, homes: Codes, places: int) -> None:
+        """Have columns for so many places instead of classes; class a is at ``homes[a]``."""
+        k = homes.size
+        moved = np.zeros((len(self._rows), 3, places))
+        for a, place in enumerate(homes.tolist()):
+            moved[:, :, place] += self._by_class[:, :, a]
+        self._rows = np.hstack([self._rows[:, :HEAD], moved.reshape(len(moved), 3 * places)])
+        self.shares = np.bincount(homes, self.shares[:k], places).astype(np.float64)
+        self.classes = places
+        self._bind()
+
     @property
     def _by_class(self) -> Floats:
         """A view of said, own and others: by worker, which of the three, class."""
