@@ -26,7 +26,7 @@ from crowdstream.science.compare.wording import (
     verdict_text,
 )
 from crowdstream.science.experiments.page import save_figure
-from crowdstream.science.theme import STYLE, inline_svg
+from crowdstream.science.theme import html_table, inline_svg, page_head
 
 Picture = tuple[str, str]
 """A title that says what is seen, and an SVG."""
@@ -116,9 +116,7 @@ def page(study: Study, pictures: Sequence[Picture]) -> str:
     """The benchmark as a page in one file."""
     shown = ", ".join(f"{name} {version}" for name, version in versions().items())
     parts = [
-        "<!doctype html><html lang=en><meta charset=utf-8>",
-        "<meta name=viewport content='width=device-width, initial-scale=1'>",
-        f"<title>Methods compared</title><style>{STYLE}{PAGE_STYLE}</style>",
+        page_head("Methods compared", PAGE_STYLE),
         "<h1>Methods compared on crowds with a known truth</h1>",
         f"<p><strong>{html.escape(answer(study))}</strong></p>",
         f"<p>{html.escape(caution(study))}</p>",
@@ -127,7 +125,7 @@ def page(study: Study, pictures: Sequence[Picture]) -> str:
     ]
     tables = [
         f"<h2>{html.escape(sheet.title)}</h2><p>{html.escape(sheet.note)}</p>"
-        f"{_html_table(sheet.head, sheet.lines)}"
+        f"{html_table(sheet.head, sheet.lines)}"
         for sheet in sheets(study, LEFT_OUT)
     ]
     figures = [_figure(title, picture) for title, picture in pictures]
@@ -137,7 +135,7 @@ def page(study: Study, pictures: Sequence[Picture]) -> str:
     parts += _list("Not run to the end", study.unfinished())
     for data in study.sets:
         parts += [f"<h2>{html.escape(data.name)}</h2>", f"<p>{html.escape(size_text(data))}</p>"]
-        parts.append(_html_table(SET_HEAD, set_lines(study, data.name)))
+        parts.append(html_table(SET_HEAD, set_lines(study, data.name)))
     return "\n".join([*parts, "</html>", ""])
 
 
@@ -158,12 +156,3 @@ def _list(title: str, lines: Sequence[str]) -> list[str]:
         return []
     items = "".join(f"<li>{html.escape(line)}" for line in lines)
     return [f"<h2>{html.escape(title)}</h2><ul class=note>{items}</ul>"]
-
-
-def _html_table(head: Sequence[str], lines: Sequence[Sequence[str]]) -> str:
-    rows = "\n".join(
-        "<tr>" + "".join(f"<td>{html.escape(cell)}</td>" for cell in cells) + "</tr>"
-        for cells in lines
-    )
-    top = "".join(f"<th>{html.escape(name)}</th>" for name in head)
-    return f"<div class=wide><table><tr>{top}</tr>\n{rows}</table></div>"
