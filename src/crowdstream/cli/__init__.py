@@ -21,7 +21,13 @@ from crowdstream.cli import (
     version,
     workers,
 )
-from crowdstream.cli.command import GroupedHelp, make_command
+from crowdstream.cli.command import (
+    USAGE,
+    GroupedHelp,
+    make_command,
+    open_standard,
+    tell_mistake,
+)
 
 app = typer.Typer(
     name="crowdstream",
@@ -78,7 +84,12 @@ app.add_typer(_gold)
 
 def main() -> None:
     """Run a command."""
-    app()
+    open_standard()
+    try:
+        app()
+    except OSError as error:  # help that could not be printed
+        tell_mistake(error)
+        sys.exit(USAGE)
 
 
 def entry() -> None:

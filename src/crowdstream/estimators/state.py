@@ -358,6 +358,8 @@ class CrowdState(Parameters, Savable, ABC):
         if missing and other.tasks_:
             found = ", ".join(missing)
             raise MergeError(f"the other was learnt without {found}: monitor both or neither")
+        if other._learnt_nothing or self._learnt_nothing:
+            return self._take_over(other)
         if other is self or other._scale.fade:
             other = other.copy()
         names = np.array([self._workers.add(worker) for worker in other._workers], np.int64)
@@ -371,6 +373,23 @@ class CrowdState(Parameters, Savable, ABC):
             if type(observer) in theirs_by_kind:
                 observer.merge(theirs_by_kind[type(observer)], names, classes)
         self.intake_.count(other.intake_)
+        return self
+
+    @property
+    def _learnt_nothing(self) -> bool:
+        return not (self._clock or len(self._workers) or len(self._classes))
+
+    def _take_over(self, other: Self) -> Self:
+        """What `+=` makes of two of which one has learnt nothing: the other one, to the bit."""
+        came = self.intake_
+        if self._learnt_nothing:
+            params = self.get_params()
+            self.__dict__.update(other.copy().__dict__)
+            self.__dict__.update(params)
+            came, self.intake_ = self.intake_, came
+        else:
+            came = other.intake_
+        self.intake_.count(came)
         return self
 
     def clone(self) -> Self:
