@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+import html
 import json
 import random
-import html
 import re
 from pathlib import Path
 from unittest import mock
@@ -56,7 +56,7 @@ def turned(tmp_path: Path) -> Path:
 
 def state_of(path: Path, *args: str) -> Path:
     state = path.with_suffix(".state")
-    assert call("run", path, "-q", "--save", state, *args).code == 0
+    assert call("run", path, "-q", "--state", state, *args).code == 0
     return state
 
 

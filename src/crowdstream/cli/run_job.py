@@ -5,6 +5,7 @@ Knows nothing of options or of how the report is shown.
 
 from __future__ import annotations
 
+import copy
 import functools
 import os
 import time
@@ -19,6 +20,7 @@ from crowdstream.cli.terminal import ProgressBar
 from crowdstream.cli.truths import gold_notes
 from crowdstream.cli.wording import counted
 from crowdstream.errors import InputError, NotIdentifiable
+from crowdstream.labels.coding import Intake
 
 if TYPE_CHECKING:
     import polars as pl
@@ -60,6 +62,8 @@ class Job:
     hardest: pl.DataFrame | None = None
     notes: list[str] = field(default_factory=list)
     errors: ErrorCount = field(default_factory=ErrorCount)
+    before: Intake = field(default_factory=Intake)
+    """What had come in before this run."""
     _scored: list[pl.DataFrame] = field(default_factory=list)
     _tied: list[pl.DataFrame] = field(default_factory=list)
 
@@ -67,6 +71,17 @@ class Job:
     def estimator(self) -> Estimator:
         """Made when first needed: reading need not wait for it to load."""
         return self.factory.make()
+
+    def go_on_from(self, prior: Estimator) -> None:
+        """Decide by what an estimator knows already and by these labels, which it learns."""
+        self.estimator, self.before = prior, copy.copy(prior.intake_)
+
+    @property
+    def intake(self) -> Intake:
+        """What came in here."""
+        found = copy.copy(self.estimator.intake_)
+        found.count(self.before, -1)
+        return found
 
     def decide(
         self,
@@ -98,13 +113,23 @@ class Job:
             self.notes += gold_notes(self.gold, table.classes)
             if self.gold is not None:  # a misspelt class would be one more
                 self.gold = {t: x for t, x in self.gold.items() if x in table.classes}
-            verb = self.estimator.stream_many if self.online else self.estimator.fit_predict
-            decisions: pl.DataFrame = verb(table, gold=self.gold, settle=self.settle)
+            decisions = self._decide_table(table)
             bar.update(f"writing {decisions.height:,} decisions")
             self._take(decisions, table, write)
             if self.gold_used and self.reported and not self.online:
                 bar.update("checking against gold")
                 self.errors.check(table, self.estimator, self.gold or {}, self.settle)
+
+    def _decide_table(self, table: CodedLabels) -> pl.DataFrame:
+        """Decide a whole table; on top of what is known, if anything is."""
+        crowd, known = self.estimator, bool(self.before.rows)
+        verb = crowd.predict_many if known else crowd.fit_predict
+        if self.online or (known and crowd.follows):
+            verb = crowd.stream_many
+        elif known:
+            crowd.learn_many(table, gold=self.gold)
+        decisions: pl.DataFrame = verb(table, gold=self.gold, settle=self.settle)
+        return decisions
 
     def _decide_windowed(
         self,
@@ -197,17 +222,13 @@ class Job:
             classes=len(self.estimator.classes_),
         )
 
-    def save(self, path: str) -> None:
-        """Save what was learnt."""
-        self.estimator.save(path)
-
     def report(self, found: MonitorReport | None, seconds: float) -> RunReport:
         """What ``--json`` prints; what monitors would know is null where there are none."""
         estimator, identifiable = self.estimator, bool(self.estimator.identifiable_)
         report = RunReport(
             method=self.factory.options.method,
             tasks=self.decided,
-            labels=estimator.intake_.labels,
+            labels=self.intake.labels,
             workers=estimator.n_workers_,
             classes=len(estimator.classes_),
             settled=self.settled,
@@ -230,7 +251,7 @@ class Job:
         if estimator.weighs and not estimator.identifiable_:
             reason = estimator.identifiable_.reason
             found.append(f"not identifiable: {reason}; fell back to majority vote")
-        intake = estimator.intake_
+        intake = self.intake
         unused = len(self.gold or ()) - self.gold_used
         for count, noun, rest in (
             (self.bad_rows, "bad row", "left out"),

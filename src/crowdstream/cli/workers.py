@@ -59,7 +59,7 @@ class State(options.Group):
     """Where the workers come from."""
 
     HELP = """
-    state: STATE  State file of run --save or stream --state.
+    state: STATE  State file of run --state or stream --state.
     """
     state: str
 

@@ -32,6 +32,7 @@ from crowdstream.estimators.votes import Scorer, TieRule, decide
 from crowdstream.estimators.worker_table import WorkerReading
 from crowdstream.labels import ClassLabel, Intake, Kind, Vocabulary, WorkerId
 from crowdstream.labels.batch import Codes, Ints, LabelBatch
+from crowdstream.labels.fingerprints import LearntInput
 from crowdstream.serialization import (
     Savable,
     pack_arrays,
@@ -72,6 +73,7 @@ class _Saved(msgspec.Struct):
     origin: int
     arrays: dict[str, tuple[str, list[int], bytes]]
     observers: list[tuple[str, dict[str, tuple[str, list[int], bytes]]]]
+    learnt: list[LearntInput] = []
 
 
 class CrowdState(Parameters, Savable, ABC):
@@ -94,6 +96,8 @@ class CrowdState(Parameters, Savable, ABC):
     """What came in so far, and what of it was not counted as a label."""
     observers: list[Observer]
     """Monitors that go along and see what is learnt."""
+    learnt_: list[LearntInput]
+    """Files that were learnt, where whoever read them noted it, as ``crowdstream run --state``."""
     _kind: Kind = Kind()
     """The kind of the table that was learnt last."""
     _workers: Vocabulary
@@ -127,6 +131,7 @@ class CrowdState(Parameters, Savable, ABC):
         self._sums_ = None
         self._scale_ = None
         self.intake_ = Intake()
+        self.learnt_ = []
         Observer.load_monitors()
         self.observers = [kind() for kind in Observer.standard]
         return self
@@ -373,6 +378,7 @@ class CrowdState(Parameters, Savable, ABC):
             if type(observer) in theirs_by_kind:
                 observer.merge(theirs_by_kind[type(observer)], names, classes)
         self.intake_.count(other.intake_)
+        self.learnt_ += [one for one in other.learnt_ if one not in self.learnt_]
         return self
 
     @property
@@ -449,6 +455,7 @@ class CrowdState(Parameters, Savable, ABC):
             origin=self._scale.origin,
             arrays=pack_arrays(self._pack()),
             observers=[(type(o).__name__, pack_arrays(o.pack())) for o in self.observers],
+            learnt=self.learnt_,
         )
         return seal(SAVED_AS, msgspec.msgpack.encode(saved))
 
@@ -466,6 +473,7 @@ def load_crowd(source: bytes | str | Path) -> CrowdState:
     crowd = kind(**saved.params)
     crowd._workers, crowd._classes = Vocabulary(saved.workers), Vocabulary(saved.classes)
     crowd.intake_ = saved.intake
+    crowd.learnt_ = saved.learnt
     crowd._clock = saved.clock
     crowd._scale.origin = saved.origin
     crowd._make_room()
