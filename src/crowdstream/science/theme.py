@@ -11,6 +11,8 @@ import re
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+from crowdstream.plain_text import printable
+
 LIGHT = {
     "bg": "#fafaf8",
     "panel": "#ffffff",
@@ -166,7 +168,7 @@ def inline_svg(svg: str, label: str) -> str:
         return f' {found[1]}="{VARIABLES.get(colour, colour)}"'
 
     svg = TAG.sub(lambda tag: PAINT.sub(paint, tag[0]), svg)
-    quoted = html.escape(label)
+    quoted = html.escape(printable(label))
     return svg.replace("<svg ", f'<svg role="img" aria-label="{quoted}" ', 1)
 
 
@@ -190,8 +192,8 @@ def html_table(head: Sequence[str], lines: Iterable[Sequence[str]]) -> str:
     1
     """
     rows = "\n".join(
-        "<tr>" + "".join(f"<td>{html.escape(cell)}</td>" for cell in cells) + "</tr>"
+        "<tr>" + "".join(f"<td>{html.escape(printable(cell))}</td>" for cell in cells) + "</tr>"
         for cells in lines
     )
-    top = "".join(f"<th>{html.escape(name)}</th>" for name in head)
+    top = "".join(f"<th>{html.escape(printable(name))}</th>" for name in head)
     return f"<div class=wide><table><tr>{top}</tr>\n{rows}</table></div>"

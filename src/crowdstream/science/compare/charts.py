@@ -9,6 +9,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from crowdstream.plain_text import chart_names
 from crowdstream.science.compare.measures import OK
 from crowdstream.science.compare.methods import BASELINE, CROWDKIT, OURS
 from crowdstream.science.compare.paired import TOLD_APART
@@ -27,6 +28,11 @@ WORST = 2.0
 
 LETTER, LINE = 6.0, 12.0
 """Pixels that a letter and a line of a dot's name take, at Vega's usual size of text."""
+
+
+WIDE_LETTER = 8.0
+"""Pixels of a letter of an axis, 13 pixels high, in the widest fonts that browsers choose: names
+beside a chart are written to the left, and what does not fit is cut."""
 
 
 FAMILIES = {OURS: LIGHT["accent"], BASELINE: LIGHT["soft"], CROWDKIT: LIGHT["warn"]}
@@ -48,6 +54,15 @@ def _colour() -> Any:
     return alt.Color(
         "family:N", title=None, scale=scale, legend=alt.Legend(orient="top", symbolType="circle")
     )
+
+
+def _methods(order: Sequence[str]) -> alt.Y:
+    """An axis of methods, with room for the longest name in the widest of usual letters."""
+    import altair as alt
+
+    room = WIDE_LETTER * max(map(len, order), default=0)
+    axis = alt.Axis(grid=True, labelLimit=0, minExtent=room)
+    return alt.Y("method:N", title=None, sort=list(order), axis=axis)
 
 
 def draw_differences(
@@ -75,7 +90,7 @@ def draw_differences(
         orient="row",
     )
     order = done.sort("behind")["method"].to_list()
-    y = alt.Y("method:N", title=None, sort=order, axis=alt.Axis(grid=True, labelLimit=0))
+    y = _methods(order)
     axis = alt.Axis(format="+~%", tickCount=7)
     x = alt.X(
         "dot:Q",
@@ -102,12 +117,13 @@ def draw_errors(table: pl.DataFrame, order: Sequence[str]) -> alt.TopLevelMixin:
     import altair as alt
 
     edge = pl.when(pl.col("majority") > 0).then(WORST * pl.col("majority")).otherwise(1.0)
+    table = table.with_columns(set=pl.Series(chart_names(table["set"]), dtype=pl.String))
     done = table.filter(pl.col("status") == OK).with_columns(
         pl.when(pl.col("final") > edge).then(pl.lit("off")).otherwise(pl.lit("on")).alias("mark"),
         pl.min_horizontal("final", edge).alias("shown"),
         pl.when(pl.col("prequential") <= edge).then("prequential").alias("online"),
     )
-    y = alt.Y("method:N", title=None, sort=list(order), axis=alt.Axis(grid=True, labelLimit=0))
+    y = _methods(order)
     base = alt.Chart(done).encode(y=y, color=_colour())
     axis = alt.Axis(format="~%", tickCount=3)
     x = alt.X("shown:Q", title="error", axis=axis, scale=alt.Scale(zero=False))
@@ -145,7 +161,7 @@ def draw_ranks(summary: pl.DataFrame, difference: float) -> alt.TopLevelMixin:
         scale=alt.Scale(zero=False),
         axis=alt.Axis(tickCount=8),
     )
-    y = alt.Y("method:N", title=None, sort=order, axis=alt.Axis(grid=True, labelLimit=0))
+    y = _methods(order)
     dots = alt.Chart(ranked).mark_point(filled=True, size=70, opacity=1)
     chart: alt.LayerChart = (shade + dots.encode(x=x, y=y, color=_colour())).properties(
         width=WIDTH, height={"step": 20}
