@@ -15,8 +15,8 @@ CONTROL = re.compile(
 """Characters that would move the cursor, change colours or turn the direction of the text, that
 cannot be seen, or that XML does not allow. Those that join letters and emoji are none of them."""
 
-NAME_LENGTH = 48
-"""Characters of a name that a chart shows: as many as fit beside it."""
+NAME_LENGTH = 36
+"""Characters of a name that a chart shows: a UUID has as many, and they fit beside it."""
 
 
 def printable(value: object) -> str:

@@ -11,7 +11,7 @@ from crowdstream.cli.terminal import LINE_LENGTH
 from crowdstream.cli.wording import UNSEEN, evidence_words, flag_words, has_flag
 from crowdstream.errors import InputError
 from crowdstream.plain_text import NAME_LENGTH, chart_names, printable, shortened
-from crowdstream.science.theme import LIGHT, html_table, inline_svg, page_head, theme
+from crowdstream.science.theme import LETTER_WIDTH, LIGHT, html_table, inline_svg, page_head, theme
 from crowdstream.serialization import replacing
 
 if TYPE_CHECKING:
@@ -25,6 +25,9 @@ MOST = 60
 
 MOST_TRENDS = 12
 """Workers whose error rates are drawn over time."""
+
+PANEL = 280
+"""Pixels of a panel of trends: as wide as the longest name above it."""
 
 BLUE, ORANGE, GREY = (LIGHT[name] for name in ("accent", "warn", "soft"))
 """Colours that those who do not see red and green can tell apart."""
@@ -116,12 +119,13 @@ def draw_workers(workers: pl.DataFrame, level: float, classes: int) -> alt.TopLe
         range=[BLUE, GREY, ORANGE],
     )
     legend = alt.Legend(orient="top", labelLimit=0, symbolOpacity=1)
+    room = LETTER_WIDTH * float(shown["worker"].str.len_chars().to_numpy().max())
     base = alt.Chart(shown.drop("flags")).encode(
         y=alt.Y(
             "worker:N",
             title=None,
             sort=shown["worker"].to_list(),
-            axis=alt.Axis(grid=True, gridOpacity=0.4, labelLimit=180, ticks=False),
+            axis=alt.Axis(grid=True, gridOpacity=0.4, labelLimit=0, ticks=False, minExtent=room),
         ),
         color=alt.Color("mark:N", title=None, scale=scale, legend=legend),
     )
@@ -164,9 +168,9 @@ def draw_trends(
     chosen = "those with alarms, then the most active; " if len(names) < of else ""
     small = (f"{chosen}bands: 95 % intervals, from agreement between workers", UNSEEN)
     title = _title(f"Error rates of {number} over time", *small)
-    header = alt.Header(labelLimit=210)
+    header = alt.Header(labelLimit=0)
     head = alt.Facet("worker:N", title=None, sort=order, header=header)
-    panels = (bands + lines).properties(width=215, height=120).facet(facet=head, columns=3)
+    panels = (bands + lines).properties(width=PANEL, height=120).facet(facet=head, columns=3)
     return _finish(panels, title)
 
 

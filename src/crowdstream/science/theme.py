@@ -60,6 +60,10 @@ WIDE = 940
 
 PANEL_HEIGHT = 300
 
+LETTER_WIDTH = 8.0
+"""Pixels of a letter of an axis, 13 pixels high, in the widest fonts that browsers choose: names
+beside a chart are written to the left, and what does not fit is cut."""
+
 GAP = 40
 """Between charts side by side: room for the next one's axis."""
 

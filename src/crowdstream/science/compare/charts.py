@@ -13,7 +13,7 @@ from crowdstream.plain_text import chart_names
 from crowdstream.science.compare.measures import OK
 from crowdstream.science.compare.methods import BASELINE, CROWDKIT, OURS
 from crowdstream.science.compare.paired import TOLD_APART
-from crowdstream.science.theme import LIGHT
+from crowdstream.science.theme import LETTER_WIDTH, LIGHT
 
 if TYPE_CHECKING:
     import altair as alt
@@ -28,11 +28,6 @@ WORST = 2.0
 
 LETTER, LINE = 6.0, 12.0
 """Pixels that a letter and a line of a dot's name take, at Vega's usual size of text."""
-
-
-WIDE_LETTER = 8.0
-"""Pixels of a letter of an axis, 13 pixels high, in the widest fonts that browsers choose: names
-beside a chart are written to the left, and what does not fit is cut."""
 
 
 FAMILIES = {OURS: LIGHT["accent"], BASELINE: LIGHT["soft"], CROWDKIT: LIGHT["warn"]}
@@ -60,7 +55,7 @@ def _methods(order: Sequence[str]) -> alt.Y:
     """An axis of methods, with room for the longest name in the widest of usual letters."""
     import altair as alt
 
-    room = WIDE_LETTER * max(map(len, order), default=0)
+    room = LETTER_WIDTH * max(map(len, order), default=0)
     axis = alt.Axis(grid=True, labelLimit=0, minExtent=room)
     return alt.Y("method:N", title=None, sort=list(order), axis=axis)
 
