@@ -50,6 +50,10 @@ def workers(state: Path) -> pl.DataFrame:
     return pl.read_csv(call("workers", state, "-q").out.encode()).sort("worker")
 
 
+def learnt(state: Path) -> list[LearntInput]:
+    return cs.Estimator.load(state).learnt_
+
+
 # What is known counts ---------------------------------------------------------------------------
 
 
@@ -76,12 +80,12 @@ def test_two_runs_know_what_one_run_over_both_files_knows(
     """Exactly: these methods keep whole numbers."""
     may, june = months
     two, one = may.with_name("two"), may.with_name("one")
+    args = ("-q", "--method", method, *how)
     for month in months:
-        args = ("-q", "--method", method, "--state", two, *how)
-        assert call("run", month, "-o", may.with_name("d.csv"), *args).code == 0
+        target = may.with_name("d.csv")
+        assert call("run", month, "-o", target, "--state", two, *args).code == 0
     whole = may.with_name("whole.csv")
-    args = ("-q", "--method", method, "--state", one, *how)
-    assert call("run", may, june, "-o", whole, *args).code == 0
+    assert call("run", may, june, "-o", whole, "--state", one, *args).code == 0
     known = ("worker", "answers", "error_rate", "weight", "agreement")
     assert workers(two).select(known).equals(workers(one).select(known))
     if how != ("--online",):
@@ -142,13 +146,13 @@ def test_the_same_file_is_refused_by_name_and_day(months: tuple[Path, Path]) -> 
     before, written = state.read_bytes(), target.read_bytes()
     copy = may.with_name("renamed.csv")
     copy.write_bytes(may.read_bytes())
-    day = cs.load(state).learnt_[0].day
+    day = learnt(state)[0].day
     result = call("run", copy, "--state", state, "-o", target)
     refused(result, "renamed.csv", f"learnt on {day} from {may}", "--again")
     assert (state.read_bytes(), target.read_bytes()) == (before, written)
     assert call("run", copy, "-q", "--state", state, "-o", target, "--again").code == 0
     assert workers(state)["answers"].sum() == len(ROWS) + len(MAY)
-    assert len(cs.load(state).learnt_) == 2
+    assert len(learnt(state)) == 2
 
 
 def test_a_file_that_has_grown_is_refused(months: tuple[Path, Path]) -> None:
@@ -164,7 +168,7 @@ def test_a_file_that_has_grown_is_refused(months: tuple[Path, Path]) -> None:
 def test_standard_input_is_recognised_too(months: tuple[Path, Path], how: tuple[str, ...]) -> None:
     may, _ = months
     state, target = may.with_name("s"), may.with_name("d.csv")
-    args = ("run", "-", "-q", "--state", state, "-o", target, *how)
+    args: tuple[str | Path, ...] = ("run", "-", "-q", "--state", state, "-o", target, *how)
     assert call(*args, stdin=csv_of(MAY)).code == 0
     before = state.read_bytes()
     target.unlink()
@@ -181,7 +185,7 @@ def test_a_large_standard_input_comes_through_whole(tmp_path: Path) -> None:
     assert len(data) > 200_000
     result = call("run", "-", "--json", "--state", tmp_path / "s", stdin=data)
     assert result.report["labels"] == len(rows)
-    assert cs.load(tmp_path / "s").learnt_[0].size == len(data)
+    assert learnt(tmp_path / "s")[0].size == len(data)
 
 
 def test_a_pipe_by_name_is_learnt_with_a_word(tmp_path: Path) -> None:
@@ -212,7 +216,7 @@ def test_states_that_learnt_one_file_are_not_merged_unnoticed(months: tuple[Path
     refused(call("merge", one, other, "-o", merged), str(other), "may.csv", "--again")
     assert not merged.exists()
     assert call("merge", one, other, "-o", merged, "--again", "-q").code == 0
-    assert [Path(found.name).name for found in cs.load(merged).learnt_] == ["may.csv", "june.csv"]
+    assert [Path(found.name).name for found in learnt(merged)] == ["may.csv", "june.csv"]
 
 
 @pytest.mark.parametrize("cut", [1, 7, 5000])
