@@ -234,6 +234,7 @@ def one_line(err: str, *words: str) -> None:
         "run labels.csv --gold -",
         "run labels.csv --truth -",
         "savings -",
+        "compare - --truth labels.csv --quick",
         "gold plan -",
     ],
 )
