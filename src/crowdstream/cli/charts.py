@@ -138,7 +138,7 @@ def draw_workers(workers: pl.DataFrame, level: float, classes: int) -> alt.TopLe
     chance = guess.mark_rule(strokeDash=[4, 3], color=LIGHT["ink"]).encode(x="x:Q")
     basis = evidence_words(shown).split("; ")
     title = _title(f"Error rates of {number}", f"{lines}dashed: a worker who guesses", *basis)
-    return _finish((chance + ranges + dots).properties(width=560, height={"step": 15}), title)
+    return _finish((chance + ranges + dots).properties(width=800, height={"step": 18}), title)
 
 
 def draw_trends(

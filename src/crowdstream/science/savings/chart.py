@@ -77,7 +77,7 @@ def draw(found: Savings, name: str) -> alt.LayerChart:
         offset=14,
     )
     chart: alt.LayerChart = (rule + said + lines + dots + names).properties(
-        width=720, height=420, padding=20, title=title
+        width=900, height=460, padding=20, title=title
     )
     return chart
 
