@@ -128,7 +128,7 @@ def test_a_narrow_screen_scrolls_the_chart_and_not_the_page(state: Path) -> None
     assert call("workers", state, "-q", "--chart", page).code == 0
     found = open_page(page, width=500).found
     assert found["wide"] is False
-    assert found["charts"][0]["width"] >= 640
+    assert found["charts"][0]["width"] >= 860
     assert found["charts"][0]["smallest"] > 9  # pixels of a line of text that can still be read
 
 

@@ -100,7 +100,7 @@ blockquote {{ border-left: 3px solid var(--line); margin: 8px 0; padding: 2px 16
              color: var(--soft); }}
 figure {{ margin: 12px 0; background: var(--panel); border: 1px solid var(--line);
          border-radius: 10px; padding: 12px; overflow-x: auto; }}
-figure svg {{ min-width: 640px; }}
+figure svg {{ min-width: 860px; }}
 figure svg, img {{ display: block; width: 100%; max-width: 1120px; height: auto; }}
 img {{ background: #fff; }} svg text {{ font-variant-numeric: tabular-nums; }}
 .note {{ color: var(--soft); font-size: 13px; }} .wide {{ overflow-x: auto; }}
