@@ -6,8 +6,10 @@ The format's version is here: a state of another version is refused by name, nev
 from __future__ import annotations
 
 import contextlib
+import errno
 import hashlib
 import os
+import stat
 import struct
 import tempfile
 from abc import ABC, abstractmethod
@@ -29,6 +31,9 @@ FORMAT = 3
 
 HEADER = struct.Struct("<8s8sHQ16s")  # magic, kind, format, length, checksum
 MAGIC = b"crowdstr"
+
+NAME_LENGTH = 50
+"""Characters of a file's name that its temporary one shows: file systems allow 255 bytes in all."""
 
 
 def seal(kind: str, payload: bytes) -> bytes:
@@ -126,7 +131,8 @@ class Savable(ABC):
         Parameters
         ----------
         path
-            Where to; an existing file is replaced.
+            Where to. An existing file is replaced and keeps its mode; links are followed; devices
+            and pipes are written to.
 
         Examples
         --------
@@ -137,28 +143,92 @@ class Savable(ABC):
         ...     cs.load(f"{folder}/crowd.state").workers_
         ['ann', 'bob']
         """
-        with replacing(path) as name, open(name, "wb") as file:
-            file.write(self.to_bytes())
-            file.flush()
+        write_state(path, self.to_bytes())
+
+
+def write_state(path: str | Path, data: bytes) -> None:
+    """Write bytes to a file, at once or not at all, and wait until they are on the disk."""
+    with replacing(path) as name, open(name, "wb") as file:
+        file.write(data)
+        file.flush()
+        if is_replaced(path):  # pipes and devices have nothing to wait for
             os.fsync(file.fileno())
+
+
+def is_replaced(path: str | Path) -> bool:
+    """Whether what is written to a path becomes a new file there.
+
+    Devices, pipes and sockets, and what only an open descriptor leads to, are written to instead.
+
+    >>> is_replaced(__file__), is_replaced(os.devnull)
+    (True, False)
+    """
+    try:
+        kind = os.stat(path).st_mode
+    except OSError:
+        return True
+    return stat.S_ISREG(kind) and os.path.exists(os.path.realpath(path))
+
+
+def refuse_output(path: str | Path) -> str:
+    """Why nothing can be written to a path, as far as that can be told before; or nothing.
+
+    >>> refuse_output(os.curdir)
+    'it is a folder'
+    """
+    target = os.path.realpath(path)
+    try:
+        found = os.stat(path)
+    except FileNotFoundError:
+        return "" if os.path.isdir(os.path.dirname(target)) else "its folder does not exist"
+    except OSError as error:  # a loop of links, a folder that is a file or closed to us
+        return "its links lead in a circle" if error.errno == errno.ELOOP else str(error.strerror)
+    for kind, name in ((stat.S_ISDIR, "a folder"), (stat.S_ISSOCK, "a socket")):
+        if kind(found.st_mode):
+            return f"it is {name}"
+    return "" if os.access(path, os.W_OK) else "it is write-protected"
 
 
 @contextlib.contextmanager
 def replacing(path: str | Path) -> Iterator[str]:
-    """A temporary name to write under; it becomes the file's own if all goes well, or vanishes."""
-    target = Path(path).resolve()
+    """A temporary name to write under; it becomes the file's own if all goes well, or vanishes.
+
+    Links are followed: they stay, and the file that they lead to is replaced, or made. It keeps its
+    mode and, as far as we may, its owner. A device or a pipe is never replaced: the name given is
+    its own then, and what is written has gone out, whatever happens later.
+    """
+    if reason := refuse_output(path):
+        raise StateError(f"{path}: cannot be written: {reason}")
+    if not is_replaced(path):
+        yield str(path)
+        return
+    target = Path(os.path.realpath(path))
     try:
-        handle, name = tempfile.mkstemp(prefix=f".{target.name}.", dir=target.parent)
+        handle, name = tempfile.mkstemp(prefix=f".{target.name[:NAME_LENGTH]}.", dir=target.parent)
     except OSError as error:
         raise StateError(f"{path}: cannot be written: {error.strerror}") from None
     os.close(handle)
     try:
         yield name
-        mask = os.umask(0)
-        os.umask(mask)
-        os.chmod(name, 0o666 & ~mask)
+        _take_after(target, name)
         os.replace(name, target)
     except BaseException:
         with contextlib.suppress(FileNotFoundError):
             os.unlink(name)
         raise
+
+
+def _take_after(target: Path, name: str) -> None:
+    """Give a new file the owner and mode of the one it replaces, or those of any new file."""
+    try:
+        old = target.stat()
+    except FileNotFoundError:
+        mask = os.umask(0)
+        os.umask(mask)
+        os.chmod(name, 0o666 & ~mask)
+        return
+    new = os.stat(name)
+    if (new.st_uid, new.st_gid) != (old.st_uid, old.st_gid):
+        with contextlib.suppress(PermissionError):  # another's file, in a folder of ours
+            os.chown(name, old.st_uid, old.st_gid)
+    os.chmod(name, stat.S_IMODE(old.st_mode) & 0o777)

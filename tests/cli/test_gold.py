@@ -199,3 +199,25 @@ def test_gold_that_is_odd_is_noted(label_file: Path, plan_file: Path, tmp_path: 
         "1 class of --gold that no worker has given, left out: 'xx'"
         in call("run", label_file, "--gold", odd).err
     )
+
+
+def test_names_like_formulas_come_back_as_they_went(label_file: Path) -> None:
+    """And are said, since a spreadsheet would compute them; a number is none."""
+    strange = dict(zip(("t0", "t1", "t2", "t3"), ("=1+1 ", "@x ", "+y ", "-7"), strict=True))
+    rows = [(strange.get(task[:-1], task[:-1]) + task[-1], *rest) for task, *rest in ROWS]
+    label_file.write_bytes(csv_of([row for row in rows if not row[0].startswith("-7")]))
+    plan = label_file.with_name("plan.csv")
+    result = call("gold", "plan", label_file, "-n", "199", "-o", plan)
+    assert "3 task names begin like a formula" in result.err
+    named = set(pl.read_csv(plan, infer_schema=False)["task"])
+    assert {name for name in named if name[0] in "=@+"} == {
+        task for task, *_ in rows if task[0] in "=@+"
+    }
+    checked = call("gold", "check", label_file, fill(plan), "--json")
+    assert checked.code == 0
+    assert checked.report["checked"] == 199
+    label_file.write_bytes(csv_of([("-7", "a", "x"), ("-7", "b", "x"), ("-8", "a", "y")]))
+    assert (
+        "like a formula"
+        not in call("gold", "plan", label_file, "-o", label_file.with_name("p.csv")).err
+    )

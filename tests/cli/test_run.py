@@ -431,7 +431,7 @@ def test_methods_differ_and_are_named(label_file: Path) -> None:
         ("--on-error", "ignore"),
         ("--on-error", "quarantine"),
         ("--on-error", "quarantine="),
-        ("--save", "no/such/folder/s"),
+        ("--state", "no/such/folder/s"),
         pytest.param(
             ("--format", "xml"),
         ),
@@ -595,7 +595,7 @@ def test_a_run_that_fails_leaves_nothing_behind(
     label_file.write_bytes(csv_of([*ROWS, ("t", "w")]))
     outputs = ("-o", label_file.with_name(target), "--workers", label_file.with_name("p.csv"))
     refused(
-        call("run", label_file, *outputs, "--save", label_file.with_name("s"), *window), "line 302"
+        call("run", label_file, *outputs, "--state", label_file.with_name("s"), *window), "line 302"
     )
     assert left_in(label_file.parent) == ["labels.csv"]
 
@@ -609,7 +609,7 @@ def test_a_run_that_fails_leaves_the_old_output_alone(label_file: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "args", [("--truth", "other.csv"), ("--save", "no/such/folder/s"), ("--save", ".")]
+    "args", [("--truth", "other.csv"), ("--state", "no/such/folder/s"), ("--state", ".")]
 )
 def test_what_fails_late_leaves_nothing_behind(
     label_file: Path, args: tuple[str, str], monkeypatch: pytest.MonkeyPatch

@@ -14,7 +14,7 @@ ROWS = labels()
 
 def saved(path: Path, part: slice = slice(None), *args: str) -> Path:
     """A state learnt from some of the labels."""
-    assert call("run", "-", "-q", "--save", path, *args, stdin=csv_of(ROWS[part])).code == 0
+    assert call("run", "-", "-q", "--state", path, *args, stdin=csv_of(ROWS[part])).code == 0
     return path
 
 

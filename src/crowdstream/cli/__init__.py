@@ -11,7 +11,7 @@ import sys
 import click
 from click.shell_completion import get_completion_class
 
-from crowdstream.cli.command import make_command
+from crowdstream.cli.command import USAGE, make_command, open_standard, tell_mistake
 
 COMMANDS = {
     "run": "Decide every task in files of labels.",
@@ -121,7 +121,12 @@ def app() -> None:
 
 def main() -> None:
     """Run a command."""
-    app(prog_name="crowdstream")
+    open_standard()
+    try:
+        app(prog_name="crowdstream")
+    except OSError as error:  # help that could not be printed
+        tell_mistake(error)
+        sys.exit(USAGE)
 
 
 def entry() -> None:

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from crowdstream.cli.extras import need
-from crowdstream.cli.terminal import printable
-from crowdstream.cli.wording import evidence_words, flag_words, has_flag
+from crowdstream.cli.output import check_writable
+from crowdstream.cli.terminal import LINE_LENGTH
+from crowdstream.cli.wording import UNSEEN, evidence_words, flag_words, has_flag
 from crowdstream.errors import InputError
-from crowdstream.science.theme import LIGHT, theme
+from crowdstream.plain_text import NAME_LENGTH, chart_names, printable, shortened
+from crowdstream.science.theme import LETTER_WIDTH, LIGHT, html_table, inline_svg, page_head, theme
 from crowdstream.serialization import replacing
 
 if TYPE_CHECKING:
@@ -25,6 +25,9 @@ MOST = 60
 
 MOST_TRENDS = 12
 """Workers whose error rates are drawn over time."""
+
+PANEL = 280
+"""Pixels of a panel of trends: as wide as the longest name above it."""
 
 BLUE, ORANGE, GREY = (LIGHT[name] for name in ("accent", "warn", "soft"))
 """Colours that those who do not see red and green can tell apart."""
@@ -41,44 +44,54 @@ def check_chart(path: str | None) -> None:
     need("altair", "vl_convert")
     if Path(path).suffix.lower() not in SUFFIXES:
         raise InputError("--chart", f"a name that ends in {' '.join(SUFFIXES)}", repr(path))
-    if not Path(path).resolve().parent.is_dir():
-        raise InputError("--chart", "a folder that exists", repr(str(Path(path).parent)))
+    check_writable(path, "--chart")
 
 
-def save_chart(chart: alt.TopLevelMixin, path: str) -> None:
-    """A chart to a file by its extension, in the theme of all charts."""
+def save_chart(chart: alt.TopLevelMixin, path: str, table: pl.DataFrame) -> None:
+    """A chart to a file by its extension, in the theme of all charts.
+
+    A page has the numbers too, in a table. It holds no script: a name cannot become one.
+    """
+    import io
+
     from crowdstream.science.experiments.page import SCALE
 
-    chart = theme(chart)
+    drawn = theme(chart)
     kind = Path(path).suffix.lower()[1:]
-    with replacing(path) as target:
-        # All in one file: a page looks the same without a network.
-        more = {"inline": True} if kind == "html" else {"scale_factor": SCALE}
-        chart.save(target, format=kind, **more)  # type: ignore[arg-type]
-        if kind == "html":
-            page = Path(target)
-            page.write_text(_escape(page.read_text("utf-8"), chart.to_dict()), "utf-8")
+    if kind == "png":
+        picture = io.BytesIO()
+        drawn.save(picture, format="png", scale_factor=SCALE)
+        data = picture.getvalue()
+    else:
+        text = io.StringIO()
+        drawn.save(text, format="svg")
+        title = str(drawn.to_dict()["title"]["text"])
+        data = (text.getvalue() if kind == "svg" else _page(title, text.getvalue(), table)).encode()
+    with replacing(path) as target, open(target, "wb") as file:
+        file.write(data)
 
 
-def _escape(page: str, spec: object) -> str:
-    """Names are data: none may end the script that it stands in."""
-    for text in {found for found in _strings(spec) if "<" in found}:
-        written = json.dumps(text)[1:-1]
-        page = page.replace(written, written.replace("<", "\\u003c"))
-    return page
+def _page(title: str, svg: str, table: pl.DataFrame) -> str:
+    """The chart and its numbers, in the colours of the reader's screen."""
+    lines = [[_cell(value) for value in row] for row in table.iter_rows()]
+    names = [name.replace("_", " ") for name in table.columns]
+    return "\n".join(
+        (
+            page_head(title),
+            f"<figure>{inline_svg(svg, title)}</figure>",
+            f"<details><summary>The numbers</summary>{html_table(names, lines)}</details>",
+            "</html>\n",
+        )
+    )
 
 
-def _strings(part: object) -> Iterator[str]:
-    """All text in a chart's description, names of fields too."""
-    if isinstance(part, str):
-        yield part
-    elif isinstance(part, Mapping):
-        yield from part
-        for value in part.values():
-            yield from _strings(value)
-    elif isinstance(part, Sequence):
-        for value in part:
-            yield from _strings(value)
+def _cell(value: object) -> str:
+    if value is None:
+        return ""
+    if isinstance(value, list):
+        return shortened(printable(flag_words(value)), LINE_LENGTH)
+    shown = f"{value:.4g}" if isinstance(value, float) else str(value)
+    return shortened(printable(shown), NAME_LENGTH)
 
 
 def draw_workers(workers: pl.DataFrame, level: float, classes: int) -> alt.TopLevelMixin:
@@ -95,8 +108,7 @@ def draw_workers(workers: pl.DataFrame, level: float, classes: int) -> alt.TopLe
         .when(bad)
         .then(pl.lit(NO_BETTER))
         .otherwise(pl.lit(UNSURE)),
-        worker=pl.Series(map(printable, shown["worker"]), dtype=pl.String),
-        flags=pl.Series(map(printable, map(flag_words, shown["flags"])), dtype=pl.String),
+        worker=pl.Series(chart_names(shown["worker"]), dtype=pl.String),
     )
     number = f"{known.height:,} workers"
     if known.height > MOST:
@@ -107,15 +119,15 @@ def draw_workers(workers: pl.DataFrame, level: float, classes: int) -> alt.TopLe
         range=[BLUE, GREY, ORANGE],
     )
     legend = alt.Legend(orient="top", labelLimit=0, symbolOpacity=1)
-    base = alt.Chart(shown).encode(
+    room = LETTER_WIDTH * float(shown["worker"].str.len_chars().to_numpy().max())
+    base = alt.Chart(shown.drop("flags")).encode(
         y=alt.Y(
             "worker:N",
             title=None,
             sort=shown["worker"].to_list(),
-            axis=alt.Axis(grid=True, gridOpacity=0.4, labelLimit=180, ticks=False),
+            axis=alt.Axis(grid=True, gridOpacity=0.4, labelLimit=0, ticks=False, minExtent=room),
         ),
         color=alt.Color("mark:N", title=None, scale=scale, legend=legend),
-        tooltip=["worker", "answers", "error_rate", "error_low", "error_high", "flags"],
     )
     axis = alt.Axis(format="~%", orient="top", tickCount=8)
     dots = base.mark_point(filled=True, size=50, opacity=1).encode(
@@ -123,10 +135,10 @@ def draw_workers(workers: pl.DataFrame, level: float, classes: int) -> alt.TopLe
     )
     ranges = base.mark_rule(strokeWidth=2, opacity=0.6).encode(x="error_low:Q", x2="error_high:Q")
     guess = alt.Chart(pl.DataFrame({"x": [1 - 1 / max(classes, 2)]}))
-    chance = guess.mark_rule(strokeDash=[4, 3], color="#444").encode(x="x:Q")
+    chance = guess.mark_rule(strokeDash=[4, 3], color=LIGHT["ink"]).encode(x="x:Q")
     basis = evidence_words(shown).split("; ")
     title = _title(f"Error rates of {number}", f"{lines}dashed: a worker who guesses", *basis)
-    return _finish((chance + ranges + dots).properties(width=560, height={"step": 15}), title)
+    return _finish((chance + ranges + dots).properties(width=800, height={"step": 18}), title)
 
 
 def draw_trends(
@@ -136,16 +148,17 @@ def draw_trends(
     import altair as alt
     import polars as pl
 
+    order = chart_names(names)
     shown = trends.filter(trends["worker"].is_in(names)).with_columns(
         mark=pl.when(pl.col("worker").is_in(changed))
         .then(pl.lit("alarm"))
         .otherwise(pl.lit("no alarm")),
-        worker=pl.col("worker").map_elements(printable, pl.String),
+        worker=pl.col("worker").replace_strict(dict(zip(names, order, strict=True))),
     )
     scale = alt.Scale(domain=["no alarm", "alarm"], range=[BLUE, ORANGE])
     legend = alt.Legend(orient="top", symbolOpacity=1) if set(changed) & set(names) else None
     colour = alt.Color("mark:N", title=None, scale=scale, legend=legend)
-    ticks = alt.Axis(format=",", tickCount=3, grid=False)
+    ticks = alt.Axis(format=",d", tickCount=3, grid=False)
     base = alt.Chart(shown).encode(x=alt.X("tasks_seen:Q", title="tasks", axis=ticks), color=colour)
     percent = alt.Axis(format="~%", tickCount=4)
     y = alt.Y("error_low:Q", title=None, axis=percent, scale=alt.Scale(zero=True))
@@ -153,10 +166,11 @@ def draw_trends(
     lines = base.mark_line(point=alt.OverlayMarkDef(size=18)).encode(y="error_rate:Q")
     number = f"{len(names)} of {of:,} workers" if len(names) < of else f"{of:,} workers"
     chosen = "those with alarms, then the most active; " if len(names) < of else ""
-    title = _title(f"Error rates of {number} over time", f"{chosen}bands: 95 % intervals")
-    order, header = list(map(printable, names)), alt.Header(labelLimit=210)
+    small = (f"{chosen}bands: 95 % intervals, from agreement between workers", UNSEEN)
+    title = _title(f"Error rates of {number} over time", *small)
+    header = alt.Header(labelLimit=0)
     head = alt.Facet("worker:N", title=None, sort=order, header=header)
-    panels = (bands + lines).properties(width=215, height=120).facet(facet=head, columns=3)
+    panels = (bands + lines).properties(width=PANEL, height=120).facet(facet=head, columns=3)
     return _finish(panels, title)
 
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
+import errno
 import os
 import sys
 import types
@@ -18,14 +19,36 @@ from typing import Any, get_args, get_origin, get_type_hints
 import click
 
 from crowdstream.cli.options import Entry, Group, entries
-from crowdstream.cli.terminal import printable
+from crowdstream.cli.terminal import LINE_LENGTH, printable
 from crowdstream.errors import CrowdstreamError
+from crowdstream.plain_text import shortened
 
 USAGE = 2
 """Exit code of a user's mistake: wrong usage or input that cannot be read."""
 
 INTERRUPTED = 130
 """Exit code after Ctrl-C, as shells have it: 128 + SIGINT."""
+
+
+CLOSED = f"[Errno {errno.EBADF}] {os.strerror(errno.EBADF)}"
+"""What the operating system says of a standard stream that is closed (see `open_standard`)."""
+
+
+def open_standard() -> None:
+    """Put something in the place of standard streams that are closed.
+
+    Else the next file opened takes their numbers, and what is said goes into it. Reading from the
+    new input and writing to the new output fail as on a closed one; what is said is dropped.
+    """
+    ways = (("stdin", "r", os.O_WRONLY), ("stdout", "w", os.O_RDONLY), ("stderr", "w", os.O_RDWR))
+    for number, (name, mode, flags) in enumerate(ways):
+        if getattr(sys, name) is not None:
+            continue
+        opened = os.open(os.devnull, flags)
+        if opened != number:
+            os.dup2(opened, number)
+            os.close(opened)
+        setattr(sys, name, open(number, mode, encoding="utf-8", closefd=False))  # noqa: SIM115
 
 
 class Argument(click.Argument):
@@ -168,11 +191,19 @@ def _mistakes_in_one_line() -> Iterator[None]:
                 with contextlib.suppress(OSError, ValueError):
                     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
                 sys.exit(0)
-            message = printable(" ".join(str(error).split()))
-            print(f"crowdstream: {message}", file=sys.stderr)
+            tell_mistake(error)
             sys.exit(USAGE)
+
+
+def tell_mistake(error: Exception) -> None:
+    """A mistake in one line; one that came of a closed standard output says so."""
+    message = str(error)
+    if isinstance(error, OSError) and os.strerror(errno.EBADF) in message:
+        message = f"standard output: expected an open one, found {CLOSED}"
+    message = printable(" ".join(message.replace(CLOSED, "it closed").split()))
+    print(f"crowdstream: {shortened(message, LINE_LENGTH)}", file=sys.stderr)
 
 
 def _show_warning(message: Warning | str, *_: object, **__: object) -> None:
     """A warning as users read it, without the line of code it came from."""
-    print(f"note: {printable(message)}", file=sys.stderr)
+    print(f"note: {shortened(printable(message), LINE_LENGTH)}", file=sys.stderr)

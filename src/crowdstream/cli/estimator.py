@@ -44,11 +44,15 @@ class EstimatorFactory:
     def make(self) -> Estimator:
         """Load the estimators and make one."""
         estimator = self._make()
+        self.watch(estimator)
+        return estimator
+
+    def watch(self, estimator: Estimator) -> None:
+        """Let the monitors that are asked for go along from now on."""
         if self.monitored:
             from crowdstream.monitoring import monitor
 
             monitor(estimator)
-        return estimator
 
     def _make(self) -> Estimator:
         from crowdstream import estimators

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from crowdstream.cli import options
 from crowdstream.cli.cleaning import WideCleaning
-from crowdstream.cli.gold_wording import show_check, show_plan
+from crowdstream.cli.gold_wording import show_check, show_plan, warn_of_formulas
 from crowdstream.cli.json_output import PlanReport, StratumReport, check_report, print_json
 from crowdstream.cli.output import check_apart, check_output, write_table
 from crowdstream.cli.terminal import say
@@ -117,6 +117,8 @@ def plan(
     to_stdout = out.output is None and not report.json and not sys.stdout.isatty()
     if out.output is not None or to_stdout:
         write_table(shown, out.output)
+        if not report.quiet:
+            warn_of_formulas(shown["task"])
     summary = PlanReport(
         method=method.method,
         tasks=sum(dict(found.select("stratum", "stratum_tasks").iter_rows()).values()),

@@ -15,6 +15,9 @@ if TYPE_CHECKING:
     from crowdstream.gold_plan import GoldCheck
     from crowdstream.gold_plan.report import Rate
 
+FORMULA = r"^[=+\-@\t\r]"
+"""How text begins that a spreadsheet computes."""
+
 CLASSES = 4
 """Classes of a stratum that are named."""
 
@@ -146,3 +149,15 @@ def _rate(rate: Rate) -> str:
 def _print(text: str, style: str | None = None) -> None:
     """One line of standard output: it is what was asked for."""
     console(stderr=False).print(printable(text), style=style, soft_wrap=True)
+
+
+def warn_of_formulas(names: pl.Series) -> None:
+    """Say that a spreadsheet would change some names; files hold them as they are."""
+    import polars as pl
+
+    texts = names.cast(pl.String)
+    numbers = texts.cast(pl.Float64, strict=False).is_not_null()
+    count = int((texts.str.contains(FORMULA) & ~numbers).sum())
+    if count:
+        what = counted(count, "task name", f"begin{'s' if count == 1 else ''} like a formula")
+        say(f"{what}: in a spreadsheet, import the column task as text", "yellow")

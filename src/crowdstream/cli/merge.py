@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from crowdstream.cli import options
 from crowdstream.cli.terminal import say
 from crowdstream.cli.wording import counted
-from crowdstream.errors import MergeError
+from crowdstream.errors import InputError, MergeError
+
+if TYPE_CHECKING:
+    from crowdstream.estimators import Estimator
 
 
 class Files(options.Group, panel="Output"):
@@ -14,9 +19,11 @@ class Files(options.Group, panel="Output"):
     HELP = """
     states: STATE  State files of the same method.
     -o, --output FILE  The merged state file.
+    --again  Merge states though both have learnt the same labels, which then count twice.
     """
     states: list[str]
     output: str
+    again: bool = False
 
 
 def merge(files: Files, quiet: options.Quiet) -> None:
@@ -35,11 +42,23 @@ def merge(files: Files, quiet: options.Quiet) -> None:
 
     whole = load_estimator(files.states[0])
     for path in files.states[1:]:
+        part = load_estimator(path)
+        if not files.again:
+            _check_apart(whole, part, path)
         try:
-            whole += load_estimator(path)
+            whole += part
         except MergeError as error:
             raise MergeError(f"{path}: {error}") from None
     whole.save(files.output)
     if not quiet.quiet:
         tasks, workers = counted(whole.tasks_, "task"), counted(whole.n_workers_, "worker")
         say(f"{tasks}, {workers} → {files.output}")
+
+
+def _check_apart(whole: Estimator, part: Estimator, path: str) -> None:
+    """Refuse a state that has learnt a file which those before it have learnt too."""
+    known = {one.digest for one in whole.learnt_}
+    for one in part.learnt_:
+        if one.digest in known:
+            found = f"{one.name}, learnt by two of them; --again counts it twice"
+            raise InputError(path, "labels that the states before it have not learnt", found)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import shutil
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -11,7 +12,7 @@ from typing import IO, TYPE_CHECKING
 
 from crowdstream.cli.json_output import write_rows
 from crowdstream.errors import InputError
-from crowdstream.serialization import replacing
+from crowdstream.serialization import is_replaced, refuse_output, replacing
 
 if TYPE_CHECKING:
     import polars as pl
@@ -34,8 +35,15 @@ def check_output(path: str | None, option: str) -> None:
         return
     if Path(path).suffix.lower() not in SUFFIXES:
         raise InputError(option, f"a name that ends in {' '.join(SUFFIXES)}", repr(path))
-    if not Path(path).resolve().parent.is_dir():
+    check_writable(path, option)
+
+
+def check_writable(path: str, option: str) -> None:
+    """Refuse, before any work, a folder that is missing or a file that may not be written."""
+    if not Path(os.path.realpath(path)).parent.is_dir():
         raise InputError(option, "a folder that exists", repr(str(Path(path).parent)))
+    if reason := refuse_output(path):
+        raise InputError(option, "a file that can be written", f"{path!r}: {reason}")
 
 
 def check_apart(inputs: list[str], outputs: dict[str, str | None]) -> None:
@@ -103,7 +111,8 @@ def _parquet(path: str) -> Iterator[Callable[[pl.DataFrame], None]]:
 
     import polars as pl
 
-    with tempfile.TemporaryDirectory(prefix=".pieces.", dir=Path(path).parent) as folder:
+    beside = Path(path).parent if is_replaced(path) else None
+    with tempfile.TemporaryDirectory(prefix=".pieces.", dir=beside) as folder:
         pieces: list[pl.DataFrame] = []
         files: list[Path] = []
 
@@ -118,12 +127,17 @@ def _parquet(path: str) -> Iterator[Callable[[pl.DataFrame], None]]:
                 spill()
 
         yield add
+        # Parquet is not written front to back: a pipe or a device gets it when it is whole.
+        target = path if beside else str(Path(folder) / "whole.parquet")
         if not files:
-            pl.concat(pieces).write_parquet(path)
-            return
-        if pieces:
-            spill()
-        pl.scan_ipc(files).sink_parquet(path)
+            pl.concat(pieces).write_parquet(target)
+        else:
+            if pieces:
+                spill()
+            pl.scan_ipc(files).sink_parquet(target)
+        if not beside:
+            with open(target, "rb") as whole, open(path, "wb") as out:
+                shutil.copyfileobj(whole, out)
 
 
 def write_table(table: pl.DataFrame, path: str | None) -> None:

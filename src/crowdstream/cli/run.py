@@ -17,6 +17,7 @@ from crowdstream.cli.cleaning import WideCleaning
 from crowdstream.cli.json_output import print_json
 from crowdstream.cli.ordinal import DecidedScale
 from crowdstream.cli.output import TableWriter, check_apart, check_output, write_table
+from crowdstream.cli.run_state import RunState
 from crowdstream.cli.summary import show_summary
 from crowdstream.errors import InputError
 from crowdstream.validation import check_number
@@ -33,11 +34,21 @@ class Output(options.Group, panel="Output"):
     HELP = f"""
     -o, --output FILE  Write the decisions, one row per task: {options.TABLE_FILE}.
     --workers FILE  Write the workers, one row per worker, to such a file too.
-    --save FILE  Save what was learnt to a state file, for crowdstream workers and merge.
     """
     output: str | None = None
     workers: str | None = None
-    save: str | None = None
+
+
+class State(options.Group, panel="State"):
+    """What is known from one run to the next."""
+
+    HELP = """
+    --state FILE  Save what was learnt to this file. If it exists, go on from it: decide by what it
+        knows of the workers and by these labels together.
+    --again  Learn labels once more that the state has learnt already.
+    """
+    state: str | None = None
+    again: bool = False
 
 
 class Deciding(options.Group, panel="Deciding"):
@@ -72,6 +83,7 @@ def run(
     files: options.LabelFiles,
     bad_input: options.BadInput,
     out: Output,
+    state: State,
     report: options.Report,
     deciding: Deciding,
     method: options.Method,
@@ -90,6 +102,7 @@ def run(
     \b
     Examples:
       crowdstream run labels.csv -o decisions.csv --workers workers.csv
+      crowdstream run june.csv --state crowd.state -o june-decisions.csv
       crowdstream run 'day-*.parquet' --truth correct.csv --max-error 0.05 --json
     """
     from crowdstream.cli.estimator import EstimatorFactory
@@ -103,18 +116,25 @@ def run(
     ordinal = scale.start(deciding.online, method.method)
     cleaner = cleaning.start(wide=files.wide, in_batches=deciding.window is not None)
     reported = report.json or not report.quiet
-    monitored = reported or out.workers is not None or out.save is not None
+    monitored = reported or out.workers is not None or state.state is not None
     factory = EstimatorFactory(method, monitored=monitored)
     costs = None if table.costs is None else read_costs(table.costs)
     sources = find_sources(files.labels, files.format)
-    outputs = {"--output": out.output, "--workers": out.workers, "--save": out.save}
+    outputs = {"--output": out.output, "--workers": out.workers, "--state": state.state}
     check_apart([source.path for source in sources], outputs)
+    history = None if state.state is None else RunState(state.state, again=state.again)
+    prior = None if history is None else history.load(factory)
     # The estimators load while the files are being read.
     threading.Thread(target=factory.make, daemon=True).start()
     truths = None if scoring.truth is None else TruthFile("--truth", scoring.truth)
     gold = None if deciding.gold is None else TruthFile("--gold", deciding.gold, teaches=True)
     job = Job(factory, deciding.settle, deciding.online, report.quiet, truths, gold, reported)
     job.cleaner, job.ordinal = cleaner, ordinal
+    if prior is not None:
+        job.go_on_from(prior)
+    if history is not None:
+        history.check(sources)
+        job.notes += history.notes
     workers = functools.cache(lambda: job.estimator.workers(level=table.level, costs=costs))
     to_stdout = out.output is None and not report.json and not sys.stdout.isatty()
     target = "-" if to_stdout else out.output
@@ -126,8 +146,10 @@ def run(
             write_table(workers(), out.workers)
         elif costs is not None:
             workers()  # refuses costs of classes that no worker has named
-        if out.save is not None:
-            job.save(out.save)
+        if history is not None:
+            history.check_piped()
+    if history is not None:  # last: a run that did not get so far can be repeated
+        history.save(job.estimator)
     if reported:
         _report(job, report.json, started, workers)
     _gate(job.error, scoring.max_error, report.quiet)
@@ -148,7 +170,7 @@ def _check(out: Output, deciding: Deciding, table: options.WorkerTable, scoring:
 def _report(job: Job, json: bool, started: float, workers: Callable[[], pl.DataFrame]) -> None:
     from crowdstream.cli.monitor_report import monitor_report
 
-    found = monitor_report(job.estimator, job.decided)
+    found = monitor_report(job.estimator, job.decided + job.before.tasks)
     report = job.report(found, time.perf_counter() - started)
     if json:
         print_json(report)

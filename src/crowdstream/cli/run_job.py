@@ -5,6 +5,7 @@ Knows nothing of options or of how the report is shown.
 
 from __future__ import annotations
 
+import copy
 import functools
 import os
 import time
@@ -19,6 +20,7 @@ from crowdstream.cli.json_output import HardTask, RunReport
 from crowdstream.cli.terminal import ProgressBar
 from crowdstream.cli.wording import counted
 from crowdstream.errors import InputError, ManyClasses, NotIdentifiable
+from crowdstream.labels.coding import Intake
 
 if TYPE_CHECKING:
     import polars as pl
@@ -65,6 +67,8 @@ class Job:
     hardest: pl.DataFrame | None = None
     notes: list[str] = field(default_factory=list)
     errors: ErrorCount = field(default_factory=ErrorCount)
+    before: Intake = field(default_factory=Intake)
+    """What had come in before this run."""
     _scored: list[pl.DataFrame] = field(default_factory=list)
     _tied: list[pl.DataFrame] = field(default_factory=list)
 
@@ -72,6 +76,17 @@ class Job:
     def estimator(self) -> Estimator:
         """Made when first needed: reading need not wait for it to load."""
         return self.factory.make()
+
+    def go_on_from(self, prior: Estimator) -> None:
+        """Decide by what an estimator knows already and by these labels, which it learns."""
+        self.estimator, self.before = prior, copy.copy(prior.intake_)
+
+    @property
+    def intake(self) -> Intake:
+        """What came in here."""
+        found = copy.copy(self.estimator.intake_)
+        found.count(self.before, -1)
+        return found
 
     def decide(
         self,
@@ -123,15 +138,26 @@ class Job:
             gold = self._gold_of(table)
             if self.gold is not None:
                 self.gold.check()
-            verb = self.estimator.stream_many if self.online else self.estimator.fit_predict
-            decisions: pl.DataFrame = verb(table, gold=gold, settle=self.settle)
-            decisions = self._on_scale(decisions, table, gold)
+            decisions = self._on_scale(self._decide_table(table, gold), table, gold)
             bar.update(f"writing {decisions.height:,} decisions")
             self._take(decisions, table, gold, write)
             # Medians are not what is decided again there.
             if self.gold_used and self.reported and not self.online and self.ordinal is None:
                 bar.update("checking against gold")
                 self.errors.check(table, self.estimator, gold or {}, self.settle)
+
+    def _decide_table(
+        self, table: CodedLabels, gold: dict[TaskId, ClassLabel] | None
+    ) -> pl.DataFrame:
+        """Decide a whole table; on top of what is known, if anything is."""
+        crowd, known = self.estimator, bool(self.before.rows)
+        verb = crowd.predict_many if known else crowd.fit_predict
+        if self.online or (known and crowd.follows):
+            verb = crowd.stream_many
+        elif known:
+            crowd.learn_many(table, gold=gold)
+        decisions: pl.DataFrame = verb(table, gold=gold, settle=self.settle)
+        return decisions
 
     def _decide_windowed(
         self,
@@ -242,17 +268,13 @@ class Job:
             classes=len(self.estimator.classes_),
         )
 
-    def save(self, path: str) -> None:
-        """Save what was learnt."""
-        self.estimator.save(path)
-
     def report(self, found: MonitorReport | None, seconds: float) -> RunReport:
         """What ``--json`` prints; what monitors would know is null where there are none."""
         estimator, identifiable = self.estimator, bool(self.estimator.identifiable_)
         report = RunReport(
             method=self.factory.options.method,
             tasks=self.decided,
-            labels=estimator.intake_.labels,
+            labels=self.intake.labels,
             workers=estimator.n_workers_,
             classes=len(estimator.classes_),
             settled=self.settled,
@@ -283,7 +305,7 @@ class Job:
         if estimator.weighs and not estimator.identifiable_:
             reason = estimator.identifiable_.reason
             found.append(f"not identifiable: {reason}; fell back to majority vote")
-        intake = estimator.intake_
+        intake = self.intake
         for count, noun, rest in (
             (self.bad_rows, "bad row", "left out"),
             (intake.null_label - self.cleaner.skipped, "empty label", "skipped"),

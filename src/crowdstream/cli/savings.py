@@ -113,7 +113,7 @@ def _draw(found: Savings, path: str, files: list[str]) -> None:
     from crowdstream.science.savings import draw
 
     more_files = f" and {len(files) - 1} more" if len(files) > 1 else ""
-    save_chart(draw(found, Path(files[0]).name + more_files), path)
+    save_chart(draw(found, Path(files[0]).name + more_files), path, found.table)
 
 
 def _show(found: Savings) -> None:

@@ -20,13 +20,31 @@ def load_estimator(path: str) -> Estimator:
     return found.crowd if isinstance(found, Stream) else found
 
 
+def load_run(path: str) -> Estimator:
+    """The estimator in a state file of runs; that of a stream has open tasks too."""
+    from crowdstream.stream import Stream
+
+    found = _load(path)
+    if isinstance(found, Stream):
+        expected = "a state of crowdstream run"
+        how = f"that of a stream; crowdstream merge {path} -o FILE keeps what it learnt"
+        raise InputError(path, expected, how)
+    return found
+
+
+def check_method(path: str, saved: Estimator, wanted: Estimator) -> None:
+    """Refuse to go on from what another method learnt, or the same with other settings."""
+    if type(saved) is not type(wanted) or saved.get_params() != wanted.get_params():
+        raise InputError(path, f"a state of {wanted!r}", repr(saved))
+
+
 def load_stream(path: str) -> Stream:
     """The stream in a state file."""
     from crowdstream.stream import Stream
 
     found = _load(path)
     if not isinstance(found, Stream):
-        raise StateError(f"{path}: expected a saved stream, found a saved estimator")
+        raise StateError(f"{path}: expected a state of crowdstream stream, found that of a run")
     return found
 
 
@@ -34,5 +52,6 @@ def _load(path: str) -> Estimator | Stream:
     import crowdstream as cs
 
     if not Path(path).is_file():
-        raise InputError(path, "a state file that can be read", "no such file")
+        what = "none" if Path(path).exists() else "no such file"
+        raise InputError(path, "a state file that can be read", what)
     return cs.load(path)

@@ -105,7 +105,7 @@ def stream(
 def _engine(closing: Closing, path: str | None, method: options.Method) -> Stream:
     """A new stream, or the saved one under the rules that are asked for now."""
     from crowdstream.cli.estimator import EstimatorFactory
-    from crowdstream.cli.states import load_stream
+    from crowdstream.cli.states import check_method, load_stream
     from crowdstream.stream import Stream
 
     engine = Stream(
@@ -120,10 +120,7 @@ def _engine(closing: Closing, path: str | None, method: options.Method) -> Strea
         return engine
     if Path(path).exists():
         saved, wanted = load_stream(path), engine.crowd
-        if type(saved.crowd) is not type(wanted) or (
-            saved.crowd.get_params() != wanted.get_params()
-        ):
-            raise InputError(path, f"a state of {wanted!r}", repr(saved.crowd))
+        check_method(path, saved.crowd, wanted)
         for rule in ("settle", "min_labels", "max_labels", "give_up", "idle"):
             setattr(saved, rule, getattr(engine, rule))
         engine = saved

@@ -5,11 +5,13 @@ Data never goes through here. Names from data are shown as they are: no markup, 
 
 from __future__ import annotations
 
-import re
 import sys
 import time
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Self
+
+from crowdstream.plain_text import printable as printable
+from crowdstream.plain_text import shortened
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -18,19 +20,8 @@ if TYPE_CHECKING:
 NAME_WIDTH = 24
 """Characters of a name that a table shows."""
 
-CONTROL = re.compile(
-    "[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]"
-)
-"""Characters that would move the cursor, change colours or turn the direction of the text."""
-
-
-def printable(value: object) -> str:
-    r"""Text that a terminal shows as it is: control characters are escaped.
-
-    >>> printable("ann\x1b[31m")
-    'ann\\x1b[31m'
-    """
-    return CONTROL.sub(lambda found: found[0].encode("unicode_escape").decode(), str(value))
+LINE_LENGTH = 2000
+"""Characters of one message: a name of a million is not what anybody wants to read."""
 
 
 def console(*, stderr: bool = True, width: int | None = None) -> Console:
@@ -42,7 +33,7 @@ def console(*, stderr: bool = True, width: int | None = None) -> Console:
 
 def say(text: str, style: str | None = None) -> None:
     """One line on standard error."""
-    console().print(printable(text), style=style, soft_wrap=True)
+    console().print(shortened(printable(text), LINE_LENGTH), style=style, soft_wrap=True)
 
 
 def make_table(
@@ -71,7 +62,8 @@ def make_table(
 
 def add_row(table: Table, *cells: object, style: str | None = None) -> None:
     """One row; a cell that is None stays empty."""
-    table.add_row(*("" if cell is None else printable(cell) for cell in cells), style=style)
+    shown = ("" if cell is None else shortened(printable(cell), LINE_LENGTH) for cell in cells)
+    table.add_row(*shown, style=style)
 
 
 class ProgressBar:

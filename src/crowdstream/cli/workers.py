@@ -18,7 +18,7 @@ from crowdstream.cli.monitor_report import alarms_of, is_monitored
 from crowdstream.cli.output import check_apart, check_output, write_table
 from crowdstream.cli.summary import ranked, workers_table
 from crowdstream.cli.terminal import add_row, console, make_table, printable, say
-from crowdstream.cli.wording import counted, evidence_words
+from crowdstream.cli.wording import UNSEEN, counted, evidence_words
 from crowdstream.errors import InputError
 from crowdstream.validation import check_number
 
@@ -59,7 +59,7 @@ class State(options.Group):
     """Where the workers come from."""
 
     HELP = """
-    state: STATE  State file of run --save or stream --state.
+    state: STATE  State file of run --state or stream --state.
     """
     state: str
 
@@ -170,14 +170,14 @@ def _draw(estimator: Estimator, table: pl.DataFrame, name: str, level: float, pa
         if not table["error_rate"].count():
             reason = estimator.identifiable_.reason
             raise InputError("--chart", "error rates that are known", reason)
-        save_chart(draw_workers(table, level, len(estimator.classes_)), path)
+        save_chart(draw_workers(table, level, len(estimator.classes_)), path, table)
         return
     alarms = sorted(alarms_of(estimator), key=lambda alarm: -alarm.evidence)
     changed = list(dict.fromkeys(str(alarm.worker) for alarm in alarms))
     active = estimator.workers().sort("answers", descending=True)["worker"].cast(pl.String)
     names = list(dict.fromkeys([*changed, *active]))[:MOST_TRENDS]
     lines = table.cast({"worker": pl.String})
-    save_chart(draw_trends(lines, names, changed, estimator.n_workers_), path)
+    save_chart(draw_trends(lines, names, changed, estimator.n_workers_), path, lines)
 
 
 def _show(table: pl.DataFrame, name: str) -> None:
@@ -201,5 +201,7 @@ def _show(table: pl.DataFrame, name: str) -> None:
     console(stderr=False).print(shown)
     if not name and (words := evidence_words(table)):
         print(words)
+    if name == "trends":
+        print(f"intervals: from agreement between workers; {UNSEEN}")
     if table.height > ROWS:
         print(f"… and {table.height - ROWS:,} more: -o FILE writes all")

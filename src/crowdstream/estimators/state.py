@@ -34,6 +34,7 @@ from crowdstream.estimators.votes import Scorer, TieRule, decide
 from crowdstream.estimators.worker_table import WorkerReading
 from crowdstream.labels import ClassLabel, Intake, Kind, Vocabulary, WorkerId
 from crowdstream.labels.batch import Codes, Ints, LabelBatch
+from crowdstream.labels.fingerprints import LearntInput
 from crowdstream.labels.folding import MOST_CLASSES, PLACES, Folding
 from crowdstream.serialization import (
     Savable,
@@ -75,6 +76,7 @@ class _Saved(msgspec.Struct):
     origin: int
     arrays: dict[str, tuple[str, list[int], bytes]]
     observers: list[tuple[str, dict[str, tuple[str, list[int], bytes]]]]
+    learnt: list[LearntInput] = []
 
 
 class CrowdState(Parameters, Savable, ABC):
@@ -99,6 +101,8 @@ class CrowdState(Parameters, Savable, ABC):
     """What came in so far, and what of it was not counted as a label."""
     observers: list[Observer]
     """Monitors that go along and see what is learnt."""
+    learnt_: list[LearntInput]
+    """Files that were learnt, where whoever read them noted it, as ``crowdstream run --state``."""
     _kind: Kind = Kind()
     """The kind of the table that was learnt last."""
     _workers: Vocabulary
@@ -134,6 +138,7 @@ class CrowdState(Parameters, Savable, ABC):
         self._sums_ = None
         self._scale_ = None
         self.intake_ = Intake()
+        self.learnt_ = []
         Observer.load_monitors()
         self.observers = [kind() for kind in Observer.standard]
         return self
@@ -422,6 +427,8 @@ class CrowdState(Parameters, Savable, ABC):
         if missing and other.tasks_:
             found = ", ".join(missing)
             raise MergeError(f"the other was learnt without {found}: monitor both or neither")
+        if other._learnt_nothing or self._learnt_nothing:
+            return self._take_over(other)
         if other is self or other._scale.fade:
             other = other.copy()
         names = np.array([self._workers.add(worker) for worker in other._workers], np.int64)
@@ -440,6 +447,24 @@ class CrowdState(Parameters, Savable, ABC):
             if type(observer) in theirs_by_kind:
                 observer.merge(theirs_by_kind[type(observer)], names, classes)
         self.intake_.count(other.intake_)
+        self.learnt_ += [one for one in other.learnt_ if one not in self.learnt_]
+        return self
+
+    @property
+    def _learnt_nothing(self) -> bool:
+        return not (self._clock or len(self._workers) or len(self._classes))
+
+    def _take_over(self, other: Self) -> Self:
+        """What `+=` makes of two of which one has learnt nothing: the other one, to the bit."""
+        came = self.intake_
+        if self._learnt_nothing:
+            params = self.get_params()
+            self.__dict__.update(other.copy().__dict__)
+            self.__dict__.update(params)
+            came, self.intake_ = self.intake_, came
+        else:
+            came = other.intake_
+        self.intake_.count(came)
         return self
 
     def clone(self) -> Self:
@@ -499,6 +524,7 @@ class CrowdState(Parameters, Savable, ABC):
             origin=self._scale.origin,
             arrays=pack_arrays(self._pack()),
             observers=[(type(o).__name__, pack_arrays(o.pack())) for o in self.observers],
+            learnt=self.learnt_,
         )
         return seal(SAVED_AS, msgspec.msgpack.encode(saved))
 
@@ -516,6 +542,7 @@ def load_crowd(source: bytes | str | Path) -> CrowdState:
     crowd = kind(**saved.params)
     crowd._workers, crowd._classes = Vocabulary(saved.workers), Vocabulary(saved.classes)
     crowd.intake_ = saved.intake
+    crowd.learnt_ = saved.learnt
     crowd._clock = saved.clock
     crowd._scale.origin = saved.origin
     crowd._make_room()

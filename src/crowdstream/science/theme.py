@@ -6,8 +6,12 @@ the page's, which are dark where the reader's screen is.
 
 from __future__ import annotations
 
+import html
 import re
+from collections.abc import Iterable, Sequence
 from typing import Any
+
+from crowdstream.plain_text import printable
 
 LIGHT = {
     "bg": "#fafaf8",
@@ -56,6 +60,10 @@ WIDE = 940
 
 PANEL_HEIGHT = 300
 
+LETTER_WIDTH = 8.0
+"""Pixels of a letter of an axis, 13 pixels high, in the widest fonts that browsers choose: names
+beside a chart are written to the left, and what does not fit is cut."""
+
 GAP = 40
 """Between charts side by side: room for the next one's axis."""
 
@@ -81,7 +89,7 @@ html {{ background: var(--bg); }}
 body {{ color: var(--ink); font: 15px/1.5 {FONT}; font-variant-numeric: tabular-nums;
        max-width: 1180px; margin: 24px auto; padding: 0 28px; }}
 h1 {{ font-size: 24px; line-height: 1.25; }} h2 {{ font-size: 18px; margin: 40px 0 8px; }}
-a {{ color: var(--accent); }}
+a {{ color: var(--accent); }} h1, h2, p, code {{ overflow-wrap: anywhere; }}
 table {{ border-collapse: collapse; margin: 12px 0; width: 100%; }}
 th, td {{ text-align: left; padding: 7px 8px; border-bottom: 1px solid var(--line);
          vertical-align: top; }}
@@ -91,7 +99,8 @@ th {{ font-weight: 500; color: var(--soft); font-size: 13px; }}
 blockquote {{ border-left: 3px solid var(--line); margin: 8px 0; padding: 2px 16px;
              color: var(--soft); }}
 figure {{ margin: 12px 0; background: var(--panel); border: 1px solid var(--line);
-         border-radius: 10px; padding: 12px; }}
+         border-radius: 10px; padding: 12px; overflow-x: auto; }}
+figure svg {{ min-width: 860px; }}
 figure svg, img {{ display: block; width: 100%; max-width: 1120px; height: auto; }}
 img {{ background: #fff; }} svg text {{ font-variant-numeric: tabular-nums; }}
 .note {{ color: var(--soft); font-size: 13px; }} .wide {{ overflow-x: auto; }}
@@ -141,10 +150,54 @@ def theme(chart: Any) -> Any:
     )
 
 
+TAG = re.compile(r'<(?:[^>"]|"[^"]*")*>')
+"""One tag of an SVG; what stands between two is text."""
+
+PAINT = re.compile(r' (fill|stroke|stop-color)="(#[0-9a-fA-F]{6}|white)"')
+
+VARIABLES = {colour: f"var(--{name})" for name, colour in LIGHT.items()} | {"white": "var(--panel)"}
+
+
 def inline_svg(svg: str, label: str) -> str:
-    """A chart's SVG for a page: in the page's own colours, with a text that says what it is."""
-    for name, colour in LIGHT.items():
-        svg = re.sub(colour, f"var(--{name})", svg, flags=re.IGNORECASE)
-    svg = re.sub(r'"white"', '"var(--panel)"', svg)
-    quoted = label.replace("&", "&amp;").replace('"', "&quot;").replace("<", "&lt;")
+    """A chart's SVG for a page: in the page's own colours, with a text that says what it is.
+
+    Colours alone are changed: a name that reads like one stays what it is.
+
+    >>> inline_svg('<svg ><g fill="#1f5fbf"><text>#1f5fbf</text></g></svg>', "error & rate")
+    '<svg role="img" aria-label="error &amp; rate" ><g fill="var(--accent)"><text>#1f5fbf</text>...'
+    """
+
+    def paint(found: re.Match[str]) -> str:
+        colour = found[2].lower()
+        return f' {found[1]}="{VARIABLES.get(colour, colour)}"'
+
+    svg = TAG.sub(lambda tag: PAINT.sub(paint, tag[0]), svg)
+    quoted = html.escape(printable(label))
     return svg.replace("<svg ", f'<svg role="img" aria-label="{quoted}" ', 1)
+
+
+def page_head(title: str, style: str = "") -> str:
+    """The beginning of every page.
+
+    >>> "<title>a &lt; b</title>" in page_head("a < b")
+    True
+    """
+    return (
+        "<!DOCTYPE html><html lang=en><meta charset=utf-8>\n"
+        "<meta name=viewport content='width=device-width, initial-scale=1'>\n"
+        f"<title>{html.escape(title)}</title><style>{STYLE}{style}</style>"
+    )
+
+
+def html_table(head: Sequence[str], lines: Iterable[Sequence[str]]) -> str:
+    """A table that scrolls inside itself.
+
+    >>> html_table(["worker"], [["<b>"]]).count("&lt;b&gt;")
+    1
+    """
+    rows = "\n".join(
+        "<tr>" + "".join(f"<td>{html.escape(printable(cell))}</td>" for cell in cells) + "</tr>"
+        for cells in lines
+    )
+    top = "".join(f"<th>{html.escape(printable(name))}</th>" for name in head)
+    return f"<div class=wide><table><tr>{top}</tr>\n{rows}</table></div>"

@@ -9,10 +9,11 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from crowdstream.plain_text import chart_names
 from crowdstream.science.compare.measures import OK
 from crowdstream.science.compare.methods import BASELINE, CROWDKIT, OURS
 from crowdstream.science.compare.paired import TOLD_APART
-from crowdstream.science.theme import LIGHT
+from crowdstream.science.theme import LETTER_WIDTH, LIGHT
 
 if TYPE_CHECKING:
     import altair as alt
@@ -50,6 +51,15 @@ def _colour() -> Any:
     )
 
 
+def _methods(order: Sequence[str]) -> alt.Y:
+    """An axis of methods, with room for the longest name in the widest of usual letters."""
+    import altair as alt
+
+    room = LETTER_WIDTH * max(map(len, order), default=0)
+    axis = alt.Axis(grid=True, labelLimit=0, minExtent=room)
+    return alt.Y("method:N", title=None, sort=list(order), axis=axis)
+
+
 def draw_differences(
     summary: pl.DataFrame, by_set: dict[str, dict[str, float]], against: str
 ) -> alt.TopLevelMixin:
@@ -75,7 +85,7 @@ def draw_differences(
         orient="row",
     )
     order = done.sort("behind")["method"].to_list()
-    y = alt.Y("method:N", title=None, sort=order, axis=alt.Axis(grid=True, labelLimit=0))
+    y = _methods(order)
     axis = alt.Axis(format="+~%", tickCount=7)
     x = alt.X(
         "dot:Q",
@@ -102,12 +112,13 @@ def draw_errors(table: pl.DataFrame, order: Sequence[str]) -> alt.TopLevelMixin:
     import altair as alt
 
     edge = pl.when(pl.col("majority") > 0).then(WORST * pl.col("majority")).otherwise(1.0)
+    table = table.with_columns(set=pl.Series(chart_names(table["set"]), dtype=pl.String))
     done = table.filter(pl.col("status") == OK).with_columns(
         pl.when(pl.col("final") > edge).then(pl.lit("off")).otherwise(pl.lit("on")).alias("mark"),
         pl.min_horizontal("final", edge).alias("shown"),
         pl.when(pl.col("prequential") <= edge).then("prequential").alias("online"),
     )
-    y = alt.Y("method:N", title=None, sort=list(order), axis=alt.Axis(grid=True, labelLimit=0))
+    y = _methods(order)
     base = alt.Chart(done).encode(y=y, color=_colour())
     axis = alt.Axis(format="~%", tickCount=3)
     x = alt.X("shown:Q", title="error", axis=axis, scale=alt.Scale(zero=False))
@@ -145,7 +156,7 @@ def draw_ranks(summary: pl.DataFrame, difference: float) -> alt.TopLevelMixin:
         scale=alt.Scale(zero=False),
         axis=alt.Axis(tickCount=8),
     )
-    y = alt.Y("method:N", title=None, sort=order, axis=alt.Axis(grid=True, labelLimit=0))
+    y = _methods(order)
     dots = alt.Chart(ranked).mark_point(filled=True, size=70, opacity=1)
     chart: alt.LayerChart = (shade + dots.encode(x=x, y=y, color=_colour())).properties(
         width=WIDTH, height={"step": 20}

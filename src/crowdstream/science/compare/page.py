@@ -6,6 +6,7 @@ import html
 from collections.abc import Sequence
 from pathlib import Path
 
+from crowdstream.plain_text import printable, shortened
 from crowdstream.science.compare.charts import (
     EDGE,
     draw_differences,
@@ -26,10 +27,13 @@ from crowdstream.science.compare.wording import (
     verdict_text,
 )
 from crowdstream.science.experiments.page import save_figure
-from crowdstream.science.theme import STYLE, inline_svg
+from crowdstream.science.theme import html_table, inline_svg, page_head
 
-Picture = tuple[str, str]
-"""A title that says what is seen, and an SVG."""
+LONGEST = 300
+"""Characters of a name, or of a cell, in a document."""
+
+Picture = tuple[str, str, str]
+"""A heading, what is seen in a sentence, and an SVG."""
 
 
 def write(study: Study, folder: Path) -> None:
@@ -52,32 +56,36 @@ def _draw(study: Study, folder: Path) -> list[Picture]:
     charts = [
         (
             "differences",
-            f"Final errors less those of {against}: dots are means, bands two standard errors, "
-            f"ticks single sets; what is beyond {EDGE:.0%} stands at the edge",
+            f"Final errors less those of {against}",
+            "Dots are means, bands two standard errors, ticks single sets; what is beyond "
+            f"{EDGE:.0%} stands at the edge.",
             summary,
             draw_differences(summary, study.differences("final", against), against),
         ),
         (
             "speed",
-            "Mean excess of the final error over majority vote's, against time",
+            "Error against time",
+            "The mean excess of the final error over majority vote's; down and left is better.",
             summary,
             draw_speed(summary),
         ),
         (
             "errors",
-            "Final errors (dots) and online ones (rings) by set; the line is majority's, a "
-            "triangle is off the chart",
+            "Errors by set",
+            "Final errors (dots) and online ones (rings); the line is majority's, a triangle is "
+            "off the chart.",
             table,
             draw_errors(table, summary["method"].to_list()),
         ),
     ]
     if ranking is not None:
         chart = draw_ranks(summary, ranking.critical_difference)
-        charts.insert(1, ("ranks", "Mean ranks of final errors", summary, chart))
+        seen = "Ranks of final errors on every set; in the shade, none differs from the best."
+        charts.insert(1, ("ranks", "Mean ranks", seen, summary, chart))
     pictures = []
-    for name, title, data, drawn in charts:
+    for name, title, seen, data, drawn in charts:
         save_figure(name, data, drawn, folder)
-        pictures.append((title, (folder / f"{name}.svg").read_text(encoding="utf-8")))
+        pictures.append((title, seen, (folder / f"{name}.svg").read_text(encoding="utf-8")))
     return pictures
 
 
@@ -98,7 +106,7 @@ def markdown(study: Study) -> str:
     if study.unfinished():
         parts += ["## Not run to the end", _bullets(study.unfinished())]
     for data in study.sets:
-        parts += [f"## {data.name}", size_text(data)]
+        parts += [f"## {_markdown_text(data.name)}", size_text(data)]
         parts.append(_markdown_table(SET_HEAD, set_lines(study, data.name)))
     return "\n\n".join(part for part in parts if part) + "\n"
 
@@ -109,16 +117,20 @@ def _bullets(lines: Sequence[str]) -> str:
 
 def _markdown_table(head: Sequence[str], lines: Sequence[Sequence[str]]) -> str:
     rule = ["---", *("--:" for _ in head[1:])]
-    return "\n".join(f"| {' | '.join(cells)} |" for cells in (head, rule, *lines))
+    shown = ([_markdown_text(cell) for cell in cells] for cells in lines)
+    return "\n".join(f"| {' | '.join(cells)} |" for cells in (head, rule, *shown))
+
+
+def _markdown_text(text: str) -> str:
+    """A name as it is: it ends no cell and starts no tag."""
+    return shortened(printable(text), LONGEST).replace("|", "\\|").replace("<", "&lt;")
 
 
 def page(study: Study, pictures: Sequence[Picture]) -> str:
     """The benchmark as a page in one file."""
     shown = ", ".join(f"{name} {version}" for name, version in versions().items())
     parts = [
-        "<!doctype html><html lang=en><meta charset=utf-8>",
-        "<meta name=viewport content='width=device-width, initial-scale=1'>",
-        f"<title>Methods compared</title><style>{STYLE}{PAGE_STYLE}</style>",
+        page_head("Methods compared", PAGE_STYLE),
         "<h1>Methods compared on crowds with a known truth</h1>",
         f"<p><strong>{html.escape(answer(study))}</strong></p>",
         f"<p>{html.escape(caution(study))}</p>",
@@ -127,17 +139,20 @@ def page(study: Study, pictures: Sequence[Picture]) -> str:
     ]
     tables = [
         f"<h2>{html.escape(sheet.title)}</h2><p>{html.escape(sheet.note)}</p>"
-        f"{_html_table(sheet.head, sheet.lines)}"
+        f"{html_table(sheet.head, sheet.lines)}"
         for sheet in sheets(study, LEFT_OUT)
     ]
-    figures = [_figure(title, picture) for title, picture in pictures]
+    figures = [_figure(*picture) for picture in pictures]
     parts += [*figures[:1], *tables, f"<p>{html.escape(verdict_text(study.ranking()))}</p>"]
     parts += [*figures[1:], *_list("How it is measured", HOW)]
     parts += _list("In what rivals are not as published", deviations(study))
     parts += _list("Not run to the end", study.unfinished())
     for data in study.sets:
-        parts += [f"<h2>{html.escape(data.name)}</h2>", f"<p>{html.escape(size_text(data))}</p>"]
-        parts.append(_html_table(SET_HEAD, set_lines(study, data.name)))
+        parts += [
+            f"<h2>{html.escape(shortened(printable(data.name), LONGEST))}</h2>",
+            f"<p>{html.escape(size_text(data))}</p>",
+        ]
+        parts.append(html_table(SET_HEAD, set_lines(study, data.name)))
     return "\n".join([*parts, "</html>", ""])
 
 
@@ -149,8 +164,9 @@ code { background: var(--chip); padding: .1rem .3rem; }
 """Beside that of every page: columns of numbers."""
 
 
-def _figure(title: str, picture: str) -> str:
-    return f"<h2>{html.escape(title)}</h2><figure>{inline_svg(picture, title)}</figure>"
+def _figure(title: str, seen: str, picture: str) -> str:
+    said = f"<h2>{html.escape(title)}</h2><p class=note>{html.escape(seen)}</p>"
+    return f"{said}<figure>{inline_svg(picture, f'{title}. {seen}')}</figure>"
 
 
 def _list(title: str, lines: Sequence[str]) -> list[str]:
@@ -158,12 +174,3 @@ def _list(title: str, lines: Sequence[str]) -> list[str]:
         return []
     items = "".join(f"<li>{html.escape(line)}" for line in lines)
     return [f"<h2>{html.escape(title)}</h2><ul class=note>{items}</ul>"]
-
-
-def _html_table(head: Sequence[str], lines: Sequence[Sequence[str]]) -> str:
-    rows = "\n".join(
-        "<tr>" + "".join(f"<td>{html.escape(cell)}</td>" for cell in cells) + "</tr>"
-        for cells in lines
-    )
-    top = "".join(f"<th>{html.escape(name)}</th>" for name in head)
-    return f"<div class=wide><table><tr>{top}</tr>\n{rows}</table></div>"

@@ -14,7 +14,7 @@ import polars as pl
 
 from crowdstream.science.experiments import notes
 from crowdstream.science.experiments.common import Claim, Source
-from crowdstream.science.theme import STYLE, inline_svg, theme
+from crowdstream.science.theme import STYLE, inline_svg, page_head, theme
 
 __all__ = ["SCALE", "STYLE", "Outcome", "counted", "save_figure", "write_page"]
 
@@ -83,9 +83,7 @@ def write_page(outcomes: Sequence[Outcome], path: Path, quick: bool) -> None:
     """The page, all in one file."""
     how = "Quick run, fewer repetitions. " if quick else ""
     parts = [
-        "<!doctype html><html lang=en><meta charset=utf-8>",
-        "<meta name=viewport content='width=device-width, initial-scale=1'>",
-        f"<title>The paper, reproduced</title><style>{STYLE}</style>",
+        page_head("The paper, reproduced"),
         "<h1>A Streaming Algorithm for Crowdsourced Data Classification, reproduced</h1>",
         "<p>T. Bonald and R. Combes, 2016. Every number below was computed in this run, except "
         "those marked as printed.</p>",

@@ -31,7 +31,7 @@ def by_tasks(
         bound = [theory.theorem_1(p, 1.0, x, epsilon) for x in t]
         curves.append(pl.DataFrame({"crowd": name, "t": t, "p": bound, "line": "bound"}))
     dash = alt.Scale(domain=["measured", "bound"], range=[[1, 0], [6, 4]])
-    key = alt.Legend(symbolType="stroke", symbolSize=500, orient="bottom", columns=1)
+    key = alt.Legend(symbolType="stroke", symbolSize=500, orient="top-right", columns=1)
     names = common.named("crowd", dict(zip(crowds, ("accent", "violet"), strict=True)))
     below = alt.Legend(symbolType="stroke", orient="bottom", columns=1)
     chart = (

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
+from crowdstream.plain_text import chart_names
 from crowdstream.science.savings.result import FIXED, MAJORITY, SAME, STOP, Savings
 from crowdstream.science.theme import LIGHT
 
@@ -41,7 +42,7 @@ def draw(found: Savings, name: str) -> alt.LayerChart:
         labelFontSize=13,
         symbolType="stroke",
         symbolStrokeWidth=3,
-        fillColor="white",
+        fillColor=LIGHT["panel"],
         padding=6,
     )
     colours = alt.Scale(domain=rules, range=list(COLOURS.values()))
@@ -56,10 +57,15 @@ def draw(found: Savings, name: str) -> alt.LayerChart:
     names = under.transform_filter("!datum.low") + above.transform_filter("datum.low")
     aim = "majority vote with all labels" if found.has_gold else "wanted"
     level = alt.Chart(pl.DataFrame({"error": [found.target]})).encode(y=y)
-    rule = level.mark_rule(strokeDash=[2, 3], color="#444")
+    rule = level.mark_rule(strokeDash=[2, 3], color=LIGHT["ink"])
     # Below the line on the left, where no curve has come down yet.
     said = level.mark_text(
-        align="left", baseline="top", dy=4, dx=4, text=f"{aim}: {found.target:.1%}", color="#444"
+        align="left",
+        baseline="top",
+        dy=4,
+        dx=4,
+        text=f"{aim}: {found.target:.1%}",
+        color=LIGHT["ink"],
     ).encode(x=alt.value(0))
     title = alt.TitleParams(
         _headline(found),
@@ -71,7 +77,7 @@ def draw(found: Savings, name: str) -> alt.LayerChart:
         offset=14,
     )
     chart: alt.LayerChart = (rule + said + lines + dots + names).properties(
-        width=720, height=420, padding=20, title=title
+        width=900, height=460, padding=20, title=title
     )
     return chart
 
@@ -111,7 +117,7 @@ def _small_print(found: Savings, name: str) -> list[str]:
         else "no gold, so what all labels say stands for the truth"
     )
     return [
-        f"{name}: {found.labels:,} labels of {found.tasks:,} tasks, bought again; {orders}; "
-        f"{against}.",
+        f"{chart_names([name])[0]}: {found.labels:,} labels of {found.tasks:,} tasks, bought "
+        f"again; {orders}; {against}.",
         "Numbers on the blue curve: the confidence at which no more labels of a task are bought.",
     ]

@@ -1,0 +1,66 @@
+"""Text from data as people may see it: control characters shown, long names cut.
+
+Knows nothing of terminals, charts or pages, which all go by it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+
+CONTROL = re.compile(
+    "[\x00-\x1f\x7f-\x9f\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ud800-\udfff"
+    "\ufeff\ufff9-\ufffb\ufffe\uffff\U000e0000-\U000e007f]"
+)
+"""Characters that would move the cursor, change colours or turn the direction of the text, that
+cannot be seen, or that XML does not allow. Those that join letters and emoji are none of them."""
+
+NAME_LENGTH = 36
+"""Characters of a name that a chart shows: a UUID has as many, and they fit beside it."""
+
+
+def printable(value: object) -> str:
+    r"""Text that can be shown as it is: control characters are escaped.
+
+    >>> printable("ann\x1b[31m")
+    'ann\\x1b[31m'
+    """
+    return CONTROL.sub(lambda found: found[0].encode("unicode_escape").decode(), str(value))
+
+
+def shortened(text: str, most: int) -> str:
+    """Text of at most so many characters: what is left out of its middle becomes an ellipsis.
+
+    >>> shortened("abcdefghij", 7)
+    'abcd…ij'
+    """
+    if len(text) <= most:
+        return text
+    end = (most - 1) // 3
+    return f"{text[: most - 1 - end]}…{text[len(text) - end :]}"
+
+
+def chart_names(names: Iterable[object]) -> list[str]:
+    r"""Names for a chart: printable, short, and as many different ones as there were.
+
+    >>> chart_names(["ann", "bob\x07", "x" * 99 + "1", "x" * 99 + "2", "ann"])[:2]
+    ['ann', 'bob\\x07']
+    """
+    shown: dict[str, str] = {}
+    taken: set[str] = set()
+    found = []
+    for name in map(str, names):
+        if name not in shown:
+            shown[name] = _free(shortened(printable(name), NAME_LENGTH), taken)
+            taken.add(shown[name])
+        found.append(shown[name])
+    return found
+
+
+def _free(name: str, taken: set[str]) -> str:
+    """A name that is not taken: numbered if it is, or two workers would be drawn as one."""
+    number, free = 1, name
+    while free in taken:
+        number += 1
+        free = f"{name} ({number})"
+    return free

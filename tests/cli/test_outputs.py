@@ -1,0 +1,307 @@
+"""Where outputs go: files are replaced whole, links followed, pipes and devices written to."""
+
+from __future__ import annotations
+
+import os
+import socket
+import stat
+import subprocess
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+import crowdstream as cs
+from crowdstream.serialization import replacing
+from tests.cli.tool import call, csv_of, labels, left_in, refused
+
+ROWS = labels()
+
+Args = tuple[str | Path, ...]
+
+
+def run_to(labels: Path, target: Path) -> Args:
+    return ("run", labels, "-q", "-o", target)
+
+
+def chart_to(labels: Path, target: Path) -> Args:
+    state = labels.with_name("state")
+    cs.Adaptive().fit(pl.read_csv(labels)).save(state)
+    return ("workers", state, "-q", "--chart", target)
+
+
+def state_to(labels: Path, target: Path) -> Args:
+    one = labels.with_name("one.state")
+    cs.Adaptive().fit(pl.read_csv(labels)).save(one)
+    return ("merge", one, "-o", target, "-q")
+
+
+OUTPUTS = {
+    "o.csv": run_to,
+    "o.tsv": run_to,
+    "o.jsonl": run_to,
+    "o.parquet": run_to,
+    "o.html": chart_to,
+    "o.svg": chart_to,
+    "o.png": chart_to,
+    "o.state": state_to,
+}
+every_output = pytest.mark.parametrize("name", OUTPUTS)
+
+
+def content(path: Path) -> object:
+    """What a file says; of a state the bytes, of a table the table."""
+    return pl.read_parquet(path).to_dicts() if path.suffix == ".parquet" else path.read_bytes()
+
+
+@contextmanager
+def drained(path: Path) -> Iterator[list[bytes]]:
+    """All that is written to a pipe."""
+    found: list[bytes] = []
+    reader = threading.Thread(target=lambda: found.append(path.read_bytes()), daemon=True)
+    reader.start()
+    yield found
+    reader.join(30)
+    assert not reader.is_alive(), "the pipe was never written to"
+
+
+@every_output
+def test_a_pipe_is_written_to(label_file: Path, name: str) -> None:
+    if OUTPUTS[name] is chart_to:
+        pytest.importorskip("vl_convert")
+    folder = label_file.parent
+    plain, pipe = folder / f"plain{Path(name).suffix}", folder / name
+    assert call(*OUTPUTS[name](label_file, plain)).code == 0
+    os.mkfifo(pipe)
+    with drained(pipe) as found:
+        assert call(*OUTPUTS[name](label_file, pipe)) == (0, "", "")
+    assert stat.S_ISFIFO(pipe.lstat().st_mode)
+    copy = folder / f"copy{Path(name).suffix}"
+    copy.write_bytes(found[0])
+    assert content(copy) == content(plain)
+
+
+@every_output
+def test_a_device_is_written_to(label_file: Path, name: str) -> None:
+    """A node of our own with the numbers of the null device."""
+    if OUTPUTS[name] is chart_to:
+        pytest.importorskip("vl_convert")
+    node = label_file.with_name(name)
+    try:
+        os.mknod(node, stat.S_IFCHR | 0o666, os.makedev(1, 3))
+        node.open("wb").close()
+    except OSError as error:
+        pytest.skip(f"no device can be made here: {error}")
+    before = node.lstat()
+    assert call(*OUTPUTS[name](label_file, node)) == (0, "", "")
+    after = node.lstat()
+    assert stat.S_ISCHR(after.st_mode)
+    assert (after.st_ino, after.st_rdev) == (before.st_ino, before.st_rdev)
+
+
+@every_output
+def test_a_socket_is_refused_and_stays(label_file: Path, name: str) -> None:
+    target = label_file.with_name(name)
+    with socket.socket(socket.AF_UNIX) as one, pytest.MonkeyPatch.context() as patch:
+        patch.chdir(target.parent)  # names of sockets are short
+        one.bind(name)
+        refused(call(*OUTPUTS[name](label_file, target)), "it is a socket")
+        assert stat.S_ISSOCK(target.lstat().st_mode)
+
+
+@every_output
+def test_a_link_stays_a_link_and_its_file_is_replaced(label_file: Path, name: str) -> None:
+    folder = label_file.parent
+    (folder / "kept").mkdir()
+    target, link, middle = folder / "kept" / name, folder / name, folder / f"middle-{name}"
+    middle.symlink_to(target)
+    link.symlink_to(middle.name)
+    for there in (False, True):  # the link dangles at first
+        assert target.exists() == there
+        number = target.stat().st_ino if there else None
+        holder = target.open("rb") if there else None  # or its number might be given again
+        assert call(*OUTPUTS[name](label_file, link)).code == 0
+        assert link.is_symlink()
+        assert middle.is_symlink()
+        assert target.is_file()
+        assert target.stat().st_ino != number
+        if holder:
+            holder.close()
+    assert left_in(folder / "kept") == [name]
+
+
+@every_output
+def test_links_in_a_circle_are_refused(label_file: Path, name: str) -> None:
+    one, other = label_file.with_name(name), label_file.with_name(f"other-{name}")
+    one.symlink_to(other)
+    other.symlink_to(one)
+    refused(call(*OUTPUTS[name](label_file, one)), "lead in a circle")
+    assert one.is_symlink()
+
+
+@every_output
+def test_a_folder_is_refused(label_file: Path, name: str) -> None:
+    target = label_file.with_name(name)
+    target.mkdir()
+    refused(call(*OUTPUTS[name](label_file, target)), "it is a folder")
+
+
+@every_output
+def test_a_file_keeps_its_mode_and_a_new_one_follows_the_umask(label_file: Path, name: str) -> None:
+    target = label_file.with_name(name)
+    before = os.umask(0o027)
+    try:
+        assert call(*OUTPUTS[name](label_file, target)).code == 0
+        assert stat.S_IMODE(target.stat().st_mode) == 0o640
+        target.chmod(0o600)
+        assert call(*OUTPUTS[name](label_file, target)).code == 0
+        assert stat.S_IMODE(target.stat().st_mode) == 0o600
+    finally:
+        os.umask(before)
+
+
+@pytest.mark.skipif(os.name != "posix" or os.geteuid() != 0, reason="only root gives files away")
+def test_a_file_keeps_its_owner(label_file: Path) -> None:
+    target = label_file.with_name("o.csv")
+    target.touch()
+    os.chown(target, 12345, 54321)
+    assert call(*run_to(label_file, target)).code == 0
+    assert (target.stat().st_uid, target.stat().st_gid) == (12345, 54321)
+
+
+@pytest.mark.skipif(os.name == "posix" and os.geteuid() == 0, reason="root may write everything")
+def test_a_write_protected_file_is_left_alone(label_file: Path) -> None:
+    target = label_file.with_name("o.csv")
+    target.write_text("mine")
+    target.chmod(0o400)
+    refused(call(*run_to(label_file, target)), "write-protected")
+    assert target.read_text() == "mine"
+
+
+def test_what_fails_on_the_way_leaves_the_file_as_it_was(tmp_path: Path) -> None:
+    target = tmp_path / "o.csv"
+    target.write_text("before")
+
+    def fail() -> None:
+        with replacing(target) as name:
+            Path(name).write_text("half")
+            raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        fail()
+    assert target.read_text() == "before"
+    assert left_in(tmp_path) == ["o.csv"]
+
+
+def test_a_long_name_can_be_written(label_file: Path) -> None:
+    target = label_file.with_name("ö" * 120 + ".csv")
+    assert call(*run_to(label_file, target)).code == 0
+    assert target.exists()
+
+
+# Standard input and output that are closed --------------------------------------------------
+
+
+def shell(line: str, folder: Path) -> subprocess.CompletedProcess[str]:
+    """A command line as a shell runs it; ``crowdstream`` is ours."""
+    command = f"'{sys.executable}' -c 'from crowdstream.cli import entry; entry()'"
+    return subprocess.run(
+        ["sh", "-c", line.replace("crowdstream", command)],
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
+
+
+def one_line(err: str, *words: str) -> None:
+    assert err.count("\n") == 1, err
+    assert err.startswith("crowdstream: "), err
+    for word in words:
+        assert word in err, err
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "run -",
+        "run - --window 10",
+        "run - --format parquet",
+        "run labels.csv --gold -",
+        "run labels.csv --truth -",
+        "savings -",
+        "compare - --truth labels.csv --quick",
+        "gold plan -",
+    ],
+)
+def test_a_closed_standard_input_is_a_mistake_in_one_line(label_file: Path, line: str) -> None:
+    result = shell(f"crowdstream {line} <&-", label_file.parent)
+    assert result.returncode == 2, result
+    one_line(result.stderr, "standard input", "found it closed")
+    assert result.stdout == ""
+
+
+def test_a_closed_standard_input_that_is_not_read_does_not_matter(label_file: Path) -> None:
+    result = shell("crowdstream run labels.csv -q -o o.csv <&-", label_file.parent)
+    assert (result.returncode, result.stderr) == (0, "")
+    assert pl.read_csv(label_file.with_name("o.csv")).height == 60
+
+
+@pytest.mark.parametrize(
+    "line",
+    ["run labels.csv -q", "run labels.csv --json", "simulate -t 5 --quiet", "version", "--help"],
+)
+def test_a_closed_standard_output_is_a_mistake_in_one_line(label_file: Path, line: str) -> None:
+    result = shell(f"crowdstream {line} >&-", label_file.parent)
+    assert result.returncode == 2, result
+    one_line(result.stderr, "standard output", "found it closed")
+
+
+@pytest.mark.parametrize("closed", [">&-", ">&- 2>&-", "<&- >&- 2>&-"])
+def test_a_closed_output_that_is_not_needed_does_not_matter(label_file: Path, closed: str) -> None:
+    """Nor does what is opened next take its place: nothing is said into a file."""
+    written = label_file.read_bytes()
+    result = shell(f"crowdstream run labels.csv -o o.csv {closed}", label_file.parent)
+    assert result.returncode == 0, result
+    assert pl.read_csv(label_file.with_name("o.csv")).height == 60
+    assert label_file.read_bytes() == written
+
+
+# Merging with nothing -------------------------------------------------------------------------
+
+
+MADE: dict[str, Callable[[], cs.Adaptive]] = {
+    "plain": cs.Adaptive,
+    "memory": lambda: cs.Adaptive(memory=40),
+    "families": lambda: cs.Adaptive(families={"w0": "a", "w1": "a"}),
+}
+
+
+@pytest.mark.parametrize("made", MADE)
+@pytest.mark.parametrize("first", [True, False])
+def test_an_empty_state_changes_nothing(tmp_path: Path, made: str, first: bool) -> None:
+    full, empty, merged = (tmp_path / name for name in ("full", "empty", "merged"))
+    MADE[made]().fit(ROWS).save(full)
+    MADE[made]().save(empty)
+    states = (empty, full) if first else (full, empty)
+    assert call("merge", *states, "-o", merged, "-q") == (0, "", "")
+    assert call("workers", merged, "-q") == call("workers", full, "-q")
+
+
+@pytest.mark.parametrize("method", ["adaptive", "tracking", "agreement", "centred", "majority"])
+@pytest.mark.parametrize("first", [True, False])
+def test_a_run_and_a_stream_without_labels_merge(tmp_path: Path, method: str, first: bool) -> None:
+    full, none, stream, merged = (tmp_path / name for name in ("full", "none", "stream", "merged"))
+    how = ("-q", "--method", method, "--state")
+    assert call("run", "-", *how, full, stdin=csv_of(ROWS)).code == 0
+    assert call("run", "-", *how, none, stdin=csv_of([])).code == 0
+    assert call("stream", *how, stream).code == 0
+    states = (none, stream, full) if first else (full, stream, none)
+    assert call("merge", *states, "-o", merged, "-q") == (0, "", "")
+    wanted, found = call("workers", full, "-q"), call("workers", merged, "-q")
+    assert (found.code, found.out) == (0, wanted.out)
+    assert call("merge", none, stream, "-o", merged, "-q").code == 0
