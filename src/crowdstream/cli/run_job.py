@@ -11,18 +11,22 @@ import time
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+from crowdstream.cli.advised import advised_workers, count_advice, evidence_of
 from crowdstream.cli.expected import ErrorCount
-from crowdstream.cli.json_output import HardTask, RunReport
+from crowdstream.cli.json_output import DoubtfulTask, HardTask, RunReport
+from crowdstream.cli.monitor_report import latest_changes
 from crowdstream.cli.terminal import ProgressBar
 from crowdstream.cli.truths import gold_notes
-from crowdstream.cli.wording import counted
-from crowdstream.errors import InputError, NotIdentifiable
+from crowdstream.cli.wording import counted, percent
+from crowdstream.decisions import MIN_LABELS
+from crowdstream.errors import InputError, NotIdentifiable, SureInDoubt
 
 if TYPE_CHECKING:
     import polars as pl
 
+    from crowdstream.cli.cost import Replay
     from crowdstream.cli.estimator import EstimatorFactory
     from crowdstream.cli.monitor_report import MonitorReport
     from crowdstream.estimators import Estimator
@@ -34,8 +38,14 @@ if TYPE_CHECKING:
 HARDEST = 5
 """Tasks that are reported as the hardest."""
 
-FIRST = 8
+DOUBTFUL = 5
+"""Tasks to send out again that are reported."""
+
+FIRST = 4
 """Decisions that a terminal shows."""
+
+FELL = 0.1
+"""Share of tasks that are no longer settled because of gold, from which on it is said."""
 
 
 @dataclass
@@ -49,6 +59,9 @@ class Job:
     truths: pl.DataFrame | None
     gold: dict[TaskId, ClassLabel] | None
     reported: bool = True
+    min_labels: int = MIN_LABELS
+    resend: bool = False
+    replay: Replay | None = None
     bad_rows: int = 0
     late: int = 0
     settled: int = 0
@@ -58,6 +71,8 @@ class Job:
     scored_tasks: int = 0
     first: pl.DataFrame | None = None
     hardest: pl.DataFrame | None = None
+    doubtful: pl.DataFrame | None = None
+    to_resend: list[pl.DataFrame] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
     errors: ErrorCount = field(default_factory=ErrorCount)
     _scored: list[pl.DataFrame] = field(default_factory=list)
@@ -77,12 +92,19 @@ class Job:
         window: int | None,
     ) -> None:
         """Decide everything, in memory or through a window of open tasks."""
-        with warnings.catch_warnings():
+        with warnings.catch_warnings(record=True) as doubts:
             warnings.simplefilter("ignore", NotIdentifiable)  # the report says it
+            warnings.simplefilter("always", SureInDoubt)
             if window is None:
                 self._decide_whole(sources, names, bad_rows, write)
             else:
                 self._decide_windowed(sources, names, bad_rows, write, window)
+        for doubt in doubts:
+            if doubt.category is SureInDoubt:
+                self.notes.append(str(doubt.message))
+            else:
+                warnings.warn_explicit(doubt.message, doubt.category, doubt.filename, doubt.lineno)
+        self.notes = list(dict.fromkeys(self.notes))
         self.bad_rows = bad_rows.rows
         if self.truths is not None:
             self._score()
@@ -99,12 +121,27 @@ class Job:
             if self.gold is not None:  # a misspelt class would be one more
                 self.gold = {t: x for t, x in self.gold.items() if x in table.classes}
             verb = self.estimator.stream_many if self.online else self.estimator.fit_predict
-            decisions: pl.DataFrame = verb(table, gold=self.gold, settle=self.settle)
+            decisions: pl.DataFrame = verb(table, gold=self.gold, **self._rule)
             bar.update(f"writing {decisions.height:,} decisions")
             self._take(decisions, table, write)
             if self.gold_used and self.reported and not self.online:
                 bar.update("checking against gold")
                 self.errors.check(table, self.estimator, self.gold or {}, self.settle)
+                self._compare_settled(table)
+
+    @property
+    def _rule(self) -> dict[str, Any]:
+        return {"settle": self.settle, "min_labels": self.min_labels}
+
+    def _compare_settled(self, table: CodedLabels) -> None:
+        """Say so if far fewer tasks are settled because of gold."""
+        before: pl.DataFrame = self.estimator.clone().fit_predict(table, **self._rule)
+        was, now = int(before["settled"].sum()) / self.decided, self.settled / self.decided
+        if was - now > FELL:
+            self.notes.append(
+                f"gold bears out less confidence than the crowd has: {percent(now)} of the tasks "
+                f"are settled with it, {percent(was)} without"
+            )
 
     def _decide_windowed(
         self,
@@ -133,7 +170,7 @@ class Job:
 
         def decide(table: CodedLabels) -> pl.DataFrame:
             verb = self.estimator.stream_many if once else self.estimator.predict_many
-            decisions: pl.DataFrame = verb(table, gold=self.gold, settle=self.settle)
+            decisions: pl.DataFrame = verb(table, gold=self.gold, **self._rule)
             self._take(decisions, table, write)
             return empty
 
@@ -164,6 +201,12 @@ class Job:
             self.first = decisions.head(FIRST)
         if self.factory.monitored:
             self.hardest = _hardest(self.estimator, decisions, table, self.hardest)
+        if self.reported:
+            self._find_doubtful(decisions, table)
+        if self.resend:
+            self.to_resend.append(self._more_labels(decisions, table))
+        if self.replay is not None:
+            self.replay.take(table, decisions)
         if self.truths is not None:
             scored = decisions.select("task", "label", "margin")
             if gold_tasks:  # what was taught is not scored
@@ -175,6 +218,29 @@ class Job:
             self._tied.append(labels.join(tied, on="task", how="semi", maintain_order="left"))
         if write is not None:
             write(decisions)
+
+    def _find_doubtful(self, decisions: pl.DataFrame, table: CodedLabels) -> None:
+        """The most doubtful tasks of these and of those before, with the labels they need."""
+        import polars as pl
+
+        found = decisions.filter(~decisions["settled"]).bottom_k(DOUBTFUL, by="confidence")
+        if self.doubtful is not None and self.doubtful.height == DOUBTFUL:
+            found = found.filter(found["confidence"] < self.doubtful["confidence"].max())
+        if found.height or self.doubtful is None:
+            found = self._more_labels(found, table)
+            both = [found] if self.doubtful is None else [self.doubtful, found]
+            self.doubtful = pl.concat(both).sort("confidence", maintain_order=True).head(DOUBTFUL)
+
+    def _more_labels(self, decisions: pl.DataFrame, table: CodedLabels) -> pl.DataFrame:
+        from crowdstream.monitoring import tasks_to_resend
+
+        return tasks_to_resend(self.estimator, table, decisions, **self._rule)
+
+    def resend_table(self) -> pl.DataFrame:
+        """All tasks to send out again, the most doubtful first."""
+        import polars as pl
+
+        return pl.concat(self.to_resend).sort("confidence", maintain_order=True)
 
     def _score(self) -> None:
         """Errors against the truth; a tie counts by the chance that its random choice errs."""
@@ -201,7 +267,9 @@ class Job:
         """Save what was learnt."""
         self.estimator.save(path)
 
-    def report(self, found: MonitorReport | None, seconds: float) -> RunReport:
+    def report(
+        self, found: MonitorReport | None, workers: pl.DataFrame, seconds: float
+    ) -> RunReport:
         """What ``--json`` prints; what monitors would know is null where there are none."""
         estimator, identifiable = self.estimator, bool(self.estimator.identifiable_)
         report = RunReport(
@@ -211,10 +279,19 @@ class Job:
             workers=estimator.n_workers_,
             classes=len(estimator.classes_),
             settled=self.settled,
+            settle=self.settle,
+            min_labels=self.min_labels,
+            unsettled=self.decided - self.settled,
+            doubtful=self._doubtful_tasks(),
+            advice=count_advice(workers),
+            advised=advised_workers(workers),
+            evidence=evidence_of(workers),
             identifiable=identifiable,
             families=None if found is None else found.families,
             effective_votes=None if found is None else found.effective_votes,
             alarms=None if found is None else len(found.alarms),
+            changes=None if found is None else latest_changes(found),
+            labels_per_task=round(estimator.intake_.labels / max(self.decided, 1), 3),
             hardest=None if found is None else self._hard_tasks(),
             expected_errors=self.errors.report(),
             warnings=self._warnings(),
@@ -223,6 +300,10 @@ class Job:
         if self.error is not None:
             report.scored_tasks, report.error_rate = self.scored_tasks, self.error
         return report
+
+    def _doubtful_tasks(self) -> list[DoubtfulTask]:
+        rows = [] if self.doubtful is None else self.doubtful.iter_rows()
+        return [DoubtfulTask(*row) for row in rows]
 
     def _warnings(self) -> list[str]:
         estimator = self.estimator

@@ -18,6 +18,9 @@ if TYPE_CHECKING:
 NAME_WIDTH = 24
 """Characters of a name that a table shows."""
 
+WIDEST = 100
+"""Columns beyond which lines of text are hard to read."""
+
 CONTROL = re.compile(
     "[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]"
 )
@@ -33,6 +36,19 @@ def printable(value: object) -> str:
     return CONTROL.sub(lambda found: found[0].encode("unicode_escape").decode(), str(value))
 
 
+def shorten_name(value: object, width: int = NAME_WIDTH) -> str:
+    """A name as a table shows it: its middle gives way, since names differ at both ends.
+
+    >>> shorten_name("annotator-000000000000000042@example.org", 20)
+    'annotator-…ample.org'
+    """
+    text = printable(value)
+    if len(text) <= width:
+        return text
+    end = (width - 1) // 2
+    return f"{text[: width - 1 - end]}…{text[len(text) - end :]}"
+
+
 def console(*, stderr: bool = True, width: int | None = None) -> Console:
     """A console that takes no text for markup."""
     from rich.console import Console
@@ -43,6 +59,16 @@ def console(*, stderr: bool = True, width: int | None = None) -> Console:
 def say(text: str, style: str | None = None) -> None:
     """One line on standard error."""
     console().print(printable(text), style=style, soft_wrap=True)
+
+
+def say_paragraph(text: str, style: str | None = None, *, indent: int = 2) -> None:
+    """Some sentences on standard error, broken between words to fit the terminal."""
+    import textwrap
+
+    lines = console()
+    room = max(min(lines.width, WIDEST) - indent, 30)
+    for line in textwrap.wrap(printable(text), room, break_on_hyphens=False):
+        lines.print(" " * indent + line, style=style, soft_wrap=True)
 
 
 def make_table(
@@ -61,11 +87,11 @@ def make_table(
     table.padding = (0, 1) if line else (0, 2, 0, 0)
     table.title_justify, table.title_style, table.header_style = "left", "bold", "dim"
     for name in left:
-        table.add_column(name, max_width=NAME_WIDTH, no_wrap=True)
+        table.add_column(name, max_width=NAME_WIDTH, no_wrap=True, overflow="ellipsis")
     for name in right:
         table.add_column(name, justify="right", no_wrap=True, min_width=max(len(name), 5))
     if last:
-        table.add_column(last)
+        table.add_column(last, no_wrap=True, overflow="ellipsis")
     return table
 
 
