@@ -21,6 +21,9 @@ NAME_WIDTH = 24
 WIDEST = 100
 """Columns beyond which lines of text are hard to read."""
 
+JOINED = "\N{NO-BREAK SPACE}%"
+"""A sign that stays with its number: text is not broken at such a space."""
+
 CONTROL = re.compile(
     "[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]"
 )
@@ -65,10 +68,12 @@ def say_paragraph(text: str, style: str | None = None, *, indent: int = 2) -> No
     """Some sentences on standard error, broken between words to fit the terminal."""
     import textwrap
 
-    lines = console()
+    lines, text = console(), printable(text)
     room = max(min(lines.width, WIDEST) - indent, 30)
-    for line in textwrap.wrap(printable(text), room, break_on_hyphens=False):
-        lines.print(" " * indent + line, style=style, soft_wrap=True)
+    # Between a number and its sign no line is broken.
+    for line in textwrap.wrap(text.replace(" %", JOINED), room, break_on_hyphens=False):
+        shown = " " * indent + line.replace(JOINED, " %")
+        lines.print(shown, style=style, soft_wrap=True)
 
 
 def make_table(
@@ -84,6 +89,7 @@ def make_table(
     from rich.table import Table
 
     table = Table(title=title or None, box=box.SIMPLE_HEAD if line else None, pad_edge=False)
+    table.min_width = len(title)  # or the title of a narrow table would be broken
     table.padding = (0, 1) if line else (0, 2, 0, 0)
     table.title_justify, table.title_style, table.header_style = "left", "bold", "dim"
     for name in left:

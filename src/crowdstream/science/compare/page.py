@@ -53,7 +53,7 @@ def _draw(study: Study, folder: Path) -> list[Picture]:
         (
             "differences",
             f"Final errors less those of {against}: dots are means, bands two standard errors, "
-            f"ticks single sets; what is beyond {EDGE:.0%} stands at the edge",
+            f"ticks single sets; what is beyond {100 * EDGE:.0f} % stands at the edge",
             summary,
             draw_differences(summary, study.differences("final", against), against),
         ),
