@@ -223,7 +223,11 @@ class Job:
         """The most doubtful tasks of these and of those before, with the labels they need."""
         import polars as pl
 
-        found = decisions.filter(~decisions["settled"]).bottom_k(DOUBTFUL, by="confidence")
+        found = decisions.filter(~decisions["settled"])
+        least = found["confidence"].bottom_k(DOUBTFUL).max()
+        if least is not None:  # no need to sort all tasks
+            found = found.filter(found["confidence"] <= least)
+        found = found.sort("confidence", maintain_order=True).head(DOUBTFUL)
         if self.doubtful is not None and self.doubtful.height == DOUBTFUL:
             found = found.filter(found["confidence"] < self.doubtful["confidence"].max())
         if found.height or self.doubtful is None:

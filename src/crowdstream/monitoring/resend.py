@@ -67,7 +67,7 @@ def tasks_to_resend(
     rule = SettleRule.checked(settle, min_labels)
     doubtful = view.as_polars(decisions).filter(~pl.col("settled"))
     columns = ("task", "label", "confidence", "votes")
-    order = doubtful.select(*columns).sort("votes", "confidence", maintain_order=True)
+    order = doubtful.select(*columns).with_row_index("place").sort("votes", "confidence", "place")
     which = np.unique(np.linspace(0, order.height - 1, min(order.height, LOOKED_AT)).astype(int))
     some = order[which]["task"]
     needed = _more_labels(crowd, table, some, rule)
@@ -75,10 +75,14 @@ def tasks_to_resend(
         nearest = np.searchsorted((which[1:] + which[:-1]) / 2, np.arange(order.height))
         needed = needed[nearest]
     more = pl.Series(np.ceil(np.where(np.isinf(needed), np.nan, np.maximum(needed, 1.0))))
-    return order.with_columns(
-        more_labels=more.fill_nan(None).cast(pl.Int64),
-        needs=pl.Series(np.where(np.isinf(needed), "expert", "labels"), dtype=pl.String),
-    ).sort("confidence", maintain_order=True)
+    return (
+        order.with_columns(
+            more_labels=more.fill_nan(None).cast(pl.Int64),
+            needs=pl.Series(np.where(np.isinf(needed), "expert", "labels"), dtype=pl.String),
+        )
+        .sort("confidence", "place")
+        .drop("place")
+    )
 
 
 def _more_labels(crowd: Estimator, table: Table, tasks: pl.Series, rule: SettleRule) -> Floats:
