@@ -240,7 +240,7 @@ def test_copies_are_a_family_and_worth_less(tmp_path: Path) -> None:
 
 def test_who_changes_is_reported(turned: Path) -> None:
     result = call("run", turned, "-o", turned.with_name("d.csv")).err
-    assert "alarm: w0 got worse, error rate " in result
+    assert "alarm: w0 got worse, errors " in result
     assert "most workers" not in result
     report = call("run", turned, "--json").report
     assert report["alarms"] >= 1
@@ -409,7 +409,7 @@ def test_a_stream_tells_each_alarm_once_and_counts_them(turned: Path) -> None:
     args = ("stream", "--max-labels", "8")
     whole = call(*args, stdin=b"".join(lines)).err.splitlines()
     result = [line for line in whole if line.startswith("alarm: ")]
-    assert any(line.startswith("alarm: w0 got worse, error rate ") for line in result)
+    assert any(line.startswith("alarm: w0 got worse, errors ") for line in result)
     assert len(set(result)) == len(result)
     assert f", {len(result)} alarm" in whole[-1]
     # Gone on from a state, what rang before is not result again.

@@ -9,7 +9,7 @@ import pytest
 from crowdstream import Stream
 from crowdstream.estimators import Adaptive, AgreementBased, Estimator, MajorityVote
 from crowdstream.estimators.worker_table import WorkerReading, _flags
-from crowdstream.monitoring import advice, monitor, tasks_to_resend
+from crowdstream.monitoring import advice, alarms, monitor, tasks_to_resend
 from crowdstream.monitoring.advice import REASONS
 from crowdstream.monitoring.resend import LOOKED_AT
 from crowdstream.science.simulate import jump, simulate
@@ -41,6 +41,13 @@ def test_who_got_worse_is_coached_where_there_are_monitors() -> None:
     assert of_worker(advice(monitored(made)), "w0") == ("coach", "got_worse")
     unmonitored = advice(Adaptive().fit(made.labels()))
     assert of_worker(unmonitored, "w0")[1] != "got_worse"
+
+
+def test_false_alarms_are_no_reason_to_coach() -> None:
+    """A large crowd that does not change has alarms that later answers do not bear out."""
+    crowd = monitored(crowd_of(300, 40_000, p=0.2, per_task=4, seed=5))
+    assert len(alarms(crowd)) > 8
+    assert (advice(crowd)["reason"] == "got_worse").sum() <= 1
 
 
 def test_who_errs_on_one_class_is_told_which() -> None:

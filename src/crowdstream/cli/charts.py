@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
+import textwrap
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from crowdstream.cli.extras import need
 from crowdstream.cli.terminal import printable
-from crowdstream.cli.wording import evidence_words, flag_words, has_flag
+from crowdstream.cli.wording import UNSEEN, evidence_words, flag_words, has_flag
 from crowdstream.errors import InputError
 from crowdstream.science.theme import LIGHT, theme
 from crowdstream.serialization import replacing
@@ -22,6 +23,9 @@ SUFFIXES = (".html", ".png", ".svg")
 
 MOST = 60
 """Workers in one chart: more would not be legible."""
+
+SUBTITLE = 95
+"""Characters of a line below a title."""
 
 MOST_TRENDS = 12
 """Workers whose error rates are drawn over time."""
@@ -124,7 +128,7 @@ def draw_workers(workers: pl.DataFrame, level: float, classes: int) -> alt.TopLe
     ranges = base.mark_rule(strokeWidth=2, opacity=0.6).encode(x="error_low:Q", x2="error_high:Q")
     guess = alt.Chart(pl.DataFrame({"x": [1 - 1 / max(classes, 2)]}))
     chance = guess.mark_rule(strokeDash=[4, 3], color="#444").encode(x="x:Q")
-    basis = evidence_words(shown).split("; ")
+    basis = textwrap.wrap(evidence_words(shown), SUBTITLE)
     title = _title(f"Error rates of {number}", f"{lines}dashed: a worker who guesses", *basis)
     return _finish((chance + ranges + dots).properties(width=560, height={"step": 15}), title)
 
@@ -153,7 +157,11 @@ def draw_trends(
     lines = base.mark_line(point=alt.OverlayMarkDef(size=18)).encode(y="error_rate:Q")
     number = f"{len(names)} of {of:,} workers" if len(names) < of else f"{of:,} workers"
     chosen = "those with alarms, then the most active; " if len(names) < of else ""
-    title = _title(f"Error rates of {number} over time", f"{chosen}bands: 95 % intervals")
+    small = (
+        f"{chosen}bands: 95 % intervals, which rest on agreement between workers alone",
+        UNSEEN,
+    )
+    title = _title(f"Error rates of {number} over time", *small)
     order, header = list(map(printable, names)), alt.Header(labelLimit=210)
     head = alt.Facet("worker:N", title=None, sort=order, header=header)
     panels = (bands + lines).properties(width=215, height=120).facet(facet=head, columns=3)

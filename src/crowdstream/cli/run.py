@@ -131,6 +131,7 @@ def run(
     if deciding.gold is not None:
         gold = dict(read_truth_file("--gold", deciding.gold).iter_rows())
     job = Job(factory, deciding.settle, deciding.online, report.quiet, truths, gold, reported)
+    job.hard = report.json  # a screen does not show them
     job.min_labels, job.resend = deciding.min_labels, out.resend is not None
     if costing.price is not None and reported:
         job.replay = Replay(factory.make(), deciding.settle, deciding.min_labels, method.seed)

@@ -60,6 +60,7 @@ class Job:
     gold: dict[TaskId, ClassLabel] | None
     reported: bool = True
     min_labels: int = MIN_LABELS
+    hard: bool = True
     resend: bool = False
     replay: Replay | None = None
     bad_rows: int = 0
@@ -199,7 +200,7 @@ class Job:
         self.settled += int(decisions["settled"].sum())
         if self.first is None or self.first.height < FIRST:
             self.first = decisions.head(FIRST)
-        if self.factory.monitored:
+        if self.factory.monitored and self.hard:
             self.hardest = _hardest(self.estimator, decisions, table, self.hardest)
         if self.reported:
             self._find_doubtful(decisions, table)

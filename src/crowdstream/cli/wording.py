@@ -150,8 +150,8 @@ def alarm_words(alarm: DriftAlarm) -> str:
     """One worker's alarm as a sentence."""
     before, after = percent(alarm.before), percent(alarm.after)
     return (
-        f"alarm: {alarm.worker} got {alarm.direction}, error rate {before} → {after}, "
-        f"over {alarm.answers:,} answers up to task {alarm.tasks_seen:,}"
+        f"alarm: {alarm.worker} got {alarm.direction}, errors {before} → {after} over "
+        f"{alarm.answers:,} answers by task {alarm.tasks_seen:,}"
     )
 
 

@@ -20,7 +20,7 @@ from crowdstream.cli.monitor_report import alarms_of, is_monitored
 from crowdstream.cli.output import check_apart, check_output, write_table
 from crowdstream.cli.summary import NAME, ranked, workers_table
 from crowdstream.cli.terminal import add_row, console, make_table, printable, say, shorten_name
-from crowdstream.cli.wording import counted, evidence_words
+from crowdstream.cli.wording import UNSEEN, counted, evidence_words
 from crowdstream.errors import InputError
 from crowdstream.validation import check_number
 
@@ -116,6 +116,10 @@ def workers(
         write_table(found, out.output)
     elif out.chart is None:
         _show(found, name)
+        if name == "trends" and found.height:
+            print(
+                textwrap.fill(f"Intervals rest on agreement between workers alone: {UNSEEN}.", 80)
+            )
     if not quiet.quiet:
         reason = "" if estimator.identifiable_ else estimator.identifiable_.reason
         note = f"; not identifiable: {reason}; fell back to majority vote" if reason else ""

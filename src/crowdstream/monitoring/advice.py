@@ -16,6 +16,7 @@ from crowdstream.estimators.base import Estimator
 from crowdstream.estimators.worker_table import FEW_ANSWERS
 from crowdstream.metrics import wilson
 from crowdstream.monitoring import estimator_view as view
+from crowdstream.monitoring.columns import REF_B, REF_C
 from crowdstream.monitoring.drift import Drift, alarms
 from crowdstream.monitoring.worker_sums import Floats
 
@@ -40,6 +41,9 @@ REASONS = {
 }
 """Each reason and what it is a reason for; of several that hold, the first is given."""
 
+LEAST_SUSPECTS = 20
+"""Workers with an alarm that there are taken to be at least: a level of 0.025 for one of them."""
+
 CELLS = 1 << 24
 """Workers times classes beyond which nobody is told to err on one class: it would take longer than
 anybody waits."""
@@ -51,7 +55,7 @@ def advice(
     """What to do with each worker, and the reason.
 
     Drop: the interval of the error rate says at chance or worse. Coach: an alarm says that the
-    worker got worse (with monitors), or the interval is above the crowd's mean error rate, or one
+    worker got worse and the answers since bear it out (with monitors), or the interval is above the crowd's mean error rate, or one
     label is given nearly always, or errors are clearly more on one class, both than this worker's
     others and than the crowd's. Pay: the interval is below the crowd's mean. Wait: there are fewer
     than ten answers, or the interval does not exclude chance. Keep: the rest.
@@ -125,13 +129,27 @@ def _flagged(flags: pl.Series, code: str) -> np.ndarray:
 
 
 def _got_worse(crowd: Estimator) -> np.ndarray:
-    """Whose last alarm is for the worse and not most workers'."""
+    """Whose last alarm is for the worse, not most workers', and borne out by the answers since.
+
+    An alarm may be false, and many answers hold some. The answers after it had no part in it: by
+    these the skill must be below the one before it, so clearly that of all such workers less than
+    one is expected to be so by chance.
+    """
     found = np.zeros(crowd.n_workers_, np.bool_)
-    if view.find_observer(crowd, Drift) is not None:
-        codes = view.worker_codes(crowd)
-        for alarm in alarms(crowd):
-            found[codes(alarm.worker)] = alarm.direction == "worse" and not alarm.everyone
-    return found
+    drift = view.find_observer(crowd, Drift)
+    if drift is None:
+        return found
+    codes, before = view.worker_codes(crowd), np.zeros(found.size)
+    for alarm in alarms(crowd):
+        found[codes(alarm.worker)] = alarm.direction == "worse" and not alarm.everyone
+        before[codes(alarm.worker)] = alarm.before
+    since = np.zeros((found.size, 2))
+    rows = drift.arrays["rows"][: found.size, [REF_B, REF_C]]
+    since[: len(rows)] = rows
+    size = np.maximum(since[:, 1], 1e-9)
+    skill = 1.0 - before / (1.0 - 1.0 / view.class_count(crowd))
+    z = NormalDist().inv_cdf(1.0 - 0.5 / max(int(found.sum()), LEAST_SUSPECTS))
+    return np.asarray(found & (skill - since[:, 0] / size > z / np.sqrt(size)))
 
 
 def _errs_on(crowd: Estimator, rate: Floats, answers: Floats) -> np.ndarray:
