@@ -17,6 +17,7 @@ from crowdstream.cli.advised import advised_workers, count_advice, evidence_of
 from crowdstream.cli.expected import ErrorCount
 from crowdstream.cli.json_output import DoubtfulTask, HardTask, RunReport
 from crowdstream.cli.monitor_report import latest_changes
+from crowdstream.cli.task_lists import doubtful, hardest
 from crowdstream.cli.terminal import ProgressBar
 from crowdstream.cli.truths import gold_notes
 from crowdstream.cli.wording import counted, percent
@@ -34,12 +35,6 @@ if TYPE_CHECKING:
     from crowdstream.labels.readers import BadRows, Source
 
     Write = Callable[[pl.DataFrame], None]
-
-HARDEST = 5
-"""Tasks that are reported as the hardest."""
-
-DOUBTFUL = 5
-"""Tasks to send out again that are reported."""
 
 FIRST = 4
 """Decisions that a terminal shows."""
@@ -201,11 +196,14 @@ class Job:
         if self.first is None or self.first.height < FIRST:
             self.first = decisions.head(FIRST)
         if self.factory.monitored and self.hard:
-            self.hardest = _hardest(self.estimator, decisions, table, self.hardest)
+            self.hardest = hardest(self.estimator, decisions, table, self.hardest)
         if self.reported:
-            self._find_doubtful(decisions, table)
+            rule = self.settle, self.min_labels
+            self.doubtful = doubtful(self.estimator, decisions, table, rule, self.doubtful)
         if self.resend:
-            self.to_resend.append(self._more_labels(decisions, table))
+            from crowdstream.monitoring import tasks_to_resend
+
+            self.to_resend.append(tasks_to_resend(self.estimator, table, decisions, **self._rule))
         if self.replay is not None:
             self.replay.take(table, decisions)
         if self.truths is not None:
@@ -219,27 +217,6 @@ class Job:
             self._tied.append(labels.join(tied, on="task", how="semi", maintain_order="left"))
         if write is not None:
             write(decisions)
-
-    def _find_doubtful(self, decisions: pl.DataFrame, table: CodedLabels) -> None:
-        """The most doubtful tasks of these and of those before, with the labels they need."""
-        import polars as pl
-
-        found = decisions.filter(~decisions["settled"])
-        least = found["confidence"].bottom_k(DOUBTFUL).max()
-        if least is not None:  # no need to sort all tasks
-            found = found.filter(found["confidence"] <= least)
-        found = found.sort("confidence", maintain_order=True).head(DOUBTFUL)
-        if self.doubtful is not None and self.doubtful.height == DOUBTFUL:
-            found = found.filter(found["confidence"] < self.doubtful["confidence"].max())
-        if found.height or self.doubtful is None:
-            found = self._more_labels(found, table)
-            both = [found] if self.doubtful is None else [self.doubtful, found]
-            self.doubtful = pl.concat(both).sort("confidence", maintain_order=True).head(DOUBTFUL)
-
-    def _more_labels(self, decisions: pl.DataFrame, table: CodedLabels) -> pl.DataFrame:
-        from crowdstream.monitoring import tasks_to_resend
-
-        return tasks_to_resend(self.estimator, table, decisions, **self._rule)
 
     def resend_table(self) -> pl.DataFrame:
         """All tasks to send out again, the most doubtful first."""
@@ -336,23 +313,3 @@ class Job:
             return []
         rows = self.hardest.select("task", "difficulty").iter_rows()
         return [HardTask(task, difficulty) for task, difficulty in rows]
-
-
-def _hardest(
-    estimator: Estimator, decisions: pl.DataFrame, table: CodedLabels, before: pl.DataFrame | None
-) -> pl.DataFrame | None:
-    """The hardest tasks of these and of those before, the first of equals."""
-    import polars as pl
-
-    from crowdstream import monitoring
-
-    if not decisions.height:
-        return before
-    hard = monitoring.difficulty(estimator, table).drop_nulls("difficulty")
-    least = hard["difficulty"].top_k(HARDEST).min()
-    if least is not None:  # no need to join all tasks
-        hard = hard.filter(hard["difficulty"] >= least)
-    found = decisions.join(hard, on="task", maintain_order="left")
-    if before is not None:
-        found = pl.concat([before, found])
-    return found.sort("difficulty", descending=True, maintain_order=True).head(HARDEST)

@@ -55,10 +55,11 @@ def advice(
     """What to do with each worker, and the reason.
 
     Drop: the interval of the error rate says at chance or worse. Coach: an alarm says that the
-    worker got worse and the answers since bear it out (with monitors), or the interval is above the crowd's mean error rate, or one
-    label is given nearly always, or errors are clearly more on one class, both than this worker's
-    others and than the crowd's. Pay: the interval is below the crowd's mean. Wait: there are fewer
-    than ten answers, or the interval does not exclude chance. Keep: the rest.
+    worker got worse and the answers since bear it out (with monitors), or the interval is above the
+    crowd's mean error rate, or one label is given nearly always, or errors are clearly more on one
+    class, both than this worker's others and than the crowd's. Pay: the interval is below the
+    crowd's mean. Wait: there are fewer than ten answers, or the interval does not exclude chance.
+    Keep: the rest.
 
     Parameters
     ----------

@@ -44,7 +44,7 @@ SAMPLE = 500
 
 
 FITTED = 20_000
-"""Tasks of a table that the frequencies are fitted to: a hundred rounds over a million took 29 s."""
+"""Tasks of a table that the frequencies are fitted to: rounds over a million took half a minute."""
 
 
 def difficulty(crowd: Estimator, table: Table) -> pl.DataFrame:
