@@ -482,6 +482,13 @@ def test_a_window_decides_contiguous_tasks_as_the_whole(
         )
         reports.append(result.report | {"seconds": 0, "error_rate": 0, "hardest": 0})
     worth = [report.pop("effective_votes") for report in reports]
+    # What a task needs is said when it is decided: in a window, by what is known until then.
+    needed = [report.pop("doubtful") for report in reports]
+    assert [task["task"] for task in needed[0]] == [task["task"] for task in needed[1]]
+    advised = [report.pop("advised") for report in reports]  # error rates are near, not the same
+    assert [(who["worker"], who["reason"]) for who in advised[0]] == [
+        (who["worker"], who["reason"]) for who in advised[1]
+    ]
     assert reports[0] == reports[1]
     assert worth[0] == pytest.approx(worth[1], abs=0.3)
     alike(*workers, error_rate=NEAR, error_low=NEAR, error_high=NEAR)

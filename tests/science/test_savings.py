@@ -131,7 +131,7 @@ def test_without_gold_all_labels_together_are_the_truth() -> None:
     assert found.levels()["error"][-1] == 0
     assert found.target == SAME
     assert found.enough is not None
-    assert "95% of the tasks" in found.answer()
+    assert "95 % of the tasks" in found.answer()
     assert found.report()["error_against"] == "the decision from all labels"
 
 

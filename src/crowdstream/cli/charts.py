@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -22,6 +23,9 @@ SUFFIXES = (".html", ".png", ".svg")
 
 MOST = 60
 """Workers in one chart: more would not be legible."""
+
+SUBTITLE = 95
+"""Characters of a line below a title."""
 
 MOST_TRENDS = 12
 """Workers whose error rates are drawn over time."""
@@ -136,7 +140,7 @@ def draw_workers(workers: pl.DataFrame, level: float, classes: int) -> alt.TopLe
     ranges = base.mark_rule(strokeWidth=2, opacity=0.6).encode(x="error_low:Q", x2="error_high:Q")
     guess = alt.Chart(pl.DataFrame({"x": [1 - 1 / max(classes, 2)]}))
     chance = guess.mark_rule(strokeDash=[4, 3], color=LIGHT["ink"]).encode(x="x:Q")
-    basis = evidence_words(shown).split("; ")
+    basis = textwrap.wrap(evidence_words(shown), SUBTITLE)
     title = _title(f"Error rates of {number}", f"{lines}dashed: a worker who guesses", *basis)
     return _finish((chance + ranges + dots).properties(width=800, height={"step": 18}), title)
 

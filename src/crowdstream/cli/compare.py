@@ -13,7 +13,7 @@ from crowdstream.cli.extras import need
 from crowdstream.cli.json_output import compare_report, print_json
 from crowdstream.cli.ordinal import ComparedScale as Scale
 from crowdstream.cli.output import make_folder
-from crowdstream.cli.terminal import ProgressBar, add_row, console, make_table, say
+from crowdstream.cli.terminal import ProgressBar, add_row, console, make_table, say, say_paragraph
 from crowdstream.errors import InputError
 from crowdstream.validation import check_number
 
@@ -146,7 +146,7 @@ def compare(
             say(f"note: {note}", "yellow")
         if methods.quick and wanted is None:
             left = [method.name for method in METHODS if method not in chosen]
-            say(f"left out by --quick: {', '.join(left)}")
+            say_paragraph(f"left out by --quick: {', '.join(left)}", indent=0)
         if folder is not None:
             say(f"{folder / 'index.html'}")
 
@@ -226,4 +226,4 @@ def _show(study: Study) -> None:
         add_row(table, *cells)
     terminal.print(table)
     for line in study.unfinished():
-        say(f"not run: {line}", "yellow")
+        say_paragraph(f"not run: {line}", "yellow", indent=0)

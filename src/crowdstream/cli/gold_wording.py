@@ -2,9 +2,20 @@
 
 from __future__ import annotations
 
+import sys
+import textwrap
 from typing import TYPE_CHECKING
 
-from crowdstream.cli.terminal import add_row, console, make_table, printable, say
+from crowdstream.cli.terminal import (
+    WIDEST,
+    add_row,
+    console,
+    make_table,
+    printable,
+    say,
+    say_paragraph,
+    shorten_name,
+)
 from crowdstream.cli.wording import counted, percent, rate_words
 
 if TYPE_CHECKING:
@@ -29,17 +40,24 @@ def show_plan(
     report: PlanReport, tasks: pl.DataFrame, output: str | None, files: list[str]
 ) -> None:
     """How many tasks of which kind, and what to do with them, on standard error."""
-    say(
+    say_paragraph(
         f"{report.to_check:,} of {counted(report.tasks, 'task')} to check, drawn at random from "
         f"{counted(len(report.strata), 'group')}, more where decisions are in doubt",
         "bold",
+        indent=0,
     )
     table = make_table("", ["decided"], ("mean confidence", "tasks", "to check"), line=True)
     for group in report.strata:
         named = ", ".join(map(str, group.classes[:CLASSES]))
         more = len(group.classes) - CLASSES
         named += f" and {more} more" if more > 0 else ""
-        add_row(table, named, f"{group.confidence:.2f}", f"{group.tasks:,}", f"{group.to_check:,}")
+        add_row(
+            table,
+            shorten_name(named),
+            f"{group.confidence:.2f}",
+            f"{group.tasks:,}",
+            f"{group.to_check:,}",
+        )
     console().print(table)
     if output in (None, "-"):
         console().print(_first_tasks(tasks))
@@ -55,7 +73,7 @@ def _first_tasks(tasks: pl.DataFrame) -> Table:
     table = make_table("first tasks", shown, ("confidence",) if len(shown) > 1 else ())
     for row in tasks.head(ROWS).iter_rows(named=True):
         confidence = [f"{row['confidence']:.3f}"] if len(shown) > 1 else []
-        add_row(table, *(row[name] for name in shown), *confidence)
+        add_row(table, *(shorten_name(row[name]) for name in shown), *confidence)
     return table
 
 
@@ -85,7 +103,7 @@ def show_check(found: GoldCheck, settle: float, *, notes: bool = True) -> None:
 
 def _classes_table(found: GoldCheck) -> Table:
     headings = ("decisions", "with gold", "checked", "right")
-    table = make_table("", ["decided"], headings, "where wrong, really", line=True)
+    table = make_table("", ["decided"], headings, "where wrong", line=True)
     for each in found.classes[:ROWS]:
         right = None
         if each.right_rate is not None:
@@ -95,7 +113,7 @@ def _classes_table(found: GoldCheck) -> Table:
             f"{one.truth} ({one.tasks})" for one in found.mistakes if one.decided == each.label
         ]
         counts = (f"{each.decided:,}", f"{each.decided_with_gold:,}", f"{each.checked:,}")
-        add_row(table, each.label, *counts, right, ", ".join(really))
+        add_row(table, shorten_name(each.label), *counts, right, ", ".join(really))
     if len(found.classes) > ROWS:
         add_row(table, f"… and {len(found.classes) - ROWS:,} more")
     return table
@@ -120,7 +138,8 @@ def _show_changes(found: GoldCheck) -> None:
         _print(f"  mean confidence of the others {before} → {after}")
     if found.workers:
         moved = ", ".join(
-            f"{each.worker} {each.before:.2f} → {each.after:.2f}" for each in found.workers
+            f"{shorten_name(each.worker)} {percent(each.before)} → {percent(each.after)}"
+            for each in found.workers
         )
         _print(f"  error rates that move most: {moved}")
 
@@ -147,8 +166,17 @@ def _rate(rate: Rate) -> str:
 
 
 def _print(text: str, style: str | None = None) -> None:
-    """One line of standard output: it is what was asked for."""
-    console(stderr=False).print(printable(text), style=style, soft_wrap=True)
+    """Some of standard output, which is what was asked for: broken to fit, further lines indented.
+
+    Into a pipe or a file a sentence goes on one line.
+    """
+    screen, text = console(stderr=False), printable(text)
+    lines = [text]
+    if sys.stdout.isatty():
+        room, indent = min(screen.width, WIDEST), " " * (len(text) - len(text.lstrip()))
+        lines = textwrap.wrap(text, room, subsequent_indent=indent + "  ", break_on_hyphens=False)
+    for line in lines:
+        screen.print(line, style=style, soft_wrap=True)
 
 
 def warn_of_formulas(names: pl.Series) -> None:

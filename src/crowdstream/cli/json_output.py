@@ -31,6 +31,65 @@ class HardTask(msgspec.Struct):
     difficulty: float
 
 
+class DoubtfulTask(msgspec.Struct):
+    """A task of ``run --json`` to send out again: decided so far, and how many labels it needs.
+
+    ``more_labels``: how many more are expected to settle it; null, and ``needs`` "expert", where
+    more labels are not expected to. ``needs`` is "labels" otherwise.
+    """
+
+    task: str | int
+    label: str | int | bool | None
+    confidence: float
+    votes: int
+    more_labels: int | None
+    needs: str
+
+
+class AdvisedWorker(msgspec.Struct):
+    """A worker of ``run --json`` to drop, coach or pay, with the reason (codes of `advice`)."""
+
+    worker: str | int
+    advice: str
+    reason: str
+    on_class: str | None
+    answers: float
+    error_rate: float
+    error_low: float
+    error_high: float
+    weight: float
+
+
+class Change(msgspec.Struct):
+    """An alarm of ``run --json``: see `crowdstream.monitoring.DriftAlarm`."""
+
+    tasks_seen: int
+    worker: str | int
+    direction: str
+    before: float
+    after: float
+    answers: int
+    everyone: bool
+
+
+class Cost(msgspec.Struct):
+    """What ``run --price`` says: of all labels, and had every task been stopped once settled.
+
+    ``enough``: what the labels would have cost then; ``saved``: the share of the cost not spent;
+    ``other_decisions``: the share of tasks that would have been decided otherwise;
+    ``replayed_tasks``: how many tasks this was tried on. These four are null where it could not
+    be tried.
+    """
+
+    price: float
+    total: float
+    per_decision: float
+    enough: float | None
+    saved: float | None
+    other_decisions: float | None
+    replayed_tasks: int | None
+
+
 class ExpectedErrors(msgspec.Struct):
     """How many decisions of ``run --json`` are expected to be wrong, with a 95 % interval.
 
@@ -55,14 +114,19 @@ class TruthMatch(msgspec.Struct):
 class RunReport(msgspec.Struct, kw_only=True):
     """What ``crowdstream run --json`` prints.
 
-    ``settled``: decisions whose confidence reached ``--settle``. ``identifiable``: whether
+    ``settled``: decisions whose confidence reached ``--settle`` and that have ``--min-labels``.
+    ``unsettled``: the others, to be sent out again; ``doubtful``: the most doubtful of them, up to
+    five. ``advice``: how many workers to drop, coach, pay, keep and wait for; ``advised``: the
+    first of those to drop, coach and pay. ``evidence``: what the intervals of error rates rest on
+    (null without any). ``changes``: the latest alarms. ``identifiable``: whether
     error rates could be estimated; if not, the decisions fell back to majority vote.
     ``families``: groups of workers who do not answer independently. ``effective_votes``: how
     many independent labels carry as much information as the labels of an average task.
     ``alarms``: how often a worker's error rate changed. ``hardest``: the tasks with the least
     agreement. These four are null with ``--method majority``. ``expected_errors``: wrong
     decisions to be expected. ``scored_tasks``, ``error_rate`` and ``truth_matched`` are there with
-    ``--truth`` only, ``mean_distance`` with ``--ordinal`` too; ``gold_matched`` with ``--gold``.
+    ``--truth`` only, ``mean_distance`` with ``--ordinal`` too; ``gold_matched`` with ``--gold``,
+    ``cost`` with ``--price``.
     """
 
     schema_version: int = SCHEMA_VERSION
@@ -72,10 +136,19 @@ class RunReport(msgspec.Struct, kw_only=True):
     workers: int
     classes: int
     settled: int
+    settle: float
+    min_labels: int
+    unsettled: int
+    doubtful: list[DoubtfulTask]
+    advice: dict[str, int]
+    advised: list[AdvisedWorker]
+    evidence: str | None
     identifiable: bool
     families: list[list[str | int]] | None
     effective_votes: float | None
     alarms: int | None
+    changes: list[Change] | None
+    labels_per_task: float
     hardest: list[HardTask] | None
     expected_errors: ExpectedErrors
     warnings: list[str]
@@ -85,6 +158,7 @@ class RunReport(msgspec.Struct, kw_only=True):
     mean_distance: float | msgspec.UnsetType = msgspec.UNSET
     truth_matched: TruthMatch | msgspec.UnsetType = msgspec.UNSET
     gold_matched: TruthMatch | msgspec.UnsetType = msgspec.UNSET
+    cost: Cost | msgspec.UnsetType = msgspec.UNSET
 
 
 def savings_report(method: str, found: Savings, warnings: list[str]) -> dict[str, object]:

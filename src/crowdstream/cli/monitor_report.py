@@ -9,12 +9,16 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, cast
 
+from crowdstream.cli.json_output import Change
 from crowdstream.cli.wording import alarm_words, shift_words
 
 if TYPE_CHECKING:
     from crowdstream.estimators import Estimator
     from crowdstream.labels import WorkerId
     from crowdstream.monitoring import DriftAlarm
+
+CHANGES = 10
+"""Alarms that are reported."""
 
 NEARBY = 50
 """Answers per worker within which alarms of most workers count as one shift, as in `monitoring`."""
@@ -43,6 +47,13 @@ def monitor_report(estimator: Estimator, tasks: int) -> MonitorReport | None:
     families += [family for family in monitoring.families(estimator) if family not in families]
     alarms = alarms_of(estimator)
     return MonitorReport(families, votes, worth, alarms, find_shifts(estimator, alarms))
+
+
+def latest_changes(found: MonitorReport) -> list[Change]:
+    """The latest alarms as ``--json`` prints them, the newest first."""
+    fields = Change.__struct_fields__
+    latest = found.alarms[: -CHANGES - 1 : -1]
+    return [Change(*(getattr(alarm, name) for name in fields)) for alarm in latest]
 
 
 def _declared_families(estimator: Estimator) -> list[list[WorkerId]]:

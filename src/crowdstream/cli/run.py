@@ -7,7 +7,6 @@ import functools
 import sys
 import threading
 import time
-from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 import click
@@ -34,9 +33,12 @@ class Output(options.Group, panel="Output"):
     HELP = f"""
     -o, --output FILE  Write the decisions, one row per task: {options.TABLE_FILE}.
     --workers FILE  Write the workers, one row per worker, to such a file too.
+    --resend FILE  Write the tasks that are not settled, the most doubtful first, with how many more
+        labels each needs (or an expert).
     """
     output: str | None = None
     workers: str | None = None
+    resend: str | None = None
 
 
 class State(options.Group, panel="State"):
@@ -55,7 +57,8 @@ class Deciding(options.Group, panel="Deciding"):
     """How tasks are gone through."""
 
     HELP = """
-    --settle CONFIDENCE  A decision at least this confident is marked as settled.
+    --settle CONFIDENCE  A decision at least this confident is marked as settled ...
+    --min-labels NUMBER  ... if it has at least this many labels.
     --online  Decide each task from the tasks before it only, as a stream would.
     --window TASKS  Keep at most this many tasks in memory, for files of any length whose rows are
         roughly ordered by task.
@@ -63,9 +66,20 @@ class Deciding(options.Group, panel="Deciding"):
         label.
     """
     settle: float = 0.95
+    min_labels: int = 2
     online: bool = False
     window: int | None = None
     gold: str | None = None
+
+
+class Costing(options.Group, panel="Cost"):
+    """What labels cost."""
+
+    HELP = """
+    --price AMOUNT  What one label cost, 0.05 say: adds what all labels cost, and what would have
+        been enough had each task been stopped once it was settled.
+    """
+    price: float | None = None
 
 
 class Scoring(options.Group, panel="Scoring"):
@@ -91,20 +105,24 @@ def run(
     scoring: Scoring,
     cleaning: WideCleaning,
     scale: DecidedScale,
+    costing: Costing,
 ) -> None:
     """Decide every task in files of labels.
 
     Reads rows with a task, a worker and a label. Writes one row per task (task, label,
     confidence, margin, votes, settled) and, with --workers, one row per worker (answers, error
-    rate with its interval, weight, quality, flags). Without -o the decisions go to standard output
-    if that is a pipe or a file; a terminal shows a summary.
+    rate with its interval, weight, quality, flags; whether to drop, coach or pay, and why). Without
+    -o the decisions go to standard output if that is a pipe or a file; a terminal shows a summary.
 
     \b
     Examples:
       crowdstream run labels.csv -o decisions.csv --workers workers.csv
       crowdstream run june.csv --state crowd.state -o june-decisions.csv
+      crowdstream run labels.csv --resend again.csv --price 0.05
       crowdstream run 'day-*.parquet' --truth correct.csv --max-error 0.05 --json
     """
+    from crowdstream.cli.advised import advised_table
+    from crowdstream.cli.cost import Replay
     from crowdstream.cli.estimator import EstimatorFactory
     from crowdstream.cli.run_job import Job
     from crowdstream.cli.truths import TruthFile
@@ -115,12 +133,15 @@ def run(
     _check(out, deciding, table, scoring)
     ordinal = scale.start(deciding.online, method.method)
     cleaner = cleaning.start(wide=files.wide, in_batches=deciding.window is not None)
+    if costing.price is not None:
+        check_number("--price", costing.price, 0.0, 1e9)
     reported = report.json or not report.quiet
     monitored = reported or out.workers is not None or state.state is not None
     factory = EstimatorFactory(method, monitored=monitored)
     costs = None if table.costs is None else read_costs(table.costs)
     sources = find_sources(files.labels, files.format)
-    outputs = {"--output": out.output, "--workers": out.workers, "--state": state.state}
+    outputs = {"--output": out.output, "--workers": out.workers, "--resend": out.resend}
+    outputs["--state"] = state.state
     check_apart([source.path for source in sources], outputs)
     history = None if state.state is None else RunState(state.state, again=state.again)
     prior = None if history is None else history.load(factory)
@@ -135,7 +156,11 @@ def run(
     if history is not None:
         history.check(sources)
         job.notes += history.notes
-    workers = functools.cache(lambda: job.estimator.workers(level=table.level, costs=costs))
+    job.hard = report.json  # a screen does not show them
+    job.min_labels, job.resend = deciding.min_labels, out.resend is not None
+    if costing.price is not None and reported:
+        job.replay = Replay(factory.make(), deciding.settle, deciding.min_labels, method.seed)
+    workers = functools.cache(lambda: advised_table(job.estimator, table.level, costs))
     to_stdout = out.output is None and not report.json and not sys.stdout.isatty()
     target = "-" if to_stdout else out.output
     writer = contextlib.nullcontext() if target is None else TableWriter(target).open()
@@ -146,12 +171,14 @@ def run(
             write_table(workers(), out.workers)
         elif costs is not None:
             workers()  # refuses costs of classes that no worker has named
+        if out.resend is not None:
+            write_table(job.resend_table(), out.resend)
         if history is not None:
             history.check_piped()
     if history is not None:  # last: a run that did not get so far can be repeated
         history.save(job.estimator)
     if reported:
-        _report(job, report.json, started, workers)
+        _report(job, report.json, started, workers(), costing.price)
     _gate(job.error, scoring.max_error, report.quiet)
 
 
@@ -159,6 +186,8 @@ def _check(out: Output, deciding: Deciding, table: options.WorkerTable, scoring:
     """Refuse wrong values before any work."""
     check_output(out.output, "--output")
     check_output(out.workers, "--workers")
+    check_output(out.resend, "--resend")
+    check_number("--min-labels", deciding.min_labels, 1, 2**31, whole=True)
     check_number("--settle", deciding.settle, 0.5, 1.0)
     check_number("--level", table.level, 0.5, 0.9999)
     if scoring.max_error is not None:
@@ -167,15 +196,19 @@ def _check(out: Output, deciding: Deciding, table: options.WorkerTable, scoring:
             raise InputError("--max-error", "--truth too", "none")
 
 
-def _report(job: Job, json: bool, started: float, workers: Callable[[], pl.DataFrame]) -> None:
+def _report(
+    job: Job, json: bool, started: float, workers: pl.DataFrame, price: float | None
+) -> None:
     from crowdstream.cli.monitor_report import monitor_report
 
     found = monitor_report(job.estimator, job.decided + job.before.tasks)
-    report = job.report(found, time.perf_counter() - started)
+    report = job.report(found, workers, time.perf_counter() - started)
+    if price is not None and job.replay is not None:
+        report.cost = job.replay.cost(price, report.labels, report.tasks)
     if json:
         print_json(report)
     else:
-        show_summary(report, job, found, workers())
+        show_summary(report, job, found, workers)
 
 
 def _gate(error: float | None, most: float | None, quiet: bool) -> None:

@@ -12,19 +12,24 @@ import time
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+from crowdstream.cli.advised import advised_workers, count_advice, evidence_of
 from crowdstream.cli.cleaning import Cleaning, InputCleaner
 from crowdstream.cli.expected import ErrorCount
-from crowdstream.cli.json_output import HardTask, RunReport
+from crowdstream.cli.json_output import DoubtfulTask, HardTask, RunReport
+from crowdstream.cli.monitor_report import latest_changes
+from crowdstream.cli.task_lists import doubtful, hardest
 from crowdstream.cli.terminal import ProgressBar
-from crowdstream.cli.wording import counted
-from crowdstream.errors import InputError, ManyClasses, NotIdentifiable
+from crowdstream.cli.wording import counted, percent
+from crowdstream.decisions import MIN_LABELS
+from crowdstream.errors import InputError, ManyClasses, NotIdentifiable, SureInDoubt
 from crowdstream.labels.coding import Intake
 
 if TYPE_CHECKING:
     import polars as pl
 
+    from crowdstream.cli.cost import Replay
     from crowdstream.cli.estimator import EstimatorFactory
     from crowdstream.cli.monitor_report import MonitorReport
     from crowdstream.cli.ordinal import Ordinal
@@ -35,11 +40,11 @@ if TYPE_CHECKING:
 
     Write = Callable[[pl.DataFrame], None]
 
-HARDEST = 5
-"""Tasks that are reported as the hardest."""
-
-FIRST = 8
+FIRST = 4
 """Decisions that a terminal shows."""
+
+FELL = 0.1
+"""Share of tasks that are no longer settled because of gold, from which on it is said."""
 
 
 @dataclass
@@ -55,6 +60,10 @@ class Job:
     reported: bool = True
     cleaner: InputCleaner = field(default_factory=lambda: Cleaning().start())
     ordinal: Ordinal | None = None
+    min_labels: int = MIN_LABELS
+    hard: bool = True
+    resend: bool = False
+    replay: Replay | None = None
     bad_rows: int = 0
     late: int = 0
     settled: int = 0
@@ -65,6 +74,8 @@ class Job:
     scored_tasks: int = 0
     first: pl.DataFrame | None = None
     hardest: pl.DataFrame | None = None
+    doubtful: pl.DataFrame | None = None
+    to_resend: list[pl.DataFrame] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
     errors: ErrorCount = field(default_factory=ErrorCount)
     before: Intake = field(default_factory=Intake)
@@ -97,13 +108,20 @@ class Job:
         window: int | None,
     ) -> None:
         """Decide everything, in memory or through a window of open tasks."""
-        with warnings.catch_warnings():
+        with warnings.catch_warnings(record=True) as doubts:
             warnings.simplefilter("ignore", NotIdentifiable)  # the report says these
             warnings.simplefilter("ignore", ManyClasses)
+            warnings.simplefilter("always", SureInDoubt)
             if window is None:
                 self._decide_whole(sources, names, bad_rows, write)
             else:
                 self._decide_windowed(sources, names, bad_rows, write, window)
+        for doubt in doubts:
+            if doubt.category is SureInDoubt:
+                self.notes.append(str(doubt.message))
+            else:
+                warnings.warn_explicit(doubt.message, doubt.category, doubt.filename, doubt.lineno)
+        self.notes = list(dict.fromkeys(self.notes))
         self.bad_rows = bad_rows.rows
         self._note_input()
         if self.truths is not None:
@@ -145,6 +163,7 @@ class Job:
             if self.gold_used and self.reported and not self.online and self.ordinal is None:
                 bar.update("checking against gold")
                 self.errors.check(table, self.estimator, gold or {}, self.settle)
+                self._compare_settled(table)
 
     def _decide_table(
         self, table: CodedLabels, gold: dict[TaskId, ClassLabel] | None
@@ -156,8 +175,22 @@ class Job:
             verb = crowd.stream_many
         elif known:
             crowd.learn_many(table, gold=gold)
-        decisions: pl.DataFrame = verb(table, gold=gold, settle=self.settle)
+        decisions: pl.DataFrame = verb(table, gold=gold, **self._rule)
         return decisions
+
+    @property
+    def _rule(self) -> dict[str, Any]:
+        return {"settle": self.settle, "min_labels": self.min_labels}
+
+    def _compare_settled(self, table: CodedLabels) -> None:
+        """Say so if far fewer tasks are settled because of gold."""
+        before: pl.DataFrame = self.estimator.clone().fit_predict(table, **self._rule)
+        was, now = int(before["settled"].sum()) / self.decided, self.settled / self.decided
+        if was - now > FELL:
+            self.notes.append(
+                f"gold bears out less confidence than the crowd has: {percent(now)} of the tasks "
+                f"are settled with it, {percent(was)} without"
+            )
 
     def _decide_windowed(
         self,
@@ -190,7 +223,7 @@ class Job:
         def decide(table: CodedLabels) -> pl.DataFrame:
             verb = self.estimator.stream_many if once else self.estimator.predict_many
             gold = self._gold_of(table)
-            decisions: pl.DataFrame = verb(table, gold=gold, settle=self.settle)
+            decisions: pl.DataFrame = verb(table, gold=gold, **self._rule)
             self._take(self._on_scale(decisions, table, gold), table, gold, write)
             return empty
 
@@ -228,8 +261,17 @@ class Job:
         self.settled += int(decisions["settled"].sum())
         if self.first is None or self.first.height < FIRST:
             self.first = decisions.head(FIRST)
-        if self.factory.monitored:
-            self.hardest = _hardest(self.estimator, decisions, table, self.hardest)
+        if self.factory.monitored and self.hard:
+            self.hardest = hardest(self.estimator, decisions, table, self.hardest)
+        if self.reported:
+            rule = self.settle, self.min_labels
+            self.doubtful = doubtful(self.estimator, decisions, table, rule, self.doubtful)
+        if self.resend:
+            from crowdstream.monitoring import tasks_to_resend
+
+            self.to_resend.append(tasks_to_resend(self.estimator, table, decisions, **self._rule))
+        if self.replay is not None:
+            self.replay.take(table, decisions)
         if self.truths is not None:
             scored = decisions.select("task", "label", "margin")
             if gold_tasks:  # what was taught is not scored
@@ -242,6 +284,12 @@ class Job:
             self._tied.append(labels.join(tied, on="task", how="semi", maintain_order="left"))
         if write is not None:
             write(decisions)
+
+    def resend_table(self) -> pl.DataFrame:
+        """All tasks to send out again, the most doubtful first."""
+        import polars as pl
+
+        return pl.concat(self.to_resend).sort("confidence", maintain_order=True)
 
     def _score(self) -> None:
         """Errors against the truth; a tie counts by the chance that its random choice errs."""
@@ -268,7 +316,9 @@ class Job:
             classes=len(self.estimator.classes_),
         )
 
-    def report(self, found: MonitorReport | None, seconds: float) -> RunReport:
+    def report(
+        self, found: MonitorReport | None, workers: pl.DataFrame, seconds: float
+    ) -> RunReport:
         """What ``--json`` prints; what monitors would know is null where there are none."""
         estimator, identifiable = self.estimator, bool(self.estimator.identifiable_)
         report = RunReport(
@@ -278,10 +328,19 @@ class Job:
             workers=estimator.n_workers_,
             classes=len(estimator.classes_),
             settled=self.settled,
+            settle=self.settle,
+            min_labels=self.min_labels,
+            unsettled=self.decided - self.settled,
+            doubtful=self._doubtful_tasks(),
+            advice=count_advice(workers),
+            advised=advised_workers(workers),
+            evidence=evidence_of(workers),
             identifiable=identifiable,
             families=None if found is None else found.families,
             effective_votes=None if found is None else found.effective_votes,
             alarms=None if found is None else len(found.alarms),
+            changes=None if found is None else latest_changes(found),
+            labels_per_task=round(estimator.intake_.labels / max(self.decided, 1), 3),
             hardest=None if found is None else self._hard_tasks(),
             expected_errors=self.errors.report(),
             warnings=self._warnings(),
@@ -296,6 +355,10 @@ class Job:
         if self.gold is not None:
             report.gold_matched = self.gold.count()
         return report
+
+    def _doubtful_tasks(self) -> list[DoubtfulTask]:
+        rows = [] if self.doubtful is None else self.doubtful.iter_rows()
+        return [DoubtfulTask(*row) for row in rows]
 
     def _warnings(self) -> list[str]:
         estimator = self.estimator
@@ -323,23 +386,3 @@ class Job:
             return []
         rows = self.hardest.select("task", "difficulty").iter_rows()
         return [HardTask(task, difficulty) for task, difficulty in rows]
-
-
-def _hardest(
-    estimator: Estimator, decisions: pl.DataFrame, table: CodedLabels, before: pl.DataFrame | None
-) -> pl.DataFrame | None:
-    """The hardest tasks of these and of those before, the first of equals."""
-    import polars as pl
-
-    from crowdstream import monitoring
-
-    if not decisions.height:
-        return before
-    hard = monitoring.difficulty(estimator, table).drop_nulls("difficulty")
-    least = hard["difficulty"].top_k(HARDEST).min()
-    if least is not None:  # no need to join all tasks
-        hard = hard.filter(hard["difficulty"] >= least)
-    found = decisions.join(hard, on="task", maintain_order="left")
-    if before is not None:
-        found = pl.concat([before, found])
-    return found.sort("difficulty", descending=True, maintain_order=True).head(HARDEST)

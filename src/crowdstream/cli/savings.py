@@ -10,7 +10,8 @@ from crowdstream.cli.charts import check_chart, save_chart
 from crowdstream.cli.cleaning import WideCleaning
 from crowdstream.cli.json_output import print_json, savings_report
 from crowdstream.cli.output import check_apart, check_output, write_table
-from crowdstream.cli.terminal import ProgressBar, add_row, console, make_table, say
+from crowdstream.cli.terminal import ProgressBar, add_row, console, make_table, say_paragraph
+from crowdstream.cli.wording import percent
 from crowdstream.validation import check_number
 
 if TYPE_CHECKING:
@@ -106,7 +107,7 @@ def savings(
     elif not report.quiet:
         _show(found)
         for note in ([file.line()] if file is not None else []) + notes:
-            say(note, "yellow")
+            say_paragraph(note, "yellow", indent=0)
 
 
 def _draw(found: Savings, path: str, files: list[str]) -> None:
@@ -118,14 +119,16 @@ def _draw(found: Savings, path: str, files: list[str]) -> None:
 
 def _show(found: Savings) -> None:
     """The answer, and the confidences to stop at with the error of a fixed number beside them."""
-    say(found.answer(), "bold")
+    say_paragraph(found.answer(), "bold", indent=0)
     if not found.has_gold:
-        say("no gold: an error is a decision that differs from the one with all labels", "yellow")
+        note = "no gold: an error is a decision that differs from the one with all labels"
+        say_paragraph(note, "yellow", indent=0)
     headings = ("labels per task", "saved", "error", "fixed", "fixed, majority")
     table = make_table("", ["stop at"], headings, line=True)
     for settle, cost, saved, *errors in found.levels().iter_rows():
         level = "never" if settle is None else f"{settle:g}"
         shown = (f"{error:.3f}" for error in errors)
-        add_row(table, level, f"{cost:.2f}", f"{saved:.0%}", *shown)
+        add_row(table, level, f"{cost:.2f}", percent(saved), *shown)
     console().print(table)
-    say("fixed: the error of the same method with the same number of labels for every task", "dim")
+    note = "fixed: the error of the same method with the same number of labels for every task"
+    say_paragraph(note, "dim", indent=0)

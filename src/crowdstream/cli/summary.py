@@ -1,4 +1,4 @@
-"""What a terminal shows after a run: counts, hardest tasks, workers, what the monitors found."""
+"""What a terminal shows after a run: how good decisions are, what to do about tasks and workers."""
 
 from __future__ import annotations
 
@@ -6,14 +6,27 @@ import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from crowdstream.cli.terminal import add_row, console, make_table, say
+from msgspec import UNSET
+
+from crowdstream.cli.advised import shown_workers
+from crowdstream.cli.terminal import (
+    add_row,
+    console,
+    make_table,
+    say,
+    say_paragraph,
+    shorten_name,
+)
 from crowdstream.cli.wording import (
     alarm_words,
     counted,
+    error_words,
     evidence_words,
     flag_words,
     has_flag,
+    percent,
     rate_words,
+    reason_words,
     shift_words,
 )
 
@@ -21,12 +34,15 @@ if TYPE_CHECKING:
     import polars as pl
     from rich.table import Table
 
-    from crowdstream.cli.json_output import RunReport
+    from crowdstream.cli.json_output import Cost, RunReport
     from crowdstream.cli.monitor_report import MonitorReport
     from crowdstream.cli.run_job import Job
 
-SHOWN = 5
-"""Workers shown at either end of the ranking, and lines of other lists."""
+SHOWN = 3
+"""Lines of a list, such as alarms."""
+
+NAME = 18
+"""Characters of a name in a table with other columns."""
 
 MEMBERS = 8
 """Members of a family that are named."""
@@ -36,35 +52,32 @@ def show_summary(
     report: RunReport, job: Job, found: MonitorReport | None, workers: pl.DataFrame
 ) -> None:
     """The whole of it, on standard error."""
-    share = report.settled / report.tasks if report.tasks else 0.0
     say(
         f"{counted(report.labels, 'label')} on {counted(report.tasks, 'task')} from "
-        f"{counted(report.workers, 'worker')}, {report.classes} classes; {share:.0%} of tasks "
-        f"settled (confidence {job.settle:g} or more); {report.seconds} s"
+        f"{counted(report.workers, 'worker')}, {report.classes:,} classes; {report.seconds} s"
     )
-    _show_expected(report, job)
-    if job.error is not None:
-        scored = counted(job.scored_tasks, "task", "whose truth is known")
-        far = "" if job.distance is None else f", mean distance {job.distance:.4f}"
-        say(f"error rate {job.error:.4f}{far} on {scored}")
-    for file in (job.gold, job.truths):
-        if file is not None:
-            say(file.line())
     if job.first is not None and sys.stdout.isatty() and job.first.height:
-        console().print(_decisions_table("first decisions", job.first))
-    if job.hardest is not None and job.hardest.height:
-        console().print(_decisions_table("hardest tasks", job.hardest))
-    _show_workers(workers)
+        _print(_decisions_table("First decisions", job.first))
+    if report.tasks:
+        _show_quality(report, job)
+        _show_doubtful(report)
+    _show_workers(report, workers)
     if found is not None:
-        _show_monitors(found, report.identifiable)
+        _show_monitors(found, report)
+    if report.cost is not UNSET:
+        _show_cost(report.cost, report)
     for warning in report.warnings:
-        say(f"note: {warning}", "yellow")
+        say_paragraph(f"note: {warning}", "yellow", indent=0)
 
 
-def _show_expected(report: RunReport, job: Job) -> None:
-    """How many decisions are expected to be wrong, and how that is known."""
-    if not report.tasks:
-        return
+def _print(table: Table) -> None:
+    """A table that fits, however narrow the terminal."""
+    console().print(table)
+
+
+def _show_quality(report: RunReport, job: Job) -> None:
+    """How many decisions are expected to be wrong, how that is known, and how many are settled."""
+    say("How good are the decisions?", "bold")
     found = report.expected_errors
     if found.gold_tasks:
         how = f"checked against {counted(found.gold_tasks, 'gold task')}"
@@ -77,14 +90,66 @@ def _show_expected(report: RunReport, job: Job) -> None:
         if job.estimator.dependence_:
             how += ", since these workers make mistakes together (a few gold tasks would help)"
     shares = (number / report.tasks for number in (found.errors, found.low, found.high))
-    say(f"expected wrong decisions {rate_words(*shares)}, {how}")
+    say_paragraph(f"expected wrong decisions {rate_words(*shares)}, {how}")
+    if job.error is not None:
+        scored = counted(job.scored_tasks, "task", "whose truth is known")
+        far = "" if job.distance is None else f", mean distance {job.distance:.4f}"
+        say_paragraph(f"error rate {job.error:.4f} ({percent(job.error)}){far} on {scored}")
+    for file in (job.gold, job.truths):
+        if file is not None:
+            say_paragraph(file.line())
+    say_paragraph(
+        f"{percent(report.settled / report.tasks)} of tasks settled (confidence "
+        f"{report.settle:g} or more, {counted(report.min_labels, 'label')} or more)"
+    )
+
+
+def _show_doubtful(report: RunReport) -> None:
+    """Which tasks to send out again."""
+    if not report.unsettled:
+        return
+    say("Which tasks need more labels?", "bold")
+    are = "is" if report.unsettled == 1 else "are"
+    say_paragraph(
+        f"{counted(report.unsettled, 'task')} {are} not settled (--resend FILE writes them); the "
+        "most doubtful:"
+    )
+    table = make_table("", ("  task", "label"), ("confidence", "votes", "more labels"))
+    for task in report.doubtful:
+        more = "expert" if task.more_labels is None else f"{task.more_labels:,}"
+        name = "  " + shorten_name(task.task, NAME)
+        add_row(
+            table,
+            name,
+            shorten_name(task.label, NAME),
+            *map(_number, (task.confidence, task.votes)),
+            more,
+        )
+    _print(table)
+
+
+def _show_cost(cost: Cost, report: RunReport) -> None:
+    """What the labels cost, and what would have been enough."""
+    say("What did it cost?", "bold")
+    say_paragraph(
+        f"{cost.total:,.2f} at {cost.price:g} a label: {cost.per_decision:,.3g} a decision"
+    )
+    if cost.enough is None or cost.saved is None or cost.other_decisions is None:
+        return
+    tried = "all" if cost.replayed_tasks == report.tasks else f"{cost.replayed_tasks:,} of the"
+    say_paragraph(
+        f"{cost.enough:,.2f} would have been enough ({percent(cost.saved)} less) had each task "
+        f"been stopped once it was settled; {percent(cost.other_decisions)} of the decisions would "
+        f"be other ones (tried on {tried} tasks in random order; crowdstream savings says more)"
+    )
 
 
 def _decisions_table(title: str, decisions: pl.DataFrame) -> Table:
     numbers = [name for name in ("confidence", "votes", "difficulty") if name in decisions.columns]
     table = make_table(title, ("task", "label"), numbers)
     for task, label, *values in decisions.select("task", "label", *numbers).iter_rows():
-        add_row(table, task, label, *map(_number, values))
+        names = None if label is None else shorten_name(label)
+        add_row(table, shorten_name(task), names, *map(_number, values))
     return table
 
 
@@ -94,18 +159,26 @@ def _number(value: float | None) -> str | None:
     return f"{value:.3f}" if isinstance(value, float) else f"{value:,}"
 
 
-def workers_table(workers: pl.DataFrame, title: str = "", gap: int | None = None) -> Table:
-    """One row per worker, the interval beside the error rate; ``gap``: … before this row."""
+def workers_table(workers: pl.DataFrame, title: str = "") -> Table:
+    """One row per worker, the interval beside the error rate."""
     table = make_table(title, ["worker"], ("answers", "error rate", "weight", "quality"), "flags")
-    for k, row in enumerate(workers.iter_rows(named=True)):
-        if k == gap:
-            add_row(table, "…")
-        error = None if row["error_rate"] is None else f"{row['error_rate']:.2f}"
-        if error and row["error_low"] is not None:
-            error += f" ({row['error_low']:.2f}–{row['error_high']:.2f})"
+    for row in workers.iter_rows(named=True):
+        error = error_words(row["error_rate"], row["error_low"], row["error_high"])
         quality = None if row["quality"] is None else f"{row['quality']:.2f}"
         answers, weight = f"{row['answers']:,.0f}", f"{row['weight']:.2f}"
-        add_row(table, row["worker"], answers, error, weight, quality, flag_words(row["flags"]))
+        name = shorten_name(row["worker"], NAME)
+        add_row(table, name, answers, error, weight, quality, flag_words(row["flags"]))
+    return table
+
+
+def advice_table(workers: pl.DataFrame) -> Table:
+    """One row per worker: what to do, and why."""
+    table = make_table("", ["  worker"], ("answers", "error rate", "weight"), "advice")
+    for row in workers.iter_rows(named=True):
+        error = error_words(row["error_rate"], row["error_low"], row["error_high"])
+        answers, weight = f"{row['answers']:,.0f}", f"{row['weight']:.2f}"
+        why = f"{row['advice']}: {reason_words(row['reason'], row['on_class'])}"
+        add_row(table, "  " + shorten_name(row["worker"], NAME), answers, error, weight, why)
     return table
 
 
@@ -122,37 +195,40 @@ def ranked(workers: pl.DataFrame) -> pl.DataFrame:
     return workers.sort(-key, "error_rate", nulls_last=True, maintain_order=True)
 
 
-def _show_workers(workers: pl.DataFrame) -> None:
-    known = ranked(workers.filter(workers["error_rate"].is_not_null()))
-    if known.height > 2 * SHOWN:
-        ends = known[[*range(SHOWN), *range(-SHOWN, 0)]]
-        console().print(workers_table(ends, "best and worst workers, by quality", SHOWN))
-    elif known.height:
-        console().print(workers_table(known, "workers, the best first"))
-    if words := evidence_words(known):
-        say(words)
+def _show_workers(report: RunReport, workers: pl.DataFrame) -> None:
+    """Whom to pay, coach or drop, and what that rests on."""
+    if not report.advice or not report.identifiable:
+        return
+    say("Whom to pay, coach or drop?", "bold")
+    counts = ", ".join(f"{number:,} to {name}" for name, number in report.advice.items() if number)
+    say_paragraph(counts.replace("to wait", "to wait for"))
+    shown = shown_workers(workers)
+    if shown.height:
+        _print(advice_table(shown))
+    if words := evidence_words(workers):
+        say_paragraph(words)
 
 
-def _show_monitors(found: MonitorReport, identifiable: bool) -> None:
+def _show_monitors(found: MonitorReport, report: RunReport) -> None:
     families = []
     for family in found.families:
-        named = ", ".join(str(who) for who in family[:MEMBERS])
+        named = ", ".join(shorten_name(who, NAME) for who in family[:MEMBERS])
         rest = f" and {len(family) - MEMBERS:,} more" if len(family) > MEMBERS else ""
         families.append(f"not independent of each other: {named}{rest}")
     _show_list(families, "such groups")
-    if found.effective_votes is not None and identifiable:
-        say(
+    if found.effective_votes is not None and report.identifiable:
+        say_paragraph(
             f"{found.labels_per_task:.1f} labels per task are worth {found.effective_votes:.1f} "
             "independent labels"
         )
     _show_list([shift_words(alarms) for alarms in found.shifts], "such changes", "yellow")
-    alone = [alarm_words(alarm) for alarm in found.alarms if not alarm.everyone]
-    _show_list(alone, "alarms", "yellow")
+    alone = [alarm_words(alarm) for alarm in reversed(found.alarms) if not alarm.everyone]
+    _show_list(alone, "alarms (crowdstream workers --alarms)", "yellow")
 
 
 def _show_list(lines: Sequence[str], what: str, style: str | None = None) -> None:
     """The first of these, and how many more there are."""
     for line in lines[:SHOWN]:
-        say(line, style)
+        say_paragraph(line, style)
     if len(lines) > SHOWN:
-        say(f"… and {len(lines) - SHOWN:,} more {what}", style)
+        say_paragraph(f"… and {len(lines) - SHOWN:,} more {what}", style)

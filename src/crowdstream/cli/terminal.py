@@ -23,6 +23,21 @@ NAME_WIDTH = 24
 LINE_LENGTH = 2000
 """Characters of one message: a name of a million is not what anybody wants to read."""
 
+WIDEST = 100
+"""Columns beyond which lines of text are hard to read."""
+
+JOINED = "\N{NO-BREAK SPACE}%"
+"""A sign that stays with its number: text is not broken at such a space."""
+
+
+def shorten_name(value: object, width: int = NAME_WIDTH) -> str:
+    """A name as a table shows it: printable, and its middle gives way if it is long.
+
+    >>> shorten_name("annotator-000000000000000042@example.org", 20)
+    'annotator-000…le.org'
+    """
+    return shortened(printable(value), width)
+
 
 def console(*, stderr: bool = True, width: int | None = None) -> Console:
     """A console that takes no text for markup."""
@@ -34,6 +49,18 @@ def console(*, stderr: bool = True, width: int | None = None) -> Console:
 def say(text: str, style: str | None = None) -> None:
     """One line on standard error."""
     console().print(shortened(printable(text), LINE_LENGTH), style=style, soft_wrap=True)
+
+
+def say_paragraph(text: str, style: str | None = None, *, indent: int = 2) -> None:
+    """Some sentences on standard error, broken between words to fit the terminal."""
+    import textwrap
+
+    lines, text = console(), printable(text)
+    room = max(min(lines.width, WIDEST) - indent, 30)
+    # Between a number and its sign no line is broken.
+    for line in textwrap.wrap(text.replace(" %", JOINED), room, break_on_hyphens=False):
+        shown = " " * indent + line.replace(JOINED, " %")
+        lines.print(shown, style=style, soft_wrap=True)
 
 
 def make_table(
@@ -49,14 +76,15 @@ def make_table(
     from rich.table import Table
 
     table = Table(title=title or None, box=box.SIMPLE_HEAD if line else None, pad_edge=False)
+    table.min_width = len(title)  # or the title of a narrow table would be broken
     table.padding = (0, 1) if line else (0, 2, 0, 0)
     table.title_justify, table.title_style, table.header_style = "left", "bold", "dim"
     for name in left:
-        table.add_column(name, max_width=NAME_WIDTH, no_wrap=True)
+        table.add_column(name, max_width=NAME_WIDTH, no_wrap=True, overflow="ellipsis")
     for name in right:
         table.add_column(name, justify="right", no_wrap=True, min_width=max(len(name), 5))
     if last:
-        table.add_column(last)
+        table.add_column(last, no_wrap=True, overflow="ellipsis")
     return table
 
 

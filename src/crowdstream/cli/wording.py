@@ -16,20 +16,38 @@ FLAGS = {
     "worse_than_chance": "worse than chance",
     "at_chance": "at chance",
     "undecided": "not clear yet",
-    "separate_group": "shares no task with the main group",
-    "always_one_class": "nearly always gives the same label",
+    "separate_group": "separate group",
+    "always_one_class": "nearly one label only",
 }
 """Each flag of a worker, and what it is called."""
 
 
-UNSEEN = "tasks that fool most of the crowd cannot be seen in labels, only in gold"
+REASONS = {
+    "worse_than_chance": "worse than chance",
+    "at_chance": "at chance",
+    "got_worse": "got worse",
+    "worse_than_crowd": "worse than the crowd",
+    "always_one_class": "nearly one label only",
+    "errs_on_one_class": "errs on {}",
+    "better_than_crowd": "better than the crowd",
+    "like_the_crowd": "like the crowd",
+    "few_answers": "too few answers",
+    "wide_interval": "not clear yet",
+    "not_estimated": "cannot be known",
+}
+"""Each reason for advice on a worker, and what it is called; {} is a class."""
+
+ADVICE = ("drop", "coach", "pay", "keep", "wait")
+"""What may be advised, the most urgent first."""
+
+UNSEEN = "only gold can show tasks that fool most of the crowd"
 
 EVIDENCE = {
-    "agreement": "from agreement between workers, who err independently as far as labels can "
-    f"tell; {UNSEEN}",
-    "agreement-with-doubt": "from agreement between workers, and wider because they make mistakes "
-    f"together; {UNSEEN}",
-    "gold": "from agreement between workers, with how often the crowd was wrong on gold tasks",
+    "agreement": "rest on agreement between workers alone, who err independently as far as labels "
+    f"can tell: {UNSEEN}",
+    "agreement-with-doubt": "rest on agreement between workers alone, and are wider since these "
+    f"make mistakes together: {UNSEEN}",
+    "gold": "rest on agreement between workers, and on how often the crowd was wrong on gold",
 }
 """What intervals of error rates rest on, and what that is called."""
 
@@ -38,7 +56,7 @@ def evidence_words(workers: pl.DataFrame) -> str:
     """What the intervals in a table of workers rest on; nothing if there are none."""
     if "evidence" not in workers.columns or not workers["error_low"].count():
         return ""
-    return f"intervals: {EVIDENCE[workers['evidence'][0]]}"
+    return f"Intervals {EVIDENCE[workers['evidence'][0]]}."
 
 
 def flag_words(flags: Sequence[str] | None) -> str:
@@ -52,11 +70,20 @@ def flag_words(flags: Sequence[str] | None) -> str:
     Examples
     --------
     >>> flag_words(["at_chance", "separate_group"])
-    'at chance; shares no task with the main group'
+    'at chance; separate group'
     """
     return "; ".join(
         FLAGS.get(flag, flag.replace("_", " ")) for flag in ([] if flags is None else flags)
     )
+
+
+def reason_words(reason: str, on_class: str | None) -> str:
+    """Why something is advised.
+
+    >>> reason_words("errs_on_one_class", "spam"), reason_words("got_worse", None)
+    ('errs on spam', 'got worse')
+    """
+    return REASONS[reason].format(on_class)
 
 
 def has_flag(workers: pl.DataFrame, flag: str) -> pl.Series:
@@ -96,6 +123,20 @@ def percent(share: float) -> str:
     return f"{100 * share:.{2 if share < 0.01 else 1}f} %"
 
 
+def error_words(rate: float | None, low: float | None, high: float | None) -> str | None:
+    """An error rate with its interval, as a table has room for.
+
+    >>> error_words(0.441, 0.26, 0.638), error_words(0.004, 0.0, 0.052)
+    ('44 % (26–64)', '0.4 % (0–5)')
+    """
+    if rate is None:
+        return None
+    words = f"{100 * rate:.{1 if rate < 0.0095 else 0}f} %"
+    if low is None or high is None:
+        return words
+    return f"{words} ({100 * low:.0f}–{100 * high:.0f})"
+
+
 def rate_words(value: float, low: float, high: float) -> str:
     """A share with its interval.
 
@@ -107,9 +148,10 @@ def rate_words(value: float, low: float, high: float) -> str:
 
 def alarm_words(alarm: DriftAlarm) -> str:
     """One worker's alarm as a sentence."""
+    before, after = percent(alarm.before), percent(alarm.after)
     return (
-        f"alarm: {alarm.worker} got {alarm.direction} over its last {alarm.answers:,} answers "
-        f"(noticed at task {alarm.tasks_seen:,}): error rate {alarm.before:.2f} → {alarm.after:.2f}"
+        f"alarm: {alarm.worker} got {alarm.direction}, errors {before} → {after} over "
+        f"{alarm.answers:,} answers by task {alarm.tasks_seen:,}"
     )
 
 

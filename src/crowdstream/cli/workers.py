@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import dataclasses
 import sys
+import textwrap
 from typing import TYPE_CHECKING
 
 from crowdstream.cli import options
+from crowdstream.cli.advised import advised_table
 from crowdstream.cli.charts import (
     MOST_TRENDS,
     check_chart,
@@ -16,8 +18,8 @@ from crowdstream.cli.charts import (
 )
 from crowdstream.cli.monitor_report import alarms_of, is_monitored
 from crowdstream.cli.output import check_apart, check_output, write_table
-from crowdstream.cli.summary import ranked, workers_table
-from crowdstream.cli.terminal import add_row, console, make_table, printable, say
+from crowdstream.cli.summary import NAME, ranked, workers_table
+from crowdstream.cli.terminal import add_row, console, make_table, printable, say, shorten_name
 from crowdstream.cli.wording import UNSEEN, counted, evidence_words
 from crowdstream.errors import InputError
 from crowdstream.validation import check_number
@@ -85,9 +87,9 @@ def workers(
     """Show what a state file knows about each worker.
 
     Prints one row per worker: answers, error rate with its interval (error_low, error_high),
-    evidence, weight of a vote, agreement with others, quality (1 knows, 0 guesses) and flags. A
-    terminal shows the best workers first; a pipe gets CSV. States of --method majority have no
-    intervals and no other tables.
+    evidence, weight of a vote, agreement with others, quality (1 knows, 0 guesses), flags, and
+    whether to drop, coach or pay the worker, with the reason. A terminal shows the best workers
+    first; a pipe gets CSV. States of --method majority have no intervals and no other tables.
 
     \b
     Examples:
@@ -95,7 +97,6 @@ def workers(
       crowdstream workers crowd.state --trends --chart trends.html
     """
     from crowdstream.cli.states import load_estimator
-    from crowdstream.labels.readers.small_tables import read_costs
 
     state, name = saved.state, table.name
     check_output(out.output, "--output")
@@ -104,26 +105,33 @@ def workers(
     check_apart([state], {"--output": out.output, "--chart": out.chart})
     if out.chart is not None and name not in ("", "trends"):
         raise InputError("--chart", "no other table, or --trends", f"--{name}")
-    costs = None if making.costs is None else read_costs(making.costs)
     estimator = load_estimator(state)
     if name and not is_monitored(estimator):
         expected = "a state saved with monitors (any method but majority)"
         raise InputError(state, expected, f"{type(estimator).__name__} without")
-    if name:
-        found = _other_table(estimator, name)
-    else:
-        found = estimator.workers(level=making.level, costs=costs)
+    found = _other_table(estimator, name) if name else _own_table(estimator, making)
     if out.chart is not None:
         _draw(estimator, found, name, making.level, out.chart)
     if out.output is not None or (out.chart is None and not sys.stdout.isatty()):
         write_table(found, out.output)
     elif out.chart is None:
         _show(found, name)
+        if name == "trends" and found.height:
+            print(
+                textwrap.fill(f"Intervals rest on agreement between workers alone: {UNSEEN}.", 80)
+            )
     if not quiet.quiet:
         reason = "" if estimator.identifiable_ else estimator.identifiable_.reason
         note = f"; not identifiable: {reason}; fell back to majority vote" if reason else ""
         tasks, number = counted(estimator.tasks_, "task"), counted(estimator.n_workers_, "worker")
         say(f"{tasks}, {number}{note}")
+
+
+def _own_table(estimator: Estimator, making: options.WorkerTable) -> pl.DataFrame:
+    from crowdstream.labels.readers.small_tables import read_costs
+
+    costs = None if making.costs is None else read_costs(making.costs)
+    return advised_table(estimator, making.level, costs)
 
 
 def _other_table(estimator: Estimator, name: str) -> pl.DataFrame:
@@ -197,11 +205,18 @@ def _show(table: pl.DataFrame, name: str) -> None:
         others = [column for column in table.columns if column not in texts]
         shown = make_table("", texts, others)
         for values in table.select(*texts, *others).head(ROWS).iter_rows():
-            add_row(shown, *(f"{v:.3f}" if isinstance(v, float) else v for v in values))
+            add_row(shown, *map(_cell, values))
     console(stderr=False).print(shown)
     if not name and (words := evidence_words(table)):
-        print(words)
+        print(textwrap.fill(words, 80))
     if name == "trends":
-        print(f"intervals: from agreement between workers; {UNSEEN}")
+        print(textwrap.fill(f"intervals: from agreement between workers; {UNSEEN}", 80))
     if table.height > ROWS:
         print(f"… and {table.height - ROWS:,} more: -o FILE writes all")
+
+
+def _cell(value: object) -> object:
+    """A value as a table shows it: names are shortened."""
+    if isinstance(value, float):
+        return f"{value:.3f}"
+    return shorten_name(value, NAME) if isinstance(value, str) else value

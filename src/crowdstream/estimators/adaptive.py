@@ -37,8 +37,8 @@ from crowdstream.estimators.parameters import Families, Ties
 from crowdstream.estimators.reading import Reading
 from crowdstream.estimators.reservoir import Reservoir
 from crowdstream.estimators.state import Identifiability
-from crowdstream.estimators.teacher import vote_weights
 from crowdstream.estimators.ties import class_keys
+from crowdstream.estimators.vote_effects import vote_effects
 from crowdstream.estimators.votes import Scorer, calibrate, choose
 from crowdstream.estimators.worker_table import WorkerReading
 from crowdstream.labels import UNKNOWN, TaskId, Vocabulary
@@ -509,13 +509,13 @@ class Adaptive(Estimator):
         sums, reading = self._sums, self._reading
         if reading.alone:
             return super()._read()
-        n, k = sums.workers, sums.classes
+        n = sums.workers
         apart = sums.groups != reading.teacher.main
         solved = np.full(n, bool(self.identifiable_)) & ~(apart & (reading.reason == ""))
         (confusions, ways), prior = reading.confusions(), reading.prior()
         return WorkerReading(
             errors=ways[reading.believed],
-            weights=vote_weights(reading.skills(), k),
+            weights=vote_effects(reading.scorer(), sums, reading.discount),
             solved=solved,
             apart=apart & bool(self.identifiable_),
             confusions=confusions,

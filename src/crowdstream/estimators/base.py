@@ -57,7 +57,8 @@ class Estimator(TableVerbs):
         ``error_rate``, null where it cannot be known, and its interval ``error_low``,
         ``error_high``; ``evidence``: what the interval rests on, "agreement",
         "agreement-with-doubt" (workers err together, and it is wider for that) or "gold" (known
-        truths); ``weight`` of a vote; ``agreement`` with the other workers met; ``quality``, from 1
+        truths); ``weight``: how many nats of log-odds a vote adds to a decision, below 0 where it
+        counts against what was said; ``agreement`` with the other workers met; ``quality``, from 1
         (knows) to 0 (guesses); ``flags``, a list of codes: "few_answers", "better_than_chance",
         "worse_than_chance", "at_chance", "undecided", "separate_group", "always_one_class".
 

@@ -26,7 +26,7 @@ Floats = NDArray[np.float64]
 Flags = NDArray[np.bool_]
 
 FEW_ANSWERS = 10
-"""A worker with fewer answers than this is flagged where no interval says how little is known."""
+"""A worker with fewer answers than this is flagged: whatever is said of it may change."""
 
 CHANCE = 0.25
 """Skill below which a worker is called at chance, once the interval excludes more."""
@@ -136,16 +136,17 @@ def _flags(
     always = _always_one_class(said)
     for i, codes in enumerate(flags):
         if np.isnan(low[i]) or not found.solved[i]:
-            if answers[i] < FEW_ANSWERS:
-                codes.append("few_answers")
+            pass
         elif high[i] < chance:
             codes.append("better_than_chance")
         elif low[i] > chance:
             codes.append("worse_than_chance")
         elif low[i] > (1.0 - CHANCE) * chance:
             codes.append("at_chance")
-        else:
-            codes.append("few_answers" if answers[i] < FEW_ANSWERS else "undecided")
+        elif answers[i] >= FEW_ANSWERS:
+            codes.append("undecided")
+        if answers[i] < FEW_ANSWERS:
+            codes.append("few_answers")
         if found.apart[i]:
             codes.append("separate_group")
         if always[i]:

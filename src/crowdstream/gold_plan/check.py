@@ -228,7 +228,7 @@ def _mistakes(decided: pl.DataFrame, answers: Filled) -> list[Mistake]:
 
 
 def _workers(before: Fit, after: Fit) -> list[WorkerShift]:
-    """Whose error rate moved most, weighted by how many answers it stands on."""
+    """Whose error rate moved most, of those who have enough answers to stand on."""
     import polars as pl
 
     told = as_polars(after.crowd.workers()).select("worker", after="error_rate")
@@ -238,9 +238,8 @@ def _workers(before: Fit, after: Fit) -> list[WorkerShift]:
         .drop_nulls()
         .with_columns(moved=(pl.col("after") - pl.col("before")).abs())
     )
-    weight = pl.col("moved") * pl.col("answers").sqrt()
     enough = (pl.col("moved") >= MOVED) & (pl.col("answers") >= ANSWERS)
-    most = both.filter(enough).sort(weight, descending=True).head(SHOWN)
+    most = both.filter(enough).sort("moved", descending=True, maintain_order=True).head(SHOWN)
     return [WorkerShift(*row) for row in most.drop("moved").iter_rows()]
 
 

@@ -11,18 +11,20 @@ from typing import TypeVar
 from crowdstream.errors import InputError
 from crowdstream.estimators.base import Estimator
 from crowdstream.estimators.observer import Observer
+from crowdstream.monitoring.advice import advice
 from crowdstream.monitoring.difficulty import difficulty
 from crowdstream.monitoring.drift import Drift, DriftAlarm, alarms
 from crowdstream.monitoring.families import effective_votes, families
 from crowdstream.monitoring.identifiability import Group, IdentifiabilityReport, identifiability
 from crowdstream.monitoring.intervals import Intervals
 from crowdstream.monitoring.pairs import Pairs, pairs
+from crowdstream.monitoring.resend import tasks_to_resend
 from crowdstream.monitoring.trends import Trends, trends
 
 __all__ = [
     "Drift", "DriftAlarm", "Group", "IdentifiabilityReport", "Intervals", "Pairs", "Trends",
-    "alarms", "difficulty", "effective_votes", "families", "identifiability", "monitor", "pairs",
-    "trends",
+    "advice", "alarms", "difficulty", "effective_votes", "families", "identifiability", "monitor",
+    "pairs", "tasks_to_resend", "trends",
 ]  # fmt: skip
 
 Crowd = TypeVar("Crowd", bound=Estimator)

@@ -15,10 +15,18 @@ ANSWERED, AGREED, AGAINST = range(3)
 """Intervals, per worker, in weights of tasks: answers, and how much the others doubted the winner
 where the worker voted for it, and where it did not."""
 
-REF_B, REF_C, REF_D, REF_N, LOW, HIGH, LIMIT, UP, DOWN = (*range(8), 11)
+REF_B, REF_C, REF_D, REF_N, LOW, HIGH, UP, DOWN = (*range(7), 12)
 """Drift, per worker: Σh, Σe₂, Σe₂² and answers since the worker was last met anew; limits of the
-known skill; the ratio that raises an alarm; for either direction the likelihood ratio, followed by
-what Σh, Σe₂ and the answers were when it was last 1."""
+known skill; for either direction the logarithm of the likelihood ratio, followed by what Σh, Σe₂
+and the answers were when it was last 0, and the highest it has been since."""
+
+BEGUN, ENDED, EXCESS = range(3)
+"""Drift, one row per direction and level: how often a worker's logarithm rose above the level, how
+often it then fell back to 0 without an alarm, and by how much all that ended had risen above it at
+most."""
+
+LEVELS = 4
+"""Drift: levels above which swings are counted, each twice the one before."""
 
 SEEN, WORKER, DIRECTION, BEFORE, AFTER, EVIDENCE, ANSWERS = range(7)
 """An alarm: tasks seen, worker, direction (±1), skill before and after, log likelihood ratio, and

@@ -47,6 +47,10 @@ SAMPLE = 500
 """Tasks of a crowd's sample that the frequencies are fitted to: eight numbers need no more."""
 
 
+FITTED = 20_000
+"""Tasks of a table that the frequencies are fitted to: rounds over a million took half a minute."""
+
+
 def difficulty(crowd: Estimator, table: Table) -> pl.DataFrame:
     """Tasks of a table and how hard each is: the chance that an average worker errs.
 

@@ -70,11 +70,14 @@ class DriftAlarm(msgspec.Struct, frozen=True):
 class Drift(HistorySums):
     """Keeps two likelihood ratios per worker, one for each direction, and the latest alarms."""
 
-    per_worker: ClassVar[Shapes] = {"rows": (15,)}
-    shared: ClassVar[Shapes] = {"events": (EVENTS, 7), "count": (2,)}
+    per_worker: ClassVar[Shapes] = {"rows": (17,)}
+    shared: ClassVar[Shapes] = {
+        "swings": (2 * columns.LEVELS, 3), "rung": (2, 2), "events": (EVENTS, 7), "count": (3,),
+    }  # fmt: skip
 
     def _bind(self) -> None:
-        self._sums = DriftSums(self.arrays["rows"], self.arrays["events"], self.arrays["count"])
+        names = (*self.per_worker, *self.shared)
+        self._sums = DriftSums(*(self.arrays[name] for name in names))
 
 
 def alarms(crowd: Estimator) -> list[DriftAlarm]:
@@ -98,7 +101,7 @@ def alarms(crowd: Estimator) -> list[DriftAlarm]:
     [('w0', 'worse')]
     """
     drift = view.observer_of(crowd, Drift)
-    raised, tasks = drift.arrays["count"]
+    raised, _, tasks = drift.arrays["count"]
     order = np.arange(max(int(raised) - EVENTS, 0), int(raised)) % EVENTS
     events = drift.arrays["events"][order]
     answers = view.answers_of(crowd)

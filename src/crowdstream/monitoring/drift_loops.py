@@ -2,28 +2,43 @@
 # cython: infer_types=True
 """Page's cumulative sums: likelihood ratios for a change of skill. Knows nothing of estimators.
 
-Changing it changes which alarms are raised and what saved rows mean (their columns are in
+How high a ratio must rise to be told from noise is learnt from how it usually rises: where tasks
+come in groups, or errors depend on the class, it swings more than independent answers would have
+it. Changing this changes which alarms are raised and what saved rows mean (their columns are in
 `columns`). Types are in drift_loops.pxd.
 """
 
 import cython  # noqa: I001  (sorting would put each column on a line of its own)
 
 from crowdstream.monitoring.columns import (
-    AFTER, ANSWERS, BEFORE, DIRECTION, DOWN, EVIDENCE, HIGH, LEAST_SPREAD, LIMIT, LOW, MOST_SKILL,
-    REF_B, REF_C, REF_D, REF_N, SEEN, SETTLED_IN, TINY, UP, WORKER,
+    AFTER, ANSWERS, BEFORE, BEGUN, DIRECTION, DOWN, ENDED, EVIDENCE, EXCESS, HIGH, LEAST_SPREAD,
+    LEVELS, LOW, MOST_SKILL, REF_B, REF_C, REF_D, REF_N, SEEN, SETTLED_IN, TINY,
+    UP, WORKER,
 )  # fmt: skip
 
 if not cython.compiled:
-    from math import log, sqrt
+    from math import exp, log, sqrt
 
     from crowdstream.monitoring.judging_loops import JudgedSums
 
 SHIFT = 0.6
 """Change of skill that the alarm looks for: with two classes, error rate 0.1 → 0.4."""
 
-WORSE, BETTER = 601.8450378720822, 8103.083927575384
-"""Likelihood ratios e^6.4 and e^9 that raise an alarm (measured: about one false alarm in 10⁴
-answers); that a worker improved can wait."""
+LOWEST = 2.0
+"""Nats above which swings are counted; then twice, four and eight times this. Low levels are met
+often, only high ones tell the few long swings from the many short."""
+
+WORSE, BETTER = 1e-4, 2e-5
+"""False alarms per answer that are allowed, by the swings so far; that a worker improved can
+wait."""
+
+USUAL = 0.015
+"""Swings above the lowest level per answer, of simulated workers who do not change and answer
+independently (0.011 to 0.025): what is expected until there are some to count."""
+
+PRIOR = 10.0
+"""Swings that this expectation counts for at each level: the standard error of a mean excess is
+then a third of it at most."""
 
 LEEWAY = 0.7
 """Standard errors of the known skill that do not count as a change."""
@@ -37,23 +52,27 @@ REFRESH = 8
 
 
 class DriftSums(JudgedSums):
-    """Two likelihood ratios per worker, and the alarms they raised.
+    """Two likelihood ratios per worker, how those of all swing, and the alarms they raised.
 
-    ``events``: the latest alarms, the oldest overwritten first; ``count``: alarms raised and tasks
-    seen so far.
+    ``swings``: see `columns`, one row per level for the better, then for the worse; ``rung``:
+    alarms for the better and for the worse, and the sum of their heights. ``events``: the latest
+    alarms, the oldest overwritten first; ``count``: alarms raised, answers that could have raised
+    one, and tasks seen so far.
     """
 
-    def __init__(self, rows, events, count):
+    def __init__(self, rows, swings, rung, events, count):
         self.rows = rows
+        self.swings = swings
+        self.rung = rung
         self.events = events
         self.count = count
 
     def count_task(self, judge, tasks, t, weight):
         """One more task seen."""
-        self.count[1] += 1.0
+        self.count[2] += 1.0
 
     def add_label(self, judge, i, at):
-        """W ← max(1, W (1 + θ₁ h)/(1 + θ₀ h)), θ₀ the known skill with leeway, θ₁ = θ₀ ∓ SHIFT."""
+        """S ← max(0, S + log (1 + θ₁ h)/(1 + θ₀ h)), θ₀ the known skill, θ₁ = θ₀ ∓ SHIFT."""
         h = judge.h[at]
         self.rows[i, REF_B] += h
         self.rows[i, REF_C] += judge.e2[at]
@@ -61,17 +80,51 @@ class DriftSums(JudgedSums):
         self.rows[i, REF_N] += 1.0
         if self.rows[i, REF_N] <= SETTLED_IN:
             return
+        self.count[1] += 1.0
         answers = cython.cast(cython.Py_ssize_t, self.rows[i, REF_N])
         if self.rows[i, LOW] == self.rows[i, HIGH] or answers & (REFRESH - 1) == 0:
             self.set_limits(judge, i)
         low = self.rows[i, LOW]
         high = self.rows[i, HIGH]
-        self.move(i, DOWN, (1.0 + max(low - SHIFT, -MOST_SKILL) * h) / (1.0 + low * h))
+        least: cython.double = -MOST_SKILL / (judge.classes - 1.0)
+        self.move(i, DOWN, (1.0 + max(low - SHIFT, least) * h) / (1.0 + low * h))
         self.move(i, UP, (1.0 + min(high + SHIFT, MOST_SKILL) * h) / (1.0 + high * h))
-        if self.rows[i, DOWN] >= self.rows[i, LIMIT]:
+        if self.is_unusual(i, DOWN):
             self.alarm(judge, i, DOWN)
-        elif self.rows[i, UP] >= BETTER:
+        elif self.is_unusual(i, UP):
             self.alarm(judge, i, UP)
+
+    def is_unusual(self, i, way):
+        """Whether a swing is higher than all workers' swings get at the rate that is allowed.
+
+        Above a level L their heights have about an exponential tail of mean φ, 1 if answers are
+        independent; with r of them per answer, ``L + φ log(r/a)`` is exceeded a times per answer.
+        φ is Σ excess/ended, the likeliest mean where alarms cut some off. The level by which the
+        swing is least unusual has its say; the mean height of the alarms so far is one more.
+        """
+        height = self.rows[i, way]
+        if height <= LOWEST:
+            return False
+        allowed: cython.double = BETTER if way == UP else WORSE
+        answers = self.count[1] + PRIOR / USUAL
+        side = 0 if way == UP else 1
+        first = side * LEVELS
+        level: cython.double = LOWEST
+        mean: cython.double = 1.0
+        for j in range(LEVELS):
+            rate = (self.swings[first + j, BEGUN] + PRIOR * exp(LOWEST - level)) / answers
+            if rate <= allowed:
+                break
+            mean = (self.swings[first + j, EXCESS] + PRIOR) / (
+                self.swings[first + j, ENDED] + PRIOR
+            )
+            if height < level + mean * log(rate / allowed):
+                return False
+            level *= 2.0
+        rung = self.rung[side, 0]
+        if rung > allowed * answers:
+            return height >= self.rung[side, 1] / rung + mean * log(rung / (allowed * answers))
+        return True
 
     def known(self, judge, i):
         """The known skill of a worker: (Σh + 4 μ)/(Σe₂ + 4)."""
@@ -79,28 +132,51 @@ class DriftSums(JudgedSums):
         return (self.rows[i, REF_B] + REFERENCE * mean) / (self.rows[i, REF_C] + REFERENCE)
 
     def set_limits(self, judge, i):
-        """Limits of the known skill, ∓ 0.7 √((1 − θ² Σe₂²/Σe₂)/(Σe₂ + 4)).
-
-        Where answers tell less, e₂ is small, alarms are rarer and may come sooner.
-        """
+        """Limits of the known skill, ∓ 0.7 √((1 − θ² Σe₂²/Σe₂)/(Σe₂ + 4))."""
         size = self.rows[i, REF_C]
         skill = self.known(judge, i)
         spread = 1.0 - skill * skill * self.rows[i, REF_D] / max(size, TINY)
         doubt = LEEWAY * sqrt(max(spread, LEAST_SPREAD) / (size + REFERENCE))
-        mean = size / self.rows[i, REF_N]
-        self.rows[i, LOW] = max(skill - doubt, -MOST_SKILL)
-        self.rows[i, HIGH] = min(skill + doubt, MOST_SKILL)
-        self.rows[i, LIMIT] = max(WORSE * mean * mean, 2.0)
+        least: cython.double = -MOST_SKILL / (judge.classes - 1.0)
+        self.rows[i, LOW] = min(max(skill - doubt, least), MOST_SKILL)
+        self.rows[i, HIGH] = max(min(skill + doubt, MOST_SKILL), least)
 
     def move(self, i, way, ratio):
-        """Update the likelihood ratio of one direction; where it falls below 1 it starts again."""
-        self.rows[i, way] *= ratio
-        if self.rows[i, way] > 1.0:
+        """Add to the logarithm of one direction; where it falls below 0 it starts again."""
+        before = self.rows[i, way + 4]
+        now = max(self.rows[i, way] + log(ratio), 0.0)
+        self.rows[i, way] = now
+        if now > before:
+            self.rows[i, way + 4] = now
+            if now > LOWEST:
+                self.begin_swing(way, before, now)
+        if now > 0.0:
             return
-        self.rows[i, way] = 1.0
+        if before > LOWEST:
+            self.end_swing(i, way, 1.0)
         self.rows[i, way + 1] = self.rows[i, REF_B]
         self.rows[i, way + 2] = self.rows[i, REF_C]
         self.rows[i, way + 3] = self.rows[i, REF_N]
+        self.rows[i, way + 4] = 0.0
+
+    def begin_swing(self, way, before, now):
+        """Count a swing at the levels that it rises above for the first time."""
+        first = 0 if way == UP else LEVELS
+        level: cython.double = LOWEST
+        for j in range(LEVELS):
+            if before <= level < now:
+                self.swings[first + j, BEGUN] += 1.0
+            level *= 2.0
+
+    def end_swing(self, i, way, whole):
+        """Count how high a swing got that is over; ``whole``: 0 if an alarm cut it off."""
+        first = 0 if way == UP else LEVELS
+        level: cython.double = LOWEST
+        for j in range(LEVELS):
+            if self.rows[i, way + 4] > level:
+                self.swings[first + j, ENDED] += whole
+                self.swings[first + j, EXCESS] += self.rows[i, way + 4] - level
+            level *= 2.0
 
     def alarm(self, judge, i, way):
         """Record the alarm, and get to know the worker anew from the next answer on.
@@ -111,13 +187,16 @@ class DriftSums(JudgedSums):
         skill = self.known(judge, i)
         size = self.rows[i, REF_C] - self.rows[i, way + 2]
         after = (self.rows[i, REF_B] - self.rows[i, way + 1] + 2.0 * skill) / (size + 2.0)
-        self.events[at, SEEN] = self.count[1]
+        self.events[at, SEEN] = self.count[2]
         self.events[at, WORKER] = i
         self.events[at, DIRECTION] = 1.0 if way == UP else -1.0
         self.events[at, BEFORE] = skill
         self.events[at, AFTER] = after
-        self.events[at, EVIDENCE] = log(self.rows[i, way])
+        self.events[at, EVIDENCE] = self.rows[i, way]
         self.events[at, ANSWERS] = self.rows[i, REF_N] - self.rows[i, way + 3]
         self.count[0] += 1.0
+        self.rung[0 if way == UP else 1, 0] += 1.0
+        self.rung[0 if way == UP else 1, 1] += self.rows[i, way]
+        self.end_swing(i, way, 0.0)
         for k in range(self.rows.shape[1]):
             self.rows[i, k] = 0.0

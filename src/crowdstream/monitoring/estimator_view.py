@@ -5,7 +5,8 @@ Everything is read, nothing is changed.
 
 from __future__ import annotations
 
-from typing import TypeVar
+from collections.abc import Callable
+from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,16 +18,26 @@ from crowdstream.estimators.open_tasks import OpenTask
 from crowdstream.estimators.reservoir import Reservoir
 from crowdstream.estimators.teacher import read_teacher
 from crowdstream.estimators.votes import Scorer
-from crowdstream.labels import Table
+from crowdstream.labels import ClassLabel, Table, WorkerId
 from crowdstream.labels import code_table as code
 from crowdstream.labels.batch import Codes, LabelBatch
 from crowdstream.monitoring.columns import TINY
 from crowdstream.monitoring.judging_loops import Judge
 
+if TYPE_CHECKING:
+    import polars as pl
+
 Floats = NDArray[np.float64]
 Kind = TypeVar("Kind", bound=Observer)
 
 NO_FAMILY: Codes = np.empty(0, np.int32)
+
+
+def as_polars(table: object) -> pl.DataFrame:
+    """A table of any kind that a crowd gives back."""
+    import polars as pl
+
+    return table if isinstance(table, pl.DataFrame) else pl.DataFrame(table)  # type: ignore[arg-type]
 
 
 def find_observer(crowd: Estimator, kind: type[Kind]) -> Kind | None:
@@ -51,6 +62,29 @@ def observer_of(crowd: Estimator, kind: type[Kind]) -> Kind:
 def class_count(crowd: Estimator) -> int:
     """How many classes there are, at least two."""
     return max(crowd._places, 2)
+
+
+def class_names(crowd: Estimator) -> list[ClassLabel]:
+    """The classes by their codes."""
+    return crowd._classes.to_list()
+
+
+def worker_codes(crowd: Estimator) -> Callable[[WorkerId], int]:
+    """What finds a worker's code."""
+    return crowd._workers.code
+
+
+def class_errors(crowd: Estimator, most: int) -> tuple[Floats, Floats] | None:
+    """Every worker's error rate on each class, and how frequent classes are.
+
+    ``None`` where errors are not known by class, or there are more than ``most`` of them.
+    """
+    if crowd.n_workers_ * class_count(crowd) > most:
+        return None
+    found = crowd._read()
+    if found.confusions is None or found.prior is None:
+        return None
+    return 1.0 - np.einsum("ikk->ik", found.confusions), found.prior
 
 
 def memory_of(crowd: Estimator) -> float | None:

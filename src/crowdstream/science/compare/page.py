@@ -58,7 +58,7 @@ def _draw(study: Study, folder: Path) -> list[Picture]:
             "differences",
             f"Final errors less those of {against}",
             "Dots are means, bands two standard errors, ticks single sets; what is beyond "
-            f"{EDGE:.0%} stands at the edge.",
+            f"{100 * EDGE:.0f} % stands at the edge.",
             summary,
             draw_differences(summary, study.differences("final", against), against),
         ),

@@ -64,7 +64,7 @@ def draw(found: Savings, name: str) -> alt.LayerChart:
         baseline="top",
         dy=4,
         dx=4,
-        text=f"{aim}: {found.target:.1%}",
+        text=f"{aim}: {100 * found.target:.1f} %",
         color=LIGHT["ink"],
     ).encode(x=alt.value(0))
     title = alt.TitleParams(
@@ -97,7 +97,7 @@ def _named(found: Savings) -> pl.DataFrame:
 
 def _headline(found: Savings) -> str:
     """The finding, whichever it is."""
-    kept = f"deciding {1 - SAME:.0%} of the tasks as all labels do"
+    kept = f"deciding {100 * (1 - SAME):.0f} % of the tasks as all labels do"
     if found.enough is None:
         like = "majority vote with all labels" if found.has_gold else kept
         return f"Stopping when sure does not get as far as {like}"
@@ -106,7 +106,9 @@ def _headline(found: Savings) -> str:
     )
     if found.has_gold:
         return f"As good as majority vote with all labels: {cost}, stopping when sure"
-    return f"{cost} decide {1 - SAME:.0%} of the tasks as all labels do, stopping when sure"
+    return (
+        f"{cost} decide {100 * (1 - SAME):.0f} % of the tasks as all labels do, stopping when sure"
+    )
 
 
 def _small_print(found: Savings, name: str) -> list[str]:

@@ -95,13 +95,13 @@ class Savings:
         if self.has_gold:
             aim = f"the error majority vote has with {whole} ({self.target:.3f})"
         else:
-            aim = f"the decision from {whole} on {1 - SAME:.0%} of the tasks"
+            aim = f"the decision from {whole} on {100 * (1 - SAME):.0f} % of the tasks"
         if self.enough is None:
             return f"{aim} is not reached by stopping when sure: nothing saved"
         bought = round(self.enough["labels_per_task"] * self.tasks)
         return (
             f"{aim} is reached with {bought:,} labels, stopping at a confidence of "
-            f"{self.enough['settle']:g}: {self.enough['saved']:.0%} saved"
+            f"{self.enough['settle']:g}: {100 * self.enough['saved']:.0f} % saved"
         )
 
     def report(self) -> dict[str, object]:

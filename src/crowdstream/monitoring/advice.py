@@ -1,0 +1,172 @@
+"""Whom to pay, coach or drop, and why: codes, made where what is known of workers is at hand.
+
+Advice follows from the interval of an error rate, not from the rate: who is not known well enough
+is to be waited for. Changes nothing; words are made where people read.
+"""
+
+from __future__ import annotations
+
+from statistics import NormalDist
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from crowdstream.decisions import value_series
+from crowdstream.estimators.base import Estimator
+from crowdstream.estimators.worker_table import FEW_ANSWERS
+from crowdstream.metrics import wilson
+from crowdstream.monitoring import estimator_view as view
+from crowdstream.monitoring.columns import REF_B, REF_C
+from crowdstream.monitoring.drift import Drift, alarms
+from crowdstream.monitoring.worker_sums import Floats
+
+if TYPE_CHECKING:
+    import polars as pl
+
+DROP, COACH, PAY, KEEP, WAIT = "drop", "coach", "pay", "keep", "wait"
+"""What to do with a worker."""
+
+REASONS = {
+    "worse_than_chance": DROP,
+    "at_chance": DROP,
+    "got_worse": COACH,
+    "worse_than_crowd": COACH,
+    "always_one_class": COACH,
+    "errs_on_one_class": COACH,
+    "better_than_crowd": PAY,
+    "like_the_crowd": KEEP,
+    "few_answers": WAIT,
+    "wide_interval": WAIT,
+    "not_estimated": WAIT,
+}
+"""Each reason and what it is a reason for; of several that hold, the first is given."""
+
+LEAST_SUSPECTS = 20
+"""Workers with an alarm that there are taken to be at least: a level of 0.025 for one of them."""
+
+CELLS = 1 << 24
+"""Workers times classes beyond which nobody is told to err on one class: it would take longer than
+anybody waits."""
+
+
+def advice(
+    crowd: Estimator, workers: pl.DataFrame | None = None, *, level: float = 0.95
+) -> pl.DataFrame:
+    """What to do with each worker, and the reason.
+
+    Drop: the interval of the error rate says at chance or worse. Coach: an alarm says that the
+    worker got worse and the answers since bear it out (with monitors), or the interval is above the
+    crowd's mean error rate, or one label is given nearly always, or errors are clearly more on one
+    class, both than this worker's others and than the crowd's. Pay: the interval is below the
+    crowd's mean. Wait: there are fewer than ten answers, or the interval does not exclude chance.
+    Keep: the rest.
+
+    Parameters
+    ----------
+    crowd
+        An estimator that has learnt.
+    workers
+        What `crowd.workers` returned, if it is at hand.
+    level
+        Of the intervals, if not.
+
+    Returns
+    -------
+    One row per worker: ``worker``; ``advice``: "drop", "coach", "pay", "keep" or "wait";
+    ``reason``, a code of `REASONS`; ``on_class``, for "errs_on_one_class" the class.
+
+    Examples
+    --------
+    >>> import crowdstream as cs
+    >>> made = cs.simulate(8, 600, p=[0.02] + [0.2] * 6 + [0.5])
+    >>> advice(cs.Adaptive().fit(made.labels()))["advice"].to_list()[::7]
+    ['pay', 'drop']
+    """
+    import polars as pl
+
+    table = view.as_polars(crowd.workers(level=level)) if workers is None else workers
+    rate, low, high = (
+        table[name].fill_null(np.nan).to_numpy()
+        for name in ("error_rate", "error_low", "error_high")
+    )
+    answers, flags = table["answers"].to_numpy(), table["flags"]
+    known = ~np.isnan(rate) & ~np.isnan(low)
+    counted = np.where(known, np.maximum(answers, 1e-9), 0.0)
+    mean = float(np.nan_to_num(rate) @ counted / max(counted.sum(), 1e-9))
+    few = answers < FEW_ANSWERS
+    on_class = _errs_on(crowd, rate, answers)
+    enough = known & ~few
+    held = {
+        "worse_than_chance": enough & _flagged(flags, "worse_than_chance"),
+        "at_chance": enough & _flagged(flags, "at_chance"),
+        "got_worse": known & _got_worse(crowd),
+        "worse_than_crowd": enough & (low > mean),
+        "always_one_class": enough & _flagged(flags, "always_one_class"),
+        "errs_on_one_class": enough & (on_class >= 0),
+        "better_than_crowd": enough & (high < mean),
+        "like_the_crowd": enough & _flagged(flags, "better_than_chance"),
+        "few_answers": few,
+        "wide_interval": known,
+    }
+    reason = np.full(table.height, "not_estimated", dtype=object)
+    for name, holds in reversed(held.items()):
+        reason[holds] = name
+    reasons = pl.Series("reason", reason, dtype=pl.String)
+    named = np.where(reason == "errs_on_one_class", on_class, -1)
+    classes = value_series("on_class", view.class_names(crowd))
+    codes = pl.Series(named)
+    return pl.DataFrame(
+        {
+            "worker": table["worker"],
+            "advice": reasons.replace_strict(REASONS, return_dtype=pl.String),
+            "reason": reasons,
+            "on_class": classes.gather(codes.set(codes < 0, None)).cast(pl.String),
+        }
+    )
+
+
+def _flagged(flags: pl.Series, code: str) -> np.ndarray:
+    return flags.list.contains(code).to_numpy()
+
+
+def _got_worse(crowd: Estimator) -> np.ndarray:
+    """Whose last alarm is for the worse, not most workers', and borne out by the answers since.
+
+    An alarm may be false, and many answers hold some. The answers after it had no part in it: by
+    these the skill must be below the one before it, so clearly that of all such workers less than
+    one is expected to be so by chance.
+    """
+    found = np.zeros(crowd.n_workers_, np.bool_)
+    drift = view.find_observer(crowd, Drift)
+    if drift is None:
+        return found
+    codes, before = view.worker_codes(crowd), np.zeros(found.size)
+    for alarm in alarms(crowd):
+        found[codes(alarm.worker)] = alarm.direction == "worse" and not alarm.everyone
+        before[codes(alarm.worker)] = alarm.before
+    since = np.zeros((found.size, 2))
+    rows = drift.arrays["rows"][: found.size, [REF_B, REF_C]]
+    since[: len(rows)] = rows
+    size = np.maximum(since[:, 1], 1e-9)
+    skill = 1.0 - before / (1.0 - 1.0 / view.class_count(crowd))
+    z = NormalDist().inv_cdf(1.0 - 0.5 / max(int(found.sum()), LEAST_SUSPECTS))
+    return np.asarray(found & (skill - since[:, 0] / size > z / np.sqrt(size)))
+
+
+def _errs_on(crowd: Estimator, rate: Floats, answers: Floats) -> np.ndarray:
+    """The class on which each worker errs clearly more than on others, and than others; −1: none.
+
+    The lower limit of the class's error rate is above both, at a level that allows for there being
+    several classes to choose from. A worker has met a class as often as the class occurs.
+    """
+    read = view.class_errors(crowd, CELLS)
+    if read is None or not answers.sum():
+        return np.full(answers.size, -1)
+    errors, prior = read
+    met = answers[:, None] * prior
+    z = NormalDist().inv_cdf(1.0 - 0.025 / prior.size)
+    low = wilson(errors * met, met, z)[0]
+    usual = np.average(errors, axis=0, weights=np.maximum(answers, 1e-9))
+    clear = low > np.maximum(np.nan_to_num(rate, nan=1.0)[:, None], usual)
+    mistakes = np.where(clear, errors * met, -1.0)
+    return np.where(clear.any(axis=1), mistakes.argmax(axis=1), -1)
