@@ -129,7 +129,7 @@ def rows_of_csv(data: bytes) -> int | None:
     return sum(bool(row) for row in found[1:])
 
 
-def rows_of_jsonl(data: bytes) -> int:
+def rows_of_jsonl(data: bytes) -> int | None:
     return sum(bool(line.strip()) for line in data.removeprefix(b"\xef\xbb\xbf").split(b"\n"))
 
 
@@ -137,8 +137,10 @@ def accounted(result: Result) -> int:
     """Labels and every row that was reported as something else."""
     report = result.report
     words = "bad row|empty label|repeated row|label|late label"
-    found = (re.match(rf"([\d,]+) ({words})s? ", warning) for warning in report["warnings"])
-    return int(report["labels"]) + sum(int(one[1].replace(",", "")) for one in found if one)
+    found = [re.match(rf"([\d,]+) ({words})s? ", warning) for warning in report["warnings"]]
+    headers = re.findall(r"repeats the header(?: and so do(?:es)? (\d+) more)?", result.out)
+    counts = [int(one[1].replace(",", "")) for one in found if one]
+    return int(report["labels"]) + sum(counts) + sum(1 + int(more or 0) for more in headers)
 
 
 def check(path: Path, data: bytes, rows: int | None, policy: str, window: tuple[str, ...]) -> int:
@@ -175,6 +177,8 @@ def test_a_spoilt_file_is_refused_or_every_row_is_accounted_for(
         else:
             data = SPOILS[name](jsonl_of(labels(3, a_task=3, seed=seed)), draw)
             rows = rows_of_jsonl(data)
+        if name == "recode":  # newlines of UTF-16 are not what they look like
+            rows = 12 if kind == "csv" else 9
         policy, window = ("fail", "skip")[seed % 2], WAYS[1 + seed // 2 % 2]
         check(tmp_path / f"l.{kind}", data, rows, policy, window)
 

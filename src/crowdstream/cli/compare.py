@@ -11,12 +11,18 @@ from crowdstream.cli import options
 from crowdstream.cli.extras import need
 from crowdstream.cli.json_output import compare_report, print_json
 from crowdstream.cli.output import make_folder
-from crowdstream.cli.terminal import ProgressBar, add_row, console, make_table, say
+from crowdstream.cli.terminal import (
+    ProgressBar,
+    add_row,
+    console,
+    make_table,
+    say,
+    say_notes,
+)
 from crowdstream.errors import InputError
 from crowdstream.validation import check_number
 
 if TYPE_CHECKING:
-    from crowdstream.labels import ColumnNames
     from crowdstream.science.compare import Method, Study
     from crowdstream.science.datasets import Dataset
 
@@ -45,7 +51,7 @@ class Plan(TypedDict):
     runs: int
 
 
-class Input(options.Columns):
+class Input(options.Columns, options.InputForm):
     """What is compared on."""
 
     HELP = """
@@ -118,18 +124,21 @@ def compare(
     names = methods.methods
     wanted = None if names is None else [name.strip() for name in names.split(",")]
     chosen = choose(wanted, quick=methods.quick)
+    notes: list[str] = []
     if given.truth is None:
         sets = [ready(data) for data in _named(given.sets)]
     else:
-        sets = [ready(_read(given.sets, given.truth, given.names()))]
+        sets = [ready(_read(given, given.truth, notes))]
         if len(given.sets) > 1 and not report.quiet:
             say(f"{len(given.sets)} files taken together as one set", "yellow")
+        if not report.quiet:
+            say_notes(notes)
     folder = None if out.output is None else make_folder(out.output)
     study = _measure(sets, chosen, plan, report.quiet)
     if folder is not None:
         write(study, folder)
     if report.json:
-        print_json(compare_report(study))
+        print_json(compare_report(study, notes))
     elif not report.quiet:
         _show(study)
         if methods.quick and wanted is None:
@@ -168,16 +177,20 @@ def _named(names: list[str]) -> list[Dataset]:
     return [datasets.load(name) for name in wanted]
 
 
-def _read(files: list[str], gold: str, names: ColumnNames) -> Dataset:
-    """A data set of the user's own."""
+def _read(given: Input, truth: str, notes: list[str]) -> Dataset:
+    """A data set of the user's own; ``notes`` takes what is to be said of how it was read."""
     from crowdstream.labels.gold import read_truths, truth_table
     from crowdstream.labels.readers import BadRows, find_sources, read_all
     from crowdstream.science.datasets import Dataset, Meta
 
+    files = given.sets
     with BadRows("fail") as bad_rows:
-        labels = read_all(find_sources(files), names, bad_rows).frame()
+        sources = find_sources(files, options=given.input_options())
+        labels = read_all(sources, given.names(), bad_rows).frame()
+    truths = read_truths(truth, option="--truth", notes=bad_rows.notes)
+    notes += bad_rows.notes
     name = Path(files[0]).name.split(".")[0]
-    return Dataset(name, labels, truth_table(read_truths(gold)), Meta(" ".join(files)))
+    return Dataset(name, labels, truth_table(truths), Meta(" ".join(files)))
 
 
 def _measure(sets: list[Dataset], methods: list[Method], plan: Plan, quiet: bool) -> Study:

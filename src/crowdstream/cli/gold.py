@@ -10,6 +10,7 @@ from crowdstream.cli import options
 from crowdstream.cli.gold_wording import show_check, show_plan
 from crowdstream.cli.json_output import PlanReport, StratumReport, check_report, print_json
 from crowdstream.cli.output import check_apart, check_output, write_table
+from crowdstream.cli.terminal import say_notes
 from crowdstream.errors import CrowdstreamError, InputError
 from crowdstream.validation import check_number
 
@@ -89,18 +90,23 @@ def plan(
     """
     from crowdstream.cli.estimator import EstimatorFactory
     from crowdstream.gold_plan import gold_needed
+    from crowdstream.labels import read_truths
 
     check_output(out.output, "--output")
     check_number("--number", choosing.number, 1, 10**9, whole=True)
     check_number("--settle", deciding.settle, 0.5, 1.0)
     factory = EstimatorFactory(method)
-    table = _read(files, {"--output": out.output})
+    notes: list[str] = []
+    known = None
+    if choosing.gold is not None:
+        known = read_truths(choosing.gold, option="--gold", notes=notes)
+    table = _read(files, {"--output": out.output}, notes, quiet=report.quiet)
     _check_unfilled(out.output)
     found: pl.DataFrame = gold_needed(
         table,
         choosing.number,
         crowd=factory.make(),
-        gold=choosing.gold,
+        gold=known,
         settle=deciding.settle,
         seed=method.seed,
     )
@@ -113,6 +119,7 @@ def plan(
         tasks=sum(dict(found.select("stratum", "stratum_tasks").iter_rows()).values()),
         to_check=found.height,
         strata=_strata(found),
+        warnings=notes,
     )
     if report.json:
         print_json(summary)
@@ -146,24 +153,32 @@ def check(
     factory = EstimatorFactory(method)
     if not Path(answers.filled).exists():
         raise InputError("FILLED", "a file that exists", repr(answers.filled))
-    table = _read(files, {})
+    notes: list[str] = []
+    table = _read(files, {}, notes, quiet=report.quiet)
     also = [name.strip() for name in answers.also.split(",") if name.strip()]
     found = gold_check(
         table, answers.filled, crowd=factory.make(), settle=deciding.settle, also=also
     )
     if report.json:
-        print_json(check_report(method.method, found))
+        print_json(check_report(method.method, found, notes))
     else:
         show_check(found, deciding.settle, notes=not report.quiet)
 
 
-def _read(files: options.LabelFiles, outputs: dict[str, str | None]) -> CodedLabels:
+def _read(
+    files: options.LabelFiles, outputs: dict[str, str | None], notes: list[str], *, quiet: bool
+) -> CodedLabels:
+    """The labels; what is to be said of how they were read is said, with the notes there are."""
     from crowdstream.labels.readers import BadRows, find_sources, read_all
 
-    sources = find_sources(files.labels, files.format)
+    sources = find_sources(files.labels, files.format, files.input_options())
     check_apart([source.path for source in sources], outputs)
     with BadRows("fail") as bad_rows:
-        return read_all(sources, files.names(wide=files.wide), bad_rows)
+        table = read_all(sources, files.names(wide=files.wide), bad_rows)
+    notes += bad_rows.notes
+    if not quiet:
+        say_notes(notes)
+    return table
 
 
 def _check_unfilled(path: str | None) -> None:

@@ -76,9 +76,10 @@ class RunReport(msgspec.Struct, kw_only=True):
     error_rate: float | msgspec.UnsetType = msgspec.UNSET
 
 
-def savings_report(method: str, found: Savings) -> dict[str, object]:
-    """What ``crowdstream savings --json`` prints."""
-    return {"schema_version": SCHEMA_VERSION, "method": method, **found.report()}
+def savings_report(method: str, found: Savings, warnings: list[str]) -> dict[str, object]:
+    """What ``crowdstream savings --json`` prints; ``warnings``: how files were read."""
+    about = {"schema_version": SCHEMA_VERSION, "method": method, "warnings": warnings}
+    return {**about, **found.report()}
 
 
 class StratumReport(msgspec.Struct):
@@ -102,16 +103,18 @@ class PlanReport(msgspec.Struct, kw_only=True):
     tasks: int
     to_check: int
     strata: list[StratumReport]
+    warnings: list[str] = []
 
 
-def check_report(method: str, found: GoldCheck) -> dict[str, object]:
-    """What ``crowdstream gold check --json`` prints."""
-    return {"schema_version": SCHEMA_VERSION, "method": method, **msgspec.structs.asdict(found)}
+def check_report(method: str, found: GoldCheck, warnings: list[str]) -> dict[str, object]:
+    """What ``crowdstream gold check --json`` prints; ``warnings``: how files were read."""
+    about = {"schema_version": SCHEMA_VERSION, "method": method, "warnings": warnings}
+    return {**about, **msgspec.structs.asdict(found)}
 
 
-def compare_report(study: Study) -> dict[str, object]:
-    """What ``crowdstream compare --json`` prints, and what ``-o`` writes as JSON."""
-    return study.report()
+def compare_report(study: Study, warnings: list[str]) -> dict[str, object]:
+    """What ``crowdstream compare --json`` prints; ``warnings``: how files were read."""
+    return {**study.report(), "warnings": warnings}
 
 
 def print_json(report: RunReport | PlanReport | Decision | dict[str, object]) -> None:

@@ -99,17 +99,19 @@ def run(
     reported = report.json or not report.quiet
     monitored = reported or out.workers is not None or out.save is not None
     factory = EstimatorFactory(method, monitored=monitored)
-    costs = None if table.costs is None else read_costs(table.costs)
-    sources = find_sources(files.labels, files.format)
+    costs = None if table.costs is None else read_costs(table.costs, option="--costs")
+    sources = find_sources(files.labels, files.format, files.input_options())
     outputs = {"--output": out.output, "--workers": out.workers, "--save": out.save}
     check_apart([source.path for source in sources], outputs)
     # The estimators load while the files are being read.
     threading.Thread(target=factory.make, daemon=True).start()
-    truths = None if scoring.truth is None else read_truth_file("--truth", scoring.truth)
+    notes: list[str] = []
+    truths = None if scoring.truth is None else read_truth_file("--truth", scoring.truth, notes)
     gold = None
     if deciding.gold is not None:
-        gold = dict(read_truth_file("--gold", deciding.gold).iter_rows())
+        gold = dict(read_truth_file("--gold", deciding.gold, notes).iter_rows())
     job = Job(factory, deciding.settle, deciding.online, report.quiet, truths, gold, reported)
+    job.notes += notes
     workers = functools.cache(lambda: job.estimator.workers(level=table.level, costs=costs))
     to_stdout = out.output is None and not report.json and not sys.stdout.isatty()
     target = "-" if to_stdout else out.output

@@ -84,6 +84,7 @@ class Job:
             else:
                 self._decide_windowed(sources, names, bad_rows, write, window)
         self.bad_rows = bad_rows.rows
+        self.notes += bad_rows.notes
         if self.truths is not None:
             self._score()
 

@@ -9,7 +9,14 @@ from crowdstream.cli import options
 from crowdstream.cli.charts import check_chart, save_chart
 from crowdstream.cli.json_output import print_json, savings_report
 from crowdstream.cli.output import check_apart, check_output, write_table
-from crowdstream.cli.terminal import ProgressBar, add_row, console, make_table, say
+from crowdstream.cli.terminal import (
+    ProgressBar,
+    add_row,
+    console,
+    make_table,
+    say,
+    say_notes,
+)
 from crowdstream.validation import check_number
 
 if TYPE_CHECKING:
@@ -76,12 +83,17 @@ def savings(
     check_number("--repeats", repeating.repeats, 1, 1000, whole=True)
     settings = options.Method(method=method.method, seed=orders.seed)
     factory = EstimatorFactory(settings)
-    sources = find_sources(files.labels, files.format)
+    sources = find_sources(files.labels, files.format, files.input_options())
     paths = [source.path for source in sources]
     check_apart(paths, {"--output": out.output, "--chart": out.chart})
-    truths = None if scoring.truth is None else truth_table(read_truths(scoring.truth))
     with BadRows("fail") as bad_rows:
+        truths = None
+        if scoring.truth is not None:
+            known = read_truths(scoring.truth, option="--truth", notes=bad_rows.notes)
+            truths = truth_table(known)
         table = read_all(sources, files.names(wide=files.wide), bad_rows).frame()
+    if not report.quiet:
+        say_notes(bad_rows.notes)
     with ProgressBar(f"replaying {table.height:,} labels", 1.0, silent=report.quiet) as bar:
         found = replay(
             table,
@@ -96,7 +108,7 @@ def savings(
     if out.chart is not None:
         _draw(found, out.chart, [source.name for source in sources])
     if report.json:
-        print_json(savings_report(method.method, found))
+        print_json(savings_report(method.method, found, bad_rows.notes))
     elif not report.quiet:
         _show(found)
 

@@ -45,6 +45,12 @@ def say(text: str, style: str | None = None) -> None:
     console().print(printable(text), style=style, soft_wrap=True)
 
 
+def say_notes(notes: Sequence[str]) -> None:
+    """What users should know of how their files were read."""
+    for note in notes:
+        say(note, "yellow")
+
+
 def make_table(
     title: str,
     left: Sequence[str],

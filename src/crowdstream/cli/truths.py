@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from crowdstream.cli.wording import counted
-from crowdstream.errors import InputError
 
 if TYPE_CHECKING:
     import polars as pl
@@ -17,15 +16,11 @@ SHOWN = 5
 """Classes that a note names."""
 
 
-def read_truth_file(option: str, path: str) -> pl.DataFrame:
+def read_truth_file(option: str, path: str, notes: list[str] | None = None) -> pl.DataFrame:
     """task, gold: the correct labels, from a file with a task and a label (or gold) column."""
     from crowdstream.labels.gold import read_truths, truth_table
-    from crowdstream.labels.readers import find_sources
 
-    sources = find_sources([path])
-    if len(sources) > 1:
-        raise InputError(option, "one file", f"{len(sources)} that match {path!r}")
-    return truth_table(read_truths(path)).rename({"label": "gold"})
+    return truth_table(read_truths(path, option=option, notes=notes)).rename({"label": "gold"})
 
 
 def gold_notes(gold: Mapping[TaskId, ClassLabel] | None, classes: Vocabulary) -> list[str]:

@@ -104,7 +104,7 @@ def workers(
     check_apart([state], {"--output": out.output, "--chart": out.chart})
     if out.chart is not None and name not in ("", "trends"):
         raise InputError("--chart", "no other table, or --trends", f"--{name}")
-    costs = None if making.costs is None else read_costs(making.costs)
+    costs = None if making.costs is None else read_costs(making.costs, option="--costs")
     estimator = load_estimator(state)
     if name and not is_monitored(estimator):
         expected = "a state saved with monitors (any method but majority)"

@@ -20,7 +20,9 @@ COLUMNS = {"task": ALIASES["task"], "gold": (*ALIASES["gold"], *ALIASES["label"]
 """The columns of a table of true labels and their names, the likeliest first."""
 
 
-def read_truths(gold: Truths | None) -> dict[TaskId, ClassLabel]:
+def read_truths(
+    gold: Truths | None, *, option: str = "", notes: list[str] | None = None
+) -> dict[TaskId, ClassLabel]:
     """The true classes of some tasks.
 
     Rows without a task or a class are left out; two classes for one task are refused.
@@ -30,6 +32,9 @@ def read_truths(gold: Truths | None) -> dict[TaskId, ClassLabel]:
     gold
         A mapping of task to class (a pandas Series too); a table of any kind with a task and a
         gold, truth or label column; or the path of such a file, whose values are text.
+    option, notes
+        The option that named a file, for messages, and a list that takes what is to be said of how
+        it was read.
 
     Examples
     --------
@@ -44,8 +49,8 @@ def read_truths(gold: Truths | None) -> dict[TaskId, ClassLabel]:
     if isinstance(gold, (str, PathLike)):
         from crowdstream.labels.readers.small_tables import read_small_table
 
-        where = fspath(gold)
-        pairs = read_small_table(where, COLUMNS, gaps=True).iter_rows()
+        where, path = f"{option} {fspath(gold)}".lstrip(), fspath(gold)
+        pairs = read_small_table(path, COLUMNS, gaps=True, option=option, notes=notes).iter_rows()
     elif isinstance(gold, Mapping) or (type(gold).__name__ == "Series" and hasattr(gold, "items")):
         pairs = gold.items()
     elif is_table(gold):
