@@ -87,7 +87,8 @@ def find_column(
     place = _alias_place(role, header)
     if place is not None:
         return header[place]
-    near = nearest_columns(header, ALIASES[role])
+    others = {alias for other in ROLES if other != role for alias in ALIASES[other]}
+    near = [x for x in nearest_columns(header, ALIASES[role]) if simple_name(x) not in others]
     hint = f"did you mean {shown_name(near[0])!r}? " if near else ""
     found = f"{shown_columns(header, near)} ({hint}name it with {how.format(role)})"
     raise InputError(where, f"a {role} column", found)

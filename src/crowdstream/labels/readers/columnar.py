@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from crowdstream.errors import InputError
 from crowdstream.labels.column_hints import suggest_wide
 from crowdstream.labels.readers.bad_rows import BadRows
+from crowdstream.labels.readers.repeated_headers import note_repeated
 from crowdstream.labels.tables import ROLES, ColumnNames, find_columns, find_task_of_wide, melt
 
 if TYPE_CHECKING:
@@ -29,8 +30,14 @@ def read(data: str | bytes, name: str, kind: str, names: ColumnNames, bad: BadRo
 
 def read_frame(table: pl.DataFrame, name: str, names: ColumnNames, bad: BadRows) -> pl.DataFrame:
     """A table of text that is in memory already."""
-    query = _choose(table.lazy(), table.columns, name, names)
-    return _clean(query.collect(), name, names, bad, 0)
+    import polars as pl
+
+    chosen = _choose(table.lazy(), table.columns, name, names).collect()
+    repeated = chosen.select(
+        pl.all_horizontal(pl.col(column) == pl.lit(column) for column in chosen.columns)
+    ).to_series()
+    note_repeated([row + 1 for row in repeated.arg_true().to_list()], bad, name)
+    return _clean(chosen.filter(~repeated.fill_null(False)), name, names, bad, 0)
 
 
 def read_pieces(

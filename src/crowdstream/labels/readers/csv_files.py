@@ -99,7 +99,7 @@ def _last_row_end(data: bytes, separator: str) -> int:
 def _head(path: str) -> bytes:
     with open(path, "rb") as file:
         head = file.read(HEAD)
-        while head and b"\n" not in head and len(head) <= LONGEST_HEADER:
+        while head and _header_end(head) == len(head) <= LONGEST_HEADER:
             more = file.read(HEAD)
             if not more:
                 break

@@ -120,7 +120,7 @@ def standard_input() -> int:
             return sys.stdin.fileno()
     except ValueError:  # closed since
         pass
-    raise InputError("standard input", "something to read", "that it is closed")
+    raise InputError("standard input", "something to read", "it closed")
 
 
 def _open_raw(source: Source) -> IO[bytes]:
