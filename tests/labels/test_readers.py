@@ -8,6 +8,7 @@ import json
 import struct
 import sys
 import zipfile
+from collections.abc import Sequence
 from pathlib import Path
 from unittest import mock
 
@@ -83,8 +84,8 @@ def read(
         (",", "utf-16-le", "\n", "UTF-16"),
         (",", "utf-16-be", "\n", "UTF-16"),
         (",", "utf-32", "\n", "UTF-32"),
-        (",", "utf-8", "\r", r"with lines that end in \r"),
-        (";", "utf-16", "\r", r";-separated, UTF-16, with lines that end in \r"),
+        (",", "utf-8", "\r", r"\r line ends"),
+        (";", "utf-16", "\r", r";-separated, UTF-16, \r line ends"),
     ],
 )
 def test_separator_encoding_and_line_ends_are_found_out_and_said(
@@ -109,15 +110,14 @@ def test_the_first_accent_may_come_late(tmp_path: Path, encoding: str) -> None:
     plain = [(f"t{k}", "ann", "oui") for k in range(SNIFFED // 8)]
     path.write_bytes(text_of([*plain, *ROWS]).encode(encoding))
     sources = find_sources([str(path)])
-    for read_it in (
-        read_all,
-        lambda *given: pl.concat([c.frame() for _, c in read_batches(*given)]),
-    ):
-        bad = BadRows()
-        found = read_it(sources, ColumnNames(), bad)
-        frame = found if isinstance(found, pl.DataFrame) else found.frame()
-        assert frame.rows()[-4:] == ROWS
-        assert bad.notes == ([f"{path}: read as Latin-1"] if encoding == "latin-1" else [])
+    said = [f"{path}: read as Latin-1"] if encoding == "latin-1" else []
+    bad = BadRows()
+    assert read_all(sources, ColumnNames(), bad).frame().rows()[-4:] == ROWS
+    assert bad.notes == said
+    bad = BadRows()
+    pieces = [coded.frame() for _, coded in read_batches(sources, ColumnNames(), bad, 5000)]
+    assert pl.concat(pieces).rows()[-4:] == ROWS
+    assert bad.notes == said
 
 
 @given(st.integers(1, 40), st.sampled_from(["latin-1", "utf-8"]))
@@ -136,7 +136,7 @@ def test_no_character_is_cut_where_a_piece_ends(size: int, encoding: str) -> Non
 def test_a_file_with_some_bytes_wrong_is_not_taken_for_latin_1(tmp_path: Path) -> None:
     path = tmp_path / "l.csv"
     path.write_bytes((HEADER + "t1,zoé,où\n").encode() + b"t2,\xff,x\n")
-    with pytest.raises(InputError, match="line 3: expected text in UTF-8.*--encoding"):
+    with pytest.raises(InputError, match=r"line 3: expected text in UTF-8.*--encoding"):
         read(path)
 
 
@@ -211,7 +211,7 @@ VALUE = st.recursive(
 
 
 @given(st.lists(st.dictionaries(st.text(), VALUE)), st.sampled_from([None, 1]), st.integers(1, 30))
-@settings(deadline=None)
+@settings(deadline=None, max_examples=50)
 def test_every_array_becomes_its_rows_whatever_the_pieces(
     rows: list[object], indent: int | None, size: int
 ) -> None:
@@ -255,7 +255,7 @@ def test_json_that_is_nested_too_deep_is_refused(
         for name, data in (("l.jsonl", good + row), ("l.json", b"[" + good + b"," + row + b"]")):
             path = tmp_path / name
             path.write_bytes(data)
-            with pytest.raises(InputError, match="(line|row) 2: expected JSON nested at most"):
+            with pytest.raises(InputError, match=r"(line|row) 2: expected JSON nested at most"):
                 read_all(find_sources([str(path)]), ColumnNames(), BadRows())
             bad = BadRows("skip")
             kept = read_all(find_sources([str(path)]), ColumnNames(), bad)
@@ -278,7 +278,7 @@ def test_a_line_that_is_no_object_is_refused(raw: bytes) -> None:
 # Workbooks ------------------------------------------------------------------------------------
 
 
-def workbook(path: Path, **sheets: list[tuple[object, ...]]) -> None:
+def workbook(path: Path, **sheets: Sequence[tuple[object, ...]]) -> None:
     import xlsxwriter
 
     with xlsxwriter.Workbook(path) as book:
@@ -372,7 +372,7 @@ def test_a_packed_file_that_grows_too_much_is_refused(tmp_path: Path, kind: str)
     path.write_bytes(pack((HEADER + "t,w,x\n" * rows).encode()))
     sources = find_sources([str(path)])
     for reading in (read_all, lambda *given: list(read_batches(*given))):
-        with pytest.raises(InputError, match="at most 200 times its size.*--max-ratio"):
+        with pytest.raises(InputError, match=r"at most 200 times its size.*--max-ratio"):
             reading(sources, ColumnNames(), BadRows())
     with pytest.raises(InputError, match=r"at most 2,000,000 bytes \(--max-bytes\)"):
         read_all(
@@ -388,7 +388,12 @@ def test_a_packed_file_that_grows_too_much_is_refused(tmp_path: Path, kind: str)
 def test_a_file_that_is_too_large_as_it_is_is_refused(tmp_path: Path, name: str) -> None:
     path = tmp_path / name
     frame = pl.DataFrame({"task": ["t"], "worker": ["w"], "label": ["x"]})
-    {"l.csv": frame.write_csv, "l.jsonl": frame.write_ndjson}.get(name, frame.write_parquet)(path)
+    if name == "l.csv":
+        frame.write_csv(path)
+    elif name == "l.jsonl":
+        frame.write_ndjson(path)
+    else:
+        frame.write_parquet(path)
     size = path.stat().st_size
     for most, good in ((size, True), (size - 1, False)):
         sources = find_sources([str(path)], None, make_options(max_bytes=str(most)))
@@ -402,7 +407,7 @@ def test_a_file_that_is_too_large_as_it_is_is_refused(tmp_path: Path, name: str)
 def test_small_tables_are_bounded_too(tmp_path: Path) -> None:
     path = tmp_path / "gold.csv.gz"
     path.write_bytes(gzip.compress(b"task,gold\n" + b"t,x\n" * 1_000_000))
-    with pytest.raises(InputError, match="--gold .*gold.csv.gz.*--max-ratio"):
+    with pytest.raises(InputError, match=r"--gold .*gold.csv.gz.*--max-ratio"):
         read_small_table(str(path), {"task": ("task",), "gold": ("gold",)}, option="--gold")
 
 
@@ -441,11 +446,11 @@ def test_a_long_header_is_shown_in_part() -> None:
 def test_the_nearest_columns_come_first_wherever_they_are() -> None:
     header = [*(f"q{k}" for k in range(300)), "anotator", "worker email"]
     with pytest.raises(
-        InputError, match="found anotator, worker email, q0.*did you mean 'anotator'"
+        InputError, match=r"found anotator, worker email, q0.*did you mean 'anotator'"
     ):
         find_column("worker", None, header, "table")
     assert nearest_columns(["label", "text"], ["worker"]) == []
-    with pytest.raises(InputError, match="found Label_final, q0.*did you mean 'Label_final'"):
+    with pytest.raises(InputError, match=r"found Label_final, q0.*did you mean 'Label_final'"):
         find_column("label", "label_finale", ["q0", "Label_final"], "table")
 
 
@@ -581,7 +586,7 @@ def test_mistakes_in_small_tables_name_option_file_and_row(
 
 
 def test_families_and_costs_name_their_options_too(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="--families: expected a file that exists, found 'no.csv'"):
+    with pytest.raises(InputError, match=r"--families: expected a file that exists"):
         read_families("no.csv", option="--families")
     path = tmp_path / "c.csv"
     path.write_text("class;taken_for;cost\nx;y;much\n")

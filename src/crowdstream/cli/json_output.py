@@ -108,8 +108,9 @@ class PlanReport(msgspec.Struct, kw_only=True):
 
 def check_report(method: str, found: GoldCheck, warnings: list[str]) -> dict[str, object]:
     """What ``crowdstream gold check --json`` prints; ``warnings``: how files were read."""
-    about = {"schema_version": SCHEMA_VERSION, "method": method, "warnings": warnings}
-    return {**about, **msgspec.structs.asdict(found)}
+    fields = msgspec.structs.asdict(found)
+    fields["warnings"] = warnings + fields["warnings"]
+    return {"schema_version": SCHEMA_VERSION, "method": method, **fields}
 
 
 def compare_report(study: Study, warnings: list[str]) -> dict[str, object]:

@@ -17,7 +17,7 @@ SHOWN = 12
 NAME_WIDTH = 40
 """Characters of a column's name that a message shows."""
 
-COMPARED = 2_000
+COMPARED = 1_000
 """Columns that are compared letter by letter; of more, only those with a word in common."""
 
 NEAR = 0.75
@@ -58,16 +58,21 @@ def nearest_columns(header: Sequence[str], wanted: Sequence[str]) -> list[str]:
         simple = name[: 2 * NAME_WIDTH].strip().lower().replace(" ", "_")
         score = 0.5 if words.intersection(simple.replace("-", "_").split("_")) else 0.0
         if place < COMPARED and len(simple) <= NAME_WIDTH:
-            best = max((difflib.SequenceMatcher(None, simple, word) for word in wanted), key=_ratio)
-            score = max(score, _ratio(best) if _ratio(best) >= NEAR else 0.0)
+            score = max(score, _likeness(simple, wanted))
         if score:
             scored.append((-score, place, name))
     return [name for _, _, name in sorted(scored)]
 
 
-def _ratio(matcher: difflib.SequenceMatcher[str]) -> float:
-    """How alike two names are; names that cannot be near are not looked at further."""
-    return matcher.ratio() if matcher.quick_ratio() >= NEAR else 0.0
+def _likeness(name: str, wanted: Sequence[str]) -> float:
+    """How like the nearest of some names a name is; 0 if none is near."""
+    matcher = difflib.SequenceMatcher(None, "", name)
+    best = 0.0
+    for word in wanted:
+        matcher.set_seq1(word)
+        if matcher.real_quick_ratio() >= NEAR and matcher.quick_ratio() >= NEAR:
+            best = max(best, matcher.ratio())
+    return best if best >= NEAR else 0.0
 
 
 def looks_wide(header: Sequence[str], rows: Iterable[Sequence[str | None]]) -> bool:

@@ -92,7 +92,7 @@ def sniff(head: bytes, kind: str, options: InputOptions, count_roles: CountRoles
     >>> head = "task;worker;label\r1;zoé;5,0\r".encode("latin-1")
     >>> dialect = sniff(head, "csv", InputOptions(), lambda header: "task" in header)
     >>> dialect.note("labels.csv")
-    'labels.csv: read as ;-separated, Latin-1, with lines that end in \\r'
+    'labels.csv: read as ;-separated, Latin-1, \\r line ends'
     """
     guessed = options.encoding is None
     whole = head[: len(head) - cut_character(head)] if len(head) >= SNIFFED else head
@@ -116,7 +116,7 @@ def sniff(head: bytes, kind: str, options: InputOptions, count_roles: CountRoles
             said.append(SEPARATOR_WORDS.get(separator, f"{separator}-separated"))
     said += named
     if returns:
-        said.append(r"with lines that end in \r")
+        said.append(r"\r line ends")
     return Dialect("csv", encoding, separator, returns, tuple(said))
 
 
