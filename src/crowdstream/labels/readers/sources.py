@@ -198,7 +198,8 @@ class clear_errors:  # noqa: N801 used as a verb
     def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
         name = type(error).__name__
         unpacking = name in ("ZstdError", "error")  # zlib's is called error
-        if name == "PanicException":  # what Rust raises where it gives up
+        of_polars = type(error).__module__.startswith("polars")
+        if of_polars or name == "PanicException":  # what Rust raises where it gives up
             found = str(error).splitlines() or ["bytes that no reader understands"]
             raise InputError(self.source.name, "a file that is whole", found[0][:200]) from None
         if (isinstance(error, (OSError, EOFError)) or unpacking) and not isinstance(
