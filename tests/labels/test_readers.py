@@ -24,6 +24,8 @@ from crowdstream.labels.readers import (
     BadRows,
     InputOptions,
     find_sources,
+    json_template,
+    jsonl,
     make_options,
     read_all,
     read_batches,
@@ -617,3 +619,77 @@ def test_a_row_without_end_is_given_up(tmp_path: Path) -> None:
             pytest.raises(InputError, match="at most 50,000 bytes"),
         ):
             read_all(find_sources([str(path)]), ColumnNames(), BadRows())
+
+
+# JSON lines that are all alike -----------------------------------------------------------------
+
+PLAIN = st.text(st.characters(codec="utf-8", exclude_characters='"\\', exclude_categories=["Cc"]))
+KEYS = st.permutations(["task", "worker", "label"])
+
+
+@given(
+    st.lists(st.tuples(PLAIN, PLAIN, PLAIN), min_size=1),
+    KEYS,
+    st.sampled_from([(",", ":"), (", ", ": ")]),
+    st.sampled_from(["\n", "\r\n"]),
+    st.integers(1, 200),
+)
+@settings(deadline=None)
+def test_lines_that_are_all_alike_are_read_as_others_are(
+    rows: list[tuple[str, str, str]],
+    keys: list[str],
+    separators: tuple[str, str],
+    end: str,
+    piece: int,
+) -> None:
+    records = [dict(zip(NAMES, row, strict=True)) for row in rows]
+    lines = [
+        json.dumps({key: record[key] for key in keys}, separators=separators, ensure_ascii=False)
+        for record in records
+    ]
+    data = "".join(line + end for line in [lines[0].encode("ascii", "ignore").decode(), *lines])
+    found = []
+    for quick in (True, False):
+        bad = BadRows("skip")
+        with (
+            mock.patch.object(json_template, "QUICK", quick and json_template.QUICK),
+            mock.patch.object(json_template, "PIECE", piece),
+        ):
+            coded = jsonl.read(data.encode(), "l.jsonl", ColumnNames(), bad)
+        found.append((coded.frame().rows(), bad.rows))
+    assert found[0] == found[1]
+
+
+NAMES = ("task", "worker", "label")
+ALIKE = b'{"task":"a","worker":"b","label":"c"}\n'
+
+
+@pytest.mark.parametrize(
+    "odd",
+    [
+        b'{"task":"a","label":"c","worker":"b"}\n',
+        b'{"task":"a","worker":"b","label":7}\n',
+        b'{"task":"a","worker":"b","label":null}\n',
+        b'{"task":"a","worker":"b","label":"c","at":1}\n',
+        b'{"task":"a\\u0041","worker":"b","label":"c"}\n',
+        b'{"task":"a","worker":"","label":"c"}\n',
+        b'{"task":"a","worker":"b\xff","label":"c"}\n',
+        b'{"task":"a\x1f","worker":"b","label":"c"}\n',
+        b'{"task":"a\x1eb","label":"c"}\n',
+        b'{"task":"a","worker":"b","worker":"b","label":"c"}\n',
+        b'{"task":"a","worker":"b","label":"c"} \n',
+        b'{"task":"a","worker":"b","label":"c"}{"task":"a","worker":"b","label":"c"}\n',
+        b'"}\n{"task":"',
+        b"\n",
+        b'"',
+    ],
+)
+def test_a_line_that_is_otherwise_is_left_to_the_reader_of_all_lines(odd: bytes) -> None:
+    template = json_template.find_template(ALIKE.strip())
+    assert template is not None
+    if json_template.QUICK:
+        alike = json_template.read_alike(ALIKE * 3, template, NAMES)
+        assert alike is not None
+        assert alike.frame().rows() == [("a", "b", "c")] * 3
+    for data in (ALIKE + odd + ALIKE, ALIKE + odd):
+        assert json_template.read_alike(data, template, NAMES) is None

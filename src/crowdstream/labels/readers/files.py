@@ -145,7 +145,7 @@ def _read_plain(source: Source, dialect: Dialect, names: ColumnNames, bad: BadRo
     """A whole file of text that readers take as it is, from its path."""
     if dialect.kind == "jsonl":
         bad.note(dialect.note(source.name))
-        return code_frame(jsonl.read(source.path, source.name, names, bad))
+        return jsonl.read(source.path, source.name, names, bad)
     found = dialect
 
     def decode(data: bytes) -> bytes:
@@ -197,6 +197,5 @@ def _pieces(
             array = text.dialect.kind == "array"
             lines = ArrayLines(text, name) if array else text
             unit = "row" if array else "line"
-            pieces = jsonl.read_pieces(lines, name, names, bad, size, unit)
-            yield from ((read, code_frame(table)) for read, table in pieces)
+            yield from jsonl.read_pieces(lines, name, names, bad, size, unit)
         bad.note(text.dialect.note(name))

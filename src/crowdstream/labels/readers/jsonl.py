@@ -1,4 +1,5 @@
-"""JSON lines: one object per line. Polars first; where it fails, line by line.
+"""JSON lines: one object per line. Lines that are all alike are read by `json_template`, others by
+polars; where it fails, line by line.
 
 Knows nothing of other formats; an array comes as the lines that `json_array` makes of it.
 """
@@ -15,10 +16,12 @@ import msgspec
 import numpy as np
 
 from crowdstream.errors import InputError
+from crowdstream.labels.coded_labels import CodedLabels, code_frame
 from crowdstream.labels.column_hints import shown_columns
 from crowdstream.labels.label import shorten
 from crowdstream.labels.readers.bad_rows import BadRows
 from crowdstream.labels.readers.csv_files import BOM
+from crowdstream.labels.readers.json_template import find_template, read_alike
 from crowdstream.labels.readers.sources import Readable
 from crowdstream.labels.tables import ROLES, ColumnNames, find_columns
 
@@ -84,18 +87,18 @@ def _may_be_deep(data: bytes) -> bool:
     return bool(np.diff(ends, prepend=0).max() > DEEPEST)
 
 
-def read(data: str | bytes, name: str, names: ColumnNames, bad: BadRows) -> pl.DataFrame:
+def read(data: str | bytes, name: str, names: ColumnNames, bad: BadRows) -> CodedLabels:
     """A whole file, by its path or its bytes."""
     raw = data if isinstance(data, bytes) else Path(data).read_bytes()
     raw = raw.removeprefix(BOM)
     if not raw.strip():
         raise InputError(name, "one JSON object per line", "nothing")
-    return _piece(raw, name, 1, names, bad)
+    return _coded(raw, name, 1, names, bad)
 
 
 def read_pieces(
     file: Readable, name: str, names: ColumnNames, bad: BadRows, size: int, unit: str = "line"
-) -> Iterator[tuple[int, pl.DataFrame]]:
+) -> Iterator[tuple[int, CodedLabels]]:
     """A stream a piece at a time, cut between lines, each with its number of bytes.
 
     ``unit`` is what messages call a line.
@@ -112,13 +115,26 @@ def read_pieces(
             piece = piece.removeprefix(BOM)
         if piece.strip():
             blank = False
-            yield len(piece), _piece(piece, name, line, names, bad, unit)
+            yield len(piece), _coded(piece, name, line, names, bad, unit)
         line += piece.count(b"\n")
         if not more:
             if blank:
                 found = "nothing" if unit == "line" else "an empty array"
                 raise InputError(name, f"one JSON object per {unit}", found)
             return
+
+
+def _coded(
+    data: bytes, name: str, line: int, names: ColumnNames, bad: BadRows, unit: str = "line"
+) -> CodedLabels:
+    end = data.find(b"\n")
+    template = find_template(data[: end if end >= 0 else len(data)].strip())
+    if template is not None and not names.wide and unit == "line":
+        roles = find_columns(names, template.keys, f"{name}, {unit} {line}")
+        found = read_alike(data, template, roles)
+        if found is not None:
+            return found
+    return code_frame(_piece(data, name, line, names, bad, unit))
 
 
 def _piece(
