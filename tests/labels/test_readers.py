@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from unittest import mock
 
+import numpy as np
 import polars as pl
 import pytest
 from hypothesis import given, settings
@@ -19,6 +20,7 @@ from hypothesis import strategies as st
 
 from crowdstream.cli.options import InputForm
 from crowdstream.errors import CrowdstreamError, InputError
+from crowdstream.labels import template_loops
 from crowdstream.labels.column_hints import looks_wide, nearest_columns, shown_columns
 from crowdstream.labels.readers import (
     BadRows,
@@ -37,6 +39,7 @@ from crowdstream.labels.readers.jsonl import DEEPEST, decode_row, is_too_deep
 from crowdstream.labels.readers.small_tables import read_costs, read_families, read_small_table
 from crowdstream.labels.readers.sniffing import SNIFFED
 from crowdstream.labels.tables import ColumnNames, find_column, find_columns
+from tests.uncompiled import uncompiled
 
 if sys.version_info >= (3, 14):
     from compression import zstd
@@ -693,3 +696,27 @@ def test_a_line_that_is_otherwise_is_left_to_the_reader_of_all_lines(odd: bytes)
         assert alike.frame().rows() == [("a", "b", "c")] * 3
     for data in (ALIKE + odd + ALIKE, ALIKE + odd):
         assert json_template.read_alike(data, template, NAMES) is None
+
+
+def test_the_loop_does_the_same_uncompiled() -> None:
+    plain = uncompiled("crowdstream.labels.template_loops")
+    parts = [b'{"a":"', b'","b":"', b'","c":"', b'"}\n']
+    around = np.frombuffer(b"".join(parts), np.uint8)
+    ends = np.cumsum([len(part) for part in parts], dtype=np.int64)
+    good = b'{"a":"x","b":"","c":"\xc3\xa9,"}\n'
+    for data in (
+        good,
+        good * 3,
+        good[:-1],
+        good[:8],
+        good + b"\n",
+        b"",
+        good.replace(b"x", b"\x01"),
+    ):
+        found = []
+        for loops in (plain, template_loops):
+            out = np.zeros(len(data), np.uint8)
+            size = loops.keep_values(np.frombuffer(data, np.uint8), around, ends, out, 0x1F)
+            found.append((size, out[: max(size, 0)].tobytes()))
+        assert found[0] == found[1]
+    assert found[0][0] == -1

@@ -17,12 +17,13 @@ from typing import NamedTuple
 import numpy as np
 
 from crowdstream.labels.coded_labels import CodedLabels
-from crowdstream.labels.readers.csv_rows import PADDING, Layout, RowCodes
+from crowdstream.labels.readers.csv_rows import PADDING, Bytes, Layout, RowCodes
+from crowdstream.labels.template_loops import keep_values
 from crowdstream.labels.text_codes import QUICK
 from crowdstream.labels.text_loops import ODD
 
-FIRST, SECOND, NEWLINE = 0x1E, 0x1F, 0x0A
-"""What stands for the text between values, and what for that between lines."""
+SEPARATOR = "\x1f"
+"""What separates the values that are left: no text of JSON has it."""
 
 PIECE = 4 << 20
 """Bytes looked at together, one piece per core at a time."""
@@ -61,18 +62,19 @@ def find_template(line: bytes) -> Template | None:
 
 def read_alike(data: bytes, template: Template, roles: Sequence[str]) -> CodedLabels | None:
     """The labels of lines that are all written like the template; None if one is not."""
-    if not QUICK or b"\\" in data:
+    if not QUICK:
         return None
     places = [template.keys.index(role) for role in roles]
-    layout = Layout(chr(SECOND), list(template.keys), tuple(places))
+    layout = Layout(SEPARATOR, list(template.keys), tuple(places))
     if not data.endswith(b"\n"):
         data += b"\n"
+    text = np.frombuffer(data, np.uint8)
     cuts = [0]
     while cuts[-1] < len(data):
         cuts.append(data.find(b"\n", min(cuts[-1] + PIECE, len(data) - 1)) + 1)
     with ThreadPoolExecutor(os.cpu_count() or 1) as pool:
         parts = pool.map(
-            lambda ends: _read_piece(data[ends[0] : ends[1]], template, layout), pairwise(cuts)
+            lambda ends: _read_piece(text[ends[0] : ends[1]], template, layout), pairwise(cuts)
         )
         found = []
         for part in parts:
@@ -83,30 +85,19 @@ def read_alike(data: bytes, template: Template, roles: Sequence[str]) -> CodedLa
     return CodedLabels.concat(found)
 
 
-def _read_piece(data: bytes, template: Template, layout: Layout) -> CodedLabels | None:
+def _read_piece(data: Bytes, template: Template, layout: Layout) -> CodedLabels | None:
     """The labels of some lines, each with its newline."""
-    before, first, second, after, _ = template
-    if data.endswith(b"\r\n"):
-        after += b"\r"
-    last = after + b"\n"
-    if not (data.startswith(before) and data.endswith(last)):
+    end = b"\r\n" if data[-2:].tobytes() == b"\r\n" else b"\n"
+    around = [template.before, template.first, template.second, template.after + end]
+    values = np.zeros(data.size + PADDING, np.uint8)
+    size = keep_values(
+        data,
+        np.frombuffer(b"".join(around), np.uint8),
+        np.cumsum([len(part) for part in around], dtype=np.int64),
+        values,
+        ord(layout.separator),
+    )
+    if size < 0:
         return None
-    rows = data.count(b"\n")
-    body = data[len(before) : -len(last)].replace(last + before, b"\n")
-    body = body.replace(first, bytes([FIRST]), rows).replace(second, bytes([SECOND]), rows)
-    if b'"' in body:
-        return None
-    padded = np.zeros(len(body) + 1 + PADDING, np.uint8)
-    text = padded[: len(body) + 1]
-    text[:-1] = np.frombuffer(body, np.uint8)
-    text[-1] = NEWLINE
-    # Every line has its three values, in order, and no control character is in any of them.
-    marks = np.flatnonzero(text < 0x20)
-    if (
-        marks.size != 3 * rows
-        or not (text[marks].reshape(rows, 3) == (FIRST, SECOND, NEWLINE)).all()
-    ):
-        return None
-    text[marks[0::3]] = SECOND
-    codes = RowCodes(layout, text.size)
-    return None if codes.read(padded, 0, text.size) == ODD else codes.finish()
+    codes = RowCodes(layout, size)
+    return None if codes.read(values, 0, size) == ODD else codes.finish()
