@@ -39,6 +39,7 @@ from crowdstream.labels.readers.jsonl import DEEPEST, decode_row, is_too_deep
 from crowdstream.labels.readers.small_tables import read_costs, read_families, read_small_table
 from crowdstream.labels.readers.sniffing import SNIFFED
 from crowdstream.labels.tables import ColumnNames, find_column, find_columns
+from crowdstream.labels.text_codes import QUICK
 from tests.uncompiled import uncompiled
 
 if sys.version_info >= (3, 14):
@@ -655,7 +656,7 @@ def test_lines_that_are_all_alike_are_read_as_others_are(
     for quick in (True, False):
         bad = BadRows("skip")
         with (
-            mock.patch.object(json_template, "QUICK", quick and json_template.QUICK),
+            mock.patch.object(json_template, "QUICK", quick and QUICK),
             mock.patch.object(json_template, "PIECE", piece),
         ):
             coded = jsonl.read(data.encode(), "l.jsonl", ColumnNames(), bad)
@@ -690,7 +691,7 @@ ALIKE = b'{"task":"a","worker":"b","label":"c"}\n'
 def test_a_line_that_is_otherwise_is_left_to_the_reader_of_all_lines(odd: bytes) -> None:
     template = json_template.find_template(ALIKE.strip())
     assert template is not None
-    if json_template.QUICK:
+    if QUICK:
         alike = json_template.read_alike(ALIKE * 3, template, NAMES)
         assert alike is not None
         assert alike.frame().rows() == [("a", "b", "c")] * 3
@@ -699,7 +700,7 @@ def test_a_line_that_is_otherwise_is_left_to_the_reader_of_all_lines(odd: bytes)
 
 
 def test_the_loop_does_the_same_uncompiled() -> None:
-    plain = uncompiled("crowdstream.labels.template_loops")
+    plain = uncompiled(template_loops)
     parts = [b'{"a":"', b'","b":"', b'","c":"', b'"}\n']
     around = np.frombuffer(b"".join(parts), np.uint8)
     ends = np.cumsum([len(part) for part in parts], dtype=np.int64)
