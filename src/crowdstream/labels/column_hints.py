@@ -23,6 +23,9 @@ COMPARED = 1_000
 NEAR = 0.75
 """How alike two names must be, by difflib's ratio, for one to be a misspelling of the other."""
 
+NEAR_GIVEN = 0.6
+"""The same for a name that the user gave: it is meant to be one of the columns. As difflib has it."""
+
 FEW_VALUES = 20
 """Different cells that the columns of a wide table have together, at most: they are classes."""
 
@@ -46,7 +49,7 @@ def shown_columns(header: Sequence[str], first: Sequence[str] = ()) -> str:
     return text + (f" and {len(header) - SHOWN:,} more" if len(header) > SHOWN else "")
 
 
-def nearest_columns(header: Sequence[str], wanted: Sequence[str]) -> list[str]:
+def nearest_columns(header: Sequence[str], wanted: Sequence[str], near: float = NEAR) -> list[str]:
     """The columns whose names are like one of those wanted, the nearest first.
 
     >>> nearest_columns(["id", "text", "anotator", "worker email"], ["worker", "annotator"])
@@ -58,21 +61,21 @@ def nearest_columns(header: Sequence[str], wanted: Sequence[str]) -> list[str]:
         simple = name[: 2 * NAME_WIDTH].strip().lower().replace(" ", "_")
         score = 0.5 if words.intersection(simple.replace("-", "_").split("_")) else 0.0
         if place < COMPARED and len(simple) <= NAME_WIDTH:
-            score = max(score, _likeness(simple, wanted))
+            score = max(score, _likeness(simple, wanted, near))
         if score:
             scored.append((-score, place, name))
     return [name for _, _, name in sorted(scored)]
 
 
-def _likeness(name: str, wanted: Sequence[str]) -> float:
+def _likeness(name: str, wanted: Sequence[str], near: float) -> float:
     """How like the nearest of some names a name is; 0 if none is near."""
     matcher = difflib.SequenceMatcher(None, "", name)
     best = 0.0
     for word in wanted:
         matcher.set_seq1(word)
-        if matcher.real_quick_ratio() >= NEAR and matcher.quick_ratio() >= NEAR:
+        if matcher.real_quick_ratio() >= near and matcher.quick_ratio() >= near:
             best = max(best, matcher.ratio())
-    return best if best >= NEAR else 0.0
+    return best if best >= near else 0.0
 
 
 def looks_wide(header: Sequence[str], rows: Iterable[Sequence[str | None]]) -> bool:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeGuard, cast, runtime_checkable
 
 from crowdstream.errors import InputError
-from crowdstream.labels.column_hints import nearest_columns, shown_columns, shown_name
+from crowdstream.labels.column_hints import NEAR_GIVEN, nearest_columns, shown_columns, shown_name
 from crowdstream.labels.label import FLOAT_MAX, clean_id, clean_label, shorten
 
 if TYPE_CHECKING:
@@ -80,7 +80,7 @@ def find_column(
     if given is not None:
         if given in header:
             return given
-        near = nearest_columns(header, [simple_name(given)])
+        near = nearest_columns(header, [simple_name(given)], NEAR_GIVEN)
         hint = f" (did you mean {shown_name(near[0])!r}?)" if near else ""
         found = shown_columns(header, near) + hint
         raise InputError(where, f"a column {shown_name(given)!r}", found)
