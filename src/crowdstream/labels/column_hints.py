@@ -24,7 +24,7 @@ NEAR = 0.75
 """How alike two names must be, by difflib's ratio, for one to be a misspelling of the other."""
 
 NEAR_GIVEN = 0.6
-"""The same for a name that the user gave: it is meant to be one of the columns. As difflib has it."""
+"""The same for a name that the user gave: it is meant to be there. As difflib has it."""
 
 FEW_VALUES = 20
 """Different cells that the columns of a wide table have together, at most: they are classes."""
