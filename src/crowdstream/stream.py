@@ -797,6 +797,9 @@ def load(source: bytes | str | Path) -> Estimator | Stream:
         if isinstance(source, (str, Path)) and str(source) not in str(error):
             raise StateError(f"{source}: {error}") from None
         raise
+    except Exception as error:  # a good checksum over parts that do not fit: nobody saved that
+        where = f"{source}: " if isinstance(source, (str, Path)) else ""
+        raise StateError(f"{where}a saved state whose parts do not fit: {error}") from None
 
 
 def _named(value: object, what: str) -> str | int:

@@ -18,7 +18,6 @@ from crowdstream.errors import InputError
 from crowdstream.validation import check_number
 
 if TYPE_CHECKING:
-    from crowdstream.labels import ColumnNames
     from crowdstream.science.compare import Method, Study
     from crowdstream.science.datasets import Dataset
 
@@ -47,7 +46,7 @@ class Plan(TypedDict):
     runs: int
 
 
-class Input(options.Columns):
+class Input(options.Columns, options.InputForm):
     """What is compared on."""
 
     HELP = """
@@ -130,7 +129,7 @@ def compare(
             raise InputError("--ordinal", "--truth and files of labels", "none")
         sets = [ready(data) for data in _named(given.sets)]
     else:
-        data, notes = _read(given.sets, given.truth, given.names(), cleaning, scale)
+        data, notes = _read(given, given.truth, cleaning, scale)
         sets = [ready(data)]
         if len(given.sets) > 1 and not report.quiet:
             say(f"{len(given.sets)} files taken together as one set", "yellow")
@@ -180,19 +179,18 @@ def _named(names: list[str]) -> list[Dataset]:
     return [datasets.load(name) for name in wanted]
 
 
-def _read(
-    files: list[str], gold: str, names: ColumnNames, cleaning: Cleaning, scale: Scale
-) -> tuple[Dataset, list[str]]:
+def _read(given: Input, truth: str, cleaning: Cleaning, scale: Scale) -> tuple[Dataset, list[str]]:
     """A data set of the user's own, and what is to be said of it."""
     from crowdstream.cli.truths import match_truths
     from crowdstream.labels.readers import BadRows, find_sources, read_all
     from crowdstream.science.datasets import Dataset, Meta
 
-    cleaner = cleaning.start()
+    cleaner, files = cleaning.start(), given.sets
     with BadRows("fail") as bad_rows:
-        labels = cleaner.clean(read_all(find_sources(files), names, bad_rows))
-    truths, file = match_truths("--truth", gold, labels)
-    notes = [*cleaner.end(ordinal=scale.asked), *file.notes()]
+        sources = find_sources(files, options=given.input_options())
+        labels = cleaner.clean(read_all(sources, given.names(), bad_rows))
+    truths, file = match_truths("--truth", truth, labels)
+    notes = [*bad_rows.notes, *cleaner.end(ordinal=scale.asked), *file.notes()]
     name = Path(files[0]).name.split(".")[0]
     places = scale.places([*labels.classes, *truths["label"]])
     return Dataset(name, labels.frame(), truths, Meta(" ".join(files)), places), notes

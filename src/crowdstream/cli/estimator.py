@@ -38,7 +38,7 @@ class EstimatorFactory:
         check_number("--seed", options.seed, 0, 2**64 - 1, whole=True)
         self.options = options
         self.memory = None if options.memory is None else _memory(method, options.memory)
-        self.families = None if families is None else read_families(families)
+        self.families = None if families is None else read_families(families, option="--families")
         self.monitored = monitored and method != "majority"
 
     def make(self) -> Estimator:

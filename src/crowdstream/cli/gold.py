@@ -183,12 +183,12 @@ def _read(
     """The labels, and what is to be said of them."""
     from crowdstream.labels.readers import BadRows, find_sources, read_all
 
-    sources = find_sources(files.labels, files.format)
+    sources = find_sources(files.labels, files.format, files.input_options())
     check_apart([source.path for source in sources], outputs)
     cleaner = cleaning.start(wide=files.wide)
     with BadRows("fail") as bad_rows:
         table = cleaner.clean(read_all(sources, files.names(wide=files.wide), bad_rows))
-    return table, cleaner.end(ordinal=True)
+    return table, [*bad_rows.notes, *cleaner.end(ordinal=True)]
 
 
 def _check_unfilled(path: str | None) -> None:

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, ClassVar, NamedTuple, dataclass_transform
 
 if TYPE_CHECKING:
     from crowdstream.labels import ColumnNames
+    from crowdstream.labels.readers import InputOptions
 
 TABLE_FILE = ".csv, .tsv, .jsonl or .parquet by its name; - is standard output"
 
@@ -90,14 +91,40 @@ class Columns(Group, panel="Input"):
         return ColumnNames(self.task, self.worker, self.label, wide)
 
 
-class LabelFiles(Columns):
+class InputForm(Group, panel="Input"):
+    """How files are written, where they do not show it themselves, and how large they may be."""
+
+    HELP = """
+    --separator CHARACTER  What separates the cells of CSV, such as ; or tab, if it is not found
+        out.
+    --encoding NAME  Encoding of text, such as utf-8, latin-1 or utf-16, if it is not found out.
+    --sheet SHEET  Sheet of a workbook (.xlsx) by its name or number; the first unless said.
+    --max-ratio NUMBER  Refuse a packed file that grows by more than this when it is unpacked.
+    --max-bytes SIZE  Refuse a file that holds more than this, unpacked, such as 500MB or 2GB.
+    """
+    separator: str | None = None
+    encoding: str | None = None
+    sheet: str | None = None
+    max_ratio: float = 200.0
+    max_bytes: str | None = None
+
+    def input_options(self) -> InputOptions:
+        """The same as readers take it, checked."""
+        from crowdstream.labels.readers import make_options
+
+        return make_options(
+            self.separator, self.encoding, self.sheet, self.max_ratio, self.max_bytes
+        )
+
+
+class LabelFiles(Columns, InputForm):
     """Files of labels and how to read them."""
 
     HELP = """
-    labels: FILE  Files or quoted globs: CSV, TSV, JSON lines, Parquet or Arrow; also .gz and .zst.
-        - is standard input.
+    labels: FILE  Files or quoted globs: CSV, TSV, JSON lines, a JSON array, Parquet, Arrow or
+        Excel; also .gz and .zst. - is standard input.
     --wide  The input has one row per task and one column per worker.
-    --format FORMAT  csv, tsv, jsonl, parquet or ipc, if the file name does not tell.
+    --format FORMAT  csv, tsv, jsonl, parquet, ipc or xlsx, if the file name does not tell.
     """
     labels: list[str]
     wide: bool = False

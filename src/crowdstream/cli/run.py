@@ -138,8 +138,8 @@ def run(
     reported = report.json or not report.quiet
     monitored = reported or out.workers is not None or state.state is not None
     factory = EstimatorFactory(method, monitored=monitored)
-    costs = None if table.costs is None else read_costs(table.costs)
-    sources = find_sources(files.labels, files.format)
+    costs = None if table.costs is None else read_costs(table.costs, option="--costs")
+    sources = find_sources(files.labels, files.format, files.input_options())
     outputs = {"--output": out.output, "--workers": out.workers, "--resend": out.resend}
     outputs["--state"] = state.state
     check_apart([source.path for source in sources], outputs)

@@ -123,6 +123,7 @@ class Job:
                 warnings.warn_explicit(doubt.message, doubt.category, doubt.filename, doubt.lineno)
         self.notes = list(dict.fromkeys(self.notes))
         self.bad_rows = bad_rows.rows
+        self.notes += bad_rows.notes
         self._note_input()
         if self.truths is not None:
             self._score()

@@ -79,13 +79,14 @@ def savings(
     check_number("--repeats", repeating.repeats, 1, 1000, whole=True)
     settings = options.Method(method=method.method, seed=orders.seed)
     factory = EstimatorFactory(settings)
-    sources = find_sources(files.labels, files.format)
+    sources = find_sources(files.labels, files.format, files.input_options())
     paths = [source.path for source in sources]
     check_apart(paths, {"--output": out.output, "--chart": out.chart})
     cleaner = cleaning.start(wide=files.wide)
     with BadRows("fail") as bad_rows:
         labels = cleaner.clean(read_all(sources, files.names(wide=files.wide), bad_rows))
-    notes, truths, file, table = cleaner.end(ordinal=True), None, None, labels.frame()
+    notes = [*bad_rows.notes, *cleaner.end(ordinal=True)]
+    truths, file, table = None, None, labels.frame()
     if scoring.truth is not None:
         truths, file = match_truths("--truth", scoring.truth, labels)
         notes += file.notes()

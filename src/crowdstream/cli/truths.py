@@ -32,7 +32,8 @@ class TruthFile:
         from crowdstream.labels.matching import TruthMatcher
 
         self.option, self.teaches = option, teaches
-        self.matcher = TruthMatcher(read_truth_file(option, path))
+        self.read_notes: list[str] = []
+        self.matcher = TruthMatcher(read_truth_file(option, path, self.read_notes))
         self.example: object = None
 
     def match(self, table: CodedLabels) -> dict[TaskId, ClassLabel]:
@@ -60,22 +61,17 @@ class TruthFile:
 
     def notes(self) -> list[str]:
         """What whoever wrote the file should know."""
-        return match_notes(self.option, self.matcher, teaches=self.teaches)
+        return self.read_notes + match_notes(self.option, self.matcher, teaches=self.teaches)
 
 
-def read_truth_file(option: str, path: str) -> dict[TaskId, ClassLabel]:
-    """Task → correct label, from a file with a task and a label (or gold) column."""
+def read_truth_file(option: str, path: str, notes: list[str]) -> dict[TaskId, ClassLabel]:
+    """Task → correct label, from a file with a task and a label (or gold) column.
+
+    ``notes`` takes what is to be said of how it was read.
+    """
     from crowdstream.labels.gold import read_truths
-    from crowdstream.labels.readers import find_sources
 
-    try:
-        sources = find_sources([path])
-    except InputError as error:
-        where = option if error.where == "files" else error.where
-        raise InputError(where, error.expected, error.found) from None
-    if len(sources) > 1:
-        raise InputError(option, "one file", f"{len(sources)} that match {path!r}")
-    truths = read_truths(path)
+    truths = read_truths(path, option=option, notes=notes)
     if not truths:
         raise InputError(f"{option} {path}", "at least one row with a task and a label", "none")
     return truths

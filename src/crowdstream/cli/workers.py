@@ -130,7 +130,7 @@ def workers(
 def _own_table(estimator: Estimator, making: options.WorkerTable) -> pl.DataFrame:
     from crowdstream.labels.readers.small_tables import read_costs
 
-    costs = None if making.costs is None else read_costs(making.costs)
+    costs = None if making.costs is None else read_costs(making.costs, option="--costs")
     return advised_table(estimator, making.level, costs)
 
 

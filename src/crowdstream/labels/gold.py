@@ -21,7 +21,9 @@ COLUMNS = {"task": ALIASES["task"], "label": (*ALIASES["gold"], *ALIASES["label"
 """The columns of a table of true labels and their names, the likeliest first."""
 
 
-def read_truths(gold: Truths | None) -> dict[TaskId, ClassLabel]:
+def read_truths(
+    gold: Truths | None, *, option: str = "", notes: list[str] | None = None
+) -> dict[TaskId, ClassLabel]:
     """The true classes of some tasks.
 
     Rows without a task or a class are left out; two classes for one task are refused.
@@ -31,6 +33,9 @@ def read_truths(gold: Truths | None) -> dict[TaskId, ClassLabel]:
     gold
         A mapping of task to class (a pandas Series too); a table of any kind with a task and a
         gold, truth or label column; or the path of such a file, whose values are text.
+    option, notes
+        The option that named a file, for messages, and a list that takes what is to be said of how
+        it was read.
 
     Examples
     --------
@@ -43,8 +48,8 @@ def read_truths(gold: Truths | None) -> dict[TaskId, ClassLabel]:
     where, row = "gold", ""
     pairs: Iterable[tuple[object, object]]
     if isinstance(gold, (str, PathLike)):
-        where, row = fspath(gold), ", row {}"
-        pairs = _file_rows(where)
+        where, row = f"{option} {fspath(gold)}".lstrip(), ", row {}"
+        pairs = _file_rows(fspath(gold), option, notes)
     elif isinstance(gold, Mapping) or (type(gold).__name__ == "Series" and hasattr(gold, "items")):
         pairs = gold.items()
     elif is_table(gold):
@@ -66,12 +71,16 @@ def read_truths(gold: Truths | None) -> dict[TaskId, ClassLabel]:
     return found
 
 
-def _file_rows(path: str) -> Iterator[tuple[str | None, str | None]]:
+def _file_rows(
+    path: str, option: str, notes: list[str] | None
+) -> Iterator[tuple[str | None, str | None]]:
     """Task and true label of every row of a file, without blanks around them; None for no value."""
     from crowdstream.labels.readers.small_tables import read_text_table
 
-    table = read_text_table(path)
-    for row in table.select(pick_columns(COLUMNS, table.columns, path)).iter_rows():
+    where = f"{option} {path}".lstrip()
+    wanted = {name for names in COLUMNS.values() for name in names}
+    table = read_text_table(path, option=option, notes=notes, wanted=wanted)
+    for row in table.select(pick_columns(COLUMNS, table.columns, where)).iter_rows():
         task, label = ((cell or "").strip() or None for cell in row)
         yield task, label
 

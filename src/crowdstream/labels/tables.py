@@ -6,12 +6,12 @@ imported unless the data is of that kind. Knows nothing of codes or files.
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeGuard, cast, runtime_checkable
 
 from crowdstream.errors import InputError
+from crowdstream.labels.column_hints import NEAR_GIVEN, nearest_columns, shown_columns, shown_name
 from crowdstream.labels.label import FLOAT_MAX, clean_id, clean_label, shorten
 
 if TYPE_CHECKING:
@@ -80,21 +80,54 @@ def find_column(
     if given is not None:
         if given in header:
             return given
-        near = difflib.get_close_matches(given, header, n=1)
-        hint = f" (did you mean {near[0]!r}?)" if near else ""
-        raise InputError(where, f"a column {given!r}", _shown(header) + hint)
-    simple = [simple_name(name) for name in header]
-    for alias in ALIASES[role]:
-        if alias in simple:
-            return header[simple.index(alias)]
-    near = [
-        header[simple.index(match)]
-        for alias in ALIASES[role]
-        for match in difflib.get_close_matches(alias, simple, n=1, cutoff=0.75)
-    ]
-    hint = f"did you mean {near[0]!r}? " if near else ""
-    found = f"{_shown(header)} ({hint}name it with {how.format(role)})"
+        near = nearest_columns(header, [simple_name(given)], NEAR_GIVEN)
+        hint = f" (did you mean {shown_name(near[0])!r}?)" if near else ""
+        found = shown_columns(header, near) + hint
+        raise InputError(where, f"a column {shown_name(given)!r}", found)
+    place = _alias_place(role, header)
+    if place is not None:
+        return header[place]
+    others = {alias for other in ROLES if other != role for alias in ALIASES[other]}
+    near = [x for x in nearest_columns(header, ALIASES[role]) if simple_name(x) not in others]
+    hint = f"did you mean {shown_name(near[0])!r}? " if near else ""
+    found = f"{shown_columns(header, near)} ({hint}name it with {how.format(role)})"
     raise InputError(where, f"a {role} column", found)
+
+
+def _alias_place(role: str, header: Sequence[str]) -> int | None:
+    """Where the column is that has the likeliest of its role's names."""
+    simple = [simple_name(name) for name in header]
+    return next((simple.index(alias) for alias in ALIASES[role] if alias in simple), None)
+
+
+def count_roles(names: ColumnNames, header: Sequence[str]) -> int:
+    """How many of the columns that are looked for a header has.
+
+    >>> count_roles(ColumnNames(label="said"), ["item", "who", "said"])
+    2
+    """
+    wanted = list(zip(ROLES, names[:3], strict=True))[: 1 if names.wide else 3]
+    return sum(
+        _alias_place(role, header) is not None if given is None else given in header
+        for role, given in wanted
+    )
+
+
+def find_task_of_wide(
+    names: ColumnNames, header: Sequence[str], where: str, how: str = "--{}"
+) -> str:
+    """The task's column of a wide table; a table of one row per label is refused.
+
+    >>> find_task_of_wide(ColumnNames(wide=True), ["item", "ann", "bob"], "table")
+    'item'
+    """
+    task = find_column("task", names.task, header, where, how)
+    if count_roles(ColumnNames(), header) == len(ROLES):
+        found = ", ".join(repr(find_column(role, None, header, where)) for role in ROLES)
+        wide = "wide=True" if how.endswith("=") else how.format("wide")
+        expected = "one row per task and one column per worker"
+        raise InputError(where, expected, f"columns {found}: leave out {wide}")
+    return task
 
 
 def find_columns(
@@ -111,7 +144,8 @@ def find_columns(
     )
     for role, name in zip(ROLES, (task, worker, label), strict=True):
         if list(header).count(name) > 1:
-            raise InputError(where, f"one {role} column", f"several columns named {name!r}")
+            found = f"several columns named {shown_name(name)!r}"
+            raise InputError(where, f"one {role} column", found)
     if len({task, worker, label}) < 3:
         found = ", ".join(map(repr, (task, worker, label)))
         raise InputError(where, "three different columns", found)
@@ -129,7 +163,10 @@ def pick_columns(
     there = {simple_name(name): name for name in reversed(header)}
     found = [next((there[a] for a in names if a in there), None) for names in aliases.values()]
     if None in found:
-        raise InputError(where, f"columns {', '.join(aliases)}", ", ".join(header) or "none")
+        missing = [name for name, there in zip(aliases, found, strict=True) if there is None]
+        near = nearest_columns(header, [name for role in missing for name in aliases[role]])
+        expected = f"columns {', '.join(aliases)}"
+        raise InputError(where, expected, shown_columns(header, near))
     return cast("list[str]", found)
 
 
@@ -140,11 +177,6 @@ def simple_name(name: str) -> str:
     'worker_id'
     """
     return name.strip().lower().replace(" ", "_")
-
-
-def _shown(header: Sequence[str], most: int = 20) -> str:
-    shown = ", ".join(" ".join(name.split()) for name in header[:most])
-    return (shown or "no columns") + (" …" if len(header) > most else "")
 
 
 # In ---------------------------------------------------------------------------------------
@@ -255,7 +287,7 @@ def read_table(data: ArrowTable | pl.LazyFrame, names: ColumnNames) -> pl.DataFr
 
     if names.wide:
         frame = select_columns(data, lambda found: found)
-        task = find_column("task", names.task, frame.columns, "table", "{}=")
+        task = find_task_of_wide(names, frame.columns, "table", "{}=")
         frame = melt(frame, frame.columns, frame.columns.index(task))
     else:
         frame = select_columns(data, lambda found: find_columns(names, found, "table", "{}="))

@@ -4,6 +4,16 @@ Every value is read as text, so that the same labels are the same whatever file 
 """
 
 from crowdstream.labels.readers.bad_rows import BadRows
-from crowdstream.labels.readers.files import Source, find_sources, read_all, read_batches
+from crowdstream.labels.readers.files import find_sources, read_all, read_batches
+from crowdstream.labels.readers.input_options import InputOptions, make_options
+from crowdstream.labels.readers.sources import Source
 
-__all__ = ["BadRows", "Source", "find_sources", "read_all", "read_batches"]
+__all__ = [
+    "BadRows",
+    "InputOptions",
+    "Source",
+    "find_sources",
+    "make_options",
+    "read_all",
+    "read_batches",
+]

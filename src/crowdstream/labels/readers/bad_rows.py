@@ -1,4 +1,4 @@
-"""What to do with rows that cannot be read. Knows nothing of formats."""
+"""What to do with rows that cannot be read, and what else is said of files. Knows no formats."""
 
 from __future__ import annotations
 
@@ -11,6 +11,8 @@ from crowdstream.errors import InputError
 
 class BadRows:
     """Fail at the first bad row, skip bad rows, or put them aside in a file, and count them.
+
+    ``notes`` are what users should know of how their files were read.
 
     Parameters
     ----------
@@ -25,6 +27,7 @@ class BadRows:
         self.kind = kind
         self.target = Path(target) if target else None
         self.rows = 0
+        self.notes: list[str] = []
         self._file: IO[str] | None = None
 
     def add(self, where: str, expected: str, found: str, raw: str) -> None:
@@ -42,6 +45,11 @@ class BadRows:
             if self._file is None:
                 self._file = self.target.open("w", encoding="utf-8", errors="backslashreplace")
             self._file.write(f"{where}: expected {expected}, found {found}\t{raw}\n")
+
+    def note(self, text: str | None) -> None:
+        """What the user should know of how files were read, once."""
+        if text is not None and text not in self.notes:
+            self.notes.append(text)
 
     def __enter__(self) -> Self:
         return self

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from crowdstream.errors import InputError
+from crowdstream.labels.column_hints import suggest_wide
 from crowdstream.labels.readers.bad_rows import BadRows
-from crowdstream.labels.tables import ROLES, ColumnNames, find_column, find_columns, melt
+from crowdstream.labels.readers.repeated_headers import note_repeated
+from crowdstream.labels.tables import ROLES, ColumnNames, find_columns, find_task_of_wide, melt
 
 if TYPE_CHECKING:
     import polars as pl
@@ -18,20 +19,36 @@ BATCH_ROWS = 500_000
 """Rows read at a time when a file is not read whole: about what 8 MB of CSV hold."""
 
 
-def read(path: str, name: str, kind: str, names: ColumnNames, bad: BadRows) -> pl.DataFrame:
-    """A whole file."""
-    return _clean(_text(_scan(path, name, kind, names), name), name, names, bad, 0)
+SAMPLE = 60
+"""Rows that are looked at to tell a wide table."""
+
+
+def read(data: str | bytes, name: str, kind: str, names: ColumnNames, bad: BadRows) -> pl.DataFrame:
+    """A whole file, by its path or its bytes."""
+    return _clean(_text(_scan(data, name, kind, names), name), name, names, bad, 0)
+
+
+def read_frame(table: pl.DataFrame, name: str, names: ColumnNames, bad: BadRows) -> pl.DataFrame:
+    """A table of text that is in memory already."""
+    import polars as pl
+
+    chosen = _choose(table.lazy(), table.columns, name, names).collect()
+    repeated = chosen.select(
+        pl.all_horizontal(pl.col(column) == pl.lit(column) for column in chosen.columns)
+    ).to_series()
+    note_repeated([row + 1 for row in repeated.arg_true().to_list()], bad, name)
+    return _clean(chosen.filter(~repeated.fill_null(False)), name, names, bad, 0)
 
 
 def read_pieces(
-    path: str, name: str, kind: str, names: ColumnNames, bad: BadRows
+    data: str | bytes, name: str, kind: str, names: ColumnNames, bad: BadRows
 ) -> Iterator[tuple[int, pl.DataFrame]]:
     """A file some rows at a time, each with its share of the bytes."""
     import polars as pl
 
-    query = _scan(path, name, kind, names)
+    query = _scan(data, name, kind, names)
     height = max(int(query.select(pl.len()).collect().item()), 1)
-    size = Path(path).stat().st_size if path != "-" else 0
+    size = Path(data).stat().st_size if isinstance(data, str) else len(data)
     done = 0
     for start in range(0, height, BATCH_ROWS):
         rows = min(BATCH_ROWS, height - start)
@@ -41,20 +58,29 @@ def read_pieces(
         done = read
 
 
-def _scan(path: str, name: str, kind: str, names: ColumnNames) -> pl.LazyFrame:
+def _scan(data: str | bytes, name: str, kind: str, names: ColumnNames) -> pl.LazyFrame:
     import polars as pl
 
-    source: str | bytes = sys.stdin.buffer.read() if path == "-" else path
     try:
         scan = pl.scan_parquet if kind == "parquet" else pl.scan_ipc
-        query = scan(source, glob=False)
+        query = scan(data, glob=False)
         header = query.collect_schema().names()
     except (pl.exceptions.PolarsError, OSError) as error:
         raise InputError(name, f"a {kind} file", str(error).splitlines()[0]) from None
+    return _choose(query, header, name, names)
+
+
+def _choose(query: pl.LazyFrame, header: list[str], name: str, names: ColumnNames) -> pl.LazyFrame:
+    """The columns that are needed, the task's first."""
     if names.wide:
-        task = find_column("task", names.task, header, name)
+        task = find_task_of_wide(names, header, name)
         return query.select(task, *(column for column in header if column != task))
-    return query.select(find_columns(names, header, name))
+    try:
+        return query.select(find_columns(names, header, name))
+    except InputError as error:
+        sample = _text(query.select(header[:SAMPLE]).head(SAMPLE), name)
+        suggest_wide(error, sample.columns, sample.rows())
+        raise
 
 
 def _text(query: pl.LazyFrame, name: str) -> pl.DataFrame:

@@ -20,6 +20,7 @@ from crowdstream.labels.coded_labels import CodedLabels, code_values
 from crowdstream.labels.readers.bad_rows import BadRows
 from crowdstream.labels.readers.csv_rows import PADDING, Layout, RowCodes
 from crowdstream.labels.readers.csv_unquoted import NEWLINE, has_lone_returns
+from crowdstream.labels.readers.repeated_headers import RepeatedHeaders
 from crowdstream.labels.text_codes import QUICK
 from crowdstream.labels.text_loops import ODD
 
@@ -28,12 +29,18 @@ LINE = re.compile(rb"[^\r\n]*(?:\r\n|\r|\n|\Z)")
 
 
 def read_quoted(
-    data: bytes, begin: int, layout: Layout, bad: BadRows, name: str, line: int
+    data: bytes,
+    begin: int,
+    layout: Layout,
+    bad: BadRows,
+    name: str,
+    line: int,
+    headers: RepeatedHeaders | None = None,
 ) -> CodedLabels:
     """The rows of a file from byte ``begin`` on, where this line begins."""
     rows = _PythonRows(data, begin, layout, bad, name, line)
     if layout.wide:
-        return code_values(rows.wide())
+        return code_values(rows.wide(headers))
     if not QUICK or has_lone_returns(data, len(data)):
         return code_values(rows.long())
     size = len(data)
@@ -111,10 +118,12 @@ class _PythonRows:
             if row:
                 yield row[task], row[worker], row[label] or None
 
-    def wide(self) -> Iterator[tuple[str, str, str | None]]:
+    def wide(self, headers: RepeatedHeaders | None) -> Iterator[tuple[str, str, str | None]]:
         """The same of a table with one column per worker; empty cells are not labels."""
         (task,) = self.layout.places
         while (row := self._next()) is not None:
+            if row and headers is not None and headers.sees(row):
+                continue
             for k, (worker, cell) in enumerate(zip(self.layout.header, row, strict=False)):
                 if k != task and cell != "":
                     yield row[task], worker, cell
@@ -126,7 +135,7 @@ def _wrong(row: list[str], layout: Layout) -> tuple[str, str, str] | None:
         return "", f"{len(layout.header)} fields", f"{len(row)}"
     for cell in row if layout.wide else [row[place] for place in layout.places]:
         if not cell.isascii() and any("\udc80" <= c <= "\udcff" for c in cell):
-            return "", "text in UTF-8", ascii(cell[:40])
+            return "", "text in UTF-8 (else name its --encoding)", ascii(cell[:40])
     for place in layout.places[:2]:
         if row[place] == "":
             return f", column {layout.header[place]!r}", "a value", "nothing"

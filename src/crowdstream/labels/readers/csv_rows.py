@@ -6,6 +6,7 @@ nothing of files, nor of what to do with an odd row.
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import NamedTuple
 
 import numpy as np
@@ -15,7 +16,8 @@ from crowdstream.errors import InputError
 from crowdstream.labels.arrow_loops import TextColumn
 from crowdstream.labels.batch import Codes, LabelBatch
 from crowdstream.labels.coded_labels import CodedLabels
-from crowdstream.labels.tables import ColumnNames, find_column, find_columns
+from crowdstream.labels.column_hints import shown_columns
+from crowdstream.labels.tables import ColumnNames, find_columns, find_task_of_wide
 from crowdstream.labels.text_codes import TextCodes
 from crowdstream.labels.text_loops import FULL, RowReader
 from crowdstream.labels.vocabulary import Vocabulary
@@ -49,10 +51,11 @@ class Layout(NamedTuple):
         """The fields by the names of their columns."""
         if not names.wide:
             roles: tuple[str, ...] = find_columns(names, header, where)
-        elif len(set(header)) < len(header):
-            raise InputError(where, "column names that differ", ", ".join(header))
+        elif twice := [name for name, times in Counter(header).items() if times > 1]:
+            found = f"some twice: {shown_columns(twice)}"
+            raise InputError(where, "column names that differ", found)
         else:
-            roles = (find_column("task", names.task, header, where),)
+            roles = (find_task_of_wide(names, header, where),)
         return Layout(separator, header, tuple(map(header.index, roles)), names.wide)
 
 

@@ -6,21 +6,20 @@ Knows which format is read where; nothing of what is in a file.
 from __future__ import annotations
 
 import glob
-import gzip
-import io
-import os
-import select
-import sys
 from collections.abc import Iterator, Sequence
+from functools import partial
 from pathlib import Path
-from typing import IO, NamedTuple, cast
 
 from crowdstream.errors import InputError
 from crowdstream.labels.coded_labels import CodedLabels, code_frame
-from crowdstream.labels.readers import columnar, csv_files, jsonl
+from crowdstream.labels.readers import columnar, csv_files, excel, jsonl
 from crowdstream.labels.readers.bad_rows import BadRows
-from crowdstream.labels.readers.csv_files import BOM
-from crowdstream.labels.tables import ColumnNames
+from crowdstream.labels.readers.input_options import InputOptions
+from crowdstream.labels.readers.json_array import ArrayLines
+from crowdstream.labels.readers.sniffing import SNIFFED, Dialect, sniff
+from crowdstream.labels.readers.sources import Source, check_size, clear_errors, open_bytes
+from crowdstream.labels.readers.text_stream import TextStream, decide_whole
+from crowdstream.labels.tables import ColumnNames, count_roles
 
 FORMATS = {
     ".csv": "csv",
@@ -35,100 +34,67 @@ FORMATS = {
     ".arrow": "ipc",
     ".feather": "ipc",
     ".ipc": "ipc",
+    ".xlsx": "xlsx",
+    ".xlsm": "xlsx",
 }
+
+COLUMNAR = ("parquet", "ipc")
 
 BATCH_BYTES = 8 << 20
 """Text is parsed this much at a time when it is not read whole."""
 
 
-class Source(NamedTuple):
-    """Where labels come from: a path or ``-``, its format, and how it is packed."""
+def find_sources(
+    patterns: Sequence[str],
+    kind: str | None = None,
+    options: InputOptions = InputOptions(),  # noqa: B008 a tuple
+    *,
+    option: str = "",
+) -> list[Source]:
+    """The files that paths, globs and ``-`` stand for, in order; each must exist.
 
-    path: str
-    format: str
-    packed: str = ""
-
-    @property
-    def name(self) -> str:
-        """As messages name it."""
-        return "standard input" if self.path == "-" else self.path
-
-    @property
-    def piped(self) -> bool:
-        """Whether it can be read only once."""
-        return self.path == "-" or not Path(self.path).is_file()
-
-
-def find_sources(patterns: Sequence[str], kind: str | None = None) -> list[Source]:
-    """The files that paths, globs and ``-`` stand for, in order; each must exist."""
+    Parameters
+    ----------
+    patterns
+        Paths, globs and ``-``.
+    kind
+        Their format, where their names do not tell.
+    options
+        What else is known of them.
+    option
+        The option that named them, for messages; none for the files of labels.
+    """
     if kind is not None and kind not in FORMATS.values():
         raise InputError("--format", " ".join(dict.fromkeys(FORMATS.values())), repr(kind))
     found: list[Source] = []
     for pattern in patterns:
         if pattern == "-":
-            found.append(Source("-", kind or "text"))
+            found.append(Source("-", kind or "text", "", options, option))
             continue
-        paths = [pattern] if Path(pattern).exists() else sorted(glob.glob(pattern, recursive=True))
+        paths = [pattern] if _exists(pattern) else sorted(glob.glob(pattern, recursive=True))
         if not paths:
-            raise InputError("files", "a file that exists", repr(pattern))
-        found += [_source(path, kind) for path in paths]
+            raise InputError(option or "files", "a file that exists", repr(pattern))
+        found += [_source(path, kind, options, option) for path in paths]
     return found
 
 
-def _source(path: str, named: str | None) -> Source:
+def _exists(path: str) -> bool:
+    try:
+        return Path(path).exists()
+    except OSError as error:  # a name too long, a folder that may not be entered
+        raise InputError(path[:200], "a file that can be read", error.strerror or "none") from None
+
+
+def _source(path: str, named: str | None, options: InputOptions, option: str) -> Source:
     if Path(path).is_dir():
-        raise InputError("files", "a file", f"a folder, {path!r}")
+        raise InputError(option or "files", "a file", f"a folder, {path!r}")
     suffixes = [suffix.lower() for suffix in Path(path).suffixes]
     packed = suffixes.pop() if suffixes and suffixes[-1] in (".gz", ".zst") else ""
     kind = named or FORMATS.get(suffixes[-1] if suffixes else "")
     if kind is None:
         known = " ".join(FORMATS)
         raise InputError(path, f"a name that ends in {known} (.gz, .zst)", "another; use --format")
-    return Source(path, kind, packed)
-
-
-def open_bytes(source: Source) -> IO[bytes]:
-    """The unpacked bytes of a source."""
-    try:
-        if source.path == "-":
-            return io.BufferedReader(_Interruptible(sys.stdin.fileno()))
-        if source.packed == ".gz":
-            return cast("IO[bytes]", gzip.open(source.path))
-        if source.packed == ".zst":
-            return _open_zstd(source.path)
-        return open(source.path, "rb")
-    except OSError as error:
-        raise InputError(source.name, "a file that can be read", str(error)) from None
-
-
-class _Interruptible(io.RawIOBase):
-    """Standard input, waited for a moment at a time, so that Ctrl-C works in between.
-
-    A read that waits is not interrupted when another thread gets the signal.
-    """
-
-    def __init__(self, number: int) -> None:
-        self.number = number
-
-    def readable(self) -> bool:
-        """Always."""
-        return True
-
-    def readinto(self, into: bytearray | memoryview) -> int:  # type: ignore[override]
-        """What there is, once there is any."""
-        while not select.select([self.number], [], [], 0.2)[0]:
-            pass
-        data = os.read(self.number, len(into))
-        into[: len(data)] = data
-        return len(data)
-
-
-def _open_zstd(path: str) -> IO[bytes]:
-    if sys.version_info >= (3, 14):
-        from compression import zstd
-    else:
-        from backports import zstd
-    return cast("IO[bytes]", zstd.open(path))
+    return Source(path, kind, packed, options, option)
 
 
 def read_all(sources: Sequence[Source], names: ColumnNames, bad: BadRows) -> CodedLabels:
@@ -141,23 +107,55 @@ def read_all(sources: Sequence[Source], names: ColumnNames, bad: BadRows) -> Cod
     names
         The columns.
     bad
-        What to do with bad rows.
+        What to do with bad rows; takes what is to be said of the files, too.
     """
     return CodedLabels.concat([_read(source, names, bad) for source in sources])
 
 
 def _read(source: Source, names: ColumnNames, bad: BadRows) -> CodedLabels:
     with clear_errors(source):
-        if source.format in ("parquet", "ipc"):
-            return code_frame(columnar.read(source.path, source.name, source.format, names, bad))
-        whole = not source.piped and not source.packed
-        data: str | bytes = source.path
-        if not whole:
-            with open_bytes(source) as file:
-                data = file.read()
-        if source.format == "jsonl" or (source.format == "text" and _is_json(data)):
-            return code_frame(jsonl.read(data, source.name, names, bad))
-        return csv_files.read(data, source.name, _separator(source), names, bad)
+        check_size(source)
+        if source.format in COLUMNAR:
+            table = columnar.read(columnar_data(source), source.name, source.format, names, bad)
+            return code_frame(table)
+        if not source.piped and not source.packed and source.format != "xlsx":
+            dialect = _sniff_file(source, names)
+            if dialect.plain and dialect.kind != "array":
+                return _read_plain(source, dialect, names, bad)
+        # What is packed or piped is never in memory as text.
+        pieces = [coded for _, coded in _pieces(source, names, bad, BATCH_BYTES)]
+        return CodedLabels.concat(pieces)
+
+
+def columnar_data(source: Source) -> str | bytes:
+    """A file of columns as polars takes it: its path, or its bytes if it is packed or piped."""
+    if not source.packed and source.path != "-":
+        return source.path
+    with open_bytes(source) as file:
+        return file.read()
+
+
+def _sniff_file(source: Source, names: ColumnNames) -> Dialect:
+    with open(source.path, "rb") as file:
+        head = file.read(SNIFFED)
+    return sniff(head, source.format, source.options, partial(count_roles, names))
+
+
+def _read_plain(source: Source, dialect: Dialect, names: ColumnNames, bad: BadRows) -> CodedLabels:
+    """A whole file of text that readers take as it is, from its path."""
+    if dialect.kind == "jsonl":
+        bad.note(dialect.note(source.name))
+        return jsonl.read(source.path, source.name, names, bad)
+    found = dialect
+
+    def decode(data: bytes) -> bytes:
+        nonlocal found
+        data, found = decide_whole(data, dialect)
+        return data
+
+    coded = csv_files.read(source.path, source.name, dialect.separator, names, bad, decode)
+    bad.note(found.note(source.name))
+    return coded
 
 
 def read_batches(
@@ -174,6 +172,7 @@ def read_batches(
     """
     for source in sources:
         with clear_errors(source):
+            check_size(source)
             yield from _pieces(source, names, bad, size)
 
 
@@ -181,42 +180,22 @@ def _pieces(
     source: Source, names: ColumnNames, bad: BadRows, size: int
 ) -> Iterator[tuple[int, CodedLabels]]:
     name = source.name
-    if source.format in ("parquet", "ipc"):
-        pieces = columnar.read_pieces(source.path, name, source.format, names, bad)
+    if source.format in COLUMNAR:
+        data = columnar_data(source)
+        pieces = columnar.read_pieces(data, name, source.format, names, bad)
         yield from ((read, code_frame(table)) for read, table in pieces)
         return
+    if source.format == "xlsx":
+        yield 0, code_frame(columnar.read_frame(excel.read_sheet(source), name, names, bad))
+        return
     with open_bytes(source) as file:
-        first = b"" if source.format != "text" else file.peek(1)[:64]  # type: ignore[attr-defined]
-        if source.format == "jsonl" or _is_json(first):
-            pieces = jsonl.read_pieces(file, name, names, bad, size)
-            yield from ((read, code_frame(table)) for read, table in pieces)
+        text = TextStream(file, source, partial(count_roles, names))
+        if text.dialect.kind == "csv":
+            separator = text.dialect.separator
+            yield from csv_files.read_pieces(text, name, separator, names, bad, size)
         else:
-            yield from csv_files.read_pieces(file, name, _separator(source), names, bad, size)
-
-
-def _is_json(data: str | bytes) -> bool:
-    """Whether text whose format is not given begins as JSON lines do."""
-    start = data.encode() if isinstance(data, str) else data[:64]
-    return start.removeprefix(BOM).lstrip().startswith(b"{")
-
-
-def _separator(source: Source) -> str:
-    return "\t" if source.format == "tsv" else ","
-
-
-class clear_errors:  # noqa: N801 used as a verb
-    """Errors of the operating system and of unpacking as `InputError`."""
-
-    def __init__(self, source: Source) -> None:
-        self.source = source
-
-    def __enter__(self) -> None:
-        pass
-
-    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
-        unpacking = type(error).__name__ in ("ZstdError", "error")  # zlib's is called error
-        if (isinstance(error, (OSError, EOFError)) or unpacking) and not isinstance(
-            error, BrokenPipeError
-        ):
-            what = f"a {self.source.packed or 'readable'} file, whole".replace("a .", "a whole .")
-            raise InputError(self.source.name, what, str(error) or type(error).__name__) from None
+            array = text.dialect.kind == "array"
+            lines = ArrayLines(text, name) if array else text
+            unit = "row" if array else "line"
+            yield from jsonl.read_pieces(lines, name, names, bad, size, unit)
+        bad.note(text.dialect.note(name))

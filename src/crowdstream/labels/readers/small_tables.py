@@ -5,13 +5,19 @@ Every value is text, as in files of labels. Knows nothing of what the tables are
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from crowdstream.errors import InputError
 from crowdstream.labels.readers.columnar import as_strings
-from crowdstream.labels.readers.files import Source, clear_errors, find_sources, open_bytes
-from crowdstream.labels.tables import ALIASES, pick_columns
+from crowdstream.labels.readers.csv_files import BOM
+from crowdstream.labels.readers.excel import read_sheet
+from crowdstream.labels.readers.files import COLUMNAR, columnar_data, find_sources
+from crowdstream.labels.readers.json_array import ArrayLines
+from crowdstream.labels.readers.jsonl import DEEPEST, is_too_deep
+from crowdstream.labels.readers.sources import Source, clear_errors, open_bytes
+from crowdstream.labels.readers.text_stream import TextStream
+from crowdstream.labels.tables import ALIASES, pick_columns, simple_name
 
 if TYPE_CHECKING:
     import polars as pl
@@ -20,73 +26,95 @@ if TYPE_CHECKING:
 
 
 def read_small_table(
-    path: str, columns: Mapping[str, Sequence[str]], *, gaps: bool = False
+    path: str,
+    columns: Mapping[str, Sequence[str]],
+    *,
+    option: str = "",
+    notes: list[str] | None = None,
 ) -> pl.DataFrame:
-    """Some columns of a file, as text; every cell must have a value (``gaps``: or its row goes).
+    """Some columns of a file, as text; every cell must have a value.
 
-    ``columns``: the names that each may have, the likeliest first.
+    ``columns``: the names that each may have, the likeliest first. ``option``: what named the
+    file, for messages. ``notes`` takes what is to be said of how it was read.
 
     >>> from pathlib import Path; from tempfile import TemporaryDirectory
     >>> with TemporaryDirectory() as folder:
     ...     path = Path(folder, "costs.csv")
-    ...     _ = path.write_text("Label,cost\\nspam,3\\n")
+    ...     _ = path.write_text("Label;cost\\nspam;3\\n")
     ...     read_small_table(str(path), {"class": ("class", "label"), "cost": ("cost",)}).rows()
     [('spam', '3')]
     """
     import polars as pl
 
-    table = read_text_table(path)
-    names = pick_columns(columns, table.columns, path)
+    where = f"{option} {path}".lstrip()
+    wanted = {name for names in columns.values() for name in names}
+    table = read_text_table(path, option=option, notes=notes, wanted=wanted)
+    names = pick_columns(columns, table.columns, where)
+    if not table.height:
+        raise InputError(where, "at least one row", "a header alone")
     rows = table.select(
         pl.col(name).replace("", None).alias(role)
         for role, name in zip(columns, names, strict=True)
     )
-    if gaps:
-        return rows.drop_nulls()
     for role in columns:
         if rows[role].null_count():
             row = int(rows[role].is_null().arg_true()[0]) + 1
-            raise InputError(f"{path}, row {row}, column {role!r}", "a value", "nothing")
+            raise InputError(f"{where}, row {row}, column {role!r}", "a value", "nothing")
     return rows
 
 
-def read_text_table(path: str) -> pl.DataFrame:
-    """The whole of one file, every value as text, rows and columns as they are."""
-    sources = find_sources([path])
+def read_text_table(
+    path: str,
+    *,
+    option: str = "",
+    notes: list[str] | None = None,
+    wanted: Collection[str] = (),
+) -> pl.DataFrame:
+    """The whole of one file, every value as text, rows and columns as they are.
+
+    ``wanted``: names of columns by which the separator can be told.
+    """
+    sources = find_sources([path], option=option)
     if len(sources) > 1:
-        raise InputError(path, "one file", f"{len(sources)} that match")
+        raise InputError(option or path, "one file", f"{len(sources)} that match {path!r}")
     with clear_errors(sources[0]):
-        return _as_text(sources[0])
+        return _as_text(sources[0], [] if notes is None else notes, wanted)
 
 
-def _as_text(source: Source) -> pl.DataFrame:
+def _as_text(source: Source, notes: list[str], wanted: Collection[str]) -> pl.DataFrame:
     import polars as pl
 
     try:
-        if source.format in ("parquet", "ipc"):
+        if source.format in COLUMNAR:
             scan = pl.read_parquet if source.format == "parquet" else pl.read_ipc
-            return as_strings(scan(source.path))
-        with open_bytes(source) as file:
-            data = file.read()
-        if source.format == "jsonl":
-            return as_strings(pl.read_ndjson(data))
-        separator = "\t" if source.format == "tsv" else _comma(data)
-        return pl.read_csv(data, separator=separator, infer_schema=False)
+            return as_strings(scan(columnar_data(source)))
+        if source.format == "xlsx":
+            return read_sheet(source)
+        return _read_text(source, notes, wanted)
     except pl.exceptions.PolarsError as error:
-        raise InputError(source.name, "a table", str(error).splitlines()[0]) from None
+        raise InputError(source.name, "a table", str(error).splitlines()[0][:200]) from None
 
 
-def _comma(data: bytes) -> str:
-    """What separates the cells: spreadsheets of half of Europe write semicolons.
+def _read_text(source: Source, notes: list[str], wanted: Collection[str]) -> pl.DataFrame:
+    import polars as pl
 
-    >>> _comma(b"task;gold\\n1;spam, they say\\n")
-    ';'
-    """
-    header = data.partition(b"\n")[0]
-    return ";" if b";" in header and b"," not in header else ","
+    def count(header: Sequence[str]) -> int:
+        return sum(simple_name(name) in wanted for name in header)
+
+    with open_bytes(source) as file:
+        text = TextStream(file, source, count)
+        array = text.dialect.kind == "array"
+        data = ArrayLines(text, source.name).read() if array else text.read()
+    if (note := text.dialect.note(source.name)) is not None:
+        notes.append(note)
+    if text.dialect.kind == "csv":
+        return pl.read_csv(data, separator=text.dialect.separator, infer_schema=False)
+    if any(map(is_too_deep, data.split(b"\n"))):
+        raise InputError(source.name, f"JSON nested at most {DEEPEST} deep", "deeper")
+    return as_strings(pl.read_ndjson(data.removeprefix(BOM)))
 
 
-def read_families(path: str) -> dict[WorkerId, str]:
+def read_families(path: str, *, option: str = "") -> dict[WorkerId, str]:
     """The family of each worker, from a file with a worker and a family column.
 
     >>> from pathlib import Path; from tempfile import TemporaryDirectory
@@ -97,14 +125,15 @@ def read_families(path: str) -> dict[WorkerId, str]:
     {'gpt-a': 'gpt', 'gpt-b': 'gpt'}
     """
     columns = {"worker": ALIASES["worker"], "family": ("family", "family_id")}
-    rows = read_small_table(path, columns).unique(maintain_order=True)
+    rows = read_small_table(path, columns, option=option).unique(maintain_order=True)
     twice = rows.filter(rows["worker"].is_duplicated())
     if twice.height:
-        raise InputError(path, "one family per worker", f"several of {twice['worker'][0]!r}")
+        where = f"{option} {path}".lstrip()
+        raise InputError(where, "one family per worker", f"several of {twice['worker'][0]!r}")
     return dict(rows.iter_rows())
 
 
-def read_costs(path: str) -> dict[ClassLabel, dict[ClassLabel, float]]:
+def read_costs(path: str, *, option: str = "") -> dict[ClassLabel, dict[ClassLabel, float]]:
     """What it costs to take a class for another, from columns class, taken_for and cost.
 
     >>> from pathlib import Path; from tempfile import TemporaryDirectory
@@ -116,8 +145,8 @@ def read_costs(path: str) -> dict[ClassLabel, dict[ClassLabel, float]]:
     """
     columns = {"class": ("class", "label"), "taken_for": ("taken_for",), "cost": ("cost",)}
     costs: dict[ClassLabel, dict[ClassLabel, float]] = {}
-    for truth, taken, cost in read_small_table(path, columns).iter_rows():
-        where = f"{path}, {truth!r} taken for {taken!r}"
+    for truth, taken, cost in read_small_table(path, columns, option=option).iter_rows():
+        where = f"{option} {path}, {truth!r} taken for {taken!r}".lstrip()
         try:
             number = float(cost)
         except ValueError:

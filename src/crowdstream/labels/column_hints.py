@@ -1,0 +1,108 @@
+"""What to say when columns are not found: the nearest ones, and whether the table is a wide one.
+
+Knows names and a few rows; nothing of files or tables.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections import Counter
+from collections.abc import Iterable, Sequence
+
+from crowdstream.errors import InputError
+
+SHOWN = 12
+"""Columns that a message names: two lines of a terminal."""
+
+NAME_WIDTH = 40
+"""Characters of a column's name that a message shows."""
+
+COMPARED = 1_000
+"""Columns that are compared letter by letter; of more, only those with a word in common."""
+
+NEAR = 0.75
+"""How alike two names must be, by difflib's ratio, for one to be a misspelling of the other."""
+
+NEAR_GIVEN = 0.6
+"""The same for a name that the user gave: it is meant to be there. As difflib has it."""
+
+FEW_VALUES = 20
+"""Different cells that the columns of a wide table have together, at most: they are classes."""
+
+
+def shown_name(name: str) -> str:
+    """A column's name as a message shows it, on one line and not without end."""
+    name = " ".join(name[: 4 * NAME_WIDTH].split())
+    return name if len(name) <= NAME_WIDTH else name[: NAME_WIDTH - 1] + "…"
+
+
+def shown_columns(header: Sequence[str], first: Sequence[str] = ()) -> str:
+    """The columns of a table, those that matter first, not too many.
+
+    >>> shown_columns([f"q{k}" for k in range(100)], ["q57"])
+    'q57, q0, q1, q2, q3, q4, q5, q6, q7, q8, q9, q10 and 88 more'
+    """
+    if not header:
+        return "no columns"
+    names = list(dict.fromkeys([*first, *header[: SHOWN + len(first)]]))
+    text = ", ".join(map(shown_name, names[:SHOWN]))
+    return text + (f" and {len(header) - SHOWN:,} more" if len(header) > SHOWN else "")
+
+
+def nearest_columns(header: Sequence[str], wanted: Sequence[str], near: float = NEAR) -> list[str]:
+    """The columns whose names are like one of those wanted, the nearest first.
+
+    >>> nearest_columns(["id", "text", "anotator", "worker email"], ["worker", "annotator"])
+    ['anotator', 'worker email']
+    """
+    words = set(wanted)
+    scored = []
+    for place, name in enumerate(header):
+        simple = name[: 2 * NAME_WIDTH].strip().lower().replace(" ", "_")
+        score = 0.5 if words.intersection(simple.replace("-", "_").split("_")) else 0.0
+        if place < COMPARED and len(simple) <= NAME_WIDTH:
+            score = max(score, _likeness(simple, wanted, near))
+        if score:
+            scored.append((-score, place, name))
+    return [name for _, _, name in sorted(scored)]
+
+
+def _likeness(name: str, wanted: Sequence[str], near: float) -> float:
+    """How like the nearest of some names a name is; 0 if none is near."""
+    matcher = difflib.SequenceMatcher(None, "", name)
+    best = 0.0
+    for word in wanted:
+        matcher.set_seq1(word)
+        if matcher.real_quick_ratio() >= near and matcher.quick_ratio() >= near:
+            best = max(best, matcher.ratio())
+    return best if best >= near else 0.0
+
+
+def looks_wide(header: Sequence[str], rows: Iterable[Sequence[str | None]]) -> bool:
+    """Whether rows have one column per worker: several columns whose cells are the same few values.
+
+    >>> looks_wide(["item", "ann", "bob"], [("1", "yes", "no"), ("2", "no", ""), ("3", "no", "no")])
+    True
+    >>> looks_wide(["id", "who", "what"], [("1", "ann", "x"), ("2", "bob", "y"), ("3", "cy", "x")])
+    False
+    """
+    cells = [row for row in rows if len(row) == len(header)]
+    if len(cells) < 2:
+        return False
+    columns = Counter(frozenset(filter(None, column)) for column in zip(*cells, strict=True))
+    del columns[frozenset()]
+    most = min(FEW_VALUES, max(len(cells) - 1, 2))
+    few = sorted((values for values in columns if 2 <= len(values) <= most), key=len)
+    for classes in few[-SHOWN:]:
+        workers = sum(count for values, count in columns.items() if values <= classes)
+        if workers >= 2 and 2 * workers >= len(header) - 1:
+            return True
+    return False
+
+
+def suggest_wide(
+    error: InputError, header: Sequence[str], rows: Iterable[Sequence[str | None]]
+) -> None:
+    """Add to what is said of missing columns that the table may be a wide one."""
+    if looks_wide(header, rows):
+        error.found += "; it looks like one row per task and one column per worker: try --wide"

@@ -1,0 +1,99 @@
+"""What a user may say about files beside their columns. Knows nothing of how they are read."""
+
+from __future__ import annotations
+
+import codecs
+import re
+from typing import NamedTuple
+
+from crowdstream.errors import InputError
+from crowdstream.validation import check_number
+
+MAX_RATIO = 200.0
+"""How much larger than its file unpacked text may be. Labels pack 3 to 30 times smaller, rows that
+are all alike up to 100 times; files made to fill a memory reach 1,000 (gzip) and more (zstd)."""
+
+SEPARATOR_NAMES = {"tab": "\t", "\\t": "\t", "comma": ",", "semicolon": ";", "pipe": "|"}
+"""What one can write where the character itself is awkward in a shell."""
+
+UNITS = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "t": 10**12}
+"""Bytes in the units of a size, as disks are sold."""
+
+
+class InputOptions(NamedTuple):
+    """How files are to be read; None where that is found out from the file.
+
+    Parameters
+    ----------
+    separator
+        The character between the cells of CSV.
+    encoding
+        What text is encoded in, by a name that Python knows.
+    sheet
+        The sheet of a workbook, by its name or its number from 1 on; the first unless said.
+    max_ratio
+        How many times larger than its file unpacked data may be.
+    max_bytes
+        How many bytes a file may hold, unpacked.
+
+    Examples
+    --------
+    >>> make_options(separator="tab", max_bytes="2GB")
+    InputOptions(separator='\\t', encoding=None, sheet=None, max_ratio=200.0, max_bytes=2000000000)
+    """
+
+    separator: str | None = None
+    encoding: str | None = None
+    sheet: str | None = None
+    max_ratio: float = MAX_RATIO
+    max_bytes: int | None = None
+
+
+def make_options(
+    separator: str | None = None,
+    encoding: str | None = None,
+    sheet: str | None = None,
+    max_ratio: float = MAX_RATIO,
+    max_bytes: str | None = None,
+) -> InputOptions:
+    """The options as a user writes them, checked."""
+    if separator is not None:
+        separator = SEPARATOR_NAMES.get(separator.lower(), separator)
+        if len(separator) != 1 or not separator.isascii() or separator in '"\r\n\0':
+            raise InputError("--separator", "one character, such as ; or tab", repr(separator))
+    if encoding is not None:
+        encoding = _known_encoding(encoding)
+    check_number("--max-ratio", max_ratio, 1.0, 1e9)
+    most = None if max_bytes is None else parse_size(max_bytes, "--max-bytes")
+    return InputOptions(separator, encoding, sheet, max_ratio, most)
+
+
+def _known_encoding(name: str) -> str:
+    try:
+        "".encode(name)
+        codecs.getincrementaldecoder(name)()
+    except (LookupError, UnicodeError, ValueError):
+        raise InputError("--encoding", "one such as utf-8, latin-1 or utf-16", repr(name)) from None
+    return name
+
+
+def parse_size(text: str, option: str) -> int:
+    """The bytes of a size such as 500, 64KB, 2 GB or 1.5T.
+
+    Parameters
+    ----------
+    text
+        The size.
+    option
+        What messages call it.
+
+    Examples
+    --------
+    >>> parse_size("64KB", "--max-bytes")
+    64000
+    """
+    found = re.fullmatch(r"(\d{1,18}(?:\.\d{1,6})?)\s*([kmgt]?)i?b?", text.strip().lower())
+    size = 0 if found is None else int(float(found[1]) * UNITS[found[2]])
+    if size < 1:
+        raise InputError(option, "a size such as 500MB or 2GB", repr(text))
+    return size
