@@ -113,6 +113,7 @@ class _Saved(msgspec.Struct):
     now: float
     strengths: list[float] = []
     fit_due: int = REFIT
+    bookmark: bytes = b""
 
 
 class Stream(Savable):
@@ -144,6 +145,14 @@ class Stream(Savable):
         (`chance_to_settle`) is below this share of a new task's: it needs an expert, and labels
         would be wasted on it. At the earliest when half of ``max_labels`` have come. ``None``:
         never. 0.1 is a start.
+
+    Attributes
+    ----------
+    counts
+        What became of all that it was given.
+    bookmark
+        Bytes of the caller's, saved and loaded with the stream: how far its input was read, say,
+        so that after a restart each label is given once. The stream does not look at them.
 
     Examples
     --------
@@ -184,6 +193,7 @@ class Stream(Savable):
         for name, check in CHECKS.items():
             check(name, getattr(self, name))
         self.counts = Counts()
+        self.bookmark = b""
         self._open: dict[TaskId, _Open] = {}  # the longest idle first
         self._coded: dict[TaskId, OpenTask] = {}  # the open tasks that the crowd knows of
         self._closed: dict[TaskId, Decision] = {}  # the longest closed first
@@ -657,6 +667,7 @@ class Stream(Savable):
             self._now,
             self._strengths.tolist(),
             self._fit_due,
+            self.bookmark,
         )
         return seal(SAVED_AS, msgspec.msgpack.encode(saved))
 
@@ -686,6 +697,7 @@ class Stream(Savable):
                 stream._coded[task] = stream.crowd._resume_task(*known)
         stream._closed = {decision.task: decision for decision in saved.closed}
         stream.counts = saved.counts
+        stream.bookmark = saved.bookmark
         stream._opened = saved.opened
         stream._now = saved.now
         if len(saved.strengths) == GRID.size:
