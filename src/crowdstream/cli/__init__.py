@@ -88,7 +88,7 @@ def entry() -> None:
         main()
     except SystemExit as leaving:
         code = leaving.code
-    with contextlib.suppress(OSError, ValueError):
-        sys.stdout.flush()
-        sys.stderr.flush()
+    for stream_ in (sys.stdout, sys.stderr):  # either is None if it was closed
+        with contextlib.suppress(OSError, ValueError, AttributeError):
+            stream_.flush()
     os._exit(code if isinstance(code, int) else 0)

@@ -138,6 +138,7 @@ class Run:
         output: Decisions,
     ) -> None:
         self.state, self.bad_input, self.quiet = state, bad_input, output.quiet
+        check_apart([lines.labels], {"--output": output.output, "--state": state.state})
         self.period = seconds(state.save_every, "--save-every")
         longest = byte_count(lines.max_line, "--max-line")
         self.engine = _engine(closing, state.state, method)
@@ -145,7 +146,6 @@ class Run:
         self.parser = LineParser(lines.names(), lines.format, self.source.name)
         self.before = Bookmark.of(self.engine.bookmark)
         self._place_input()
-        check_apart([lines.labels], {"--output": output.output, "--state": state.state})
         self.output = open_output(output.output)
         self.output.pending = list(self.before.pending)
         self._place_output()
@@ -231,7 +231,8 @@ class Run:
             if self.state.state is not None and found.output == PIPE:
                 if found.pending:
                     self._say(f"{counted(len(found.pending), 'decision')} not delivered: sent now")
-                self._say("decisions made after these rows may be repeated")
+                if found.rows:
+                    self._say("decisions made after these rows may be repeated")
         elif self.state.state is not None:
             cut = output.go_on(found, self.state.state)
             if cut:
