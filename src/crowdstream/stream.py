@@ -13,6 +13,7 @@ import math
 import numbers
 import time
 from collections.abc import Iterable, Mapping
+from functools import partial
 from pathlib import Path
 from typing import Self, TypeAlias, cast
 
@@ -300,8 +301,8 @@ class Stream(Savable):
             label = None if winner < 0 else classes[winner]
             vote = Vote(label, confidence, margin, identified)
             decision = make_decision(task, vote, sizes[t], self._rule, closed=CLOSED[why])
-            if why == 1 and not decision.settled:  # sure enough before the truth's correction
-                decision = msgspec.structs.replace(decision, settled=True)
+            if decision.settled != (why == 1):  # as the crowd said, who knows of newcomers
+                decision = msgspec.structs.replace(decision, settled=why == 1)
             found[task] = decision
             self.counts.labels += sizes[t]
             self._opened += 1
@@ -333,7 +334,7 @@ class Stream(Savable):
             return self._decide(task, case)
         coded = self._code(task, case)
         vote = self.crowd._put_label(coded, worker, label)
-        decision = make_decision(task, vote, coded.size, self._rule, gold=case.gold)
+        decision = self._decision(task, case, vote, coded)
         if label is None:
             self.counts.skipped += 1
         elif before is None:
@@ -744,10 +745,15 @@ class Stream(Savable):
         """What the crowd says of an open task by what was learnt of all others."""
         coded = self._coded.get(task)
         if coded is None:
-            vote, size = Vote(None, 0.0, 0.0, bool(self.crowd.identifiable_)), 0
-        else:
-            vote, size = self.crowd._vote_open(coded), coded.size
-        return make_decision(task, vote, size, self._rule, gold=case.gold)
+            vote = Vote(None, 0.0, 0.0, bool(self.crowd.identifiable_))
+            return make_decision(task, vote, 0, self._rule, gold=case.gold)
+        return self._decision(task, case, self.crowd._vote_open(coded), coded)
+
+    def _decision(self, task: TaskId, case: _Open, vote: Vote, coded: OpenTask) -> Decision:
+        """What a vote makes of an open task; newcomers help to decide it, not to settle it."""
+        known = partial(self.crowd._vote_known, coded)
+        size = coded.size
+        return make_decision(task, vote, size, self._rule, gold=case.gold, by_known=known)
 
     def _is_hard(self, decision: Decision, case: _Open) -> bool:
         """Whether more labels are not expected to settle a task, though they would another one.
