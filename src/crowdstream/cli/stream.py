@@ -34,8 +34,8 @@ class Closing(options.Group, panel="When a task closes"):
     """When a task takes no more labels."""
 
     HELP = """
-    --settle CONFIDENCE  Close a task once its decision is this confident (1: never for that), also
-        without the labels of workers who are not known yet ...
+    --settle CONFIDENCE  Close a task once its decision is this confident (1: never for that),
+        whatever workers who are not known yet are worth ...
     --min-labels NUMBER  ... and has at least this many labels, each from another worker.
     --max-labels NUMBER  Close a task once it has this many labels.
     --give-up CHANCE  Close a task as hard, for an expert to decide, once the chance that it gets
