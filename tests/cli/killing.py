@@ -14,6 +14,9 @@ import crowdstream as cs
 from tests.cli.tool import SCRIPT, jsonl_of, labels
 
 RULES = ("--settle", "0.95", "--max-labels", "4", "--save-every", "10ms", "-q")
+MIXED = 100
+"""Labels that a label may be late by."""
+
 PATIENCE = 60.0
 """Seconds that a process may take to begin: far more than it does on a machine that is busy."""
 
@@ -46,9 +49,13 @@ def damage(expected: bytes, found: bytes) -> Damage:
 
 
 def many_labels(tasks: int, seed: int = 5) -> bytes:
-    """Labels of many tasks through one another, as JSON lines."""
-    rows = labels(tasks, workers=12, seed=seed)
-    return jsonl_of(random.Random(seed).sample(rows, len(rows)))
+    """Labels of many tasks through one another, as JSON lines.
+
+    Only of neighbours, so that decisions are made from the beginning to the end.
+    """
+    rows, draw = labels(tasks, workers=12, seed=seed), random.Random(seed)
+    keys = [place + draw.uniform(0, MIXED) for place in range(len(rows))]
+    return jsonl_of([rows[place] for place in sorted(range(len(rows)), key=keys.__getitem__)])
 
 
 class KilledStream:
