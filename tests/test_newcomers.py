@@ -147,7 +147,9 @@ def test_a_new_crowd_settles_once_it_is_known() -> None:
 
 
 def test_a_table_counts_who_has_few_answers_in_all() -> None:
-    rows = [(t, f"w{k}", t % 2) for t in range(100) for k in range(4)]
+    rows: list[tuple[int | str, str, int]] = [
+        (t, f"w{k}", t % 2) for t in range(100) for k in range(4)
+    ]
     rows += [(f"once {t}", f"new {t} {k}", t % 2) for t in range(20) for k in range(4)]
     rows += [(f"once {t}", "w0", t % 2) for t in range(20)]
     decided = cs.Adaptive().fit_predict(rows)
@@ -178,7 +180,9 @@ def test_asking_changes_nothing() -> None:
 
 def test_gold_makes_a_worker_known() -> None:
     crowd = cs.Adaptive()
-    rows = [(t, f"w{k}", t % 2) for t in range(100) for k in range(5)]
+    rows: list[tuple[int | str, str, int]] = [
+        (t, f"w{k}", t % 2) for t in range(100) for k in range(5)
+    ]
     rows += [(f"g{t}", "tested", t % 2) for t in range(20)]
     crowd.learn_many(rows, gold={f"g{t}": t % 2 for t in range(20)})
     assert crowd.decide_one({"tested": 1, "w0": 1}, settle=0.8).settled
