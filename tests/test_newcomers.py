@@ -57,7 +57,7 @@ def settled_on(seed: int, classes: int, liars: int) -> Settled:
 
 @pytest.mark.parametrize("classes", [2, 4])
 def test_none_of_300_tasks_settles_on_a_lie_that_comes_first(classes: int) -> None:
-    """A lie and one honest error settle nothing; they did on 5 to 25 of 300 tasks.
+    """A lie and one honest error settle nothing. Before, 7 to 28 of 300 tasks settled on the lie.
 
     Two honest workers who err alike settle a task at 0.95 as they would without a liar: no rule
     that believes them when they are right can tell.
