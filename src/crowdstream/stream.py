@@ -13,6 +13,7 @@ import math
 import numbers
 import time
 from collections.abc import Iterable, Mapping
+from functools import partial
 from pathlib import Path
 from typing import Self, TypeAlias, cast
 
@@ -113,6 +114,7 @@ class _Saved(msgspec.Struct):
     now: float
     strengths: list[float] = []
     fit_due: int = REFIT
+    bookmark: bytes = b""
 
 
 class Stream(Savable):
@@ -144,6 +146,14 @@ class Stream(Savable):
         (`chance_to_settle`) is below this share of a new task's: it needs an expert, and labels
         would be wasted on it. At the earliest when half of ``max_labels`` have come. ``None``:
         never. 0.1 is a start.
+
+    Attributes
+    ----------
+    counts
+        What became of all that it was given.
+    bookmark
+        Bytes of the caller's, saved and loaded with the stream: how far its input was read, say,
+        so that after a restart each label is given once. The stream does not look at them.
 
     Examples
     --------
@@ -184,6 +194,7 @@ class Stream(Savable):
         for name, check in CHECKS.items():
             check(name, getattr(self, name))
         self.counts = Counts()
+        self.bookmark = b""
         self._open: dict[TaskId, _Open] = {}  # the longest idle first
         self._coded: dict[TaskId, OpenTask] = {}  # the open tasks that the crowd knows of
         self._closed: dict[TaskId, Decision] = {}  # the longest closed first
@@ -290,8 +301,8 @@ class Stream(Savable):
             label = None if winner < 0 else classes[winner]
             vote = Vote(label, confidence, margin, identified)
             decision = make_decision(task, vote, sizes[t], self._rule, closed=CLOSED[why])
-            if why == 1 and not decision.settled:  # sure enough before the truth's correction
-                decision = msgspec.structs.replace(decision, settled=True)
+            if decision.settled != (why == 1):  # as the crowd said, who knows of newcomers
+                decision = msgspec.structs.replace(decision, settled=why == 1)
             found[task] = decision
             self.counts.labels += sizes[t]
             self._opened += 1
@@ -323,7 +334,7 @@ class Stream(Savable):
             return self._decide(task, case)
         coded = self._code(task, case)
         vote = self.crowd._put_label(coded, worker, label)
-        decision = make_decision(task, vote, coded.size, self._rule, gold=case.gold)
+        decision = self._decision(task, case, vote, coded)
         if label is None:
             self.counts.skipped += 1
         elif before is None:
@@ -657,6 +668,7 @@ class Stream(Savable):
             self._now,
             self._strengths.tolist(),
             self._fit_due,
+            self.bookmark,
         )
         return seal(SAVED_AS, msgspec.msgpack.encode(saved))
 
@@ -686,6 +698,7 @@ class Stream(Savable):
                 stream._coded[task] = stream.crowd._resume_task(*known)
         stream._closed = {decision.task: decision for decision in saved.closed}
         stream.counts = saved.counts
+        stream.bookmark = saved.bookmark
         stream._opened = saved.opened
         stream._now = saved.now
         if len(saved.strengths) == GRID.size:
@@ -732,10 +745,15 @@ class Stream(Savable):
         """What the crowd says of an open task by what was learnt of all others."""
         coded = self._coded.get(task)
         if coded is None:
-            vote, size = Vote(None, 0.0, 0.0, bool(self.crowd.identifiable_)), 0
-        else:
-            vote, size = self.crowd._vote_open(coded), coded.size
-        return make_decision(task, vote, size, self._rule, gold=case.gold)
+            vote = Vote(None, 0.0, 0.0, bool(self.crowd.identifiable_))
+            return make_decision(task, vote, 0, self._rule, gold=case.gold)
+        return self._decision(task, case, self.crowd._vote_open(coded), coded)
+
+    def _decision(self, task: TaskId, case: _Open, vote: Vote, coded: OpenTask) -> Decision:
+        """What a vote makes of an open task; newcomers help to decide it, not to settle it."""
+        known = partial(self.crowd._vote_known, coded)
+        size = coded.size
+        return make_decision(task, vote, size, self._rule, gold=case.gold, by_known=known)
 
     def _is_hard(self, decision: Decision, case: _Open) -> bool:
         """Whether more labels are not expected to settle a task, though they would another one.

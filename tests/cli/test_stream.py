@@ -378,7 +378,7 @@ def test_the_state_is_saved_on_a_schedule(tmp_path: Path) -> None:
     assert (result.code, result.out.count("\n")) == (0, workers)
 
 
-def test_a_reader_who_has_enough_ends_the_stream_cleanly() -> None:
+def test_a_reader_who_has_enough_ends_the_stream_as_a_broken_pipe_does() -> None:
     one = start(subprocess.PIPE, "--max-labels", "1")
     assert one.stdout is not None
     assert one.stdin is not None
@@ -388,4 +388,4 @@ def test_a_reader_who_has_enough_ends_the_stream_cleanly() -> None:
     assert one.stderr is not None
     with one.stderr:
         complaint = one.stderr.read()
-    assert (one.wait(60), complaint) == (0, b"")
+    assert (one.wait(60), complaint) == (128 + signal.SIGPIPE, b"")

@@ -15,7 +15,7 @@ from crowdstream.cli.command import USAGE, make_command, open_standard, tell_mis
 
 COMMANDS = {
     "run": "Decide every task in files of labels.",
-    "stream": "Decide tasks while their labels come in on standard input.",
+    "stream": "Decide tasks while their labels come in.",
     "workers": "Show what a state file knows about each worker.",
     "merge": "Merge state files of different tasks into one.",
     "savings": "Show how many of the labels in a file would have been enough.",
@@ -136,7 +136,7 @@ def entry() -> None:
         main()
     except SystemExit as leaving:
         code = leaving.code
-    with contextlib.suppress(OSError, ValueError):
-        sys.stdout.flush()
-        sys.stderr.flush()
+    for stream_ in (sys.stdout, sys.stderr):  # either is None if it was closed
+        with contextlib.suppress(OSError, ValueError, AttributeError):
+            stream_.flush()
     os._exit(code if isinstance(code, int) else 0)

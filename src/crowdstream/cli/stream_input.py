@@ -1,17 +1,15 @@
-"""Lines on standard input → labels, one at a time, as JSON lines or CSV.
+"""Lines → labels, one at a time, from JSON lines or CSV.
 
-Knows nothing of streams: a label goes out as a `LabelEvent`.
+Knows nothing of streams or files: a line comes in as bytes, a label goes out as a `LabelEvent`.
 """
 
 from __future__ import annotations
 
 import csv
 import datetime
-import os
+import math
 import re
-import select
-import sys
-from collections.abc import Callable, Iterator
+import time
 from typing import TYPE_CHECKING, NamedTuple
 
 from crowdstream.errors import InputError
@@ -19,11 +17,21 @@ from crowdstream.errors import InputError
 if TYPE_CHECKING:
     from crowdstream.labels import ColumnNames
 
-TICK = 0.2
-"""Seconds without input after which signals, idle tasks and alarms are looked at."""
-
-UNITS = {"": 1, "s": 1, "m": 60, "h": 3600, "d": 86400}
+UNITS = {"": 1, "ms": 0.001, "s": 1, "m": 60, "h": 3600, "d": 86400}
 """Seconds in the units of a duration."""
+
+SIZES = {"": 1, "KB": 10**3, "MB": 10**6, "GB": 10**9}
+"""Bytes in the units of a size."""
+
+AHEAD = 86_400.0
+"""Seconds that the time of a label may be ahead of the clock: clocks differ, zones are forgotten,
+and beyond a day it is a mistake."""
+
+EARLIEST = 946_684_800.0
+"""The year 2000: a time in thousandths of a second or less is taken for one if it is no earlier."""
+
+FINER = {1e3: "milliseconds", 1e6: "microseconds", 1e9: "nanoseconds"}
+"""Units that a time may be in instead of seconds, and how many make a second."""
 
 
 class LabelEvent(NamedTuple):
@@ -37,7 +45,7 @@ class LabelEvent(NamedTuple):
 
 
 def seconds(text: str, option: str) -> float:
-    """Seconds of a duration such as 45, 30s, 10m, 2h, 1d.
+    """Seconds of a duration such as 45, 500ms, 30s, 10m, 2h, 1d.
 
     Parameters
     ----------
@@ -51,52 +59,61 @@ def seconds(text: str, option: str) -> float:
     >>> seconds("10m", "--idle")
     600.0
     """
-    found = re.fullmatch(r"(\d+(?:\.\d+)?)\s*(s|m|h|d|)", text.strip())
+    found = re.fullmatch(r"(\d+(?:\.\d+)?)\s*(ms|s|m|h|d|)", text.strip())
     if found is None or float(found[1]) <= 0:
         raise InputError(option, "a duration such as 30s, 10m or 2h", repr(text))
     return float(found[1]) * UNITS[found[2]]
 
 
-def input_lines(stopped: Callable[[], bool]) -> Iterator[bytes | None]:
-    """Lines of standard input as they come; None now and then while none does."""
-    source = sys.stdin.fileno()
-    rest = b""
-    while not stopped():
-        if not select.select([source], [], [], TICK)[0]:
-            yield None
-            continue
-        more = os.read(source, 1 << 16)
-        *lines, rest = (rest + more).split(b"\n")
-        if not more and rest:
-            lines.append(rest)
-        yield from lines  # what was read is not lost to a signal
-        if not more:
-            return
-    # Nor is the line that was begun, if the rest of it is there.
-    while rest and select.select([source], [], [], 0)[0]:
-        more = os.read(source, 1)
-        if more in (b"", b"\n"):
-            yield rest
-            return
-        rest += more
+def byte_count(text: str, option: str) -> int:
+    """Bytes of a size such as 65536, 64KB or 1MB.
+
+    >>> byte_count("1MB", "--max-line")
+    1000000
+    """
+    found = re.fullmatch(r"(\d+)\s*(KB|MB|GB|)", text.strip().upper())
+    if found is None or int(found[1]) <= 0:
+        raise InputError(option, "a size such as 64KB or 1MB", repr(text))
+    return int(found[1]) * SIZES[found[2]]
 
 
 class LineParser:
     """Lines of JSON or CSV → labels; the first line tells which, unless ``format`` does."""
 
-    def __init__(self, names: ColumnNames, format: str | None) -> None:  # noqa: A002
+    def __init__(
+        self,
+        names: ColumnNames,
+        format: str | None,  # noqa: A002
+        source: str = "standard input",
+    ) -> None:
         if format not in (None, "jsonl", "csv"):
             raise InputError("--format", "jsonl or csv", repr(format))
         self.names = names
         self.format = format
+        self.source = source
         self.line = 0
         self.header: list[str] | None = None
         self.columns: tuple[str, str, str] | None = None
+        self.times = Times()
+        self._maybe_header = False
+
+    def go_on(self, line: int, format: str | None, header: list[str] | None) -> None:  # noqa: A002
+        """Lines up to this one were read before, and told format and header.
+
+        Where they were another input's (``line`` is 0), a header may come again.
+        """
+        self.line, self.header = line, header
+        self.format = self.format or format
+        self._maybe_header = line == 0 and header is not None
+        if header is not None:
+            from crowdstream.labels.tables import find_columns
+
+            self.columns = find_columns(self.names, header, self.source)
 
     @property
     def where(self) -> str:
         """The current line, as messages name it."""
-        return f"standard input, line {self.line}"
+        return f"{self.source}, line {self.line}"
 
     @property
     def header_missing(self) -> bool:
@@ -113,7 +130,7 @@ class LineParser:
         if self.columns is None or not all(name in record for name in self.columns):
             self.columns = find_columns(self.names, list(record), self.where)
         task, worker, label = (_text(record[name], name) for name in self.columns)
-        at, gold = _moment(record.get("at")), _text(record.get("gold"), "gold")
+        at, gold = self.times.read(record.get("at")), _text(record.get("gold"), "gold")
         return LabelEvent(task, worker, label, at, gold)
 
     def clean(self, raw: bytes) -> bytes:
@@ -127,26 +144,72 @@ class LineParser:
         return raw
 
     def _record(self, raw: bytes) -> dict[str, object] | None:
-        import msgspec
-
         if self.format == "jsonl":
-            try:
-                return msgspec.json.decode(raw, type=dict[str, object])
-            except (msgspec.MsgspecError, UnicodeDecodeError) as error:
-                raise InputError(self.where, "a JSON object", str(error)) from None
+            from crowdstream.labels.readers.jsonl import decode_row
+
+            return decode_row(raw, self.where)
         try:
             (cells,) = csv.reader([raw.decode("utf-8")], strict=True)
         except (csv.Error, UnicodeDecodeError, ValueError) as error:
             raise InputError(self.where, "a row of CSV in UTF-8", str(error)) from None
-        if self.header is None:
+        if self.header is None or (self._maybe_header and self._is_header(cells)):
             from crowdstream.labels.tables import find_columns
 
             self.header = cells
             self.columns = find_columns(self.names, cells, self.where)
+            self._maybe_header = False
             return None
+        self._maybe_header = False
         if len(cells) != len(self.header):
             raise InputError(self.where, f"{len(self.header)} fields", str(len(cells)))
         return dict(zip(self.header, (cell or None for cell in cells), strict=True))
+
+    def _is_header(self, cells: list[str]) -> bool:
+        """Whether the first row of an input names the columns again."""
+        from crowdstream.labels.tables import find_columns
+
+        try:
+            find_columns(self.names, cells, self.where)
+        except InputError:
+            return False
+        return True
+
+
+class Times:
+    """The times of labels, in seconds since 1970. ``noticed``: what is odd about them, to be said.
+
+    A time more than a day ahead of the clock is refused, unless it is one of the past in
+    milliseconds or finer.
+    """
+
+    def __init__(self) -> None:
+        self.noticed: list[str] = []
+        self._finer: set[float] = set()
+
+    def read(self, value: object) -> float | None:
+        """The time in a cell, if there is any."""
+        found = _moment(value)
+        if found is None or not math.isfinite(found):
+            return found
+        latest = time.time() + AHEAD
+        if found <= latest:
+            return found
+        number = not isinstance(value, str) or _is_number(value)
+        for scale, name in FINER.items():
+            if number and EARLIEST <= found / scale <= latest:
+                return self._scaled(found, scale, name)
+        expected = "a time that is not more than a day ahead of the clock"
+        raise InputError("column 'at'", expected, repr(value))
+
+    def _scaled(self, found: float, scale: float, name: str) -> float:
+        if scale not in self._finer:
+            self._finer.add(scale)
+            self.noticed.append(f"column 'at' is in {name}: read as such")
+        return found / scale
+
+
+def _is_number(text: str) -> bool:
+    return re.fullmatch(r"-?\d+(\.\d+)?", text) is not None
 
 
 def _text(value: object, column: str) -> str | None:
@@ -167,7 +230,7 @@ def _moment(value: object) -> float | None:
         return float(value)
     try:
         text = str(value)
-        if re.fullmatch(r"-?\d+(\.\d+)?", text):
+        if _is_number(text):
             return float(text)
         moment = datetime.datetime.fromisoformat(text)
     except ValueError:

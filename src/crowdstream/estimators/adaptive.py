@@ -14,7 +14,7 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from crowdstream.decisions import SETTLE, Vote, Votes, value_series
+from crowdstream.decisions import AGAINST, SETTLE, Vote, Votes, value_series
 from crowdstream.errors import SureInDoubt
 from crowdstream.estimators import crowd_loops
 from crowdstream.estimators.base import Estimator
@@ -318,7 +318,8 @@ class Adaptive(Estimator):
         for part, here in self._parts(batch):
             goal = 2.0 if rule.settle is None else reading.before(rule.settle)
             most = 2**62 if rule.max_labels is None else rule.max_labels
-            stop = crowd_loops.StopRule(goal, rule.min_labels, most, reading.scored().rho)
+            rho, known = reading.scored().rho, self._least_known
+            stop = crowd_loops.StopRule(goal, rule.min_labels, most, rho, known, AGAINST)
             identified[here] = not reading.crowd.fell_back
             scores = np.empty((len(part), reading.sums.classes))
             weight = scale.weight(self._clock)
@@ -434,6 +435,12 @@ class Adaptive(Estimator):
         scores = np.empty((1, self._sums.classes))
         self._reading.crowd.ask(tasks, size, own, scores)
         return self._reading.scored(), scores
+
+    def _score_known(self, task: OpenTask) -> tuple[Scorer, Floats, int] | None:
+        scores, reading = np.empty((1, self._sums.classes)), self._reading
+        known = self._scale.weight(task.place), self._least_known
+        size = reading.crowd.ask_known(task.coded, task.size, *known, scores)
+        return None if size == task.size else (reading.scored(), scores, size)
 
     def _add_label(self, task: OpenTask) -> Vote:
         if self._sums.total[2] > self._renewed_labels * FRESH + FEW * self._unit:

@@ -175,7 +175,7 @@ class Student:
             i = tasks.workers[z]
             x = tasks.labels[z]
             self.read(i)
-            if self.powers.rho.shape[0]:
+            if self.powers.rho.shape[0] or self.powers.least > 0.0:
                 power = self.powers.of(tasks, begin, end, i)
                 for a in range(self.classes):
                     self.product[a] *= pow(self.likelihood(i, x, a), power)

@@ -6,7 +6,7 @@ from crowdstream.labels.batch_loops cimport Tasks
 from crowdstream.sums.agreement_loops cimport AgreementRows
 
 cdef class StopRule:
-    cdef double settle, rho
+    cdef double settle, rho, known, against
     cdef Py_ssize_t min_labels, max_labels
 
 cdef class Crowd:
@@ -30,3 +30,9 @@ cdef class Crowd:
     cdef void add_common_factor(self, Tasks tasks, Py_ssize_t begin, Py_ssize_t end) noexcept nogil
     cdef void teach(self, Tasks tasks, Py_ssize_t begin, Py_ssize_t end, Py_ssize_t truth, double weight) noexcept nogil
     cdef bint is_settled(self, StopRule rule, double[:, ::1] scores, Py_ssize_t t, Py_ssize_t m) noexcept nogil
+    cdef bint holds(self, StopRule rule, Tasks tasks, Py_ssize_t begin, Py_ssize_t end, double own, double[:, ::1] scores, Py_ssize_t t) noexcept nogil
+    cdef Py_ssize_t count_known(self, Tasks tasks, Py_ssize_t begin, Py_ssize_t end, double own, double known) noexcept nogil
+    cdef void ask_those(self, Tasks tasks, Py_ssize_t begin, Py_ssize_t end, double own, double known, double[:, ::1] scores, Py_ssize_t t) noexcept nogil
+
+cdef Py_ssize_t best_of(double[:, ::1] scores, Py_ssize_t t) noexcept nogil
+cdef double log_odds(double p) noexcept nogil

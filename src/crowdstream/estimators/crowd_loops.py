@@ -31,6 +31,8 @@ FULL = cython.declare(cython.int, 2)
 NEVER = cython.declare(cython.double, 1.0)  # no confidence is above it
 FLAT = cython.declare(cython.double, 1e-3)  # least variance of whether a label is for a class
 
+TINY = cython.declare(cython.double, 1e-12)  # from 0 and 1, for confidences to have log-odds
+
 SCORES = 3
 """Scores that known truths weigh: second look, swept, common factor."""
 
@@ -48,7 +50,8 @@ class StopRule:
 
     ``settle``: the confidence at which it is settled, above 1 for never, given ``min_labels``;
     ``max_labels``: those at which it is full; ``rho``: the correlation of errors within a task by
-    which confidence is discounted.
+    which confidence is discounted; ``known``: answers from which a worker is known, ``against``:
+    what others' labels count against a decision that is to be settled.
     """
 
     def __init__(
@@ -57,11 +60,15 @@ class StopRule:
         min_labels: cython.Py_ssize_t,
         max_labels: cython.Py_ssize_t,
         rho: cython.double,
+        known: cython.double,
+        against: cython.double,
     ):
         self.settle = settle
         self.min_labels = min_labels
         self.max_labels = max_labels
         self.rho = rho
+        self.known = known
+        self.against = against
 
 
 @cython.final
@@ -341,7 +348,9 @@ class Crowd:
                 while True:
                     self.judge(tasks, begin, begin + m, weight)
                     self.score(tasks, begin, begin + m, scores, t)
-                    if self.is_settled(rule, scores, t, m):
+                    if self.is_settled(rule, scores, t, m) and self.holds(
+                        rule, tasks, begin, begin + m, weight, scores, t
+                    ):
                         why[t] = SETTLED
                         break
                     if m >= most:
@@ -359,6 +368,59 @@ class Crowd:
         if rule.settle > NEVER or m < rule.min_labels:
             return False
         return confidence(scores, t, m, 0.0 if self.fell_back else rule.rho) >= rule.settle
+
+    def holds(self, rule, tasks, begin, end, own, scores, t):
+        """Whether what these scores settle would be settled whatever newcomers are worth.
+
+        In log-odds, what the known workers say less ``against`` times what newcomers add to it.
+        """
+        m = end - begin
+        left = self.count_known(tasks, begin, end, own, rule.known)
+        if self.fell_back or left == m:
+            return True
+        rho = rule.rho
+        winner = best_of(scores, t)
+        sure = confidence(scores, t, m, rho)
+        self.ask_those(tasks, begin, end, own, rule.known, scores, t)
+        known = confidence(scores, t, m, rho)
+        found: cython.bint = best_of(scores, t) == winner and left >= rule.min_labels
+        self.judge(tasks, begin, end, own)  # as it was before
+        self.score(tasks, begin, end, scores, t)
+        odds = log_odds(known) - rule.against * (log_odds(sure) - log_odds(known))
+        return found and odds >= log_odds(rule.settle)
+
+    def count_known(self, tasks, begin, end, own, known):
+        """The labels of a task that are by workers who are known."""
+        self.teacher.powers.least = known
+        self.teacher.powers.own = own
+        found: cython.Py_ssize_t = 0
+        for z in range(begin, end):
+            if self.teacher.powers.is_known(tasks.workers[z], end - begin):
+                found += 1
+        self.teacher.powers.least = 0.0
+        return found
+
+    def ask_those(self, tasks, begin, end, own, known, scores, t):
+        """The scores of a task by the labels of workers who are known."""
+        self.teacher.powers.least = known
+        self.teacher.powers.own = own
+        self.judge(tasks, begin, end, own)
+        self.score(tasks, begin, end, scores, t)
+        self.teacher.powers.least = 0.0
+
+    def ask_known(
+        self,
+        tasks: Tasks,
+        m: cython.Py_ssize_t,
+        own: cython.double,
+        known: cython.double,
+        scores: cython.double[:, ::1],
+    ):
+        """`ask` without the labels of newcomers; how many are left. No scores if all are."""
+        left = m if self.fell_back else self.count_known(tasks, 0, m, own, known)
+        if left < m:
+            self.ask_those(tasks, 0, m, own, known, scores, 0)
+        return left
 
     # Tables ----------------------------------------------------------------------------------
 
@@ -383,3 +445,18 @@ class Crowd:
                         out[i, x, a] *= (1.0 - g) / 2.0
                         if g > 0.0:
                             out[i, x, a] += g * log(self.swept.likelihood(i, x, a))
+
+
+def best_of(scores, t):
+    """The class of task t that scores best."""
+    best: cython.Py_ssize_t = 0
+    for a in range(1, scores.shape[1]):
+        if scores[t, a] > scores[t, best]:
+            best = a
+    return best
+
+
+def log_odds(p):
+    """log(p/(1 − p))."""
+    p = min(max(p, TINY), 1.0 - TINY)
+    return log(p / (1.0 - p))

@@ -7,8 +7,9 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from crowdstream.decisions import MIN_LABELS, SETTLE, Decision, SettleRule, make_decision
+from crowdstream.decisions import MIN_LABELS, SETTLE, Decision, SettleRule, Vote, make_decision
 from crowdstream.errors import InputError
+from crowdstream.estimators.newcomers import newcomers, strange_labels, without
 from crowdstream.estimators.open_tasks import OpenTasks
 from crowdstream.estimators.votes import Scorer, by_class, posteriors_by
 from crowdstream.labels import (
@@ -171,7 +172,18 @@ class OneTaskVerbs(OpenTasks):
         task = None if task is None else clean_id(task, "task")
         batch, classes, scorer, scores = self._score_answers(answers, task)
         vote = self._pick(batch, classes, scorer, scores)
-        return make_decision("" if task is None else task, vote, batch.labels.size, rule)
+
+        def by_known() -> tuple[Vote, int] | None:
+            if not self.weighs or not vote.identifiable:
+                return None
+            strange = strange_labels(batch, newcomers(self._sums, self._least_known))
+            left = without(batch, strange, np.zeros(1, np.int64))
+            if not strange.size:
+                return None
+            return self._pick(left, classes, *self._score_one(left, classes)), left.labels.size
+
+        name = "" if task is None else task
+        return make_decision(name, vote, batch.labels.size, rule, by_known=by_known)
 
     # Coding ----------------------------------------------------------------------------------
 

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from crowdstream.decisions import Vote, Votes
+from crowdstream.estimators.newcomers import least_known, newcomers, strange_labels, without
 from crowdstream.estimators.state import CrowdState
 from crowdstream.estimators.votes import Scorer, calibrate, choose, choose_one
 from crowdstream.labels import UNKNOWN, Answers, ClassLabel, TaskId, Vocabulary, WorkerId
@@ -247,6 +248,36 @@ class OpenTasks(CrowdState):
     def _vote_open(self, task: OpenTask) -> Vote:
         """The vote on an open task by what was learnt of all others; changes nothing."""
         return self._pick(task, self._classes, *self._score_open(task))
+
+    @property
+    def _least_known(self) -> float:
+        """The answers from which a worker is no newcomer."""
+        return least_known(self._sums, self._unit, self.memory is not None)
+
+    def _vote_known(self, task: OpenTask) -> tuple[Vote, int] | None:
+        """`_vote_open` without the labels of newcomers, and of how many labels it is.
+
+        ``None`` if there are none, and where votes are not weighed: there one is like another.
+        """
+        if not self.weighs or not task.size:
+            return None
+        scored = self._score_known(task)
+        if scored is None:
+            return None
+        scorer, scores, size = scored
+        return self._pick(task, self._classes, scorer, scores), size
+
+    def _score_known(self, task: OpenTask) -> tuple[Scorer, Floats, int] | None:
+        """`_score_open` without the labels of newcomers; how many are left."""
+        batch, weight = task.batch(), self._scale.weight(task.place)
+        new = newcomers(self._sums, self._least_known, weight, task.size - 1)
+        strange = strange_labels(batch, new)
+        scorer = self._scorer(self._sums.without(batch, weight), len(self._classes))
+        if not strange.size or not scorer.identified:
+            return None
+        scores = np.empty((1, max(len(self._classes), 2)))
+        scorer.score(without(batch, strange, np.zeros(1, np.int64)), scores)
+        return scorer, scores, task.size - strange.size
 
     def _pick(
         self, task: OpenTask | LabelBatch, classes: Vocabulary, scorer: Scorer, scores: Floats

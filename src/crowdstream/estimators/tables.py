@@ -7,7 +7,11 @@ A table is coded once (`labels.coding`), learnt or scored in compiled loops, and
 from __future__ import annotations
 
 import warnings
+from collections.abc import Callable
 from typing import Any, Self, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
 
 from crowdstream.decisions import (
     MIN_LABELS,
@@ -18,6 +22,13 @@ from crowdstream.decisions import (
     posterior_table,
 )
 from crowdstream.errors import InputError, ManyClasses, NotIdentifiable
+from crowdstream.estimators.newcomers import (
+    early_labels,
+    newcomers,
+    strange_labels,
+    tasks_of,
+    without,
+)
 from crowdstream.estimators.one_task import OneTaskVerbs
 from crowdstream.estimators.votes import check_cells, posteriors
 from crowdstream.labels import (
@@ -25,12 +36,13 @@ from crowdstream.labels import (
     Intake,
     Table,
     Truths,
+    Vocabulary,
     code_table,
     in_kind,
     kind_of,
     read_truths,
 )
-from crowdstream.labels.batch import LabelBatch
+from crowdstream.labels.batch import Ints, LabelBatch
 
 NativeTable: TypeAlias = Any
 """A table of the kind that came in: polars, pandas, pyarrow, duckdb; polars if rows came in."""
@@ -105,10 +117,12 @@ class TableVerbs(OneTaskVerbs):
         """
         rule = SettleRule.checked(settle, min_labels)
         batch, intake = self._take_in(data, ColumnNames(task, worker, label), gold)
+        new = newcomers(self._sums, self._least_known)
         votes = self._follow(batch)
         self._notify(self._learnt_as(batch), 1)
         self.intake_.count(intake)
-        return in_kind(decision_table(batch, votes, self._classes, rule), self._kind)
+        known = self._by_known(batch, votes, rule, lambda: self._early(batch, new))
+        return in_kind(decision_table(batch, votes, self._classes, rule, known), self._kind)
 
     def predict_many(
         self,
@@ -145,7 +159,11 @@ class TableVerbs(OneTaskVerbs):
         batch, _ = code_table(data, workers, classes, columns=columns, gold=gold)
         votes = self._decide(batch, workers, classes)
         self._warn(batch, votes.identified)
-        return in_kind(decision_table(batch, votes, classes, rule), kind_of(data))
+        new = newcomers(self._sums, self._least_known)
+        known = self._by_known(
+            batch, votes, rule, lambda: strange_labels(batch, new), (workers, classes)
+        )
+        return in_kind(decision_table(batch, votes, classes, rule, known), kind_of(data))
 
     def predict_proba_many(
         self,
@@ -247,7 +265,8 @@ class TableVerbs(OneTaskVerbs):
         rule = SettleRule.checked(settle, min_labels)
         batch, votes = self._fit_table(data, ColumnNames(task, worker, label), gold, decide=True)
         self._warn(batch, votes.identified)
-        return in_kind(decision_table(batch, votes, self._classes, rule), self._kind)
+        known = self._by_known(batch, votes, rule, lambda: self._fitted_strangers(batch))
+        return in_kind(decision_table(batch, votes, self._classes, rule, known), self._kind)
 
     def fit_predict_proba(
         self,
@@ -303,6 +322,47 @@ class TableVerbs(OneTaskVerbs):
         if decide and not self.follows:
             votes = self._decide(batch, self._workers, self._classes)
         return batch, votes
+
+    def _by_known(
+        self,
+        batch: LabelBatch,
+        votes: Votes,
+        rule: SettleRule,
+        strange: Callable[[], Ints],
+        named: tuple[Vocabulary, Vocabulary] | None = None,
+    ) -> Callable[[NDArray[np.bool_]], NDArray[np.bool_]]:
+        """Of tasks that are sure enough, those that are whatever newcomers are worth.
+
+        ``strange``: where these labels are. ``named``: workers and classes, if not the crowd's own.
+        Where votes are not weighed, one is like another.
+        """
+
+        def hold(sure: NDArray[np.bool_]) -> NDArray[np.bool_]:
+            if not self.weighs or not votes.identified or not sure.any():
+                return sure
+            labels = strange()
+            which = tasks_of(batch, labels)
+            which = which[sure[which]]
+            if which.size:
+                left = without(batch, labels, which)
+                found = self._decide(left, *(named or (self._workers, self._classes)))
+                both = votes.confidences[which], found.confidences
+                sure[which] = found.winners == votes.winners[which]
+                sure[which] &= rule.survives(*both, left.sizes)
+            return sure
+
+        return hold
+
+    def _fitted_strangers(self, batch: LabelBatch) -> Ints:
+        """The labels of newcomers in a table that was fitted: who has few answers in all."""
+        if self.follows:
+            return self._early(batch, np.ones(self._sums.workers + 1, np.bool_))
+        own = 0.0 if self.memory is not None else 1.0
+        return strange_labels(batch, newcomers(self._sums, self._least_known, own))
+
+    def _early(self, batch: LabelBatch, new: NDArray[np.bool_]) -> Ints:
+        """The labels of newcomers in a table that was gone through in order."""
+        return early_labels(batch, new, self._least_known / self._unit)
 
     def _take_in(
         self, data: Table, columns: ColumnNames, gold: Truths | None

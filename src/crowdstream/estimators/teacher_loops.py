@@ -176,7 +176,7 @@ class Teacher:
             i = tasks.workers[z]
             x = tasks.labels[z]
             odds = self.odds(i, x, end - begin, own)
-            if self.powers.rho.shape[0]:
+            if self.powers.rho.shape[0] or self.powers.least > 0.0:
                 odds = pow(odds, self.powers.of(tasks, begin, end, i))
             self.product[x] *= odds
             if (z - begin) % 8 == 7:

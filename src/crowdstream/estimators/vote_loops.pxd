@@ -12,7 +12,9 @@ cdef struct Pick:
 cdef class FamilyPowers:
     cdef AgreementRows sums
     cdef public double[::1] rho
+    cdef public double least, own
 
+    cdef bint is_known(self, Py_ssize_t i, Py_ssize_t m) noexcept nogil
     cdef double of(self, Tasks tasks, Py_ssize_t begin, Py_ssize_t end, Py_ssize_t i) noexcept nogil
 
 cdef void count(Tasks tasks, Py_ssize_t begin, Py_ssize_t end, double[:, ::1] scores, Py_ssize_t t) noexcept nogil

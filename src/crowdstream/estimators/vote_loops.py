@@ -28,6 +28,9 @@ else:
 
 TIE = cython.declare(cython.double, 1e-9)  # scores this close, a vote, are a tie
 LARGE = cython.declare(cython.double, 1e100)  # products are scaled down beyond it
+HEAD = cython.declare(cython.Py_ssize_t, 5)  # of a row of the agreement sums
+MET = cython.declare(cython.Py_ssize_t, 1)
+GOLD = cython.declare(cython.Py_ssize_t, 3)
 MIX1 = cython.declare(cython.ulonglong, 0xBF58476D1CE4E5B9)
 MIX2 = cython.declare(cython.ulonglong, 0x94D049BB133111EB)
 
@@ -37,16 +40,36 @@ MIX2 = cython.declare(cython.ulonglong, 0x94D049BB133111EB)
 class FamilyPowers:
     """What a label counts beside those of its worker's declared family on the same task.
 
-    ``rho``: of each family the correlation of errors, or empty where none is declared.
+    ``rho``: of each family the correlation of errors, or empty where none is declared. ``least``:
+    answers from which a worker is known; while it is above 0, the labels of others count nothing.
+    ``own``: what the task at hand counted, if its labels are among the sums; or 0.
     """
 
     def __init__(self, sums: AgreementRows, rho):
         self.sums = sums
         self.rho = rho
+        self.least = 0.0
+        self.own = 0.0
+
+    def is_known(self, i, m):
+        """Whether a worker has given ``least`` answers that say something of it.
+
+        Besides its label on a task of m labels: answers that others' can be compared with, or the
+        truth.
+        """
+        if i >= self.sums.rows.shape[0]:
+            return False
+        answers: cython.double = -self.own
+        for a in range(self.sums.classes):
+            answers += self.sums.rows[i, HEAD + a]
+        compared = self.sums.rows[i, MET] - self.own * (m - 1) + self.sums.rows[i, GOLD]
+        return answers >= self.least and compared >= self.least
 
     def of(self, tasks, begin, end, i):
         """1/(1 + (s − 1) ρ) for worker i, whose family has s labels on the task."""
         n = self.sums.family.shape[0]
+        if self.least > 0.0 and not self.is_known(i, end - begin):
+            return 0.0
         if self.rho.shape[0] == 0 or i >= n or self.sums.family[i] < 0:
             return 1.0
         family = self.sums.family[i]

@@ -19,6 +19,8 @@ class Votes(Protocol):
 
 class FamilyPowers:
     rho: Floats
+    least: float
+    own: float
     def __init__(self, sums: AgreementRows, rho: Floats) -> None: ...
     def fill(self, tasks: Tasks, out: Floats) -> None: ...
 

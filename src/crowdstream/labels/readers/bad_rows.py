@@ -28,6 +28,7 @@ class BadRows:
         self.target = Path(target) if target else None
         self.rows = 0
         self.notes: list[str] = []
+        self.mode = "w"  # "a" adds to what an earlier run has put aside
         self._file: IO[str] | None = None
 
     def add(self, where: str, expected: str, found: str, raw: str) -> None:
@@ -43,7 +44,9 @@ class BadRows:
         self.rows += 1
         if self.target is not None:
             if self._file is None:
-                self._file = self.target.open("w", encoding="utf-8", errors="backslashreplace")
+                self._file = self.target.open(
+                    self.mode, encoding="utf-8", errors="backslashreplace"
+                )
             self._file.write(f"{where}: expected {expected}, found {found}\t{raw}\n")
 
     def note(self, text: str | None) -> None:
