@@ -127,7 +127,7 @@ def test_every_code_has_its_words() -> None:
 
 def test_what_intervals_rest_on_is_said_on_screen_and_in_the_table(label_file: Path) -> None:
     state, table = label_file.with_name("s"), label_file.with_name("w.csv")
-    result = call("run", label_file, "-o", label_file.with_name("d.csv"), "--save", state)
+    result = call("run", label_file, "-o", label_file.with_name("d.csv"), "--state", state)
     assert "Intervals rest on agreement between workers alone" in spaced(result.err)
     screen = call("workers", state, tty=True)
     assert "Intervals rest on agreement between workers alone" in spaced(screen.out)
@@ -248,7 +248,7 @@ def test_a_price_is_tried_on_a_sample_of_a_large_file(tmp_path: Path) -> None:
 
 def test_workers_have_advice_in_files(label_file: Path) -> None:
     table, state = label_file.with_name("w.csv"), label_file.with_name("s")
-    call("run", label_file, "-q", "--workers", table, "--save", state)
+    call("run", label_file, "-q", "--workers", table, "--state", state)
     found = pl.read_csv(table)
     assert found.columns[-3:] == ["advice", "reason", "on_class"]
     report = call("run", label_file, "--json").report
@@ -304,7 +304,7 @@ def test_other_commands_fit_in_80_columns(tmp_path: Path) -> None:
     path.write_bytes(csv_of(rows))
     truth = {(task, f"{task.split('/')[-2][-1]}-class-0") for task, _, _ in rows}
     gold.write_bytes(csv_of(sorted(truth)[:50], "task,label"))
-    assert call("run", path, "-q", "--save", state).code == 0
+    assert call("run", path, "-q", "--state", state).code == 0
     for args in (
         ("workers", state),
         ("workers", state, "--pairs"),

@@ -47,7 +47,7 @@ def test_6000_classes_are_decided_and_said(tmp_path: Path) -> None:
     rows = [(f"t{task}", f"c{task % 6000}") for task in range(12_000)]
     pl.DataFrame(rows, ["task", "label"], orient="row").write_csv(truth)
     made = [f"{tmp_path}/{name}" for name in ("d.csv", "w.csv", "s")]
-    outputs = ["-o", made[0], "--workers", made[1], "--save", made[2]]
+    outputs = ["-o", made[0], "--workers", made[1], "--state", made[2]]
     done = run_limited("run", labels, "--truth", truth, "--json", *outputs)
     assert done.returncode == 0, done.stderr
     assert "6,000 classes: decided by agreement alone" in done.stdout

@@ -250,7 +250,7 @@ def test_json_that_is_nested_deeply_is_a_bad_row(opening: bytes) -> None:
 @pytest.mark.parametrize("close", ["<&-", ">&-"])
 def test_a_closed_pipe_is_no_traceback(close: str) -> None:
     done = subprocess.run(
-        f"exec {SCRIPT} stream {close}", shell=True, stdin=subprocess.DEVNULL, capture_output=True
+        f"exec {SCRIPT} stream {close}", shell=True, input=jsonl_of(ROWS), capture_output=True
     )
     said = done.stderr.decode()
     assert (done.returncode, said.count("\n")) == (2, 1)

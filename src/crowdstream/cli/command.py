@@ -148,12 +148,12 @@ def _param(entry: Entry, panel: str, hint: Any, default: Any) -> click.Parameter
     several = get_origin(kind) is list
     if several:
         (kind,) = get_args(kind)
-    required = default is MISSING
+    required, optional = default is MISSING, default is None
     given: dict[str, Any] = {"type": kind, "required": required, "metavar": entry.placeholder}
     if not required:
         given["default"] = default
     if several:  # click gives a tuple
-        given["callback"] = lambda _ctx, _param, value: list(value or ())
+        given["callback"] = lambda _ctx, _param, value: list(value) or (None if optional else [])
     if not entry.flags:
         nargs = -1 if several else 1
         return Argument([entry.field], text=entry.help, nargs=nargs, **given)

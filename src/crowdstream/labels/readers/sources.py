@@ -5,6 +5,7 @@ Knows nothing of what the bytes mean.
 
 from __future__ import annotations
 
+import errno
 import gzip
 import io
 import os
@@ -202,6 +203,8 @@ class clear_errors:  # noqa: N801 used as a verb
         if of_polars or name == "PanicException":  # what Rust raises where it gives up
             found = str(error).splitlines() or ["bytes that no reader understands"]
             raise InputError(self.source.name, "a file that is whole", found[0][:200]) from None
+        if isinstance(error, OSError) and error.errno == errno.EBADF:
+            raise InputError(self.source.name, "something to read", "it closed") from None
         if (isinstance(error, (OSError, EOFError)) or unpacking) and not isinstance(
             error, BrokenPipeError
         ):
