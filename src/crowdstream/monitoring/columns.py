@@ -17,8 +17,8 @@ where the worker voted for it, and where it did not."""
 
 REF_B, REF_C, REF_D, REF_N, LOW, HIGH, UP, DOWN = (*range(7), 12)
 """Drift, per worker: Σh, Σe₂, Σe₂² and answers since the worker was last met anew; limits of the
-known skill; for either direction the logarithm of the likelihood ratio, followed by what Σh, Σe₂
-and the answers were when it was last 0, and the highest it has been since."""
+known skill; for either direction the likelihood ratio, followed by what Σh, Σe₂ and the answers
+were when it was last 1, and the highest it has been since."""
 
 BEGUN, ENDED, EXCESS = range(3)
 """Drift, one row per direction and level: how often a worker's logarithm rose above the level, how

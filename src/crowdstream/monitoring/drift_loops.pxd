@@ -10,7 +10,7 @@ from crowdstream.monitoring.judging_loops cimport Judge, JudgedSums
 cdef Py_ssize_t REF_B, REF_C, REF_D, REF_N, LOW, HIGH, UP, DOWN, BEGUN, ENDED, EXCESS
 cdef Py_ssize_t SEEN, WORKER, DIRECTION, BEFORE, AFTER, EVIDENCE, ANSWERS
 cdef Py_ssize_t REFRESH, LEVELS
-cdef double SHIFT, LOWEST, WORSE, BETTER, USUAL, PRIOR, LEEWAY, REFERENCE
+cdef double SHIFT, LOWEST, LOWEST_RATIO, HIGHEST_RATIO, WORSE, BETTER, USUAL, PRIOR, LEEWAY, REFERENCE
 cdef double LEAST_SPREAD, MOST_SKILL, SETTLED_IN, TINY
 
 cdef class DriftSums(JudgedSums):

@@ -28,6 +28,10 @@ LOWEST = 2.0
 """Nats above which swings are counted; then twice, four and eight times this. Low levels are met
 often, only high ones tell the few long swings from the many short."""
 
+LOWEST_RATIO, HIGHEST_RATIO = 7.38905609893065, 1e300
+"""The lowest level as a ratio, e²: logarithms are taken above it only, where they are needed. And
+the highest that is kept."""
+
 WORSE, BETTER = 1e-4, 2e-5
 """False alarms per answer that are allowed, by the swings so far; that a worker improved can
 wait."""
@@ -72,7 +76,7 @@ class DriftSums(JudgedSums):
         self.count[2] += 1.0
 
     def add_label(self, judge, i, at):
-        """S ← max(0, S + log (1 + θ₁ h)/(1 + θ₀ h)), θ₀ the known skill, θ₁ = θ₀ ∓ SHIFT."""
+        """W ← max(1, W (1 + θ₁ h)/(1 + θ₀ h)), θ₀ the known skill, θ₁ = θ₀ ∓ SHIFT."""
         h = judge.h[at]
         self.rows[i, REF_B] += h
         self.rows[i, REF_C] += judge.e2[at]
@@ -89,22 +93,20 @@ class DriftSums(JudgedSums):
         least: cython.double = -MOST_SKILL / (judge.classes - 1.0)
         self.move(i, DOWN, (1.0 + max(low - SHIFT, least) * h) / (1.0 + low * h))
         self.move(i, UP, (1.0 + min(high + SHIFT, MOST_SKILL) * h) / (1.0 + high * h))
-        if self.is_unusual(i, DOWN):
+        if self.rows[i, DOWN] > LOWEST_RATIO and self.is_unusual(i, DOWN):
             self.alarm(judge, i, DOWN)
-        elif self.is_unusual(i, UP):
+        elif self.rows[i, UP] > LOWEST_RATIO and self.is_unusual(i, UP):
             self.alarm(judge, i, UP)
 
     def is_unusual(self, i, way):
-        """Whether a swing is higher than all workers' swings get at the rate that is allowed.
+        """Whether a swing above `LOWEST` is higher than all workers' get at the rate allowed.
 
         Above a level L their heights have about an exponential tail of mean φ, 1 if answers are
         independent; with r of them per answer, ``L + φ log(r/a)`` is exceeded a times per answer.
         φ is Σ excess/ended, the likeliest mean where alarms cut some off. The level by which the
         swing is least unusual has its say; the mean height of the alarms so far is one more.
         """
-        height = self.rows[i, way]
-        if height <= LOWEST:
-            return False
+        height = log(self.rows[i, way])
         allowed: cython.double = BETTER if way == UP else WORSE
         answers = self.count[1] + PRIOR / USUAL
         side = 0 if way == UP else 1
@@ -142,22 +144,22 @@ class DriftSums(JudgedSums):
         self.rows[i, HIGH] = max(min(skill + doubt, MOST_SKILL), least)
 
     def move(self, i, way, ratio):
-        """Add to the logarithm of one direction; where it falls below 0 it starts again."""
-        before = self.rows[i, way + 4]
-        now = max(self.rows[i, way] + log(ratio), 0.0)
-        self.rows[i, way] = now
-        if now > before:
-            self.rows[i, way + 4] = now
-            if now > LOWEST:
-                self.begin_swing(way, before, now)
-        if now > 0.0:
+        """Multiply the ratio of one direction; where it falls below 1 it starts again."""
+        now = self.rows[i, way] * ratio
+        if now > 1.0:
+            self.rows[i, way] = min(now, HIGHEST_RATIO)
+            if now > self.rows[i, way + 4]:
+                if now > LOWEST_RATIO:
+                    self.begin_swing(way, log(max(self.rows[i, way + 4], 1.0)), log(now))
+                self.rows[i, way + 4] = self.rows[i, way]
             return
-        if before > LOWEST:
+        if self.rows[i, way + 4] > LOWEST_RATIO:
             self.end_swing(i, way, 1.0)
+        self.rows[i, way] = 1.0
         self.rows[i, way + 1] = self.rows[i, REF_B]
         self.rows[i, way + 2] = self.rows[i, REF_C]
         self.rows[i, way + 3] = self.rows[i, REF_N]
-        self.rows[i, way + 4] = 0.0
+        self.rows[i, way + 4] = 1.0
 
     def begin_swing(self, way, before, now):
         """Count a swing at the levels that it rises above for the first time."""
@@ -171,11 +173,12 @@ class DriftSums(JudgedSums):
     def end_swing(self, i, way, whole):
         """Count how high a swing got that is over; ``whole``: 0 if an alarm cut it off."""
         first = 0 if way == UP else LEVELS
+        height = log(self.rows[i, way + 4])
         level: cython.double = LOWEST
         for j in range(LEVELS):
-            if self.rows[i, way + 4] > level:
+            if height > level:
                 self.swings[first + j, ENDED] += whole
-                self.swings[first + j, EXCESS] += self.rows[i, way + 4] - level
+                self.swings[first + j, EXCESS] += height - level
             level *= 2.0
 
     def alarm(self, judge, i, way):
@@ -192,11 +195,11 @@ class DriftSums(JudgedSums):
         self.events[at, DIRECTION] = 1.0 if way == UP else -1.0
         self.events[at, BEFORE] = skill
         self.events[at, AFTER] = after
-        self.events[at, EVIDENCE] = self.rows[i, way]
+        self.events[at, EVIDENCE] = log(self.rows[i, way])
         self.events[at, ANSWERS] = self.rows[i, REF_N] - self.rows[i, way + 3]
         self.count[0] += 1.0
         self.rung[0 if way == UP else 1, 0] += 1.0
-        self.rung[0 if way == UP else 1, 1] += self.rows[i, way]
+        self.rung[0 if way == UP else 1, 1] += log(self.rows[i, way])
         self.end_swing(i, way, 0.0)
         for k in range(self.rows.shape[1]):
             self.rows[i, k] = 0.0
