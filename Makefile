@@ -12,7 +12,7 @@ endif
 LOOPS := $(shell grep -rl --include='*loops.py' '^\# cython: language_level=3' src)
 RUN_LOOPS := $(wildcard tests/labels tests/sums tests/estimators tests/monitoring tests/contract)
 
-.PHONY: demo build test test-bounds sanitise lint bench clean
+.PHONY: demo build test test-bounds soak sanitise lint bench clean
 
 demo: $(VENV)/.base
 	$(BIN)/python examples/demo.py
@@ -28,6 +28,10 @@ test-bounds: $(VENV)/.dev
 	CROWDSTREAM_BOUNDSCHECK=1 $(BIN)/python hatch_build.py build/bounds
 	CROWDSTREAM_BOUNDSCHECK=1 PYTHONPATH=$(CURDIR)/build/bounds \
 	$(BIN)/python -m pytest -q -n auto --dist worksteal $(RUN_LOOPS)
+
+# What takes long: 500 kills, and half an hour (CROWDSTREAM_SOAK_SECONDS) of spoilt input.
+soak: build
+	$(BIN)/python -m pytest -q tests/soak/soak_kills.py tests/soak/soak_fuzz.py
 
 # Reads and writes outside of any array, by AddressSanitizer (gcc or clang on Linux).
 sanitise: $(VENV)/.dev
