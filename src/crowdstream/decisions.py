@@ -31,13 +31,6 @@ MIN_LABELS = 2
 """Labels that a settled decision has at least: one worker alone settles nothing."""
 
 
-AGAINST = 1.0
-"""What newcomers' labels count when it is asked whether the decision that they support is settled:
-as much against it as they counted for it. Who comes under a new name may be a liar as good as
-others are honest. With 0, no information, a liar on each of 300 tasks beside workers who are right
-on 0.9 led to 3.8 settled lies, with 1 to 1.7 (the workers' own joint errors), with 2 to 0.7; but on
-weather 5.4, 6.1 and 8.8 labels per task were bought."""
-
 SURE = 1e-12
 """Confidences are kept this far from 0 and 1 before they become log-odds."""
 
@@ -86,6 +79,19 @@ class Decision(msgspec.Struct, frozen=True):
     closed: str | None = None
 
 
+class KnownVotes(NamedTuple):
+    """Votes on some tasks without newcomers' labels.
+
+    ``same``: whether the winner is the one that all labels make; ``votes``: of how many labels;
+    ``against``: what a newcomer's label counts against the decision that it supports.
+    """
+
+    confidences: Floats
+    same: Bools
+    votes: NDArray[np.int64]
+    against: float
+
+
 class SettleRule(NamedTuple):
     """When a decision is settled; a ``confidence`` of ``None``: never."""
 
@@ -105,17 +111,18 @@ class SettleRule(NamedTuple):
         sure = self.confidence is not None and confidence >= self.confidence
         return sure and votes >= self.min_labels
 
-    def survives(self, confidences: Floats, known: Floats, votes: NDArray[np.int64]) -> Bools:
-        """Which decisions are as sure if what newcomers said for them counts against them.
+    def survives(self, confidences: Floats, known: KnownVotes) -> Bools:
+        """Which decisions are as sure by known workers, and if newcomers count against them.
 
-        In log-odds ``known − AGAINST (all − known)``, where ``known`` is the decision's confidence
-        by the labels of known workers, of which there are ``votes``.
+        In log-odds ``known − against (all − known)``, where ``known`` is the decision's confidence
+        by the labels of known workers alone, of whom there must be enough.
         """
         if self.confidence is None:
-            return np.zeros(votes.size, np.bool_)
-        all_, known = log_odds(confidences), log_odds(known)
-        careful = known - AGAINST * (all_ - known)
-        return np.asarray((careful >= log_odds(self.confidence)) & (votes >= self.min_labels))
+            return np.zeros(known.votes.size, np.bool_)
+        alone = log_odds(known.confidences)
+        careful = alone - known.against * (log_odds(confidences) - alone)
+        sure = known.same & (known.votes >= self.min_labels)
+        return np.asarray(sure & (careful >= log_odds(self.confidence)))
 
 
 def log_odds(confidence: Floats | float) -> Floats:
@@ -169,22 +176,27 @@ def make_decision(
     *,
     gold: ClassLabel | None = None,
     closed: str | None = None,
-    by_known: Callable[[], tuple[Vote, int] | None] | None = None,
+    by_known: Callable[[], tuple[Vote, int, float] | None] | None = None,
 ) -> Decision:
     """Decide one task: its vote, unless the truth is known, and whether that settles it.
 
-    ``by_known``: the vote without newcomers and of how many labels it is, or ``None`` if there are
-    no newcomers; it is asked only if the vote would settle the task.
+    ``by_known``: the vote without newcomers, of how many labels it is and what theirs count against
+    it, or
+    ``None`` if there are no newcomers; it is asked only if the vote would settle the task.
     """
     label, confidence, margin, identifiable = vote
     settled = label is not None and rule.holds(confidence, votes)
     if settled and gold is None and by_known is not None:
-        known = by_known()
-        if known is not None:
-            both = np.array([confidence]), np.array([known[0].confidence])
-            settled = known[0].label == label and bool(
-                rule.survives(*both, np.array([known[1]]))[0]
+        found = by_known()
+        if found is not None:
+            alone, size, against = found
+            known = KnownVotes(
+                np.array([alone.confidence]),
+                np.array([alone.label == label]),
+                np.array([size]),
+                against,
             )
+            settled = bool(rule.survives(np.array([confidence]), known)[0])
     if gold is not None:
         label, confidence, margin, settled = gold, 1.0, 1.0, rule.confidence is not None
     return Decision(task, label, confidence, margin, votes, settled, identifiable, closed)

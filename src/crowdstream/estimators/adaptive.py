@@ -14,7 +14,7 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from crowdstream.decisions import AGAINST, SETTLE, Vote, Votes, value_series
+from crowdstream.decisions import SETTLE, Vote, Votes, value_series
 from crowdstream.errors import SureInDoubt
 from crowdstream.estimators import crowd_loops
 from crowdstream.estimators.base import Estimator
@@ -31,6 +31,7 @@ from crowdstream.estimators.independence import (
     pairs_in,
     share_of_three,
 )
+from crowdstream.estimators.newcomers import AGAINST, newcomers_against
 from crowdstream.estimators.observer import Packed
 from crowdstream.estimators.open_tasks import Opened, OpenTask, StopRule
 from crowdstream.estimators.parameters import Families, Ties
@@ -127,6 +128,8 @@ class Adaptive(Estimator):
     """Tasks learnt when it was last measured whether workers err together."""
     _pairs = 0.0
     """Pairs of labels that this was measured on."""
+    _against = AGAINST
+    """What newcomers' labels counted against decisions when the shared readings were renewed."""
 
     # State -----------------------------------------------------------------------------------
 
@@ -161,6 +164,11 @@ class Adaptive(Estimator):
         self._reading.renew(self._unit, len(self._classes))
         self._renewed = float(self._clock)
         self._renewed_labels = float(self._sums.total[2])
+        self._against = newcomers_against(self._sums, self._unit)
+
+    @property
+    def _newcomers_against(self) -> float:
+        return self._against
 
     def _parts(self, batch: LabelBatch) -> Iterator[tuple[LabelBatch, slice]]:
         """Parts of a batch, each ending where something is due."""
@@ -319,7 +327,7 @@ class Adaptive(Estimator):
             goal = 2.0 if rule.settle is None else reading.before(rule.settle)
             most = 2**62 if rule.max_labels is None else rule.max_labels
             rho, known = reading.scored().rho, self._least_known
-            stop = crowd_loops.StopRule(goal, rule.min_labels, most, rho, known, AGAINST)
+            stop = crowd_loops.StopRule(goal, rule.min_labels, most, rho, known, self._against)
             identified[here] = not reading.crowd.fell_back
             scores = np.empty((len(part), reading.sums.classes))
             weight = scale.weight(self._clock)
@@ -361,6 +369,7 @@ class Adaptive(Estimator):
         self._clock = len(batch)
         self._renewed = self._looked = float(self._clock)
         self._renewed_labels = float(self._sums.total[2])
+        self._against = newcomers_against(self._sums, 1.0)
 
     def _read_table(self, batch: LabelBatch, keys: Keys) -> None:
         """Sums, teacher and students of a table, swept as far as workers err independently."""
@@ -556,7 +565,7 @@ class Adaptive(Estimator):
         found |= {f"shared.{key}": array for key, array in reading.pack().items()}
         found |= {f"gold.{key}": array for key, array in reading.gold.pack().items()}
         found["moments"] = np.array(
-            [self._renewed, self._renewed_labels, self._looked, self._pairs]
+            [self._renewed, self._renewed_labels, self._looked, self._pairs, self._against]
         )
         return found
 
@@ -571,7 +580,7 @@ class Adaptive(Estimator):
         reading.gold.unpack(_under(arrays, "gold"), k)
         reading.unpack(_under(arrays, "shared"), len(self._classes))
         moments = arrays["moments"].tolist()
-        self._renewed, self._renewed_labels, self._looked, self._pairs = moments
+        self._renewed, self._renewed_labels, self._looked, self._pairs, self._against = moments
 
 
 def _under(arrays: Packed, name: str) -> Packed:

@@ -370,9 +370,9 @@ class Crowd:
         return confidence(scores, t, m, 0.0 if self.fell_back else rule.rho) >= rule.settle
 
     def holds(self, rule, tasks, begin, end, own, scores, t):
-        """Whether what these scores settle would be settled whatever newcomers are worth.
+        """Whether what these scores settle is settled by known workers, against newcomers.
 
-        In log-odds, what the known workers say less ``against`` times what newcomers add to it.
+        As `decisions.SettleRule.survives` has it.
         """
         m = end - begin
         left = self.count_known(tasks, begin, end, own, rule.known)
@@ -382,12 +382,13 @@ class Crowd:
         winner = best_of(scores, t)
         sure = confidence(scores, t, m, rho)
         self.ask_those(tasks, begin, end, own, rule.known, scores, t)
-        known = confidence(scores, t, m, rho)
-        found: cython.bint = best_of(scores, t) == winner and left >= rule.min_labels
+        same: cython.bint = best_of(scores, t) == winner
+        alone = log_odds(confidence(scores, t, m, rho))
         self.judge(tasks, begin, end, own)  # as it was before
         self.score(tasks, begin, end, scores, t)
-        odds = log_odds(known) - rule.against * (log_odds(sure) - log_odds(known))
-        return found and odds >= log_odds(rule.settle)
+        if not same or left < rule.min_labels:
+            return False
+        return alone - rule.against * (log_odds(sure) - alone) >= log_odds(rule.settle)
 
     def count_known(self, tasks, begin, end, own, known):
         """The labels of a task that are by workers who are known."""

@@ -173,14 +173,15 @@ class OneTaskVerbs(OpenTasks):
         batch, classes, scorer, scores = self._score_answers(answers, task)
         vote = self._pick(batch, classes, scorer, scores)
 
-        def by_known() -> tuple[Vote, int] | None:
+        def by_known() -> tuple[Vote, int, float] | None:
             if not self.weighs or not vote.identifiable:
                 return None
             strange = strange_labels(batch, newcomers(self._sums, self._least_known))
             left = without(batch, strange, np.zeros(1, np.int64))
             if not strange.size:
                 return None
-            return self._pick(left, classes, *self._score_one(left, classes)), left.labels.size
+            alone = self._pick(left, classes, *self._score_one(left, classes))
+            return alone, left.labels.size, self._newcomers_against
 
         name = "" if task is None else task
         return make_decision(name, vote, batch.labels.size, rule, by_known=by_known)

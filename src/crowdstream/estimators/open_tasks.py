@@ -14,7 +14,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from crowdstream.decisions import Vote, Votes
-from crowdstream.estimators.newcomers import least_known, newcomers, strange_labels, without
+from crowdstream.estimators.newcomers import (
+    least_known,
+    newcomers,
+    newcomers_against,
+    strange_labels,
+    without,
+)
 from crowdstream.estimators.state import CrowdState
 from crowdstream.estimators.votes import Scorer, calibrate, choose, choose_one
 from crowdstream.labels import UNKNOWN, Answers, ClassLabel, TaskId, Vocabulary, WorkerId
@@ -254,8 +260,13 @@ class OpenTasks(CrowdState):
         """The answers from which a worker is no newcomer."""
         return least_known(self._sums, self._unit, self.memory is not None)
 
-    def _vote_known(self, task: OpenTask) -> tuple[Vote, int] | None:
-        """`_vote_open` without the labels of newcomers, and of how many labels it is.
+    @property
+    def _newcomers_against(self) -> float:
+        """What a newcomer's label counts against the decision that it supports."""
+        return newcomers_against(self._sums, self._unit)
+
+    def _vote_known(self, task: OpenTask) -> tuple[Vote, int, float] | None:
+        """`_vote_open` without the labels of newcomers, of how many it is, what theirs count.
 
         ``None`` if there are none, and where votes are not weighed: there one is like another.
         """
@@ -265,7 +276,7 @@ class OpenTasks(CrowdState):
         if scored is None:
             return None
         scorer, scores, size = scored
-        return self._pick(task, self._classes, scorer, scores), size
+        return self._pick(task, self._classes, scorer, scores), size, self._newcomers_against
 
     def _score_known(self, task: OpenTask) -> tuple[Scorer, Floats, int] | None:
         """`_score_open` without the labels of newcomers; how many are left."""

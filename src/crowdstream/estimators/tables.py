@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from crowdstream.decisions import (
     MIN_LABELS,
     SETTLE,
+    KnownVotes,
     SettleRule,
     Votes,
     decision_table,
@@ -346,9 +347,9 @@ class TableVerbs(OneTaskVerbs):
             if which.size:
                 left = without(batch, labels, which)
                 found = self._decide(left, *(named or (self._workers, self._classes)))
-                both = votes.confidences[which], found.confidences
-                sure[which] = found.winners == votes.winners[which]
-                sure[which] &= rule.survives(*both, left.sizes)
+                same = found.winners == votes.winners[which]
+                known = KnownVotes(found.confidences, same, left.sizes, self._newcomers_against)
+                sure[which] = rule.survives(votes.confidences[which], known)
             return sure
 
         return hold
