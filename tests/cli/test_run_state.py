@@ -122,15 +122,38 @@ def test_the_first_run_decides_as_without_a_state(months: tuple[Path, Path]) -> 
     assert call("run", may, "-q", "--state", may.with_name("s")) == plain
 
 
+@pytest.mark.parametrize("how", [(), ("--window", "20")])
+def test_a_spelling_of_last_month_is_known_this_month(
+    months: tuple[Path, Path], how: tuple[str, ...]
+) -> None:
+    """Each month is spelt in one way, and the two differ: only the state can tell."""
+    may, june = months
+    june.write_bytes(csv_of([(task, who.upper(), said.upper()) for task, who, said in JUNE]))
+    for options, classes, crowd_size in ((("--normalise",), 3, 8), ((), 6, 16)):
+        state = may.with_name(f"{classes}.state")
+        args = ("--json", "--state", state, *options, *how)
+        assert call("run", may, *args).report["warnings"] == []
+        found = call("run", june, *args).report
+        assert (found["classes"], found["workers"]) == (classes, crowd_size)
+        said = " ".join(found["warnings"])
+        if options:
+            assert "--normalise: 6 spellings of 3 labels" in said
+        else:
+            assert "6 labels look like 3 (--normalise counts them so)" in said
+            assert "16 workers look like 8" in said
+
+
 def test_the_report_counts_this_run_alone(months: tuple[Path, Path]) -> None:
     may, june = months
     state = may.with_name("s")
     may.write_bytes(may.read_bytes() + csv_of([(*MAY[0][:2], MAY[0][2])]).partition(b"\n")[2])
     first = call("run", may, "--json", "--state", state).report
     assert first["labels"] == len(MAY)
+    assert first["labels_per_task"] == 5
     assert any("1 repeated row" in line for line in first["warnings"])
     second = call("run", june, "--json", "--state", state).report
     assert (second["tasks"], second["labels"]) == (60, len(JUNE))
+    assert second["labels_per_task"] == 5
     assert not any("repeated" in line for line in second["warnings"])
     assert workers(state)["answers"].sum() == len(ROWS)
 
