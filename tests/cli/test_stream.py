@@ -178,6 +178,7 @@ def test_wrong_usage_is_refused_in_a_line(args: tuple[str, str]) -> None:
         (b'{"task": {}, "worker": "b", "label": "c"}\n', "line 1, column 'task'"),
         (b'{"task": "a", "worker": null, "label": "c"}\n', "line 1"),
         (b'{"task": "a", "label": "c"}\n', "line 1: expected a worker column"),
+        (b'{"task":"a","worker":"b","label":"c","at":' + b"9" * 400 + b"}\n", "column 'at'"),
         (b"\x00\x01\x02\n\x00\n", "standard input"),
         pytest.param(
             b"task,worker,label,label\na,b,c,d\n",

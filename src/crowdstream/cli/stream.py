@@ -11,7 +11,7 @@ from crowdstream.cli import options
 from crowdstream.cli.cleaning import Cleaning
 from crowdstream.cli.line_cleaning import LineCleaner
 from crowdstream.cli.output import check_apart
-from crowdstream.cli.stream_input import LineParser, byte_count, seconds
+from crowdstream.cli.stream_input import LineParser, seconds
 from crowdstream.cli.stream_loop import StreamLoop
 from crowdstream.cli.stream_output import FileOutput, PipeOutput, open_output, send_pending
 from crowdstream.cli.stream_position import PIPE, Bookmark
@@ -20,6 +20,7 @@ from crowdstream.cli.stream_source import Source
 from crowdstream.cli.terminal import say
 from crowdstream.cli.wording import counted
 from crowdstream.errors import InputError
+from crowdstream.labels.readers.input_options import parse_size
 from crowdstream.validation import check_number
 
 if TYPE_CHECKING:
@@ -144,7 +145,7 @@ class Run:
         self.state, self.bad_input, self.quiet = state, bad_input, output.quiet
         check_apart([lines.labels], {"--output": output.output, "--state": state.state})
         self.period = seconds(state.save_every, "--save-every")
-        longest = byte_count(lines.max_line, "--max-line")
+        longest = parse_size(lines.max_line, "--max-line")
         self.engine = _engine(closing, state.state, method)
         crowd = self.engine.crowd
         self.cleaner = LineCleaner(cleaning, self._note)
