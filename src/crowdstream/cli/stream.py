@@ -149,7 +149,8 @@ class Run:
         self.engine = _engine(closing, state.state, method)
         crowd = self.engine.crowd
         self.cleaner = LineCleaner(cleaning, self._note)
-        self.cleaner.know(self.engine.open_tasks, crowd.workers_, crowd.classes_)
+        tasks = [*self.engine.closed_tasks, *self.engine.open_tasks]
+        self.cleaner.know(tasks, crowd.workers_, crowd.classes_)
         self.source = Source(lines.labels, longest, follow=lines.follow)
         self.parser = LineParser(lines.names(), lines.format, self.source.name)
         self.before = Bookmark.of(self.engine.bookmark)
