@@ -159,7 +159,9 @@ def run(
     job.hard = report.json  # a screen does not show them
     job.min_labels, job.resend = deciding.min_labels, out.resend is not None
     if costing.price is not None and reported:
-        job.replay = Replay(factory.make(), deciding.settle, deciding.min_labels, method.seed)
+        before = factory.make() if prior is None else prior.copy()
+        rule = deciding.settle, deciding.min_labels
+        job.replay = Replay(before, *rule, method.seed, compared=ordinal is None)
     workers = functools.cache(lambda: advised_table(job.estimator, table.level, costs))
     to_stdout = out.output is None and not report.json and not sys.stdout.isatty()
     target = "-" if to_stdout else out.output

@@ -145,7 +145,7 @@ class Job:
     ) -> pl.DataFrame:
         if self.ordinal is None:
             return decisions
-        return self.ordinal.decide(self.estimator, decisions, table, gold, self.settle)
+        return self.ordinal.decide(self.estimator, decisions, table, gold, self._rule)
 
     def _decide_whole(
         self, sources: list[Source], names: ColumnNames, bad_rows: BadRows, write: Write | None
