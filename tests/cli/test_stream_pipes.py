@@ -247,15 +247,22 @@ def test_json_that_is_nested_deeply_is_a_bad_row(opening: bytes) -> None:
     assert "4 labels" in result.err
 
 
-@pytest.mark.parametrize("close", ["<&-", ">&-"])
-def test_a_closed_pipe_is_no_traceback(close: str) -> None:
+@pytest.mark.parametrize("state", ["", "--state s"])
+@pytest.mark.parametrize(("close", "name"), [("<&-", "input"), (">&-", "output")])
+def test_a_closed_pipe_is_named_without_a_traceback(
+    tmp_path: Path, close: str, name: str, state: str
+) -> None:
     done = subprocess.run(
-        f"exec {SCRIPT} stream {close}", shell=True, input=jsonl_of(ROWS), capture_output=True
+        f"exec {SCRIPT} stream {state} {close}",
+        shell=True,
+        input=jsonl_of(ROWS),
+        capture_output=True,
+        cwd=tmp_path,
     )
     said = done.stderr.decode()
     assert (done.returncode, said.count("\n")) == (2, 1)
-    assert said.startswith("crowdstream: standard ")
-    assert "closed" in said
+    assert said.startswith(f"crowdstream: standard {name}: ")
+    assert "found it closed" in said
 
 
 # One process, one disk --------------------------------------------------------------------------
