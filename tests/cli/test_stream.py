@@ -203,6 +203,17 @@ def test_bad_lines_are_skipped_or_put_aside_if_asked(tmp_path: Path) -> None:
     ]
 
 
+@pytest.mark.parametrize("command", ["run", "stream"])
+def test_bad_rows_are_not_set_aside_over_the_labels(tmp_path: Path, command: str) -> None:
+    data, source = csv_of([("a", "u", "x"), ("a", "v")]), tmp_path / "labels.csv"
+    source.write_bytes(data)
+    args = (command, source, "-q", "--on-error")
+    refused(call(*args, f"quarantine={source}"), "--on-error", "the same as the labels")
+    assert source.read_bytes() == data
+    aside = tmp_path / "none" / "bad.txt"
+    refused(call(*args, f"quarantine={aside}"), "--on-error", "a file that can be written")
+
+
 def test_a_header_that_does_not_fit_is_refused_even_when_bad_lines_are_skipped() -> None:
     refused(call("stream", "--on-error", "skip", stdin=b"a,b,c\n1,2,3\n"), "line 1")
 

@@ -141,7 +141,7 @@ def run(
     costs = None if table.costs is None else read_costs(table.costs, option="--costs")
     sources = find_sources(files.labels, files.format, files.input_options())
     outputs = {"--output": out.output, "--workers": out.workers, "--resend": out.resend}
-    outputs["--state"] = state.state
+    outputs |= {"--state": state.state, "--on-error": bad_input.quarantine}
     check_apart([source.path for source in sources], outputs)
     history = None if state.state is None else RunState(state.state, again=state.again)
     prior = None if history is None else history.load(factory)

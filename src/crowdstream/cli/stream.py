@@ -143,7 +143,8 @@ class Run:
         cleaning: Cleaning,
     ) -> None:
         self.state, self.bad_input, self.quiet = state, bad_input, output.quiet
-        check_apart([lines.labels], {"--output": output.output, "--state": state.state})
+        outputs = {"--output": output.output, "--state": state.state}
+        check_apart([lines.labels], outputs | {"--on-error": bad_input.quarantine})
         self.period = seconds(state.save_every, "--save-every")
         longest = parse_size(lines.max_line, "--max-line")
         self.engine = _engine(closing, state.state, method)
