@@ -12,6 +12,7 @@ import polars as pl
 import pytest
 
 import crowdstream as cs
+from crowdstream.cli.states import locked
 from crowdstream.labels.fingerprints import BEGINNING, Fingerprint, LearntInput
 from tests.cli.test_outputs import one_line, shell
 from tests.cli.tool import Row, call, csv_of, gold_of, labels, left_in, refused
@@ -158,6 +159,23 @@ def test_the_report_counts_this_run_alone(months: tuple[Path, Path]) -> None:
     assert workers(state)["answers"].sum() == len(ROWS)
 
 
+@pytest.mark.parametrize("command", ["run", "merge"])
+def test_a_state_that_another_process_has_is_refused_and_left_as_it_is(
+    months: tuple[Path, Path], command: str
+) -> None:
+    """Before, the second run found out when its decisions were written."""
+    may, june = months
+    state, target = may.with_name("s"), may.with_name("d.csv")
+    call("run", may, "-q", "--state", state, "-o", may.with_name("may-d.csv"))
+    before = state.read_bytes()
+    args = {"run": ("run", june, "--state", state, "-o", target), "merge": ("merge", state)}
+    with locked(str(state)):
+        more = ("-o", state) if command == "merge" else ()
+        refused(call(*args[command], *more, "-q"), "s: in use by another process")
+    assert state.read_bytes() == before
+    assert left_in(may.parent) == ["june.csv", "may-d.csv", "may.csv", "s"]
+
+
 # Nothing twice ----------------------------------------------------------------------------------
 
 
@@ -296,7 +314,7 @@ def test_a_state_that_cannot_be_saved_is_refused_before_the_work(tmp_path: Path)
     assert left_in(tmp_path) == ["labels.csv", "pipe"]
 
 
-def test_a_state_saved_by_another_run_meanwhile_is_not_lost(
+def test_a_state_that_a_program_saves_meanwhile_is_not_lost(
     months: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from crowdstream.cli import run_job
@@ -307,8 +325,7 @@ def test_a_state_saved_by_another_run_meanwhile_is_not_lost(
 
     def slowly(job: run_job.Job, *args: object) -> None:
         decide(job, *args)  # type: ignore[arg-type]
-        monkeypatch.setattr(run_job.Job, "decide", decide)
-        assert call("run", may, "-q", "--state", state).code == 0
+        cs.Adaptive().fit(pl.read_csv(may)).save(state)
 
     monkeypatch.setattr(run_job.Job, "decide", slowly)
     refused(call("run", june, "--state", state, "-q"), str(state), "run again")

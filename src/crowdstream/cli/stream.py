@@ -11,11 +11,12 @@ from crowdstream.cli import options
 from crowdstream.cli.cleaning import Cleaning
 from crowdstream.cli.line_cleaning import LineCleaner
 from crowdstream.cli.output import check_apart
+from crowdstream.cli.states import locked
 from crowdstream.cli.stream_input import LineParser, seconds
 from crowdstream.cli.stream_loop import StreamLoop
 from crowdstream.cli.stream_output import FileOutput, PipeOutput, open_output, send_pending
 from crowdstream.cli.stream_position import PIPE, Bookmark
-from crowdstream.cli.stream_saving import StateFile, locked
+from crowdstream.cli.stream_saving import StateFile
 from crowdstream.cli.stream_source import Source
 from crowdstream.cli.terminal import say
 from crowdstream.cli.wording import counted
