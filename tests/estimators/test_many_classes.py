@@ -307,8 +307,8 @@ def test_newcomers_settle_nothing_among_many_classes_either(kind: type[cs.Estima
         decision = stream.observe("asked", worker, label)
     assert (decision.label, decision.settled) == ("c250", False)
     assert not crowd.decide_one(new, settle=0.9).settled
-    for worker, label in old.items():
-        decision = stream.observe("asked", worker, label)
+    for who in best:
+        decision = stream.observe("asked", who, "c250")
     assert (decision.label, decision.settled) == ("c250", True)
     assert crowd.decide_one(old | {"nobody": "c250"}, settle=0.9).settled
     rows = [("asked", who, label) for who, label in (old | {"nobody": "c250"}).items()]
