@@ -70,7 +70,7 @@ def locked(state: str) -> Iterator[None]:
     import fcntl
 
     if os.path.isdir(state):
-        raise InputError(state, "a file", "a folder")
+        raise InputError(state, "a file that can be written", "it is a folder")
     if not is_replaced(state):
         yield
         return
