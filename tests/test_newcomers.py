@@ -187,3 +187,29 @@ def test_gold_makes_a_worker_known() -> None:
     crowd.learn_many(rows, gold={f"g{t}": t % 2 for t in range(20)})
     assert crowd.decide_one({"tested": 1, "w0": 1}, settle=0.8).settled
     assert not crowd.decide_one({"new": 1, "w0": 1}, settle=0.8).settled
+
+
+@pytest.mark.parametrize("kind", CROWDS)
+def test_a_task_that_newcomers_alone_are_sure_of_needs_more_labels(
+    kind: type[cs.Estimator],
+) -> None:
+    """As many as a task without their labels, which settle nothing; not none, as it once said."""
+    crowd = kind().fit(cs.simulate(10, 300, p=0.15, per_task=5, seed=3).labels())
+    stream = cs.Stream(crowd, settle=0.95)
+    for k in range(6):
+        decision = stream.observe("asked", f"new{k}", "1")
+    assert decision.confidence > 0.95
+    assert not decision.settled
+    stream.offer(["empty"])
+    assert stream.more_labels_needed("asked") == stream.more_labels_needed("empty") > 1
+    stream.observe("asked", "w0", "1")
+    assert 1 <= stream.more_labels_needed("asked") < stream.more_labels_needed("empty")
+
+
+@pytest.mark.parametrize("kind", CROWDS)
+def test_tasks_of_workers_nobody_knows_can_be_sent_out_again(kind: type[cs.Estimator]) -> None:
+    crowd = kind().fit(cs.simulate(10, 300, p=0.15, per_task=5, seed=3).labels())
+    rows = [(f"t{t}", f"new{w}", label) for t in range(5) for w, label in enumerate("01z")]
+    found = cs.monitoring.tasks_to_resend(crowd, rows, crowd.predict_many(rows))
+    assert found.height == 5
+    assert (found["more_labels"] >= 2).all()

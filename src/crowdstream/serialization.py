@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 PackedArrays = dict[str, tuple[str, list[int], bytes]]
 """Arrays as they are saved: their type, shape and bytes."""
 
-FORMAT = 3
+FORMAT = 4
 """Version of the saved bytes; raised when their meaning changes."""
 
 HEADER = struct.Struct("<8s8sHQ16s")  # magic, kind, format, length, checksum

@@ -645,6 +645,11 @@ class Stream(Savable):
         """The tasks that take labels, the longest idle first."""
         return list(self._open)
 
+    @property
+    def closed_tasks(self) -> list[TaskId]:
+        """The tasks that are remembered as closed, the longest closed first."""
+        return list(self._closed)
+
     # Saving ----------------------------------------------------------------------------------
 
     def to_bytes(self) -> bytes:

@@ -305,6 +305,16 @@ def test_a_stream_goes_on_with_the_spellings_of_its_state(tmp_path: Path) -> Non
     assert len(cs.Stream.load(state).crowd.classes_) == 1
 
 
+def test_a_closed_task_is_known_in_any_spelling_after_a_restart(tmp_path: Path) -> None:
+    state = tmp_path / "crowd.state"
+    rows = [("Task 1", "ann", "yes"), ("Task 1", "bob", "yes"), ("task 1 ", "cy", "no")]
+    args = ("stream", "--normalise", "--max-labels", "2")
+    assert "1 late" in call(*args, stdin=lines(rows)).err
+    call(*args, "--state", state, stdin=lines(rows[:2]))
+    assert "1 late" in call(*args, "--state", state, stdin=lines(rows[2:])).err
+    assert cs.Stream.load(state).open_tasks == []
+
+
 def test_gold_in_a_stream_may_be_spelt_otherwise() -> None:
     rows = [f"t{k},{who},{'xy'[k % 2]},{'XY'[k % 2]} " for k in range(40) for who in "abc"]
     data = "\n".join(["task,worker,label,gold", *rows]).encode()

@@ -236,6 +236,31 @@ def test_what_was_enough_is_what_stopping_takes(tmp_path: Path) -> None:
     assert cost["other_decisions"] < 0.1
 
 
+def test_what_was_enough_goes_by_what_the_state_knows(tmp_path: Path) -> None:
+    """Two tasks make nobody known, and newcomers settle nothing: alone, every label is needed."""
+    rows, state = labels(200), tmp_path / "s"
+    first, second = tmp_path / "may.csv", tmp_path / "june.csv"
+    first.write_bytes(csv_of(rows[:-10]))
+    second.write_bytes(csv_of((task, f"w{k % 5}", "x") for k, (task, *_) in enumerate(rows[-10:])))
+    alone = call("run", second, "--json", "--price", "1").report["cost"]
+    assert alone["enough"] == alone["total"] == 10
+    call("run", first, "-q", "--state", state)
+    after = call("run", second, "--json", "--price", "1", "--state", state).report["cost"]
+    assert after["total"] == 10
+    assert after["enough"] < 10
+
+
+def test_medians_are_not_compared_with_what_a_stream_decides(tmp_path: Path) -> None:
+    path = tmp_path / "stars.csv"
+    path.write_bytes(csv_of((task, who, str("xyz".index(x))) for task, who, x in labels(60)))
+    args = ("run", path, "--price", "1", "--ordinal")
+    cost = call(*args, "--json").report["cost"]
+    assert (cost["replayed_tasks"], cost["other_decisions"]) == (60, None)
+    shown = spaced(call(*args, "-o", tmp_path / "d.csv").err)
+    assert "would have been enough" in shown
+    assert "other ones" not in shown
+
+
 def test_a_price_is_tried_on_a_sample_of_a_large_file(tmp_path: Path) -> None:
     path = tmp_path / "l.csv"
     path.write_bytes(csv_of(labels(6000, a_task=5, workers=12)))

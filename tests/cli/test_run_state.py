@@ -12,6 +12,7 @@ import polars as pl
 import pytest
 
 import crowdstream as cs
+from crowdstream.cli.states import locked
 from crowdstream.labels.fingerprints import BEGINNING, Fingerprint, LearntInput
 from tests.cli.test_outputs import one_line, shell
 from tests.cli.tool import Row, call, csv_of, gold_of, labels, left_in, refused
@@ -122,17 +123,57 @@ def test_the_first_run_decides_as_without_a_state(months: tuple[Path, Path]) -> 
     assert call("run", may, "-q", "--state", may.with_name("s")) == plain
 
 
+@pytest.mark.parametrize("how", [(), ("--window", "20")])
+def test_a_spelling_of_last_month_is_known_this_month(
+    months: tuple[Path, Path], how: tuple[str, ...]
+) -> None:
+    """Each month is spelt in one way, and the two differ: only the state can tell."""
+    may, june = months
+    june.write_bytes(csv_of([(task, who.upper(), said.upper()) for task, who, said in JUNE]))
+    for options, classes, crowd_size in ((("--normalise",), 3, 8), ((), 6, 16)):
+        state = may.with_name(f"{classes}.state")
+        args = ("--json", "--state", state, *options, *how)
+        assert call("run", may, *args).report["warnings"] == []
+        found = call("run", june, *args).report
+        assert (found["classes"], found["workers"]) == (classes, crowd_size)
+        said = " ".join(found["warnings"])
+        if options:
+            assert "--normalise: 6 spellings of 3 labels" in said
+        else:
+            assert "6 labels look like 3 (--normalise counts them so)" in said
+            assert "16 workers look like 8" in said
+
+
 def test_the_report_counts_this_run_alone(months: tuple[Path, Path]) -> None:
     may, june = months
     state = may.with_name("s")
     may.write_bytes(may.read_bytes() + csv_of([(*MAY[0][:2], MAY[0][2])]).partition(b"\n")[2])
     first = call("run", may, "--json", "--state", state).report
     assert first["labels"] == len(MAY)
+    assert first["labels_per_task"] == 5
     assert any("1 repeated row" in line for line in first["warnings"])
     second = call("run", june, "--json", "--state", state).report
     assert (second["tasks"], second["labels"]) == (60, len(JUNE))
+    assert second["labels_per_task"] == 5
     assert not any("repeated" in line for line in second["warnings"])
     assert workers(state)["answers"].sum() == len(ROWS)
+
+
+@pytest.mark.parametrize("command", ["run", "merge"])
+def test_a_state_that_another_process_has_is_refused_and_left_as_it_is(
+    months: tuple[Path, Path], command: str
+) -> None:
+    """Before, the second run found out when its decisions were written."""
+    may, june = months
+    state, target = may.with_name("s"), may.with_name("d.csv")
+    call("run", may, "-q", "--state", state, "-o", may.with_name("may-d.csv"))
+    before = state.read_bytes()
+    args = {"run": ("run", june, "--state", state, "-o", target), "merge": ("merge", state)}
+    with locked(str(state)):
+        more = ("-o", state) if command == "merge" else ()
+        refused(call(*args[command], *more, "-q"), "s: in use by another process")
+    assert state.read_bytes() == before
+    assert left_in(may.parent) == ["june.csv", "may-d.csv", "may.csv", "s"]
 
 
 # Nothing twice ----------------------------------------------------------------------------------
@@ -273,7 +314,7 @@ def test_a_state_that_cannot_be_saved_is_refused_before_the_work(tmp_path: Path)
     assert left_in(tmp_path) == ["labels.csv", "pipe"]
 
 
-def test_a_state_saved_by_another_run_meanwhile_is_not_lost(
+def test_a_state_that_a_program_saves_meanwhile_is_not_lost(
     months: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from crowdstream.cli import run_job
@@ -284,8 +325,7 @@ def test_a_state_saved_by_another_run_meanwhile_is_not_lost(
 
     def slowly(job: run_job.Job, *args: object) -> None:
         decide(job, *args)  # type: ignore[arg-type]
-        monkeypatch.setattr(run_job.Job, "decide", decide)
-        assert call("run", may, "-q", "--state", state).code == 0
+        cs.Adaptive().fit(pl.read_csv(may)).save(state)
 
     monkeypatch.setattr(run_job.Job, "decide", slowly)
     refused(call("run", june, "--state", state, "-q"), str(state), "run again")

@@ -178,6 +178,7 @@ def test_wrong_usage_is_refused_in_a_line(args: tuple[str, str]) -> None:
         (b'{"task": {}, "worker": "b", "label": "c"}\n', "line 1, column 'task'"),
         (b'{"task": "a", "worker": null, "label": "c"}\n', "line 1"),
         (b'{"task": "a", "label": "c"}\n', "line 1: expected a worker column"),
+        (b'{"task":"a","worker":"b","label":"c","at":' + b"9" * 400 + b"}\n", "column 'at'"),
         (b"\x00\x01\x02\n\x00\n", "standard input"),
         pytest.param(
             b"task,worker,label,label\na,b,c,d\n",
@@ -200,6 +201,17 @@ def test_bad_lines_are_skipped_or_put_aside_if_asked(tmp_path: Path) -> None:
         "standard input, line 3",
         "standard input, line 4,",
     ]
+
+
+@pytest.mark.parametrize("command", ["run", "stream"])
+def test_bad_rows_are_not_set_aside_over_the_labels(tmp_path: Path, command: str) -> None:
+    data, source = csv_of([("a", "u", "x"), ("a", "v")]), tmp_path / "labels.csv"
+    source.write_bytes(data)
+    args = (command, source, "-q", "--on-error")
+    refused(call(*args, f"quarantine={source}"), "--on-error", "the same as the labels")
+    assert source.read_bytes() == data
+    aside = tmp_path / "none" / "bad.txt"
+    refused(call(*args, f"quarantine={aside}"), "--on-error", "a file that can be written")
 
 
 def test_a_header_that_does_not_fit_is_refused_even_when_bad_lines_are_skipped() -> None:

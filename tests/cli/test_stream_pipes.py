@@ -168,7 +168,7 @@ def test_a_line_without_end_is_a_bad_row(tmp_path: Path, at: str) -> None:
     assert "4 labels" in result.err
     refused(stream(data, *first, "-q"), f"line {place + 1}", "at most 1,000,000 bytes", "3,000,0")
     assert "4 labels, " in stream(data, "--max-line", "4MB", "--on-error", "skip").err
-    for size in ("0", "-1", "many", "1.5TB"):
+    for size in ("0", "-1", "many", "1.5XB"):
         refused(stream(b"", "--max-line", size), "--max-line")
 
 
@@ -247,15 +247,22 @@ def test_json_that_is_nested_deeply_is_a_bad_row(opening: bytes) -> None:
     assert "4 labels" in result.err
 
 
-@pytest.mark.parametrize("close", ["<&-", ">&-"])
-def test_a_closed_pipe_is_no_traceback(close: str) -> None:
+@pytest.mark.parametrize("state", ["", "--state s"])
+@pytest.mark.parametrize(("close", "name"), [("<&-", "input"), (">&-", "output")])
+def test_a_closed_pipe_is_named_without_a_traceback(
+    tmp_path: Path, close: str, name: str, state: str
+) -> None:
     done = subprocess.run(
-        f"exec {SCRIPT} stream {close}", shell=True, input=jsonl_of(ROWS), capture_output=True
+        f"exec {SCRIPT} stream {state} {close}",
+        shell=True,
+        input=jsonl_of(ROWS),
+        capture_output=True,
+        cwd=tmp_path,
     )
     said = done.stderr.decode()
     assert (done.returncode, said.count("\n")) == (2, 1)
-    assert said.startswith("crowdstream: standard ")
-    assert "closed" in said
+    assert said.startswith(f"crowdstream: standard {name}: ")
+    assert "found it closed" in said
 
 
 # One process, one disk --------------------------------------------------------------------------

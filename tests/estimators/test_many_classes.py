@@ -13,6 +13,7 @@ import polars as pl
 import pytest
 
 import crowdstream as cs
+from crowdstream import monitoring
 from crowdstream.estimators.adaptive import Adaptive
 from crowdstream.labels import Vocabulary
 from crowdstream.labels.batch import LabelBatch
@@ -289,6 +290,44 @@ def test_a_stream_that_grows_beyond_keeps_what_it_learnt() -> None:
     wrong = np.mean([truths[task[1:]] != decision.label for task, decision in last.items()])
     assert wrong < 0.1
     assert cs.Stream.load(grown.to_bytes()).crowd.skills_ == grown.crowd.skills_
+
+
+@pytest.mark.parametrize("kind", WEIGHING)
+def test_newcomers_settle_nothing_among_many_classes_either(kind: type[cs.Estimator]) -> None:
+    """Scores by class were written where there was room by place: the process ended with that."""
+    labels, _ = simulated(300)
+    stream = cs.Stream(kind(), settle=0.9)
+    stream.observe_many(labels.rows())
+    crowd = stream.crowd
+    assert len(crowd.classes_) > MOST_CLASSES
+    new = {f"new{k}": "c250" for k in range(8)}
+    best = sorted(crowd.skills_, key=lambda who: crowd.skills_[who])[-6:]
+    old = dict.fromkeys(best, "c250")
+    for worker, label in new.items():
+        decision = stream.observe("asked", worker, label)
+    assert (decision.label, decision.settled) == ("c250", False)
+    assert not crowd.decide_one(new, settle=0.9).settled
+    for who in best:
+        decision = stream.observe("asked", who, "c250")
+    assert (decision.label, decision.settled) == ("c250", True)
+    assert crowd.decide_one(old | {"nobody": "c250"}, settle=0.9).settled
+    rows = [("asked", who, label) for who, label in (old | {"nobody": "c250"}).items()]
+    assert crowd.predict_many(rows, settle=0.9)["settled"].all()
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_an_open_task_may_name_more_classes_than_there_are_places(kind: type[cs.Estimator]) -> None:
+    labels, _ = simulated(300)
+    stream = cs.Stream(kind(), settle=0.9999)  # one very good worker is not sure enough
+    stream.observe_many(labels.rows())
+    rows = [("wide", f"w{k}", f"z{k % (2 * PLACES - 8)}") for k in range(2 * PLACES)]
+    for row in rows:
+        decision = stream.observe(*row)
+    assert str(decision.label).startswith("z")
+    assert not decision.settled
+    assert stream.more_labels_needed("wide") > 0
+    found = monitoring.tasks_to_resend(stream.crowd, rows, stream.crowd.predict_many(rows))
+    assert found["task"].to_list() == ["wide"]
 
 
 @pytest.mark.parametrize("kind", KINDS)

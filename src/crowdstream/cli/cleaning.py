@@ -8,7 +8,7 @@ from __future__ import annotations
 import itertools
 import shlex
 import unicodedata
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from crowdstream.cli import options
@@ -85,7 +85,14 @@ class InputCleaner:
             in_batches=in_batches,
         )
         self.inspector = Inspector(wide=wide)
+        self.known: tuple[list[str], list[str]] = [], []
         self.workers_shown = ""
+
+    def know(self, workers: Iterable[object], classes: Iterable[object]) -> None:
+        """Go on from earlier runs, whose spellings these are."""
+        self.known = [str(name) for name in workers], [str(name) for name in classes]
+        self.cleaner.know(*self.known)
+        self.inspector.know(*self.known)
 
     def restart(self) -> None:
         """The same labels will come once more."""
@@ -93,6 +100,7 @@ class InputCleaner:
 
         self.cleaner.restart()
         self.inspector = Inspector(wide=self.wide)
+        self.inspector.know(*self.known)
 
     def clean(self, table: CodedLabels) -> CodedLabels:
         """The labels as they are to be counted."""

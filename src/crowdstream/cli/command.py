@@ -19,9 +19,9 @@ from typing import Any, get_args, get_origin, get_type_hints
 import click
 
 from crowdstream.cli.options import Entry, Group, entries
-from crowdstream.cli.terminal import LINE_LENGTH, printable
+from crowdstream.cli.terminal import LINE_LENGTH
 from crowdstream.errors import CrowdstreamError
-from crowdstream.plain_text import shortened
+from crowdstream.plain_text import printable, shortened
 
 USAGE = 2
 """Exit code of a user's mistake: wrong usage or input that cannot be read."""

@@ -25,11 +25,18 @@ REPLAYED = 20_000
 
 
 class Replay:
-    """Some of a run's tasks bought again label by label, each until its decision is settled."""
+    """Some of a run's tasks bought again label by label, each until its decision is settled.
 
-    def __init__(self, crowd: Estimator, settle: float, min_labels: int, seed: int) -> None:
+    ``crowd``: as it was before the run. ``compared``: whether the run decided as a stream would,
+    so that it can be said of how many tasks the decision would be another.
+    """
+
+    def __init__(
+        self, crowd: Estimator, settle: float, min_labels: int, seed: int, *, compared: bool = True
+    ) -> None:
         from crowdstream.stream import Stream
 
+        self.compared = compared
         self.stream = Stream(crowd, settle=settle, min_labels=min_labels, remember=2**30)
         self.rng = np.random.default_rng(seed)
         self.tasks = self.labels = self.other = 0
@@ -69,5 +76,5 @@ class Replay:
         if not self.tasks:
             return Cost(price, total, each, None, None, None, None)
         saved = 1.0 - self.stream.counts.labels / self.labels
-        other = self.other / self.tasks
+        other = self.other / self.tasks if self.compared else None
         return Cost(price, total, each, total * (1.0 - saved), saved, other, self.tasks)

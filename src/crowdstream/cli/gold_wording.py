@@ -11,12 +11,12 @@ from crowdstream.cli.terminal import (
     add_row,
     console,
     make_table,
-    printable,
     say,
     say_paragraph,
     shorten_name,
 )
 from crowdstream.cli.wording import counted, percent, rate_words
+from crowdstream.plain_text import printable
 
 if TYPE_CHECKING:
     import polars as pl

@@ -78,7 +78,7 @@ class Cost(msgspec.Struct):
     ``enough``: what the labels would have cost then; ``saved``: the share of the cost not spent;
     ``other_decisions``: the share of tasks that would have been decided otherwise;
     ``replayed_tasks``: how many tasks this was tried on. These four are null where it could not
-    be tried.
+    be tried, ``other_decisions`` also with ``--ordinal``: streams decide by no median.
     """
 
     price: float

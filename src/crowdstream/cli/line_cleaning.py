@@ -39,14 +39,12 @@ class LineCleaner:
         self, tasks: Iterable[object], workers: Iterable[object], classes: Iterable[object]
     ) -> None:
         """Go on from an earlier run, whose spellings these are."""
-        cleaner, known = self.cleaner, {"task": tasks, "worker": workers, "label": classes}
-        for noun, names in known.items():
-            if cleaner.normalise:
-                spellings = {"task": cleaner.tasks, "worker": cleaner.workers}
-                spellings.get(noun, cleaner.labels).know(names)
-            else:
-                for name in names:
-                    self._look_for_twin(noun, str(name))
+        if self.cleaner.normalise:
+            self.cleaner.know(workers, classes, tasks)
+            return
+        for noun, names in (("task", tasks), ("worker", workers), ("label", classes)):
+            for name in names:
+                self._look_for_twin(noun, str(name))
         self.classes.add(map(str, classes))
 
     def clean(self, event: LabelEvent) -> LabelEvent:

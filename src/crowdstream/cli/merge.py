@@ -38,18 +38,19 @@ def merge(files: Files, quiet: options.Quiet) -> None:
     Example:
       crowdstream merge monday.state tuesday.state -o week.state
     """
-    from crowdstream.cli.states import load_estimator
+    from crowdstream.cli.states import load_estimator, locked
 
-    whole = load_estimator(files.states[0])
-    for path in files.states[1:]:
-        part = load_estimator(path)
-        if not files.again:
-            _check_apart(whole, part, path)
-        try:
-            whole += part
-        except MergeError as error:
-            raise MergeError(f"{path}: {error}") from None
-    whole.save(files.output)
+    with locked(files.output):
+        whole = load_estimator(files.states[0])
+        for path in files.states[1:]:
+            part = load_estimator(path)
+            if not files.again:
+                _check_apart(whole, part, path)
+            try:
+                whole += part
+            except MergeError as error:
+                raise MergeError(f"{path}: {error}") from None
+        whole.save(files.output)
     if not quiet.quiet:
         tasks, workers = counted(whole.tasks_, "task"), counted(whole.n_workers_, "worker")
         say(f"{tasks}, {workers} → {files.output}")

@@ -140,6 +140,11 @@ class BadInput(Group, panel="Input"):
     """
     on_error: str = "fail"
 
+    @property
+    def quarantine(self) -> str | None:
+        """The file where they are set aside, if any."""
+        return self.on_error.partition("=")[2] or None
+
 
 class MethodName(Group, panel="Deciding"):
     """The method by its name."""

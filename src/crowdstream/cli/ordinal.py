@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from crowdstream.cli import options
 from crowdstream.errors import InputError
@@ -77,16 +77,16 @@ class Ordinal:
         decisions: pl.DataFrame,
         table: CodedLabels,
         gold: dict[TaskId, ClassLabel] | None,
-        settle: float,
+        rule: dict[str, Any],
     ) -> pl.DataFrame:
-        """The decisions by weighted median."""
+        """The decisions by weighted median; ``rule``: when they are settled."""
         from crowdstream.ordinal import ordinal_decisions
 
         if not decisions.height:
             return decisions
         chances = estimator.predict_proba_many(table, gold=gold)
         with named_option():
-            found: pl.DataFrame = ordinal_decisions(decisions, chances, self.order, settle=settle)
+            found: pl.DataFrame = ordinal_decisions(decisions, chances, self.order, **rule)
         return found
 
     def distance(self, decisions: pl.DataFrame, truths: pl.DataFrame) -> float:

@@ -12,8 +12,9 @@ import click
 from crowdstream.cli import options
 from crowdstream.cli.extras import need
 from crowdstream.cli.output import make_folder
-from crowdstream.cli.terminal import ProgressBar, console, printable
+from crowdstream.cli.terminal import ProgressBar, console
 from crowdstream.errors import CrowdstreamError, InputError
+from crowdstream.plain_text import printable
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -17,6 +17,7 @@ from crowdstream.cli.json_output import print_json
 from crowdstream.cli.ordinal import DecidedScale
 from crowdstream.cli.output import TableWriter, check_apart, check_output, write_table
 from crowdstream.cli.run_state import RunState
+from crowdstream.cli.states import locked
 from crowdstream.cli.summary import show_summary
 from crowdstream.errors import InputError
 from crowdstream.validation import check_number
@@ -141,45 +142,48 @@ def run(
     costs = None if table.costs is None else read_costs(table.costs, option="--costs")
     sources = find_sources(files.labels, files.format, files.input_options())
     outputs = {"--output": out.output, "--workers": out.workers, "--resend": out.resend}
-    outputs["--state"] = state.state
+    outputs |= {"--state": state.state, "--on-error": bad_input.quarantine}
     check_apart([source.path for source in sources], outputs)
     history = None if state.state is None else RunState(state.state, again=state.again)
-    prior = None if history is None else history.load(factory)
-    # The estimators load while the files are being read.
-    threading.Thread(target=factory.make, daemon=True).start()
-    truths = None if scoring.truth is None else TruthFile("--truth", scoring.truth)
-    gold = None if deciding.gold is None else TruthFile("--gold", deciding.gold, teaches=True)
-    job = Job(factory, deciding.settle, deciding.online, report.quiet, truths, gold, reported)
-    job.cleaner, job.ordinal = cleaner, ordinal
-    if prior is not None:
-        job.go_on_from(prior)
-    if history is not None:
-        history.check(sources)
-        job.notes += history.notes
-    job.hard = report.json  # a screen does not show them
-    job.min_labels, job.resend = deciding.min_labels, out.resend is not None
-    if costing.price is not None and reported:
-        job.replay = Replay(factory.make(), deciding.settle, deciding.min_labels, method.seed)
-    workers = functools.cache(lambda: advised_table(job.estimator, table.level, costs))
-    to_stdout = out.output is None and not report.json and not sys.stdout.isatty()
-    target = "-" if to_stdout else out.output
-    writer = contextlib.nullcontext() if target is None else TableWriter(target).open()
-    # Whatever fails before the end takes the file of decisions with it.
-    with BadRows(bad_input.on_error) as bad_rows, writer as write:
-        job.decide(sources, files.names(wide=files.wide), bad_rows, write, deciding.window)
-        if out.workers is not None:
-            write_table(workers(), out.workers)
-        elif costs is not None:
-            workers()  # refuses costs of classes that no worker has named
-        if out.resend is not None:
-            write_table(job.resend_table(), out.resend)
+    with contextlib.nullcontext() if state.state is None else locked(state.state):
+        prior = None if history is None else history.load(factory)
+        # The estimators load while the files are being read.
+        threading.Thread(target=factory.make, daemon=True).start()
+        truths = None if scoring.truth is None else TruthFile("--truth", scoring.truth)
+        gold = None if deciding.gold is None else TruthFile("--gold", deciding.gold, teaches=True)
+        job = Job(factory, deciding.settle, deciding.online, report.quiet, truths, gold, reported)
+        job.cleaner, job.ordinal = cleaner, ordinal
+        if prior is not None:
+            job.go_on_from(prior)
         if history is not None:
-            history.check_piped()
-    if history is not None:  # last: a run that did not get so far can be repeated
-        history.save(job.estimator)
-    if reported:
-        _report(job, report.json, started, workers(), costing.price)
-    _gate(job.error, scoring.max_error, report.quiet)
+            history.check(sources)
+            job.notes += history.notes
+        job.hard = report.json  # a screen does not show them
+        job.min_labels, job.resend = deciding.min_labels, out.resend is not None
+        if costing.price is not None and reported:
+            before = factory.make() if prior is None else prior.copy()
+            rule = deciding.settle, deciding.min_labels
+            job.replay = Replay(before, *rule, method.seed, compared=ordinal is None)
+        workers = functools.cache(lambda: advised_table(job.estimator, table.level, costs))
+        to_stdout = out.output is None and not report.json and not sys.stdout.isatty()
+        target = "-" if to_stdout else out.output
+        writer = contextlib.nullcontext() if target is None else TableWriter(target).open()
+        # Whatever fails before the end takes the file of decisions with it.
+        with BadRows(bad_input.on_error) as bad_rows, writer as write:
+            job.decide(sources, files.names(wide=files.wide), bad_rows, write, deciding.window)
+            if out.workers is not None:
+                write_table(workers(), out.workers)
+            elif costs is not None:
+                workers()  # refuses costs of classes that no worker has named
+            if out.resend is not None:
+                write_table(job.resend_table(), out.resend)
+            if history is not None:
+                history.check_piped()
+        if history is not None:  # last: a run that did not get so far can be repeated
+            history.save(job.estimator)
+        if reported:
+            _report(job, report.json, started, workers(), costing.price)
+        _gate(job.error, scoring.max_error, report.quiet)
 
 
 def _check(out: Output, deciding: Deciding, table: options.WorkerTable, scoring: Scoring) -> None:

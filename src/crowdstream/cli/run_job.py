@@ -91,6 +91,7 @@ class Job:
     def go_on_from(self, prior: Estimator) -> None:
         """Decide by what an estimator knows already and by these labels, which it learns."""
         self.estimator, self.before = prior, copy.copy(prior.intake_)
+        self.cleaner.know(prior.workers_, prior.classes_)
 
     @property
     def intake(self) -> Intake:
@@ -144,7 +145,7 @@ class Job:
     ) -> pl.DataFrame:
         if self.ordinal is None:
             return decisions
-        return self.ordinal.decide(self.estimator, decisions, table, gold, self.settle)
+        return self.ordinal.decide(self.estimator, decisions, table, gold, self._rule)
 
     def _decide_whole(
         self, sources: list[Source], names: ColumnNames, bad_rows: BadRows, write: Write | None
@@ -341,7 +342,7 @@ class Job:
             effective_votes=None if found is None else found.effective_votes,
             alarms=None if found is None else len(found.alarms),
             changes=None if found is None else latest_changes(found),
-            labels_per_task=round(estimator.intake_.labels / max(self.decided, 1), 3),
+            labels_per_task=round(self.intake.labels / max(self.decided, 1), 3),
             hardest=None if found is None else self._hard_tasks(),
             expected_errors=self.errors.report(),
             warnings=self._warnings(),

@@ -89,10 +89,13 @@ class RunState:
         self.learnt.append(found.learnt(name))
 
     def save(self, crowd: Estimator) -> None:
-        """Save what is known now, unless somebody else has saved in the meantime."""
+        """Save what is known now, unless somebody else has saved in the meantime.
+
+        Other commands are kept away by a lock; a program that calls `save` knows of none.
+        """
         if self._stamp() != self._found:
-            expected = "to be the only run that learns"
-            raise InputError(self.path, expected, "that another has saved it since: run again")
+            expected = "what was there when this run began"
+            raise InputError(self.path, expected, "another state, saved since: run again")
         have = {(one.size, one.digest) for one in crowd.learnt_}
         if crowd.intake_.labels:
             crowd.learnt_ += [one for one in self.learnt if (one.size, one.digest) not in have]

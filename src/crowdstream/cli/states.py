@@ -1,11 +1,15 @@
-"""State files: what an estimator or a stream has learnt, loaded by path."""
+"""State files: what an estimator or a stream has learnt, loaded by path; one process at a time."""
 
 from __future__ import annotations
 
+import contextlib
+import os
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from crowdstream.errors import InputError, StateError
+from crowdstream.serialization import is_replaced
 
 if TYPE_CHECKING:
     from crowdstream.estimators import Estimator
@@ -55,3 +59,48 @@ def _load(path: str) -> Estimator | Stream:
         what = "none" if Path(path).exists() else "no such file"
         raise InputError(path, "a state file that can be read", what)
     return cs.load(path)
+
+
+@contextlib.contextmanager
+def locked(state: str) -> Iterator[None]:
+    """Keep other processes from a state; the lock is gone when its owner is, however it ends.
+
+    A device or a pipe needs none: it keeps nothing that another could overwrite.
+    """
+    import fcntl
+
+    if os.path.isdir(state):
+        raise InputError(state, "a file that can be written", "it is a folder")
+    if not is_replaced(state):
+        yield
+        return
+    name = f"{os.path.realpath(state)}.lock"
+    while True:
+        try:
+            handle = os.open(name, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
+        except OSError as error:
+            raise StateError(f"{state}: cannot be written: {error.strerror}") from None
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            os.close(handle)
+            raise StateError(
+                f"{state}: in use by another process; give each its own state, or end that one"
+            ) from None
+        if _is_named(handle, name):
+            break
+        os.close(handle)  # its owner has just removed it: make another
+    try:
+        yield
+    finally:
+        with contextlib.suppress(OSError):
+            os.unlink(name)
+        os.close(handle)
+
+
+def _is_named(handle: int, name: str) -> bool:
+    """Whether an open file is the one under this name."""
+    try:
+        return os.path.samestat(os.fstat(handle), os.stat(name))
+    except FileNotFoundError:
+        return False

@@ -11,15 +11,17 @@ from crowdstream.cli import options
 from crowdstream.cli.cleaning import Cleaning
 from crowdstream.cli.line_cleaning import LineCleaner
 from crowdstream.cli.output import check_apart
-from crowdstream.cli.stream_input import LineParser, byte_count, seconds
+from crowdstream.cli.states import locked
+from crowdstream.cli.stream_input import LineParser, seconds
 from crowdstream.cli.stream_loop import StreamLoop
 from crowdstream.cli.stream_output import FileOutput, PipeOutput, open_output, send_pending
 from crowdstream.cli.stream_position import PIPE, Bookmark
-from crowdstream.cli.stream_saving import StateFile, locked
+from crowdstream.cli.stream_saving import StateFile
 from crowdstream.cli.stream_source import Source
 from crowdstream.cli.terminal import say
 from crowdstream.cli.wording import counted
 from crowdstream.errors import InputError
+from crowdstream.labels.readers.input_options import parse_size
 from crowdstream.validation import check_number
 
 if TYPE_CHECKING:
@@ -142,13 +144,15 @@ class Run:
         cleaning: Cleaning,
     ) -> None:
         self.state, self.bad_input, self.quiet = state, bad_input, output.quiet
-        check_apart([lines.labels], {"--output": output.output, "--state": state.state})
+        outputs = {"--output": output.output, "--state": state.state}
+        check_apart([lines.labels], outputs | {"--on-error": bad_input.quarantine})
         self.period = seconds(state.save_every, "--save-every")
-        longest = byte_count(lines.max_line, "--max-line")
+        longest = parse_size(lines.max_line, "--max-line")
         self.engine = _engine(closing, state.state, method)
         crowd = self.engine.crowd
         self.cleaner = LineCleaner(cleaning, self._note)
-        self.cleaner.know(self.engine.open_tasks, crowd.workers_, crowd.classes_)
+        tasks = [*self.engine.closed_tasks, *self.engine.open_tasks]
+        self.cleaner.know(tasks, crowd.workers_, crowd.classes_)
         self.source = Source(lines.labels, longest, follow=lines.follow)
         self.parser = LineParser(lines.names(), lines.format, self.source.name)
         self.before = Bookmark.of(self.engine.bookmark)

@@ -13,15 +13,13 @@ import time
 from typing import TYPE_CHECKING, NamedTuple
 
 from crowdstream.errors import InputError
+from crowdstream.labels.label import shorten
 
 if TYPE_CHECKING:
     from crowdstream.labels import ColumnNames
 
 UNITS = {"": 1, "ms": 0.001, "s": 1, "m": 60, "h": 3600, "d": 86400}
 """Seconds in the units of a duration."""
-
-SIZES = {"": 1, "KB": 10**3, "MB": 10**6, "GB": 10**9}
-"""Bytes in the units of a size."""
 
 AHEAD = 86_400.0
 """Seconds that the time of a label may be ahead of the clock: clocks differ, zones are forgotten,
@@ -63,18 +61,6 @@ def seconds(text: str, option: str) -> float:
     if found is None or float(found[1]) <= 0:
         raise InputError(option, "a duration such as 30s, 10m or 2h", repr(text))
     return float(found[1]) * UNITS[found[2]]
-
-
-def byte_count(text: str, option: str) -> int:
-    """Bytes of a size such as 65536, 64KB or 1MB.
-
-    >>> byte_count("1MB", "--max-line")
-    1000000
-    """
-    found = re.fullmatch(r"(\d+)\s*(KB|MB|GB|)", text.strip().upper())
-    if found is None or int(found[1]) <= 0:
-        raise InputError(option, "a size such as 64KB or 1MB", repr(text))
-    return int(found[1]) * SIZES[found[2]]
 
 
 class LineParser:
@@ -199,7 +185,7 @@ class Times:
             if number and EARLIEST <= found / scale <= latest:
                 return self._scaled(found, scale, name)
         expected = "a time that is not more than a day ahead of the clock"
-        raise InputError("column 'at'", expected, repr(value))
+        raise InputError("column 'at'", expected, shorten(value))
 
     def _scaled(self, found: float, scale: float, name: str) -> float:
         if scale not in self._finer:
@@ -226,15 +212,15 @@ def _moment(value: object) -> float | None:
     """Seconds since 1970 of a number or an ISO 8601 time; UTC if it names no zone."""
     if value is None or value == "":
         return None
-    if isinstance(value, (int, float)) and not isinstance(value, bool):
-        return float(value)
     try:
+        if isinstance(value, (int, float)) and not isinstance(value, bool):
+            return float(value)
         text = str(value)
         if _is_number(text):
             return float(text)
         moment = datetime.datetime.fromisoformat(text)
-    except ValueError:
-        raise InputError("column 'at'", "seconds or ISO 8601", repr(value)) from None
+    except (ValueError, OverflowError):  # JSON may have integers of any length
+        raise InputError("column 'at'", "seconds or ISO 8601", shorten(value)) from None
     if moment.tzinfo is None:
         moment = moment.replace(tzinfo=datetime.UTC)
     return moment.timestamp()

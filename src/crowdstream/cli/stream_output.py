@@ -203,9 +203,11 @@ def open_output(path: str | None) -> FileOutput | PipeOutput:
             raise InputError("standard output", "somewhere to write, or --output FILE", "closed")
         sys.stdout.flush()
         try:
-            return PipeOutput(sys.stdout.fileno())
+            descriptor = sys.stdout.fileno()
         except (OSError, ValueError):
             return PipeOutput(None)
+        os.write(descriptor, b"")  # fails now, not after the first decision, if it is closed
+        return PipeOutput(descriptor)
     name = str(path)
     try:
         is_file = not os.path.exists(name) or os.path.isfile(name)

@@ -1,4 +1,4 @@
-"""The state file of a stream: one process at a time, saved at once or not at all.
+"""The state file of a stream, saved at once or not at all.
 
 The order makes it safe to be killed at any moment: first the decisions are on the disk, then the
 state that says so, under another name, then it takes the place of the one before. Knows nothing of
@@ -10,14 +10,14 @@ from __future__ import annotations
 import contextlib
 import os
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from crowdstream.cli.stream_output import Output
 from crowdstream.cli.stream_position import Bookmark
 from crowdstream.cli.terminal import say
-from crowdstream.errors import InputError, StateError
+from crowdstream.errors import StateError
 
 if TYPE_CHECKING:
     from crowdstream.stream import Stream
@@ -25,45 +25,6 @@ if TYPE_CHECKING:
 SHARE = 10
 """Times as long as a save took that at least go by before the next: a large state costs at most a
 tenth of the time."""
-
-
-@contextlib.contextmanager
-def locked(state: str) -> Iterator[None]:
-    """Keep other processes from a state; the lock is gone when its owner is, however it ends."""
-    import fcntl
-
-    if os.path.isdir(state):
-        raise InputError("--state", "a file", f"{state!r}, a folder")
-    name = f"{os.path.realpath(state)}.lock"
-    while True:
-        try:
-            handle = os.open(name, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
-        except OSError as error:
-            raise StateError(f"{state}: cannot be written: {error.strerror}") from None
-        try:
-            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError:
-            os.close(handle)
-            raise StateError(
-                f"{state}: in use by another process; give each its own state, or end that one"
-            ) from None
-        if _is_named(handle, name):
-            break
-        os.close(handle)  # its owner has just removed it: make another
-    try:
-        yield
-    finally:
-        with contextlib.suppress(OSError):
-            os.unlink(name)
-        os.close(handle)
-
-
-def _is_named(handle: int, name: str) -> bool:
-    """Whether an open file is the one under this name."""
-    try:
-        return os.path.samestat(os.fstat(handle), os.stat(name))
-    except FileNotFoundError:
-        return False
 
 
 class StateFile:

@@ -6,10 +6,10 @@ many rows were read, or sends all again (``--replayed``). A line is held in memo
 
 from __future__ import annotations
 
+import errno
 import os
 import select
 import stat
-import sys
 import time
 import zlib
 from collections.abc import Callable, Iterator
@@ -19,6 +19,7 @@ import msgspec
 
 from crowdstream.cli.stream_position import PIPE, Bookmark, fingerprint
 from crowdstream.errors import InputError
+from crowdstream.labels.readers.sources import standard_input
 
 TICK = 0.2
 """Seconds without input after which signals, idle tasks and alarms are looked at."""
@@ -273,13 +274,13 @@ class Source:
 def _opened(path: str) -> int:
     """The input's descriptor."""
     if path == "-":
-        if sys.stdin is None:
-            raise InputError(STDIN, "labels, or a file that is named", "closed")
         try:
-            descriptor = sys.stdin.fileno()
-            os.fstat(descriptor)
-        except (OSError, ValueError):
-            raise InputError(STDIN, "labels, or a file that is named", "closed") from None
+            descriptor = standard_input()
+            os.read(descriptor, 0)  # what stands in for one that is closed cannot be read
+        except OSError as error:
+            closed = error.errno == errno.EBADF
+            found = "it closed" if closed else str(error.strerror)
+            raise InputError(STDIN, "labels, or a file that is named", found) from None
         return descriptor
     try:
         descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)

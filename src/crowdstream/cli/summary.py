@@ -134,13 +134,16 @@ def _show_cost(cost: Cost, report: RunReport) -> None:
     say_paragraph(
         f"{cost.total:,.2f} at {cost.price:g} a label: {cost.per_decision:,.3g} a decision"
     )
-    if cost.enough is None or cost.saved is None or cost.other_decisions is None:
+    if cost.enough is None or cost.saved is None:
         return
+    other = ""
+    if cost.other_decisions is not None:
+        other = f"; {percent(cost.other_decisions)} of the decisions would be other ones"
     tried = "all" if cost.replayed_tasks == report.tasks else f"{cost.replayed_tasks:,} of the"
     say_paragraph(
         f"{cost.enough:,.2f} would have been enough ({percent(cost.saved)} less) had each task "
-        f"been stopped once it was settled; {percent(cost.other_decisions)} of the decisions would "
-        f"be other ones (tried on {tried} tasks in random order; crowdstream savings says more)"
+        f"been stopped once it was settled{other} (tried on {tried} tasks in random order; "
+        "crowdstream savings says more)"
     )
 
 

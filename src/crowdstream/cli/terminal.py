@@ -10,8 +10,7 @@ import time
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Self
 
-from crowdstream.plain_text import printable as printable
-from crowdstream.plain_text import shortened
+from crowdstream.plain_text import printable, shortened
 
 if TYPE_CHECKING:
     from rich.console import Console

@@ -431,8 +431,14 @@ class Adaptive(Estimator):
         return self._reading.scorer()
 
     def _score_open(self, task: OpenTask) -> tuple[Scorer, Floats]:
-        coded = task.coded if self._folding is None else self._open_scored(task).coded
-        return self._ask(coded, task.size, self._scale.weight(task.place))
+        return self._ask(*self._open_coded(task), self._scale.weight(task.place))
+
+    def _open_coded(self, task: OpenTask) -> tuple[Tasks, int]:
+        """The labels of an open task as they are scored, for loops, and how many they are."""
+        if self._folding is None:
+            return task.coded, task.size
+        batch = self._open_scored(task)
+        return batch.coded, batch.labels.size
 
     def _score_one(self, batch: LabelBatch, classes: Vocabulary) -> tuple[Scorer, Floats]:
         if self._folding is None and len(classes) > self._sums.classes:
@@ -448,8 +454,9 @@ class Adaptive(Estimator):
     def _score_known(self, task: OpenTask) -> tuple[Scorer, Floats, int] | None:
         scores, reading = np.empty((1, self._sums.classes)), self._reading
         known = self._scale.weight(task.place), self._least_known
-        size = reading.crowd.ask_known(task.coded, task.size, *known, scores)
-        return None if size == task.size else (reading.scored(), scores, size)
+        coded, size = self._open_coded(task)
+        left = reading.crowd.ask_known(coded, size, *known, scores)
+        return None if left == size else (reading.scored(), scores, left)
 
     def _add_label(self, task: OpenTask) -> Vote:
         if self._sums.total[2] > self._renewed_labels * FRESH + FEW * self._unit:

@@ -136,7 +136,9 @@ def without(batch: LabelBatch, strange: Ints, which: Ints) -> LabelBatch:
     stays = kept[rows.workers]
     ends = np.concatenate([[0], np.cumsum(stays)])
     starts = ends[picked.starts].astype(np.int64)
-    return LabelBatch(starts, picked.workers[stays], picked.labels[stays], tasks=picked.tasks)
+    said = picked.said[stays] if picked.said.size else picked.said
+    labels = picked.workers[stays], picked.labels[stays]
+    return LabelBatch(starts, *labels, tasks=picked.tasks, said=said)
 
 
 def tasks_of(batch: LabelBatch, labels: Ints) -> Ints:

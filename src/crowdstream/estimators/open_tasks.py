@@ -280,15 +280,15 @@ class OpenTasks(CrowdState):
 
     def _score_known(self, task: OpenTask) -> tuple[Scorer, Floats, int] | None:
         """`_score_open` without the labels of newcomers; how many are left."""
-        batch, weight = task.batch(), self._scale.weight(task.place)
+        batch, weight = self._open_scored(task), self._scale.weight(task.place)
         new = newcomers(self._sums, self._least_known, weight, task.size - 1)
         strange = strange_labels(batch, new)
-        scorer = self._scorer(self._sums.without(batch, weight), len(self._classes))
+        scorer = self._scorer(self._sums.without(self._open_learnt(task), weight), self._places)
         if not strange.size or not scorer.identified:
             return None
-        scores = np.empty((1, max(len(self._classes), 2)))
+        scores = np.empty((1, max(self._places, 2)))
         scorer.score(without(batch, strange, np.zeros(1, np.int64)), scores)
-        return scorer, scores, task.size - strange.size
+        return scorer, scores, batch.labels.size - strange.size
 
     def _pick(
         self, task: OpenTask | LabelBatch, classes: Vocabulary, scorer: Scorer, scores: Floats

@@ -59,6 +59,17 @@ class Cleaner:
         self.met: set[str] = set()
         """What of ``skip`` (in normal form) and ``left_out`` there was."""
 
+    def know(
+        self,
+        workers: Iterable[object],
+        labels: Iterable[object],
+        tasks: Iterable[object] = (),
+    ) -> None:
+        """Go on with the spellings of earlier runs."""
+        self.workers.know(workers)
+        self.labels.know(labels)
+        self.tasks.know(tasks)
+
     def restart(self) -> None:
         """Count again from nothing: the same labels are about to come once more."""
         self.skipped = 0

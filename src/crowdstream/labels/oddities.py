@@ -5,7 +5,7 @@ Changes nothing and says nothing: what is found goes out as `Oddities`. Knows no
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
@@ -72,11 +72,16 @@ class Inspector:
     def __init__(self, *, wide: bool = False) -> None:
         self.wide = wide
         self._rows = 0
+        self._known: tuple[list[str], list[str]] = [], []
         self._labels: dict[str, None] = {}
         self._workers: dict[str, None] = {}
         self._skips: dict[str, int] = {}
         self._columns: dict[str, int] = {}
         self._tasks: list[pl.Series] = []
+
+    def know(self, workers: Iterable[str], labels: Iterable[str]) -> None:
+        """Names of earlier runs, of which those to come may be twins."""
+        self._known = list(workers), list(labels)
 
     def look(self, table: CodedLabels) -> None:
         """Take in some labels."""
@@ -114,15 +119,21 @@ class Inspector:
         """What is odd about all that came in."""
         import polars as pl
 
+        known_workers, known_labels = self._known
         counts = dict.fromkeys(self._labels, 0) | self._skips
         found = label_oddities(counts, self._rows, look_for_text=not self._columns)
         return replace(
             found,
-            labels=find_twins(self._labels),
-            workers=find_twins(self._workers),
+            labels=_met(find_twins([*known_labels, *self._labels]), self._labels),
+            workers=_met(find_twins([*known_workers, *self._workers]), self._workers),
             tasks=find_twins(pl.concat(self._tasks)) if self._tasks else [],
             columns=dict(self._columns),
         )
+
+
+def _met(twins: list[list[str]], names: Mapping[str, None]) -> list[list[str]]:
+    """Those groups of which a name has come up now: the others were told of earlier."""
+    return [group for group in twins if any(name in names for name in group)]
 
 
 def label_oddities(labels: Mapping[str, int], rows: int, *, look_for_text: bool = True) -> Oddities:

@@ -41,14 +41,11 @@ ROUNDS, STILL = 100, 1e-5
 half of the tasks are coins, 30 rounds find half of what 100 do; few crowds need as many."""
 
 FITTED = 20_000
-"""Tasks of a table that the frequencies are fitted to at most: eight shares to half a per cent."""
+"""Tasks of a table that the frequencies are fitted to at most: eight shares to half a per cent,
+where rounds over a million tasks took half a minute."""
 
 SAMPLE = 500
 """Tasks of a crowd's sample that the frequencies are fitted to: eight numbers need no more."""
-
-
-FITTED = 20_000
-"""Tasks of a table that the frequencies are fitted to: rounds over a million took half a minute."""
 
 
 def difficulty(crowd: Estimator, table: Table) -> pl.DataFrame:

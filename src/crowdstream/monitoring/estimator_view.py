@@ -13,12 +13,13 @@ from numpy.typing import NDArray
 
 from crowdstream.errors import InputError
 from crowdstream.estimators.base import Estimator
+from crowdstream.estimators.newcomers import newcomers, strange_labels, without
 from crowdstream.estimators.observer import Observer
 from crowdstream.estimators.open_tasks import OpenTask
 from crowdstream.estimators.reservoir import Reservoir
 from crowdstream.estimators.teacher import read_teacher
 from crowdstream.estimators.votes import Scorer
-from crowdstream.labels import ClassLabel, Table, WorkerId
+from crowdstream.labels import ClassLabel, Table, TaskId, WorkerId
 from crowdstream.labels import code_table as code
 from crowdstream.labels.batch import Codes, LabelBatch
 from crowdstream.monitoring.columns import TINY
@@ -179,6 +180,30 @@ def code_table(crowd: Estimator, table: Table) -> tuple[LabelBatch, int]:
     return crowd._scored_as(batch, classes), max(crowd._places_for(classes), 2)
 
 
-def open_labels(crowd: Estimator, task: OpenTask) -> Codes:
+def open_labels(crowd: Estimator, task: OpenTask) -> LabelBatch:
     """The labels of an open task as the crowd scores them."""
-    return crowd._open_scored(task).labels
+    return crowd._open_scored(task)
+
+
+def as_open_tasks(crowd: Estimator, table: Table) -> dict[TaskId, OpenTask]:
+    """The tasks of a table as if they took labels still.
+
+    Labels of workers and classes that the crowd does not know are left out: they settle nothing.
+    """
+    workers, classes = crowd._workers.copy(), crowd._classes.copy()
+    batch, _ = code(table, workers, classes)
+    new = (batch.workers >= len(crowd._workers)) | (batch.labels >= len(crowd._classes))
+    known = without(batch, np.flatnonzero(new), np.arange(len(batch)))
+    return {name: OpenTask.of(known, t, 0) for t, name in enumerate(known.tasks)}
+
+
+def without_newcomers(crowd: Estimator, task: OpenTask | None) -> OpenTask | None:
+    """An open task without the labels that settle nothing; ``None`` if it has no such labels."""
+    found = None if task is None else crowd._vote_known(task)
+    if task is None or found is None:
+        return None
+    own = crowd._scale.weight(task.place)
+    new = newcomers(crowd._sums, crowd._least_known, own, task.size - 1)
+    batch = task.batch()
+    known = without(batch, strange_labels(batch, new), np.zeros(1, np.int64))
+    return OpenTask.of(known, 0, task.place) if known.labels.size < task.size else None

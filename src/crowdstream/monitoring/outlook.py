@@ -63,7 +63,7 @@ def outlook(
     counts = votes + np.arange(most + 1)
     bounds = _bounds(scorer, scores - scores[order[0]], lead, rule, counts, classes)
     if lead >= bounds[0] - 1e-9:
-        return Outlook(1.0, 0.0, 0.0)
+        return _sure(crowd, task, rule, most, strengths)
     if most == 0 or not step > 0.0:
         return Outlook(0.0, float(most), math.inf)
     # Of each class how far it is ahead of the leader; of the leader, ahead of the runner-up.
@@ -76,6 +76,22 @@ def outlook(
     return Outlook(
         *settling(starts[truth] / step, weights / weights.sum(), up, down, bounds[1:] / step)
     )
+
+
+def _sure(
+    crowd: Estimator, task: OpenTask | None, rule: SettleRule, most: int, strengths: Strengths
+) -> Outlook:
+    """The same for a task that is sure enough, unless that is due to newcomers' labels.
+
+    Then it is looked at without these, and needs at least one label more.
+    """
+    known = view.without_newcomers(crowd, task)
+    if known is None:
+        return Outlook(1.0, 0.0, 0.0)
+    if most == 0:
+        return Outlook(0.0, 0.0, math.inf)
+    ahead = outlook(crowd, known, rule, most, strengths)
+    return Outlook(ahead.chance, max(ahead.labels, 1.0), max(ahead.settled, 1.0))
 
 
 def _mean(crowd: Estimator, classes: int) -> float:
@@ -102,10 +118,10 @@ def _posterior(
     found = np.repeat(strengths[:, None] / classes, classes, axis=1)
     if task is not None and task.size:
         skills = np.clip(view.skills_of(crowd), -STRONGEST / (classes - 1.0), STRONGEST)
-        share = GRID[:, None] * skills[task.workers[: task.size]]
+        given = view.open_labels(crowd, task)
+        share = GRID[:, None] * skills[given.workers]
         likely = np.repeat((1.0 - share)[:, :, None], classes, axis=2)
-        at = np.arange(task.size)
-        likely[:, at, view.open_labels(crowd, task)] = 1.0 + (classes - 1.0) * share
+        likely[:, np.arange(given.labels.size), given.labels] = 1.0 + (classes - 1.0) * share
         logs = np.log(np.maximum(likely, 1e-12)).sum(axis=1)
         found *= np.exp(logs - logs.max())
     return np.asarray(found / found.sum())

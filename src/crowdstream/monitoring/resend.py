@@ -9,7 +9,6 @@ import numpy as np
 
 from crowdstream.decisions import MIN_LABELS, SETTLE, SettleRule
 from crowdstream.estimators.base import Estimator
-from crowdstream.estimators.open_tasks import OpenTask
 from crowdstream.labels import Table, code_rows
 from crowdstream.monitoring import estimator_view as view
 from crowdstream.monitoring.difficulty import strengths_in
@@ -94,13 +93,10 @@ def _more_labels(crowd: Estimator, table: Table, tasks: pl.Series, rule: SettleR
     rows = code_rows(table)
     names = pl.Series(rows.batch.tasks)
     rows = rows.select(names.is_in(tasks.cast(names.dtype).implode()).fill_null(False).to_numpy())
-    batch, _ = view.code_table(crowd, rows)
-    place = {name: t for t, name in enumerate(batch.tasks)}
+    there = view.as_open_tasks(crowd, rows)
     strengths, found = strengths_in(crowd), np.full(len(tasks), math.inf)
     for k, name in enumerate(tasks.to_list()):
-        t = place.get(name)
-        task = None if t is None else OpenTask.of(batch, t, 0)
-        ahead = outlook(crowd, task, rule, HORIZON, strengths)
+        ahead = outlook(crowd, there.get(name), rule, HORIZON, strengths)
         if ahead.chance >= 0.5:
             found[k] = ahead.settled
     return found

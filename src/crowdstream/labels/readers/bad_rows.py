@@ -44,10 +44,15 @@ class BadRows:
         self.rows += 1
         if self.target is not None:
             if self._file is None:
-                self._file = self.target.open(
-                    self.mode, encoding="utf-8", errors="backslashreplace"
-                )
+                self._file = self._open(self.target)
             self._file.write(f"{where}: expected {expected}, found {found}\t{raw}\n")
+
+    def _open(self, target: Path) -> IO[str]:
+        try:
+            return target.open(self.mode, encoding="utf-8", errors="backslashreplace")
+        except OSError as error:
+            found = f"{str(target)!r}: {error.strerror}"
+            raise InputError("--on-error", "a file that can be written", found) from None
 
     def note(self, text: str | None) -> None:
         """What the user should know of how files were read, once."""
