@@ -95,7 +95,7 @@ class LineParser:
         self.header: list[str] | None = None
         self.columns: tuple[str, str, str] | None = None
         self.times = Times()
-        self._maybe_header = False
+        self._maybe_header = self._header_noted = False
 
     def go_on(self, line: int, format: str | None, header: list[str] | None) -> None:  # noqa: A002
         """Lines up to this one were read before, and told format and header.
@@ -160,9 +160,18 @@ class LineParser:
             self._maybe_header = False
             return None
         self._maybe_header = False
+        if cells == self.header:
+            self._note_header()
+            return None
         if len(cells) != len(self.header):
             raise InputError(self.where, f"{len(self.header)} fields", str(len(cells)))
         return dict(zip(self.header, (cell or None for cell in cells), strict=True))
+
+    def _note_header(self) -> None:
+        """Files put together have their header again: said once, counted by nobody."""
+        if not self._header_noted:
+            self.times.noticed.append(f"{self.where} repeats the header: left out")
+        self._header_noted = True
 
     def _is_header(self, cells: list[str]) -> bool:
         """Whether the first row of an input names the columns again."""
