@@ -103,3 +103,18 @@ def test_small_words(tmp_path: Path) -> None:
     assert "expected every class once, found 'x' twice" in found.err
     one.write_text("HITId,WorkerId,Input.text,Answer.choice\na,w,x,y\n")
     assert "did you mean 'Answer.choice'?" in call("run", one, "-o", out).err
+
+
+def test_a_stream_says_what_reads_the_input_that_it_cannot_read(tmp_path: Path) -> None:
+    path = tmp_path / "labels"
+    for content, found in (
+        (b'[{"task": 1, "worker": 2, "label": 3}]', "a JSON array, which crowdstream run reads"),
+        (b"\x1f\x8b\x08\x00\x00", "zcat FILE | crowdstream stream"),
+        (LABELS.encode("utf-16"), "iconv -f utf-16"),
+        (LABELS.replace(",", ";").encode(), "found ; between them (crowdstream run reads it)"),
+        (LABELS.replace(",", "\t").encode(), "found tabs between them"),
+    ):
+        path.write_bytes(content)
+        result = call("stream", path)
+        assert result.code == 2
+        assert found in result.err
