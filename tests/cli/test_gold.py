@@ -199,7 +199,7 @@ def test_gold_that_is_odd_is_noted(label_file: Path, plan_file: Path, tmp_path: 
         call("run", label_file, "--gold", plan_file), "--gold", "at least one row", "found none"
     )
     odd = tmp_path / "odd.csv"
-    odd.write_bytes(csv_of([(ROWS[0][0], "xx")], "task,gold"))
+    odd.write_bytes(csv_of([(ROWS[0][0], "xx"), (ROWS[-1][0], ROWS[0][2])], "task,gold"))
     assert (
         "1 class of --gold that no worker has given, left out: 'xx'"
         in call("run", label_file, "--gold", odd).err

@@ -30,6 +30,11 @@ INTERRUPTED = 130
 """Exit code after Ctrl-C, as shells have it: 128 + SIGINT."""
 
 
+READER_LEFT = 141
+"""Exit code if the reader of our output left before all was written, as shells have it: 128 +
+SIGPIPE. What was to be written afterwards (a state, a table of workers) is not there."""
+
+
 CLOSED = f"[Errno {errno.EBADF}] {os.strerror(errno.EBADF)}"
 """What the operating system says of a standard stream that is closed (see `open_standard`)."""
 
@@ -186,13 +191,23 @@ def _mistakes_in_one_line() -> Iterator[None]:
             print("crowdstream: interrupted", file=sys.stderr)
             sys.exit(INTERRUPTED)
         except (CrowdstreamError, OSError) as error:
-            if "Broken pipe" in str(error):
+            if _is_broken_pipe(error):
                 # The reader of our output has closed it; leave no complaint at exit either.
                 with contextlib.suppress(OSError, ValueError):
                     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-                sys.exit(0)
+                sys.exit(READER_LEFT)
             tell_mistake(error)
             sys.exit(USAGE)
+
+
+def _is_broken_pipe(error: Exception) -> bool:
+    """Whether the reader of our output left; polars says so in words alone.
+
+    A file or a label may be called so too: those are in the message of another error.
+    """
+    if not isinstance(error, OSError) or error.filename is not None:
+        return False
+    return error.errno in (errno.EPIPE, None) and "Broken pipe" in str(error)
 
 
 def tell_mistake(error: Exception) -> None:

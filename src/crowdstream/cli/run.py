@@ -193,6 +193,8 @@ def _check(out: Output, deciding: Deciding, table: options.WorkerTable, scoring:
     check_output(out.resend, "--resend")
     check_number("--min-labels", deciding.min_labels, 1, 2**31, whole=True)
     check_number("--settle", deciding.settle, 0.5, 1.0)
+    if deciding.window is not None:
+        check_number("--window", deciding.window, 1, 2**40, whole=True)
     check_number("--level", table.level, 0.5, 0.9999)
     if scoring.max_error is not None:
         check_number("--max-error", scoring.max_error, 0.0, 1.0)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from crowdstream.cli import options
 from crowdstream.cli.cleaning import Cleaning
+from crowdstream.cli.command import READER_LEFT
 from crowdstream.cli.line_cleaning import LineCleaner
 from crowdstream.cli.output import check_apart
 from crowdstream.cli.states import locked
@@ -29,9 +30,6 @@ if TYPE_CHECKING:
 
 UNDELIVERED = 1
 """Exit code when the reader of the decisions left before it had all; they are in the state."""
-
-READER_LEFT = 141
-"""The same without a state, as shells have it: 128 + SIGPIPE."""
 
 
 class Closing(options.Group, panel="When a task closes"):

@@ -32,6 +32,17 @@ FINER = {1e3: "milliseconds", 1e6: "microseconds", 1e9: "nanoseconds"}
 """Units that a time may be in instead of seconds, and how many make a second."""
 
 
+OTHERS = {
+    b"[": "a JSON array, which crowdstream run reads",
+    b"\x1f\x8b": "a packed file: zcat FILE | crowdstream stream",
+    b"\x28\xb5\x2f\xfd": "a packed file: zstdcat FILE | crowdstream stream",
+    b"PK\x03\x04": "a workbook, which crowdstream run reads",
+    b"\xff\xfe": "UTF-16: iconv -f utf-16 -t utf-8 FILE | crowdstream stream",
+    b"\xfe\xff": "UTF-16: iconv -f utf-16 -t utf-8 FILE | crowdstream stream",
+}
+"""How inputs begin that are no lines of labels in UTF-8, and what to do with them."""
+
+
 class LabelEvent(NamedTuple):
     """One line of input: a label, and when it was given and what is correct, if the line says."""
 
@@ -81,7 +92,7 @@ class LineParser:
         self.header: list[str] | None = None
         self.columns: tuple[str, str, str] | None = None
         self.times = Times()
-        self._maybe_header = False
+        self._maybe_header = self._header_noted = False
 
     def go_on(self, line: int, format: str | None, header: list[str] | None) -> None:  # noqa: A002
         """Lines up to this one were read before, and told format and header.
@@ -130,6 +141,8 @@ class LineParser:
         return raw
 
     def _record(self, raw: bytes) -> dict[str, object] | None:
+        if self.line == 1:
+            self._check_kind(raw)
         if self.format == "jsonl":
             from crowdstream.labels.readers.jsonl import decode_row
 
@@ -146,9 +159,29 @@ class LineParser:
             self._maybe_header = False
             return None
         self._maybe_header = False
+        if cells == self.header:
+            self._note_header()
+            return None
         if len(cells) != len(self.header):
             raise InputError(self.where, f"{len(self.header)} fields", str(len(cells)))
         return dict(zip(self.header, (cell or None for cell in cells), strict=True))
+
+    def _check_kind(self, first: bytes) -> None:
+        """Refuse, by its first line, what other commands or tools read."""
+        for begin, found in OTHERS.items():
+            if first.startswith(begin):
+                raise InputError(self.where, "JSON lines or CSV in UTF-8", found)
+        cells = [(first.count(mark), name) for mark, name in ((b";", ";"), (b"\t", "tabs"))]
+        most, name = max(cells)
+        if self.format == "csv" and most >= 2 and b"," not in first:  # three columns
+            found = f"{name} between them (crowdstream run reads it)"
+            raise InputError(self.where, "CSV with commas between the cells", found)
+
+    def _note_header(self) -> None:
+        """Files put together have their header again: said once, counted by nobody."""
+        if not self._header_noted:
+            self.times.noticed.append(f"{self.where} repeats the header: left out")
+        self._header_noted = True
 
     def _is_header(self, cells: list[str]) -> bool:
         """Whether the first row of an input names the columns again."""

@@ -217,7 +217,12 @@ class Source:
             if not self.seekable and not select.select([self.descriptor], [], [], TICK)[0]:
                 yield None
                 continue
-            block = os.read(self.descriptor, BLOCK)
+            try:
+                block = os.read(self.descriptor, BLOCK)
+            except OSError as error:
+                closed = error.errno == errno.EBADF
+                found = "it closed" if closed else str(error.strerror)
+                raise InputError(self.name, "something to read", found) from None
             if block:
                 yield block
             elif not self.follow:

@@ -52,9 +52,10 @@ def show_summary(
     report: RunReport, job: Job, found: MonitorReport | None, workers: pl.DataFrame
 ) -> None:
     """The whole of it, on standard error."""
+    noun = "class" if report.classes == 1 else "classes"
     say(
         f"{counted(report.labels, 'label')} on {counted(report.tasks, 'task')} from "
-        f"{counted(report.workers, 'worker')}, {report.classes:,} classes; {report.seconds} s"
+        f"{counted(report.workers, 'worker')}, {report.classes:,} {noun}; {report.seconds} s"
     )
     if job.first is not None and sys.stdout.isatty() and job.first.height:
         _print(_decisions_table("First decisions", job.first))
@@ -132,7 +133,7 @@ def _show_cost(cost: Cost, report: RunReport) -> None:
     """What the labels cost, and what would have been enough."""
     say("What did it cost?", "bold")
     say_paragraph(
-        f"{cost.total:,.2f} at {cost.price:g} a label: {cost.per_decision:,.3g} a decision"
+        f"{cost.total:,.2f} at {cost.price:g} a label: {_amount(cost.per_decision)} a decision"
     )
     if cost.enough is None or cost.saved is None:
         return
@@ -145,6 +146,11 @@ def _show_cost(cost: Cost, report: RunReport) -> None:
         f"been stopped once it was settled{other} (tried on {tried} tasks in random order; "
         "crowdstream savings says more)"
     )
+
+
+def _amount(money: float) -> str:
+    """To the cent, and what is less than ten of them to three digits."""
+    return f"{money:,.2f}" if money >= 0.1 else f"{money:.3g}"
 
 
 def _decisions_table(title: str, decisions: pl.DataFrame) -> Table:

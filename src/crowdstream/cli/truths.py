@@ -57,7 +57,8 @@ class TruthFile:
     def line(self) -> str:
         """As a terminal shows it: ``41 of 50 gold tasks matched``."""
         found, noun = self.matcher, "gold task" if self.teaches else "true label"
-        return f"{found.matched:,} of {counted(found.tasks, noun)} matched"
+        odd = f", {found.odd:,} of them in classes that no worker gave" if found.odd else ""
+        return f"{found.matched:,} of {counted(found.tasks, noun)} matched{odd}"
 
     def notes(self) -> list[str]:
         """What whoever wrote the file should know."""

@@ -28,7 +28,7 @@ REASONS = {
     "got_worse": "got worse",
     "worse_than_crowd": "worse than the crowd",
     "always_one_class": "nearly one label only",
-    "errs_on_one_class": "errs on {}",
+    "errs_on_one_class": "errs on label {}",
     "better_than_crowd": "better than the crowd",
     "like_the_crowd": "like the crowd",
     "few_answers": "too few answers",
@@ -81,7 +81,7 @@ def reason_words(reason: str, on_class: str | None) -> str:
     """Why something is advised.
 
     >>> reason_words("errs_on_one_class", "spam"), reason_words("got_worse", None)
-    ('errs on spam', 'got worse')
+    ('errs on label spam', 'got worse')
     """
     return REASONS[reason].format(on_class)
 

@@ -6,6 +6,7 @@ Knows names and a few rows; nothing of files or tables.
 from __future__ import annotations
 
 import difflib
+import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
 
@@ -54,12 +55,14 @@ def nearest_columns(header: Sequence[str], wanted: Sequence[str], near: float = 
 
     >>> nearest_columns(["id", "text", "anotator", "worker email"], ["worker", "annotator"])
     ['anotator', 'worker email']
+    >>> nearest_columns(["Input.text", "Answer.choice"], ["label", "answer"])
+    ['Answer.choice']
     """
     words = set(wanted)
     scored = []
     for place, name in enumerate(header):
         simple = name[: 2 * NAME_WIDTH].strip().lower().replace(" ", "_")
-        score = 0.5 if words.intersection(simple.replace("-", "_").split("_")) else 0.0
+        score = 0.5 if words.intersection(re.split(r"[\W_]+", simple)) else 0.0
         if place < COMPARED and len(simple) <= NAME_WIDTH:
             score = max(score, _likeness(simple, wanted, near))
         if score:

@@ -43,6 +43,10 @@ class NameIndex:
                 self._exact[text] = name
                 self._new.append(text)
 
+    def some(self, most: int) -> list[str]:
+        """The first names, so many at most."""
+        return list(self._exact)[:most]
+
     def find(self, text: object) -> ClassLabel | None:
         """The name that is meant; None if there is none, or several that differ in spelling."""
         given = str(text)
@@ -100,6 +104,12 @@ class TruthMatcher:
         """Classes that no label has had so far, in any spelling."""
         return [each for each in dict.fromkeys(self._given) if self._classes.find(each) is None]
 
+    @property
+    def odd(self) -> int:
+        """How many of the tasks that have come up have a class that no label has had."""
+        new = set(self.new_classes())
+        return sum(self._given[k] in new for k in np.flatnonzero(self._matched).tolist())
+
     def match(
         self, tasks: pl.Series, classes: Iterable[ClassLabel], *, strict: bool = False
     ) -> dict[TaskId, ClassLabel]:
@@ -142,12 +152,20 @@ class TruthMatcher:
         return more.select("place", "task")
 
     def check(self, where: str, example: object = None) -> None:
-        """Refuse truths of which none has come up; ``example``: a task that has."""
+        """Refuse truths of which none has come up, or none in a class that a label has had.
+
+        ``example``: a task that has come up.
+        """
         if self.tasks and not self.matched:
             such = "" if example is None else f", such as {shorten(example)}"
             named = ", ".join(map(shorten, self.unmatched()))
             found = f"none in common of {self.tasks:,}: {named}"
             raise InputError(where, f"tasks that have labels{such}", found)
+        if self.tasks and self.odd == self.matched:
+            there = self._classes.some(EXAMPLES)
+            such = f", such as {', '.join(map(shorten, there))}" if there else ""
+            named = ", ".join(map(shorten, self.new_classes()[:EXAMPLES]))
+            raise InputError(where, f"classes that workers have given{such}", f"only {named}")
 
 
 def in_kind_of(

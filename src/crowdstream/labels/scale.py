@@ -50,7 +50,8 @@ def scale_of(
     if order is not None:
         steps = {str(label): float(step) for step, label in enumerate(order)}
         if len(steps) < len(order):
-            raise InputError(where, "every class once", shorten([str(each) for each in order]))
+            twice = next(str(each) for k, each in enumerate(order) if each in order[:k])
+            raise InputError(where, "every class once", f"{shorten(twice)} twice")
         missing = [str(label) for label in classes if str(label) not in steps]
         if missing:
             named = shorten(missing[0])

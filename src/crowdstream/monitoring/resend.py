@@ -25,6 +25,10 @@ LOOKED_AT = 100
 nearly the same confidence are taken to need as many: these are 100 in the order of both."""
 
 
+FIRST = 5
+"""Tasks that are looked at in any case: the most doubtful, which summaries name."""
+
+
 def tasks_to_resend(
     crowd: Estimator,
     table: Table,
@@ -67,7 +71,9 @@ def tasks_to_resend(
     doubtful = view.as_polars(decisions).filter(~pl.col("settled"))
     columns = ("task", "label", "confidence", "votes")
     order = doubtful.select(*columns).with_row_index("place").sort("votes", "confidence", "place")
-    which = np.unique(np.linspace(0, order.height - 1, min(order.height, LOOKED_AT)).astype(int))
+    which = np.linspace(0, order.height - 1, min(order.height, LOOKED_AT)).astype(int)
+    least = order.with_row_index("at").sort("confidence", "place")["at"].head(FIRST)
+    which = np.union1d(which, least.to_numpy()).astype(int)
     some = order[which]["task"]
     needed = _more_labels(crowd, table, some, rule)
     if which.size:

@@ -208,5 +208,5 @@ class clear_errors:  # noqa: N801 used as a verb
         if (isinstance(error, (OSError, EOFError)) or unpacking) and not isinstance(
             error, BrokenPipeError
         ):
-            what = f"a {self.source.packed or 'readable'} file, whole".replace("a .", "a whole .")
+            what = f"a whole {self.source.packed} file" if self.source.packed else "a readable file"
             raise InputError(self.source.name, what, str(error) or name) from None
