@@ -85,6 +85,27 @@ def test_a_pipe_is_written_to(label_file: Path, name: str) -> None:
     assert content(copy) == content(plain)
 
 
+def test_a_pipe_of_any_name_gets_csv(label_file: Path) -> None:
+    """As a shell makes them: ``-o >(gzip > decisions.csv.gz)``."""
+    pipe, plain = label_file.with_name("63"), label_file.with_name("plain.csv")
+    assert call(*run_to(label_file, plain)).code == 0
+    os.mkfifo(pipe)
+    with drained(pipe) as found:
+        assert call(*run_to(label_file, pipe)) == (0, "", "")
+    assert found[0] == plain.read_bytes()
+
+
+def test_a_full_disk_is_named_by_the_file_that_it_lacks_room_for(label_file: Path) -> None:
+    """A limit to the size of files stands for the disk."""
+    target = label_file.with_name("decisions.csv")
+    label_file.write_bytes(csv_of(labels(2000)))
+    line = f"ulimit -f 1; crowdstream run {label_file.name} -o {target.name} -q"
+    done = shell(line, label_file.parent)
+    assert done.returncode == 2
+    one_line(done.stderr, target.name, "a file that can be written")
+    assert not target.exists()
+
+
 @every_output
 def test_a_device_is_written_to(label_file: Path, name: str) -> None:
     """A node of our own with the numbers of the null device."""

@@ -33,9 +33,14 @@ def check_output(path: str | None, option: str) -> None:
     """Refuse, before any work, a file that could not be written."""
     if path is None or path == "-":
         return
-    if Path(path).suffix.lower() not in SUFFIXES:
+    if Path(path).suffix.lower() not in SUFFIXES and not _is_device(path):
         raise InputError(option, f"a name that ends in {' '.join(SUFFIXES)}", repr(path))
     check_writable(path, option)
+
+
+def _is_device(path: str) -> bool:
+    """Whether a path names a device or a pipe, which need not be called by what goes there."""
+    return os.path.exists(path) and not os.path.isfile(path) and not os.path.isdir(path)
 
 
 def check_writable(path: str, option: str) -> None:
@@ -72,7 +77,8 @@ class TableWriter:
 
     def __init__(self, path: str | None) -> None:
         self.path = path
-        self.kind = ".csv" if path in (None, "-") else Path(str(path)).suffix.lower()
+        kind = "" if path is None else Path(path).suffix.lower()
+        self.kind = kind if kind in SUFFIXES else ".csv"  # standard output, a device, a pipe
         self._first = True
 
     @contextlib.contextmanager
@@ -85,10 +91,24 @@ class TableWriter:
         with replacing(str(self.path)) as name:
             if self.kind == ".parquet":
                 with _parquet(name) as add:
-                    yield add
+                    yield self._named(add)
             else:
                 with open(name, "wb") as file:
-                    yield lambda piece: self._write(piece, file)
+                    yield self._named(lambda piece: self._write(piece, file))
+
+    def _named(self, write: Callable[[pl.DataFrame], None]) -> Callable[[pl.DataFrame], None]:
+        """The same function, which names the file if it cannot be written: a full disk, say."""
+
+        def named(piece: pl.DataFrame) -> None:
+            try:
+                write(piece)
+            except BrokenPipeError:
+                raise
+            except OSError as error:
+                reason = error.strerror or str(error)
+                raise InputError(str(self.path), "a file that can be written", reason) from None
+
+        return named
 
     def _write(self, piece: pl.DataFrame, file: IO[bytes]) -> None:
         if self.kind in (".jsonl", ".ndjson"):

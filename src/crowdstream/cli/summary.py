@@ -57,6 +57,8 @@ def show_summary(
         f"{counted(report.labels, 'label')} on {counted(report.tasks, 'task')} from "
         f"{counted(report.workers, 'worker')}, {report.classes:,} {noun}; {report.seconds} s"
     )
+    for warning in report.warnings:
+        say_paragraph(f"note: {warning}", "yellow", indent=0)
     if job.first is not None and sys.stdout.isatty() and job.first.height:
         _print(_decisions_table("First decisions", job.first))
     if report.tasks:
@@ -67,8 +69,6 @@ def show_summary(
         _show_monitors(found, report)
     if report.cost is not UNSET:
         _show_cost(report.cost, report)
-    for warning in report.warnings:
-        say_paragraph(f"note: {warning}", "yellow", indent=0)
 
 
 def _print(table: Table) -> None:
@@ -90,12 +90,14 @@ def _show_quality(report: RunReport, job: Job) -> None:
         how = "by the crowd's own confidence: uncalibrated"
         if job.estimator.dependence_:
             how += ", since these workers make mistakes together (a few gold tasks would help)"
-    shares = (number / report.tasks for number in (found.errors, found.low, found.high))
-    say_paragraph(f"expected wrong decisions {rate_words(*shares)}, {how}")
     if job.error is not None:
         scored = counted(job.scored_tasks, "task", "whose truth is known")
         far = "" if job.distance is None else f", mean distance {job.distance:.4f}"
         say_paragraph(f"error rate {job.error:.4f} ({percent(job.error)}){far} on {scored}")
+    shares = [number / report.tasks for number in (found.errors, found.low, found.high)]
+    # Its interval is that of chance alone: without gold the crowd may be off by far more.
+    rate = rate_words(*shares) if found.gold_tasks else f"about {percent(shares[0])}"
+    say_paragraph(f"expected wrong decisions {rate}, {how}")
     for file in (job.gold, job.truths):
         if file is not None:
             say_paragraph(file.line())

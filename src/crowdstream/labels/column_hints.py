@@ -107,5 +107,11 @@ def suggest_wide(
     error: InputError, header: Sequence[str], rows: Iterable[Sequence[str | None]]
 ) -> None:
     """Add to what is said of missing columns that the table may be a wide one."""
+    rows = list(rows)
     if looks_wide(header, rows):
-        error.found += "; it looks like one row per task and one column per worker: try --wide"
+        how = (
+            f"--wide --task {shown_name(header[0])!r}"
+            if "task column" in error.expected
+            else "--wide"
+        )
+        error.found += f"; it looks like one row per task and one column per worker: try {how}"

@@ -10,7 +10,7 @@ from crowdstream.monitoring.judging_loops cimport Judge, JudgedSums
 cdef Py_ssize_t REF_B, REF_C, REF_D, REF_N, LOW, HIGH, UP, DOWN, BEGUN, ENDED, EXCESS
 cdef Py_ssize_t SEEN, WORKER, DIRECTION, BEFORE, AFTER, EVIDENCE, ANSWERS
 cdef Py_ssize_t REFRESH, LEVELS
-cdef double SHIFT, LOWEST, LOWEST_RATIO, HIGHEST_RATIO, WORSE, BETTER, USUAL, PRIOR, LEEWAY, REFERENCE
+cdef double SHIFT, LOWEST, LOWEST_RATIO, HIGHEST_RATIO, WORSE, BETTER, USUAL, PRIOR, LEEWAY, LEAST_CHANGE, REFERENCE
 cdef double LEAST_SPREAD, MOST_SKILL, SETTLED_IN, TINY
 
 cdef class DriftSums(JudgedSums):
@@ -33,3 +33,5 @@ cdef class DriftSums(JudgedSums):
     cdef void end_swing(self, Py_ssize_t i, Py_ssize_t way, double whole) noexcept nogil
     @cython.final
     cdef void alarm(self, Judge judge, Py_ssize_t i, Py_ssize_t way) noexcept nogil
+    @cython.final
+    cdef void record(self, Py_ssize_t i, Py_ssize_t way, double before, double after) noexcept nogil

@@ -44,6 +44,10 @@ PRIOR = 10.0
 """Swings that this expectation counts for at each level: the standard error of a mean excess is
 then a third of it at most."""
 
+LEAST_CHANGE = 0.15
+"""Change of skill that is worth an alarm, a quarter of the one it looks for: with two classes, an
+error rate of 0.1 → 0.175."""
+
 LEEWAY = 0.7
 """Standard errors of the known skill that do not count as a change."""
 
@@ -184,22 +188,29 @@ class DriftSums(JudgedSums):
     def alarm(self, judge, i, way):
         """Record the alarm, and get to know the worker anew from the next answer on.
 
-        The answers that raised the alarm are left out: the alarm itself has selected them.
+        The answers that raised the alarm are left out: the alarm itself has selected them. If they
+        hardly differ from all answers, the worker was never known otherwise: nothing is recorded.
         """
-        at = cython.cast(cython.Py_ssize_t, self.count[0]) % self.events.shape[0]
-        skill = self.known(judge, i)
+        before = self.known(judge, i)
         size = self.rows[i, REF_C] - self.rows[i, way + 2]
-        after = (self.rows[i, REF_B] - self.rows[i, way + 1] + 2.0 * skill) / (size + 2.0)
+        after = (self.rows[i, REF_B] - self.rows[i, way + 1] + 2.0 * before) / (size + 2.0)
+        self.rung[0 if way == UP else 1, 0] += 1.0
+        self.rung[0 if way == UP else 1, 1] += log(self.rows[i, way])
+        self.end_swing(i, way, 0.0)
+        change = after - before if way == UP else before - after
+        if change >= LEAST_CHANGE:
+            self.record(i, way, before, after)
+        for k in range(self.rows.shape[1]):
+            self.rows[i, k] = 0.0
+
+    def record(self, i, way, before, after):
+        """Keep an alarm among the latest."""
+        at = cython.cast(cython.Py_ssize_t, self.count[0]) % self.events.shape[0]
         self.events[at, SEEN] = self.count[2]
         self.events[at, WORKER] = i
         self.events[at, DIRECTION] = 1.0 if way == UP else -1.0
-        self.events[at, BEFORE] = skill
+        self.events[at, BEFORE] = before
         self.events[at, AFTER] = after
         self.events[at, EVIDENCE] = log(self.rows[i, way])
         self.events[at, ANSWERS] = self.rows[i, REF_N] - self.rows[i, way + 3]
         self.count[0] += 1.0
-        self.rung[0 if way == UP else 1, 0] += 1.0
-        self.rung[0 if way == UP else 1, 1] += log(self.rows[i, way])
-        self.end_swing(i, way, 0.0)
-        for k in range(self.rows.shape[1]):
-            self.rows[i, k] = 0.0
