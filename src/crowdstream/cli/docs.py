@@ -9,10 +9,11 @@ INTRO = """# The command line
 Made from `crowdstream COMMAND --help` by `python -m crowdstream.cli.docs`; do not edit.
 
 Data goes to standard output or to the files you name, messages to standard error. Exit codes: 0 all
-went well, 1 a check such as `--max-error` failed, 2 wrong usage or input that cannot be read. Files
-are written under a temporary name and take their own when complete. Shell completion:
-`crowdstream --show-completion bash >> ~/.bashrc` (or zsh, fish). The fields of `--json`:
-`crowdstream.cli.json_output`.
+went well, 1 a check such as `--max-error` failed or decisions could not be delivered (a state keeps
+them), 2 wrong usage or input that cannot be read, 130 interrupted, 141 the reader of a pipe left
+before all was written. Files are written under a temporary name and take their own when complete.
+Shell completion: `crowdstream --show-completion bash >> ~/.bashrc` (or zsh, fish). The fields of
+`--json`: `crowdstream.cli.json_output`.
 """
 
 COMMANDS = (
