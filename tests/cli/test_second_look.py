@@ -30,19 +30,6 @@ def test_a_header_again_is_no_label_of_a_stream(tmp_path: Path) -> None:
     assert found.err.count("repeats the header") == 1
 
 
-def test_a_closed_standard_input_of_a_stream_is_called_so() -> None:
-    done = subprocess.run(
-        ["sh", "-c", '"$@" <&-', "sh", *START, "stream"],
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert done.returncode == 2
-    assert (
-        done.stderr == "crowdstream: standard input: expected something to read, found it closed\n"
-    )
-
-
 def test_what_is_called_broken_pipe_is_no_reader_that_left(tmp_path: Path) -> None:
     found = call("run", tmp_path / "Broken pipe.csv")
     assert found.code == 2
