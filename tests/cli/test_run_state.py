@@ -361,3 +361,13 @@ def test_what_was_learnt_is_kept_in_copies_and_forgotten_by_fit(months: tuple[Pa
     assert [Path(found.name).name for found in crowd.copy().learnt_] == ["may.csv"]
     assert crowd.clone().learnt_ == []
     assert crowd.fit(MAY).learnt_ == []
+
+
+def test_the_summary_counts_the_workers_of_this_run(months: tuple[Path, Path]) -> None:
+    may, june = months
+    state = may.with_name("crowd.state")
+    june.write_bytes(june.read_bytes().replace(b"w0,", b"new,"))
+    assert call("run", may, "-q", "--state", state).code == 0
+    known = len({worker for _, worker, _ in MAY})
+    shown = call("run", june, "-o", may.with_name("d.csv"), "--state", state).err
+    assert f"from {len({worker for _, worker, _ in JUNE})} workers of {known + 1}" in shown

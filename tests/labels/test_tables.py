@@ -15,7 +15,7 @@ import pytest
 
 from crowdstream.errors import InputError
 from crowdstream.labels import ColumnNames, in_kind, kind_of
-from crowdstream.labels.tables import read_table
+from crowdstream.labels.tables import find_columns, read_table
 
 ROWS = [("t1", "ann", "spam"), ("t1", "bob", None), ("t2", "ann", "ham")]
 FRAME = pl.DataFrame(ROWS, ["item", "rater", "label"], orient="row")
@@ -170,3 +170,8 @@ assert in_kind(frame, kind_of(frame)) is frame
 print(sorted({"pandas", "pyarrow", "duckdb", "narwhals"} & set(sys.modules)))
 """
     assert run(code) == ["[]"]
+
+
+def test_the_only_column_left_is_meant() -> None:
+    with pytest.raises(InputError, match="did you mean 'stars'"):
+        find_columns(ColumnNames(), ["item", "rater", "stars"], "stars.csv")

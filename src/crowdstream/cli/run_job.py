@@ -72,6 +72,8 @@ class Job:
     distance: float | None = None
     gold_used: int = 0
     scored_tasks: int = 0
+    workers_here: int | None = None
+    """Workers of this run, where a state knows of more."""
     first: pl.DataFrame | None = None
     hardest: pl.DataFrame | None = None
     doubtful: pl.DataFrame | None = None
@@ -154,6 +156,7 @@ class Job:
 
         with ProgressBar("reading", None, silent=self.silent) as bar:
             table = self.cleaner.clean(read_all(sources, names, bad_rows))
+            self.workers_here = len(table.workers)
             bar.update(f"deciding {table.height:,} labels")
             gold = self._gold_of(table)
             if self.gold is not None:

@@ -55,7 +55,7 @@ def show_summary(
     noun = "class" if report.classes == 1 else "classes"
     say(
         f"{counted(report.labels, 'label')} on {counted(report.tasks, 'task')} from "
-        f"{counted(report.workers, 'worker')}, {report.classes:,} {noun}; {report.seconds} s"
+        f"{_who(report, job)}, {report.classes:,} {noun}; {report.seconds} s"
     )
     for warning in report.warnings:
         say_paragraph(f"note: {warning}", "yellow", indent=0)
@@ -69,6 +69,12 @@ def show_summary(
         _show_monitors(found, report)
     if report.cost is not UNSET:
         _show_cost(report.cost, report)
+
+
+def _who(report: RunReport, job: Job) -> str:
+    """How many workers; of those that a state knows, how many are here."""
+    here = report.workers if job.workers_here is None else job.workers_here
+    return counted(here, "worker") + (f" of {report.workers:,}" if here < report.workers else "")
 
 
 def _print(table: Table) -> None:

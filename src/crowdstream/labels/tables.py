@@ -89,6 +89,9 @@ def find_column(
         return header[place]
     others = {alias for other in ROLES if other != role for alias in ALIASES[other]}
     near = [x for x in nearest_columns(header, ALIASES[role]) if simple_name(x) not in others]
+    rest = [name for name in header if simple_name(name) not in others]
+    if not near and len(header) <= len(ROLES) and len(rest) == 1:
+        near = rest  # the only one left
     hint = f"did you mean {shown_name(near[0])!r}? " if near else ""
     found = f"{shown_columns(header, near)} ({hint}name it with {how.format(role)})"
     raise InputError(where, f"a {role} column", found)
