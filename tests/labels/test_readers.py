@@ -547,7 +547,7 @@ PAIR = {"task": ("task", "item"), "gold": ("gold", "label")}
         ("g.tsv", b"task\tgold\n1\tx\n"),
         ("g.jsonl", b'{"task": 1, "gold": "x"}\n'),
         ("g.json", b'[{"task": 1,\n"gold": "x"}]'),
-        ("g.csv.gz", gzip.compress(b"task,gold\n1,x\n")),
+        ("g.csv.gz", gzip.compress(b"task,gold\n1,x\n", mtime=0)),
         ("g.csv.zst", zstd.compress(b"task,gold\n1,x\n")),
     ],
 )
