@@ -8,8 +8,8 @@ import pytest
 from numpy.typing import NDArray
 
 import crowdstream as cs
+from crowdstream import parallel
 from crowdstream.errors import AnswerRateInDoubt, InputError
-from crowdstream.sums import parallel
 from tests.simulated import Crowd, error_rates
 
 Floats = NDArray[np.float64]

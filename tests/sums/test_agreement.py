@@ -10,8 +10,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from crowdstream import parallel
 from crowdstream.errors import StateError
-from crowdstream.sums import parallel
 from crowdstream.sums.agreement import HEAD, AgreementSums
 from tests.sums.batches import CLASSES, WORKERS, Task, batch_of, tasks
 

@@ -11,10 +11,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
+from crowdstream import parallel
 from crowdstream.estimators import vote_loops
 from crowdstream.estimators.reading import Reading
 from crowdstream.labels.batch import LabelBatch
-from crowdstream.sums import parallel
 from crowdstream.sums.agreement import AgreementSums
 from crowdstream.sums.confusions import ConfusionSums
 from tests.sums.batches import CLASSES, WORKERS, Task, batch_of, tasks

@@ -204,6 +204,11 @@ class Report(Quiet):
     """
     json: bool = False
 
+    @property
+    def shown(self) -> bool:
+        """Whether there is a report at all."""
+        return self.json or not self.quiet
+
 
 class Orders(Group, panel="Repeating"):
     """The random orders that some commands repeat their work in."""

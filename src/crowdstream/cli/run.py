@@ -7,6 +7,7 @@ import functools
 import sys
 import threading
 import time
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 import click
@@ -25,7 +26,12 @@ from crowdstream.validation import check_number
 if TYPE_CHECKING:
     import polars as pl
 
+    from crowdstream.cli.cleaning import InputCleaner
+    from crowdstream.cli.cost import Replay
+    from crowdstream.cli.estimator import EstimatorFactory
+    from crowdstream.cli.ordinal import Ordinal
     from crowdstream.cli.run_job import Job
+    from crowdstream.estimators import Estimator
 
 
 class Output(options.Group, panel="Output"):
@@ -123,22 +129,16 @@ def run(
       crowdstream run 'day-*.parquet' --truth correct.csv --max-error 0.05 --json
     """
     from crowdstream.cli.advised import advised_table
-    from crowdstream.cli.cost import Replay
     from crowdstream.cli.estimator import EstimatorFactory
-    from crowdstream.cli.run_job import Job
-    from crowdstream.cli.truths import TruthFile
     from crowdstream.labels.readers import BadRows, find_sources
     from crowdstream.labels.readers.small_tables import read_costs
 
     started = time.perf_counter()
-    _check(out, deciding, table, scoring)
+    _check(out, deciding, table, scoring, costing)
     ordinal = scale.start(deciding.online, method.method)
     cleaner = cleaning.start(wide=files.wide, in_batches=deciding.window is not None)
-    if costing.price is not None:
-        check_number("--price", costing.price, 0.0, 1e9)
-    reported = report.json or not report.quiet
-    monitored = reported or out.workers is not None or state.state is not None
-    factory = EstimatorFactory(method, monitored=monitored)
+    kept = report.shown or out.workers is not None or state.state is not None
+    factory = EstimatorFactory(method, monitored=kept)
     costs = None if table.costs is None else read_costs(table.costs, option="--costs")
     sources = find_sources(files.labels, files.format, files.input_options())
     outputs = {"--output": out.output, "--workers": out.workers, "--resend": out.resend}
@@ -149,27 +149,17 @@ def run(
         prior = None if history is None else history.load(factory)
         # The estimators load while the files are being read.
         threading.Thread(target=factory.make, daemon=True).start()
-        truths = None if scoring.truth is None else TruthFile("--truth", scoring.truth)
-        gold = None if deciding.gold is None else TruthFile("--gold", deciding.gold, teaches=True)
-        job = Job(factory, deciding.settle, deciding.online, report.quiet, truths, gold, reported)
-        job.cleaner, job.ordinal = cleaner, ordinal
+        job = _make_job(factory, cleaner, ordinal, deciding, scoring, out, report)
         if prior is not None:
             job.go_on_from(prior)
         if history is not None:
             history.check(sources)
             job.notes += history.notes
-        job.hard = report.json  # a screen does not show them
-        job.min_labels, job.resend = deciding.min_labels, out.resend is not None
-        if costing.price is not None and reported:
-            before = factory.make() if prior is None else prior.copy()
-            rule = deciding.settle, deciding.min_labels
-            job.replay = Replay(before, *rule, method.seed, compared=ordinal is None)
+        if costing.price is not None and report.shown:
+            job.replay = _replay(job, prior, method.seed)
         workers = functools.cache(lambda: advised_table(job.estimator, table.level, costs))
-        to_stdout = out.output is None and not report.json and not sys.stdout.isatty()
-        target = "-" if to_stdout else out.output
-        writer = contextlib.nullcontext() if target is None else TableWriter(target).open()
         # Whatever fails before the end takes the file of decisions with it.
-        with BadRows(bad_input.on_error) as bad_rows, writer as write:
+        with BadRows(bad_input.on_error) as bad_rows, _decisions(out, report) as write:
             job.decide(sources, files.names(wide=files.wide), bad_rows, write, deciding.window)
             if out.workers is not None:
                 write_table(workers(), out.workers)
@@ -181,12 +171,19 @@ def run(
                 history.check_piped()
         if history is not None:  # last: a run that did not get so far can be repeated
             history.save(job.estimator)
-        if reported:
+        if report.shown:
             _report(job, report.json, started, workers(), costing.price)
-        _gate(job.error, scoring.max_error, report.quiet)
+        if job.score is not None:
+            _gate(job.score.error, scoring.max_error, report.quiet)
 
 
-def _check(out: Output, deciding: Deciding, table: options.WorkerTable, scoring: Scoring) -> None:
+def _check(
+    out: Output,
+    deciding: Deciding,
+    table: options.WorkerTable,
+    scoring: Scoring,
+    costing: Costing,
+) -> None:
     """Refuse wrong values before any work."""
     check_output(out.output, "--output")
     check_output(out.workers, "--workers")
@@ -200,15 +197,68 @@ def _check(out: Output, deciding: Deciding, table: options.WorkerTable, scoring:
         check_number("--max-error", scoring.max_error, 0.0, 1.0)
         if scoring.truth is None:
             raise InputError("--max-error", "--truth too", "none")
+    if costing.price is not None:
+        check_number("--price", costing.price, 0.0, 1e9)
+
+
+def _make_job(
+    factory: EstimatorFactory,
+    cleaner: InputCleaner,
+    ordinal: Ordinal | None,
+    deciding: Deciding,
+    scoring: Scoring,
+    out: Output,
+    report: options.Report,
+) -> Job:
+    from crowdstream.cli.run_job import Job
+    from crowdstream.cli.score import Score
+    from crowdstream.cli.truths import TruthFile
+
+    truths = None if scoring.truth is None else TruthFile("--truth", scoring.truth)
+    gold = None if deciding.gold is None else TruthFile("--gold", deciding.gold, teaches=True)
+    return Job(
+        factory=factory,
+        cleaner=cleaner,
+        settle=deciding.settle,
+        min_labels=deciding.min_labels,
+        online=deciding.online,
+        silent=report.quiet,
+        reported=report.shown,
+        hard=report.json,  # a screen does not show them
+        resend=out.resend is not None,
+        gold=gold,
+        score=None if truths is None else Score(truths, ordinal),
+        ordinal=ordinal,
+    )
+
+
+def _replay(job: Job, prior: Estimator | None, seed: int) -> Replay:
+    """The purchase of the labels by a crowd that knows what it knew before this run."""
+    from crowdstream.cli.cost import Replay
+
+    before = job.factory.make() if prior is None else prior.copy()
+    return Replay(before, job.settle, job.min_labels, seed, compared=job.ordinal is None)
+
+
+def _decisions(
+    out: Output, report: options.Report
+) -> contextlib.AbstractContextManager[Callable[[pl.DataFrame], None] | None]:
+    """A function that writes decisions: to the file named, else to a pipe, not to a terminal."""
+    if out.output is not None:
+        return TableWriter(out.output).open()
+    if report.json or sys.stdout.isatty():
+        return contextlib.nullcontext()
+    return TableWriter("-").open()
 
 
 def _report(
     job: Job, json: bool, started: float, workers: pl.DataFrame, price: float | None
 ) -> None:
     from crowdstream.cli.monitor_report import monitor_report
+    from crowdstream.cli.run_report import run_report
 
     found = monitor_report(job.estimator, job.decided + job.before.tasks)
-    report = job.report(found, workers, time.perf_counter() - started)
+    report = run_report(job, found, workers, time.perf_counter() - started)
     if price is not None and job.replay is not None:
         report.cost = job.replay.cost(price, report.labels, report.tasks)
     if json:
@@ -217,8 +267,8 @@ def _report(
         show_summary(report, job, found, workers)
 
 
-def _gate(error: float | None, most: float | None, quiet: bool) -> None:
-    if most is not None and error is not None and error > most:
+def _gate(error: float, most: float | None, quiet: bool) -> None:
+    if most is not None and error > most:
         if not quiet:
             message = f"crowdstream: the error rate {error:.4f} is above --max-error {most:g}"
             print(message, file=sys.stderr)

@@ -1,4 +1,4 @@
-"""One run over files of labels: reads, decides, writes pieces, and counts for the report.
+"""One run over files of labels: reads, decides, writes pieces, and keeps what the report needs.
 
 Knows nothing of options or of how the report is shown.
 """
@@ -14,25 +14,21 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from crowdstream.cli.advised import advised_workers, count_advice, evidence_of
-from crowdstream.cli.cleaning import Cleaning, InputCleaner
 from crowdstream.cli.expected import ErrorCount
-from crowdstream.cli.json_output import DoubtfulTask, HardTask, RunReport
-from crowdstream.cli.monitor_report import latest_changes
 from crowdstream.cli.task_lists import doubtful, hardest
 from crowdstream.cli.terminal import ProgressBar
-from crowdstream.cli.wording import counted, percent
-from crowdstream.decisions import MIN_LABELS
+from crowdstream.cli.wording import percent
 from crowdstream.errors import InputError, ManyClasses, NotIdentifiable, SureInDoubt
 from crowdstream.labels.coding import Intake
 
 if TYPE_CHECKING:
     import polars as pl
 
+    from crowdstream.cli.cleaning import InputCleaner
     from crowdstream.cli.cost import Replay
     from crowdstream.cli.estimator import EstimatorFactory
-    from crowdstream.cli.monitor_report import MonitorReport
     from crowdstream.cli.ordinal import Ordinal
+    from crowdstream.cli.score import Score
     from crowdstream.cli.truths import TruthFile
     from crowdstream.estimators import Estimator
     from crowdstream.labels import ClassLabel, CodedLabels, ColumnNames, TaskId
@@ -47,31 +43,32 @@ FELL = 0.1
 """Share of tasks that are no longer settled because of gold, from which on it is said."""
 
 
-@dataclass
+@dataclass(kw_only=True)
 class Job:
-    """One run: ``truths`` score the decisions, ``gold`` teaches."""
+    """One run: ``gold`` teaches, ``score`` holds the decisions against correct labels.
+
+    ``reported``: whether anybody will read what is kept for the report, ``hard``: the hardest tasks
+    too; ``resend``: whether all tasks that need more labels are kept.
+    """
 
     factory: EstimatorFactory
+    cleaner: InputCleaner
     settle: float
+    min_labels: int
     online: bool
     silent: bool
-    truths: TruthFile | None
+    reported: bool
+    hard: bool
+    resend: bool
     gold: TruthFile | None
-    reported: bool = True
-    cleaner: InputCleaner = field(default_factory=lambda: Cleaning().start())
-    ordinal: Ordinal | None = None
-    min_labels: int = MIN_LABELS
-    hard: bool = True
-    resend: bool = False
+    score: Score | None
+    ordinal: Ordinal | None
     replay: Replay | None = None
     bad_rows: int = 0
     late: int = 0
     settled: int = 0
     decided: int = 0
-    error: float | None = None
-    distance: float | None = None
     gold_used: int = 0
-    scored_tasks: int = 0
     workers_here: int | None = None
     """Workers of this run, where a state knows of more."""
     first: pl.DataFrame | None = None
@@ -82,8 +79,6 @@ class Job:
     errors: ErrorCount = field(default_factory=ErrorCount)
     before: Intake = field(default_factory=Intake)
     """What had come in before this run."""
-    _scored: list[pl.DataFrame] = field(default_factory=list)
-    _tied: list[pl.DataFrame] = field(default_factory=list)
 
     @functools.cached_property
     def estimator(self) -> Estimator:
@@ -128,16 +123,21 @@ class Job:
         self.bad_rows = bad_rows.rows
         self.notes += bad_rows.notes
         self._note_input()
-        if self.truths is not None:
-            self._score()
+        if self.score is not None:
+            self.score.finish(self.estimator, taught=self.gold is not None)
 
     def _note_input(self) -> None:
         """What is to be said of the labels, the gold and the truths, now that all have come."""
         self.notes += self.cleaner.end(ordinal=self.ordinal is not None)
-        for file in (self.gold, self.truths):
-            if file is not None:
-                file.check()
-                self.notes += file.notes()
+        for file in self.truth_files:
+            file.check()
+            self.notes += file.notes()
+
+    @property
+    def truth_files(self) -> list[TruthFile]:
+        """Files of correct labels: gold, then truths."""
+        files = self.gold, None if self.score is None else self.score.truths
+        return [file for file in files if file is not None]
 
     def _gold_of(self, table: CodedLabels) -> dict[TaskId, ClassLabel] | None:
         return None if self.gold is None else self.gold.match(table)
@@ -207,7 +207,7 @@ class Job:
     ) -> None:
         """Files are read twice, to learn and to decide; once if online or from a pipe."""
         from crowdstream.labels.readers import BadRows, read_batches
-        from crowdstream.sums.parallel import ahead
+        from crowdstream.parallel import ahead
         from crowdstream.window import Window
 
         piped = any(source.piped for source in sources)
@@ -256,8 +256,6 @@ class Job:
         write: Write | None,
     ) -> None:
         """Write some decisions and keep what the report will need."""
-        from crowdstream.labels.gold import truth_table
-
         self.decided += decisions.height
         gold_tasks = list(gold or ())
         if gold_tasks:
@@ -277,16 +275,8 @@ class Job:
             self.to_resend.append(tasks_to_resend(self.estimator, table, decisions, **self._rule))
         if self.replay is not None:
             self.replay.take(table, decisions)
-        if self.truths is not None:
-            scored = decisions.select("task", "label", "margin")
-            if gold_tasks:  # what was taught is not scored
-                scored = scored.filter(~scored["task"].is_in(gold_tasks))
-            truths = truth_table(self.truths.match(table)).select("task", gold="label")
-            scored = scored.join(truths, on="task", maintain_order="left")
-            tied = scored.filter(scored["margin"] == 0)
-            self._scored.append(scored)
-            labels = table.frame()
-            self._tied.append(labels.join(tied, on="task", how="semi", maintain_order="left"))
+        if self.score is not None:
+            self.score.take(decisions, table, gold_tasks)
         if write is not None:
             write(decisions)
 
@@ -295,99 +285,3 @@ class Job:
         import polars as pl
 
         return pl.concat(self.to_resend).sort("confidence", maintain_order=True)
-
-    def _score(self) -> None:
-        """Errors against the truth; a tie counts by the chance that its random choice errs."""
-        import polars as pl
-
-        from crowdstream.metrics import error_rate
-
-        decided = pl.concat(self._scored)
-        self.scored_tasks = decided.height
-        if not decided.height:
-            found = "none in common with the labels"
-            if self.gold is not None:
-                found += " that --gold does not have too"
-            raise InputError("--truth", "tasks that have labels", found)
-        by_majority = not (self.estimator.weighs and self.estimator.identifiable_)
-        truths = decided.select("task", label="gold")
-        if self.ordinal is not None:
-            by_majority = False  # a median is no coin
-            self.distance = self.ordinal.distance(decided, truths)
-        self.error = error_rate(
-            decided.drop("gold"),
-            truths,
-            labels=pl.concat(self._tied).cast({"label": pl.String}) if by_majority else None,
-            classes=len(self.estimator.classes_),
-        )
-
-    def report(
-        self, found: MonitorReport | None, workers: pl.DataFrame, seconds: float
-    ) -> RunReport:
-        """What ``--json`` prints; what monitors would know is null where there are none."""
-        estimator, identifiable = self.estimator, bool(self.estimator.identifiable_)
-        report = RunReport(
-            method=self.factory.options.method,
-            tasks=self.decided,
-            labels=self.intake.labels,
-            workers=estimator.n_workers_,
-            classes=len(estimator.classes_),
-            settled=self.settled,
-            settle=self.settle,
-            min_labels=self.min_labels,
-            unsettled=self.decided - self.settled,
-            doubtful=self._doubtful_tasks(),
-            advice=count_advice(workers),
-            advised=advised_workers(workers),
-            evidence=evidence_of(workers),
-            identifiable=identifiable,
-            families=None if found is None else found.families,
-            effective_votes=None if found is None else found.effective_votes,
-            alarms=None if found is None else len(found.alarms),
-            changes=None if found is None else latest_changes(found),
-            labels_per_task=round(self.intake.labels / max(self.decided, 1), 3),
-            hardest=None if found is None else self._hard_tasks(),
-            expected_errors=self.errors.report(),
-            warnings=self._warnings(),
-            seconds=round(seconds, 3),
-        )
-        if self.error is not None:
-            report.scored_tasks, report.error_rate = self.scored_tasks, self.error
-        if self.distance is not None:
-            report.mean_distance = self.distance
-        if self.truths is not None:
-            report.truth_matched = self.truths.count()
-        if self.gold is not None:
-            report.gold_matched = self.gold.count()
-        return report
-
-    def _doubtful_tasks(self) -> list[DoubtfulTask]:
-        rows = [] if self.doubtful is None else self.doubtful.iter_rows()
-        return [DoubtfulTask(*row) for row in rows]
-
-    def _warnings(self) -> list[str]:
-        estimator = self.estimator
-        found = list(self.notes)
-        if estimator.many_classes_:
-            found.append(estimator.many_classes_)
-        if estimator.weighs and not estimator.identifiable_:
-            reason = estimator.identifiable_.reason
-            found.append(f"not identifiable: {reason}; fell back to majority vote")
-        intake = self.intake
-        for count, noun, rest in (
-            (self.bad_rows, "bad row", "left out"),
-            (intake.null_label - self.cleaner.skipped, "empty label", "skipped"),
-            (intake.repeated, "repeated row", "ignored: same task, worker and label"),
-            (intake.replaced, "label", "replaced by a later one from the same worker"),
-            (self.late, "late label", "ignored: the task had already left the window"),
-            (self.factory.absent(estimator), "worker", "of --families without labels here"),
-        ):
-            if count:
-                found.append(counted(count, noun, rest))
-        return found
-
-    def _hard_tasks(self) -> list[HardTask]:
-        if self.hardest is None:
-            return []
-        rows = self.hardest.select("task", "difficulty").iter_rows()
-        return [HardTask(task, difficulty) for task, difficulty in rows]

@@ -16,7 +16,7 @@ import time
 from collections import deque
 from typing import Protocol
 
-from crowdstream.cli.stream_position import PIPE, Bookmark, fingerprint
+from crowdstream.cli.stream_position import PIPE, Bookmark, mark_of
 from crowdstream.errors import InputError
 
 CAPACITY = 1 << 16
@@ -70,7 +70,7 @@ class FileOutput:
             expected = f"at least the {found.length:,} bytes that {state} remembers"
             found_here = f"{self.length:,} (put it back, or name a new file)"
             raise InputError(self.path, expected, found_here)
-        if fingerprint(self.descriptor, found.length) != found.output_mark:
+        if mark_of(self.descriptor, found.length) != found.output_mark:
             raise InputError(
                 self.path, f"the decisions that {state} remembers", "others (name a new file)"
             )
@@ -115,7 +115,7 @@ class FileOutput:
     def remember(self, mark: Bookmark) -> None:
         """How long the file is, and what is in it."""
         mark.output, mark.length, mark.pending = self.place, self.length, list(self.pending)
-        mark.output_mark = fingerprint(self.descriptor, self.length)
+        mark.output_mark = mark_of(self.descriptor, self.length)
 
     def end(self) -> None:
         """All is in the file."""

@@ -63,7 +63,7 @@ class Bookmark(msgspec.Struct, kw_only=True):
             raise StateError(f"its bookmark was not made by crowdstream stream: {error}") from None
 
 
-def fingerprint(descriptor: int, length: int) -> bytes:
+def mark_of(descriptor: int, length: int) -> bytes:
     """Of the first ``length`` bytes of an open file: its beginning, its end and its length."""
     found = hashlib.blake2b(length.to_bytes(8, "little"), digest_size=16)
     first = min(length, WINDOW)

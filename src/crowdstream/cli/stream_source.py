@@ -17,7 +17,7 @@ from typing import NamedTuple
 
 import msgspec
 
-from crowdstream.cli.stream_position import PIPE, Bookmark, fingerprint
+from crowdstream.cli.stream_position import PIPE, Bookmark, mark_of
 from crowdstream.errors import InputError
 from crowdstream.labels.readers.sources import standard_input
 
@@ -153,7 +153,7 @@ class Source:
         """Whether this file begins with what was read."""
         if os.fstat(self.descriptor).st_size < found.offset:
             return False
-        return fingerprint(self.descriptor, found.offset) == found.mark
+        return mark_of(self.descriptor, found.offset) == found.mark
 
     def replay(self, rows: int, crc: int | None = None) -> None:
         """The input begins with so many rows that were read before: leave them out.
@@ -201,7 +201,7 @@ class Source:
         """How far the input was read; as before while rows are left out."""
         if self.skipping:
             return msgspec.structs.replace(self._before)
-        mark = fingerprint(self.descriptor, self.offset) if self.seekable else b""
+        mark = mark_of(self.descriptor, self.offset) if self.seekable else b""
         return Bookmark(
             source=self.place,
             rows=self.rows,

@@ -96,17 +96,16 @@ def _show_quality(report: RunReport, job: Job) -> None:
         how = "by the crowd's own confidence: uncalibrated"
         if job.estimator.dependence_:
             how += ", since these workers make mistakes together (a few gold tasks would help)"
-    if job.error is not None:
-        scored = counted(job.scored_tasks, "task", "whose truth is known")
-        far = "" if job.distance is None else f", mean distance {job.distance:.4f}"
-        say_paragraph(f"error rate {job.error:.4f} ({percent(job.error)}){far} on {scored}")
+    if (score := job.score) is not None:
+        scored = counted(score.tasks, "task", "whose truth is known")
+        far = "" if score.distance is None else f", mean distance {score.distance:.4f}"
+        say_paragraph(f"error rate {score.error:.4f} ({percent(score.error)}){far} on {scored}")
     shares = [number / report.tasks for number in (found.errors, found.low, found.high)]
     # Its interval is that of chance alone: without gold the crowd may be off by far more.
     rate = rate_words(*shares) if found.gold_tasks else f"about {percent(shares[0])}"
     say_paragraph(f"expected wrong decisions {rate}, {how}")
-    for file in (job.gold, job.truths):
-        if file is not None:
-            say_paragraph(file.line())
+    for file in job.truth_files:
+        say_paragraph(file.line())
     say_paragraph(
         f"{percent(report.settled / report.tasks)} of tasks settled (confidence "
         f"{report.settle:g} or more, {counted(report.min_labels, 'label')} or more)"

@@ -31,9 +31,9 @@ from crowdstream.estimators.teacher import (
 )
 from crowdstream.estimators.votes import CELLS, Scorer
 from crowdstream.labels.batch import LabelBatch
+from crowdstream.parallel import parts_of, side_by_side
 from crowdstream.sums.agreement import AgreementSums
 from crowdstream.sums.confusions import ConfusionSums
-from crowdstream.sums.parallel import parts_of, side_by_side
 
 Floats = NDArray[np.float64]
 Score: TypeAlias = Callable[[LabelBatch, Floats], None]

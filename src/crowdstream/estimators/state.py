@@ -36,6 +36,7 @@ from crowdstream.labels import ClassLabel, Intake, Kind, Vocabulary, WorkerId
 from crowdstream.labels.batch import Codes, Ints, LabelBatch
 from crowdstream.labels.fingerprints import LearntInput
 from crowdstream.labels.folding import MOST_CLASSES, PLACES, Folding
+from crowdstream.parallel import parts_of, side_by_side
 from crowdstream.serialization import (
     Savable,
     pack_arrays,
@@ -46,7 +47,6 @@ from crowdstream.serialization import (
 )
 from crowdstream.sums.agreement import AgreementSums
 from crowdstream.sums.forgetting import Forgetting
-from crowdstream.sums.parallel import parts_of, side_by_side
 from crowdstream.validation import Check, Parameters
 
 Floats = NDArray[np.float64]

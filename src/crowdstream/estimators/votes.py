@@ -19,7 +19,7 @@ from crowdstream.estimators.ties import NO_KEYS, TIE, Keys, class_keys, coin_of,
 from crowdstream.labels import UNKNOWN, TaskId, Vocabulary
 from crowdstream.labels.batch import LabelBatch
 from crowdstream.labels.folding import mix
-from crowdstream.sums.parallel import parts_of, side_by_side
+from crowdstream.parallel import parts_of, side_by_side
 
 Floats = NDArray[np.float64]
 

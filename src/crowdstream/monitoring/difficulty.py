@@ -19,7 +19,7 @@ from crowdstream.labels.batch import LabelBatch
 from crowdstream.monitoring import estimator_view as view
 from crowdstream.monitoring.difficulty_loops import fill_likelihoods, fill_strengths
 from crowdstream.monitoring.worker_sums import Floats
-from crowdstream.sums.parallel import parts_of, side_by_side
+from crowdstream.parallel import parts_of, side_by_side
 
 if TYPE_CHECKING:
     import polars as pl

@@ -14,10 +14,10 @@ from numpy.typing import NDArray
 
 from crowdstream.errors import StateError
 from crowdstream.labels.batch import Codes, Ints, LabelBatch
+from crowdstream.parallel import parts_of, side_by_side
 from crowdstream.sums.agreement_loops import AgreementRows
 from crowdstream.sums.group_loops import flatten, join_pairs
 from crowdstream.sums.growing import grown
-from crowdstream.sums.parallel import parts_of, side_by_side
 
 Floats = NDArray[np.float64]
 

@@ -12,7 +12,6 @@ import os
 import select
 import sys
 from pathlib import Path
-from types import TracebackType
 from typing import IO, NamedTuple, Protocol, Self, cast
 
 from crowdstream.errors import InputError
@@ -84,12 +83,7 @@ class Limited:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self._file.close()
         self._raw.close()
 

@@ -1,4 +1,4 @@
-"""Work on parts of a batch in threads. Knows nothing of what the work is."""
+"""Work in threads: on parts of a batch, or ahead of whoever needs it. Knows nothing of the work."""
 
 from __future__ import annotations
 

@@ -1,0 +1,67 @@
+"""The decisions of a run held against correct labels, piece by piece. Knows nothing of options."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from crowdstream.errors import InputError
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from crowdstream.cli.ordinal import Ordinal
+    from crowdstream.cli.truths import TruthFile
+    from crowdstream.estimators import Estimator
+    from crowdstream.labels import CodedLabels, TaskId
+
+
+class Score:
+    """How often, and on a scale how far, decisions are off the truths of a file."""
+
+    def __init__(self, truths: TruthFile, ordinal: Ordinal | None) -> None:
+        self.truths = truths
+        self.ordinal = ordinal
+        self.tasks = 0
+        self.error = 0.0
+        self.distance: float | None = None
+        self._scored: list[pl.DataFrame] = []
+        self._tied: list[pl.DataFrame] = []
+
+    def take(self, decisions: pl.DataFrame, table: CodedLabels, gold: list[TaskId]) -> None:
+        """Take in some decisions and their labels; what was taught as gold is not scored."""
+        from crowdstream.labels.gold import truth_table
+
+        scored = decisions.select("task", "label", "margin")
+        if gold:
+            scored = scored.filter(~scored["task"].is_in(gold))
+        truths = truth_table(self.truths.match(table)).select("task", gold="label")
+        scored = scored.join(truths, on="task", maintain_order="left")
+        tied = scored.filter(scored["margin"] == 0)
+        self._scored.append(scored)
+        labels = table.frame()
+        self._tied.append(labels.join(tied, on="task", how="semi", maintain_order="left"))
+
+    def finish(self, estimator: Estimator, *, taught: bool) -> None:
+        """Score what was taken; a tie counts by the chance that its random choice errs."""
+        import polars as pl
+
+        from crowdstream.metrics import error_rate
+
+        decided = pl.concat(self._scored)
+        self.tasks = decided.height
+        if not decided.height:
+            found = "none in common with the labels"
+            if taught:
+                found += " that --gold does not have too"
+            raise InputError("--truth", "tasks that have labels", found)
+        by_majority = not (estimator.weighs and estimator.identifiable_)
+        truths = decided.select("task", label="gold")
+        if self.ordinal is not None:
+            by_majority = False  # a median is no coin
+            self.distance = self.ordinal.distance(decided, truths)
+        self.error = error_rate(
+            decided.drop("gold"),
+            truths,
+            labels=pl.concat(self._tied).cast({"label": pl.String}) if by_majority else None,
+            classes=len(estimator.classes_),
+        )
