@@ -39,8 +39,10 @@ from crowdstream.decisions import Votes
 from crowdstream.estimators.adaptive import SAMPLE
 from crowdstream.estimators.confusion_loops import add_posteriors
 from crowdstream.estimators.fallback import majority
+from crowdstream.estimators.fitting import add_tasks, fit_students, sweep
+from crowdstream.estimators.passes import InMemory, task_keys
 from crowdstream.estimators.reading import Reading
-from crowdstream.estimators.teacher import vote_weights, weighted_votes
+from crowdstream.estimators.teacher import WeightedVotes, vote_weights
 from crowdstream.estimators.ties import class_keys
 from crowdstream.estimators.votes import TieRule, choose
 from crowdstream.labels.batch import LabelBatch
@@ -197,7 +199,7 @@ def teach(crowd: Crowd, times: int) -> float:
     reading.sums.add(crowd.batch)
     reading.renew_teacher(1.0, 2)
     weights = vote_weights(np.append(reading.skills(), reading.teacher.mean), 2)
-    vote = weighted_votes(weights, np.log(reading.teacher.f))
+    vote = WeightedVotes(weights, np.log(reading.teacher.f))
     counts, mass = np.zeros((crowd.workers, 2, 2)), np.zeros(2)
 
     def work(here: LabelBatch, scores: Floats) -> None:
@@ -207,10 +209,17 @@ def teach(crowd: Crowd, times: int) -> float:
     return least(lambda: in_steps(crowd.batch, work), times)
 
 
+def read(crowd: Crowd) -> Reading:
+    """Teacher and students of a table, without sweeps."""
+    reading = Reading(empty_sums(crowd))
+    add_tasks([reading], InMemory(crowd.batch))
+    fit_students([reading], InMemory(crowd.batch), 2)
+    return reading
+
+
 def decide(crowd: Crowd, times: int) -> float:
     """Pass 3: score by finished confusions, and choose."""
-    reading = Reading(empty_sums(crowd))
-    reading.fit(crowd.batch, 2, sweep=False)
+    reading = read(crowd)
     work = deciding(reading.scorer().score, STEP)
     return least(lambda: in_steps(crowd.batch, work), times)
 
@@ -220,7 +229,7 @@ def fit(crowd: Crowd, times: int, kind: type[cs.Estimator] = cs.Adaptive) -> flo
 
     def prepare() -> Callable[[], object]:
         made = ready(crowd, kind())
-        return lambda: made._fit(crowd.batch)
+        return lambda: made._fit(InMemory(crowd.batch))
 
     return least_fresh(prepare, times)
 
@@ -229,8 +238,7 @@ def gate(crowd: Crowd, times: int) -> float:
     """What the independence gate takes of `fit`: two fits of the sample with sweeps."""
     made = ready(crowd, cs.Adaptive())
     assert isinstance(made, cs.Adaptive)
-    made._reading.fit(crowd.batch, 2, sweep=False)
-    keys = made._name_keys(crowd.batch)
+    keys = task_keys(crowd.batch, 0)
     some = np.argsort(keys)[: SAMPLE // LABELS]
     sample = crowd.batch.pick(some)
     return least(lambda: made._measure(sample, keys[some]), times)
@@ -240,9 +248,8 @@ def sweeps(crowd: Crowd, times: int) -> float:
     """Confusions recounted from their own posteriors until they stand still."""
 
     def prepare() -> Callable[[], object]:
-        reading = Reading(empty_sums(crowd))
-        reading.fit(crowd.batch, 2, sweep=False)
-        return lambda: reading.sweep(crowd.batch)
+        reading = read(crowd)
+        return lambda: sweep([reading], InMemory(crowd.batch))
 
     return least_fresh(prepare, times)
 
@@ -330,7 +337,7 @@ def threads(crowd: Crowd, times: int) -> list[str]:
         def prepare(name: str = name) -> Callable[[], object]:
             made = ready(crowd, cs.Adaptive())
             if name == "fit":
-                return lambda: made._fit(crowd.batch)
+                return lambda: made._fit(InMemory(crowd.batch))
             return lambda: made._sums.add(crowd.batch)
 
         spent = {1: np.inf, 2: np.inf}
@@ -410,16 +417,20 @@ import sys, time, warnings
 warnings.simplefilter("ignore")
 import numpy as np, crowdstream as cs
 from crowdstream.estimators import vote_loops
+from crowdstream.estimators.fitting import add_tasks, fit_students
+from crowdstream.estimators.passes import InMemory
+from crowdstream.labels import ColumnNames
 assert vote_loops.__file__.endswith(".py")
 rng = np.random.default_rng(0)
 tasks = int(sys.argv[1])
 rows = [(t, int(w), int(x)) for t in range(tasks)
         for w, x in zip(rng.choice(1000, 5, replace=False), rng.integers(2, size=5))]
 crowd = cs.Adaptive()
-batch, _ = crowd._take_in(rows, None)
+batch, _ = crowd._take_in(rows, ColumnNames(), None)
 start = time.process_time()
-crowd._reading.fit(batch, 2, sweep=False)
-crowd._decide(batch, 2)
+add_tasks([crowd._reading], InMemory(batch))
+fit_students([crowd._reading], InMemory(batch), 2)
+crowd._decide(batch, crowd._workers, crowd._classes)
 print((time.process_time() - start) / batch.labels.size * 1e9)
 """
 

@@ -13,9 +13,8 @@ from numpy.typing import NDArray
 
 from crowdstream import parallel
 from crowdstream.estimators import vote_loops
-from crowdstream.estimators.reading import Reading
+from crowdstream.estimators.passes import CountPosteriors, InMemory
 from crowdstream.labels.batch import LabelBatch
-from crowdstream.sums.agreement import AgreementSums
 from crowdstream.sums.confusions import ConfusionSums
 from tests.sums.batches import CLASSES, WORKERS, Task, batch_of, tasks
 
@@ -33,11 +32,11 @@ def vote(batch: LabelBatch, scores: NDArray[np.float64]) -> None:
 
 
 def counted(some: Sequence[Task]) -> ConfusionSums:
-    sums = AgreementSums()
+    (found,) = InMemory(batch_of(some)).add_up([CountPosteriors(vote, WORKERS, CLASSES)])
+    sums = ConfusionSums()
     sums.make_room(WORKERS, CLASSES)
-    reading = Reading(sums)
-    reading.count(batch_of(some), vote, reading.taught)
-    return reading.taught
+    sums.replace(*found)
+    return sums
 
 
 def bits(sums: ConfusionSums) -> dict[str, bytes]:

@@ -14,13 +14,20 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from crowdstream.decisions import SETTLE, Vote, Votes, value_series
+from crowdstream.decisions import SETTLE, Vote, Votes
 from crowdstream.errors import SureInDoubt
 from crowdstream.estimators import crowd_loops
 from crowdstream.estimators.base import Estimator
 from crowdstream.estimators.crowd_loops import SCORES
 from crowdstream.estimators.fallback import verdict
-from crowdstream.estimators.gold_model import FEWEST, GoldModel
+from crowdstream.estimators.fitting import (
+    LookAtGold,
+    add_tasks,
+    fit_students,
+    recount_by_gold,
+    sweep,
+)
+from crowdstream.estimators.gold_model import FEWEST, ROWS, GoldModel
 from crowdstream.estimators.gold_model import GROWTH as GOLD_GROWTH
 from crowdstream.estimators.independence import (
     GATE,
@@ -35,14 +42,22 @@ from crowdstream.estimators.newcomers import AGAINST, newcomers_against
 from crowdstream.estimators.observer import Packed
 from crowdstream.estimators.open_tasks import Opened, OpenTask, StopRule
 from crowdstream.estimators.parameters import Families, Ties
-from crowdstream.estimators.reading import Reading
-from crowdstream.estimators.reservoir import Reservoir
+from crowdstream.estimators.passes import (
+    AddTasks,
+    ChooseTasks,
+    Folds,
+    GoldKeys,
+    Hidden,
+    TaskTable,
+)
+from crowdstream.estimators.reading import Reading, over, under
+from crowdstream.estimators.reservoir import LABELS, TASKS, Reservoir
 from crowdstream.estimators.state import Identifiability
 from crowdstream.estimators.ties import class_keys
 from crowdstream.estimators.vote_effects import vote_effects
 from crowdstream.estimators.votes import Scorer, calibrate, choose
 from crowdstream.estimators.worker_table import WorkerReading
-from crowdstream.labels import UNKNOWN, TaskId, Vocabulary
+from crowdstream.labels import TaskId, Vocabulary
 from crowdstream.labels.batch import NO_TRUTHS, Codes, Ints, LabelBatch
 from crowdstream.labels.batch_loops import Tasks
 from crowdstream.labels.folding import mix
@@ -308,11 +323,6 @@ class Adaptive(Estimator):
         places = np.arange(first + 1, first + 1 + tasks, dtype=np.uint64)
         return mix(places * ODD ^ np.uint64(self.seed))
 
-    def _name_keys(self, batch: LabelBatch) -> Keys:
-        """The same of the task's name, whatever the order."""
-        names = value_series("task", batch.tasks)
-        return mix(names.hash().to_numpy() ^ np.uint64(self.seed))
-
     def _open_task(self, name: TaskId) -> OpenTask:
         """A task that will take labels; its place in the order of tasks is now."""
         self._renew_if_due()
@@ -353,77 +363,68 @@ class Adaptive(Estimator):
         self._sample.offer(batch, self._place_keys(place, 1))
         self._look_if_due()
 
-    def _fit(self, batch: LabelBatch) -> None:
+    def _fit(self, table: TaskTable) -> None:
         """Passes over the table; the order of its rows has no part in the result."""
         if self.memory is not None:
-            super()._fit(batch)
+            super()._fit(table)
             return
-        reading, keys = self._reading, self._name_keys(batch)
-        self._read_table(batch, keys)
-        if (batch.truths >= 0).any() and not reading.alone:
-            first, second = self._weigh_scores(batch, keys)
-            reading.use_gold(first)
-            reading.recount(batch)
-            reading.use_gold(second)
-        self._sample.offer(batch, keys)
-        self._clock = len(batch)
+        reading = self._reading
+        sums, sample, kept, gold = table.add_up(
+            [
+                AddTasks(reading.sums),
+                ChooseTasks(self.seed, labels=SAMPLE),
+                ChooseTasks(self.seed, tasks=TASKS, each=LABELS),
+                GoldKeys(self.seed),
+            ]
+        )
+        reading.sums.add_sums(sums)
+        fit_students([reading], table, len(self._classes))
+        if not reading.alone:
+            twins = min(max(SAMPLE // max(4 * sample.batch.labels.size, 1), 1), TWINS)
+            self._measure(sample.batch, sample.keys, twins)
+            if reading.crowd.gate > 0.0:
+                sweep([reading], table)
+            if gold:
+                self._weigh_scores(table, np.sort(np.concatenate(gold)))
+        self._sample.offer(kept.batch, kept.keys)
+        self._clock = int(self._sums.total[0])
         self._renewed = self._looked = float(self._clock)
         self._renewed_labels = float(self._sums.total[2])
         self._against = newcomers_against(self._sums, 1.0)
 
-    def _read_table(self, batch: LabelBatch, keys: Keys) -> None:
-        """Sums, teacher and students of a table, swept as far as workers err independently."""
-        reading = self._reading
-        reading.fit(batch, len(self._classes), sweep=False)
-        if reading.alone:
-            return
-        which = _smallest(keys, batch.sizes, SAMPLE)
-        sample = batch.pick(which)
-        twins = min(max(SAMPLE // max(4 * sample.labels.size, 1), 1), TWINS)
-        self._measure(sample, keys[which], twins)
-        if reading.crowd.gate > 0.0:
-            reading.sweep(batch)
-
-    def _weigh_scores(self, batch: LabelBatch, keys: Keys) -> tuple[GoldModel, GoldModel]:
+    def _weigh_scores(self, table: TaskTable, gold: Keys) -> None:
         """What truths say of scores: each by a crowd that knows the truths of other tasks only.
 
         By the first model the swept confusions are counted anew, which changes the scores; the
         second is about those.
         """
-        gold = np.flatnonzero((batch.truths >= 0) & (batch.sizes > 0))
-        gold = gold[np.argsort(keys[gold], kind="stable")]  # in whatever order the rows came
-        folds = min(FOLDS, gold.size)
-        apart = [self._without(batch, gold[fold::folds]) for fold in range(folds)]
-        models: list[GoldModel] = []
+        mine, folds = self._reading, Folds(gold, self.seed, min(FOLDS, gold.size))
+        apart = [self._without(Hidden(folds, fold)) for fold in range(folds.number)]
+        add_tasks(apart, table)
+        fit_students(apart, table, len(self._classes))
+        for reading in apart:
+            reading.rho, reading.crowd.gate = mine.rho, mine.crowd.gate
+        if mine.crowd.gate > 0.0:
+            sweep(apart, table)
+        look = LookAtGold(apart, folds, ROWS)
         for again in (False, True):
             model = GoldModel()
             model.make_room(self._sums.classes)
-            for fold, (reading, hidden) in enumerate(apart):
-                if again:
-                    reading.use_gold(models[0])
-                    reading.recount(hidden)
-                held = gold[fold::folds]
-                model.add(reading.features(hidden.pick(held)), batch.truths[held])
-            model.renew(self._reading.prior_weights)
-            models.append(model)
-        return models[0], models[1]
+            model.add(*look.in_order(table.add_up([look])[0]))
+            model.seen = gold.size
+            model.renew(mine.prior_weights)
+            mine.use_gold(model)
+            if not again:
+                for reading in apart:
+                    reading.use_gold(model)
+                recount_by_gold([mine, *apart], table)
 
-    def _without(self, batch: LabelBatch, held: Ints) -> tuple[Reading, LabelBatch]:
-        """A reading of the table that does not know the truths of some tasks, and that table."""
-        truths = batch.truths.copy()
-        truths[held] = UNKNOWN
-        hidden = LabelBatch(batch.starts, batch.workers, batch.labels, truths, batch.tasks)
-        mine, reading = self._reading, Reading(AgreementSums(len(self._family_names())))
-        reading.sums.make_room(self._sums.workers, self._sums.classes)
-        if self.families:
-            reading.sums.declare(self._family_of(0), 0)
+    def _without(self, hidden: Hidden) -> Reading:
+        """A reading, yet to be fitted, that will not know the truths of some tasks."""
+        reading = Reading(self._sums.empty())
+        reading.hidden = hidden
         reading.make_room()
-        reading.fit(hidden, len(self._classes), sweep=False)
-        reading.rho, reading.crowd.gate = mine.rho, mine.crowd.gate
-        if reading.crowd.gate > 0.0:
-            reading.sweep(hidden)
-        reading.use_gold()
-        return reading, hidden
+        return reading
 
     # Reading ---------------------------------------------------------------------------------
 
@@ -564,13 +565,7 @@ class Adaptive(Estimator):
         mine.renew_gold()
 
     def _pack(self) -> Packed:
-        reading = self._reading
-        found = super()._pack()
-        for name, part in (("taught", reading.taught), ("swept", reading.swept)):
-            found |= {f"{name}.{key}": array for key, array in part.pack().items()}
-        found |= {f"sample.{key}": array for key, array in self._sample.pack().items()}
-        found |= {f"shared.{key}": array for key, array in reading.pack().items()}
-        found |= {f"gold.{key}": array for key, array in reading.gold.pack().items()}
+        found = super()._pack() | self._reading.pack() | over("sample", self._sample.pack())
         found["moments"] = np.array(
             [self._renewed, self._renewed_labels, self._looked, self._pairs, self._against]
         )
@@ -578,39 +573,10 @@ class Adaptive(Estimator):
 
     def _unpack(self, arrays: Packed) -> None:
         super()._unpack(arrays)
-        n, k = self._sums.workers, self._sums.classes
-        reading = self._reading
-        students = 0 if reading.alone else n
-        reading.taught.unpack(_under(arrays, "taught"), students, k)
-        reading.swept.unpack(_under(arrays, "swept"), students, k)
-        self._sample.unpack(_under(arrays, "sample"), n, k)
-        reading.gold.unpack(_under(arrays, "gold"), k)
-        reading.unpack(_under(arrays, "shared"), len(self._classes))
+        self._sample.unpack(under("sample", arrays), self._sums.workers, self._sums.classes)
+        self._reading.unpack(arrays, len(self._classes))
         moments = arrays["moments"].tolist()
         self._renewed, self._renewed_labels, self._looked, self._pairs, self._against = moments
-
-
-def _under(arrays: Packed, name: str) -> Packed:
-    """The arrays whose names begin so, without that."""
-    return {
-        key.removeprefix(name + "."): array
-        for key, array in arrays.items()
-        if key.startswith(name + ".")
-    }
-
-
-def _smallest(keys: Keys, sizes: Ints, labels: int) -> Ints:
-    """The tasks with the smallest keys, in their order, that have so many labels together."""
-    wanted = int(1.5 * labels * keys.size / max(sizes.sum(), 1)) + 1
-    which = np.arange(keys.size)
-    while wanted < keys.size:  # no need to sort them all
-        few = np.argpartition(keys, wanted)[:wanted]
-        if sizes[few].sum() > labels:
-            which = np.sort(few)
-            break
-        wanted *= 2
-    which = which[np.argsort(keys[which], kind="stable")]
-    return which[: np.searchsorted(np.cumsum(sizes[which]), labels) + 1]
 
 
 def name_keys(names: Iterable[str | int]) -> Keys:

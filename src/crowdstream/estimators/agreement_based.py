@@ -22,7 +22,7 @@ from crowdstream.estimators.fallback import (
 )
 from crowdstream.estimators.parameters import Ties
 from crowdstream.estimators.state import Identifiability
-from crowdstream.estimators.teacher import weighted_votes
+from crowdstream.estimators.teacher import WeightedVotes
 from crowdstream.estimators.votes import Scorer
 from crowdstream.estimators.worker_table import WorkerReading
 from crowdstream.labels.batch import LabelBatch
@@ -140,7 +140,7 @@ class AgreementBased(Estimator):
         if found.reason:
             return MAJORITY
         weights = np.append(found.weights, self._weights(np.array([found.mean]), sums.classes))
-        return Scorer(weighted_votes(weights, np.zeros(max(classes, 2))), identified=True)
+        return Scorer(WeightedVotes(weights, np.zeros(max(classes, 2))), identified=True)
 
     def _solve(self, sums: AgreementSums) -> Solution:
         """Error rates from agreements, or why there are none."""

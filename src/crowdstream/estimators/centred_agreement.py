@@ -11,10 +11,10 @@ from crowdstream.estimators.fallback import MAJORITY, why_not
 from crowdstream.estimators.parameters import Ties
 from crowdstream.estimators.teacher import (
     LEAN_ALONE,
+    WeightedVotes,
     read_teacher,
     skills_of,
     vote_weights,
-    weighted_votes,
 )
 from crowdstream.estimators.votes import Scorer
 from crowdstream.sums.agreement import AgreementSums
@@ -57,4 +57,4 @@ class CentredAgreement(Estimator):
         weights, prior = vote_weights(skills, sums.classes, self._cap), np.log(teacher.f)
         if self._folding is not None:
             prior *= LEAN_ALONE
-        return Scorer(weighted_votes(weights, prior), identified=True)
+        return Scorer(WeightedVotes(weights, prior), identified=True)

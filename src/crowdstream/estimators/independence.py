@@ -11,6 +11,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from crowdstream.estimators.fitting import add_tasks, fit_students, sweep
+from crowdstream.estimators.passes import InMemory
 from crowdstream.estimators.reading import Reading
 from crowdstream.labels.batch import Codes, LabelBatch
 from crowdstream.labels.folding import mix
@@ -95,7 +97,10 @@ def _swept(batch: LabelBatch, n: int, classes: int) -> Floats:
     sums = AgreementSums()
     sums.make_room(n, classes)
     reading = Reading(sums)
-    reading.fit(batch, classes, sweep=True)
+    table = InMemory(batch)
+    add_tasks([reading], table)
+    fit_students([reading], table, classes)
+    sweep([reading], table)
     return reading.posteriors(batch)
 
 

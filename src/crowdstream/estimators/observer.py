@@ -18,6 +18,7 @@ from crowdstream.labels.batch import Codes, Ints, LabelBatch
 
 if TYPE_CHECKING:
     from crowdstream.estimators.base import Estimator
+    from crowdstream.estimators.passes import TaskTable
 
 Packed = dict[str, NDArray[np.generic]]
 
@@ -51,6 +52,10 @@ class Observer(ABC):
         ``in_order``: labels stand as they came, and whether there are more may hang on what the
         first ones said; a label may then be judged by those before it only.
         """
+
+    def see_all(self, table: TaskTable, crowd: Estimator) -> None:
+        """A whole table was fitted, nothing having been seen before: its tasks, in no order."""
+        self.see(table.batch, crowd, 1, False)
 
     @abstractmethod
     def merge(self, other: Self, names: Ints, classes: Ints) -> None:

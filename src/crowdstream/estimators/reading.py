@@ -1,4 +1,4 @@
-"""Teacher and students over the sums of a crowd: shared readings, passes over tables, scores.
+"""Teacher and students over the sums of a crowd: shared readings, and scores by them.
 
 The teacher reads agreement sums, the taught student counts confusions by the teacher's posteriors,
 the swept student by its own. Formulas in docs/how-it-works.md. Knows workers, classes and tasks by
@@ -8,46 +8,34 @@ their codes only.
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Mapping
-from typing import TypeAlias
+from collections.abc import Callable
 
 import numpy as np
 from numpy.typing import NDArray
 
 from crowdstream.estimators import vote_loops
-from crowdstream.estimators.confusion_loops import Student, add_posteriors
+from crowdstream.estimators.confusion_loops import Student
 from crowdstream.estimators.crowd_loops import SCORES, Crowd
 from crowdstream.estimators.fallback import MAJORITY, NO_MEETINGS, majority, why_not
 from crowdstream.estimators.families import correlations
 from crowdstream.estimators.gold_model import GoldModel
+from crowdstream.estimators.observer import Packed
+from crowdstream.estimators.passes import Hidden
 from crowdstream.estimators.teacher import (
     CAP_ALONE,
     LEAN_ALONE,
+    WeightedVotes,
     new_teacher,
     renew_teacher,
     skills_of,
     vote_weights,
-    weighted_votes,
 )
-from crowdstream.estimators.votes import CELLS, Scorer
-from crowdstream.labels.batch import LabelBatch
-from crowdstream.parallel import parts_of, side_by_side
+from crowdstream.estimators.votes import Score, Scorer
+from crowdstream.labels.batch import Codes, LabelBatch
 from crowdstream.sums.agreement import AgreementSums
 from crowdstream.sums.confusions import ConfusionSums
 
 Floats = NDArray[np.float64]
-Score: TypeAlias = Callable[[LabelBatch, Floats], None]
-
-SWEEPS = 14
-"""Times that the swept confusions are recounted from their own posteriors at most."""
-
-FEWEST, SWEPT = 3, 14_000_000
-"""The same in large tables: so many times, or as often as this many labels are gone through. On
-simulated crowds of 600,000 to a million labels the errors after 3, 14 and 40 times differ by less
-than 0.0006."""
-
-STILL = 0.01
-"""Answers by which the largest count may change for the sweeps to be over."""
 
 UNSEEN = 4.0
 """Times the excess correlation by which confidence is discounted: it is measured at the posterior
@@ -79,7 +67,10 @@ class Reading:
         """Whether the teacher decides alone: classes share places, which have no confusions."""
         self._rho = 0.0
         self.gold = GoldModel()
-        self._turn = threading.Lock()
+        self.hidden: Hidden | None = None
+        """The truths that it must not know."""
+        self.turn = threading.Lock()
+        """Held while tasks are worked out in the crowd's arrays."""
         self.powers = vote_loops.FamilyPowers(sums.loops, NOTHING)
         self._set_classes(gate=0.0, fell_back=True)
 
@@ -145,8 +136,8 @@ class Reading:
 
     # Saving ----------------------------------------------------------------------------------
 
-    def pack(self) -> dict[str, NDArray[np.generic]]:
-        """The shared readings."""
+    def pack(self) -> Packed:
+        """All but the agreement sums."""
         taught, swept = (
             np.concatenate([[student.strength, student.typical], prior, pooled.ravel()])
             for student, prior, pooled in zip(
@@ -154,32 +145,45 @@ class Reading:
             )
         )
         state = [self.crowd.gate, self.crowd.fell_back, self.rho]
-        return {
+        shared: Packed = {
             "teacher": np.array([getattr(self.teacher, k) for k in TEACHER + TEACHER_WHOLE], float),
             "shares": np.array(self.teacher.f),
             "taught": taught,
             "swept": swept,
             "state": np.concatenate([state, self.powers.rho]),
         }
+        return (
+            over("taught", self.taught.pack())
+            | over("swept", self.swept.pack())
+            | over("shared", shared)
+            | over("gold", self.gold.pack())
+        )
 
-    def unpack(self, arrays: Mapping[str, NDArray[np.generic]], named: int) -> None:
+    def unpack(self, arrays: Packed, named: int) -> None:
         """Take over what `pack` gave, of a crowd that has seen so many classes."""
-        k = self.sums.classes
-        for name, value in zip(TEACHER + TEACHER_WHOLE, arrays["teacher"].tolist(), strict=True):
+        students, k = 0 if self.alone else self.sums.workers, self.sums.classes
+        self.taught.unpack(under("taught", arrays), students, k)
+        self.swept.unpack(under("swept", arrays), students, k)
+        self.gold.unpack(under("gold", arrays), k)
+        shared = under("shared", arrays)
+        for name, value in zip(TEACHER + TEACHER_WHOLE, shared["teacher"].tolist(), strict=True):
             setattr(self.teacher, name, int(value) if name in TEACHER_WHOLE else value)
-        np.asarray(self.teacher.f)[:] = arrays["shares"]
+        np.asarray(self.teacher.f)[:] = shared["shares"]
         for student, prior, pooled, found in zip(
-            self._students, self._prior, self._pooled, (arrays["taught"], arrays["swept"]),
+            self._students, self._prior, self._pooled, (shared["taught"], shared["swept"]),
             strict=True,
         ):  # fmt: skip
             student.strength, student.typical = found[:2].tolist()
             prior[:] = found[2 : 2 + k]
             pooled[:] = found[2 + k :].reshape(k + 1, k)
-        gate, fell_back, self.rho, *families = arrays["state"].tolist()
+        gate, fell_back, self.rho, *families = shared["state"].tolist()
         self.crowd.gate, self.crowd.fell_back = gate, bool(fell_back)
         self.powers.rho = np.array(families)
         self.reason = why_not(self.teacher, named)
         self.use_gold()
+
+    def __reduce__(self) -> tuple[Callable[..., Reading], tuple[object, ...]]:
+        return _restored, (self.sums, self.alone, self.pack(), self.reason, self.hidden)
 
     # Reading ---------------------------------------------------------------------------------
 
@@ -227,6 +231,15 @@ class Reading:
         two.workers = n
         two.renew(n, two.spread_strength(strength, unit), unit, shares)
 
+    def renew_swept(self) -> None:
+        """Read the swept confusions anew, shrunk as before."""
+        student = self._students[1]
+        student.renew(self.sums.workers, student.strength, 1.0, self.teacher.f)
+
+    def swept_counts(self) -> Floats:
+        """Of every worker's answers how many are on tasks of each class: a view."""
+        return self.swept.counts[: self.sums.workers, : self.sums.classes]
+
     def skills(self) -> Floats:
         """Every worker's skill."""
         return skills_of(self.teacher, self.sums.workers)
@@ -267,10 +280,10 @@ class Reading:
         if self.crowd.fell_back:
             return MAJORITY
         if self.crowd.golden:
-            return Scorer(score or self._by_crowd, True, 0.0, self._calibrate)
+            return Scorer(score or self.by_crowd(), True, 0.0, self._calibrate)
         if self.alone:
-            return Scorer(score or self._by_skills(), True)
-        return Scorer(score or self._by_logs(), True, self.discount)
+            return Scorer(score or self.by_skills(), True)
+        return Scorer(score or self.by_logs(), True, self.discount)
 
     def scored(self) -> Scorer:
         """The same for scores that were made already."""
@@ -292,29 +305,25 @@ class Reading:
         """
         return min(UNSEEN * max(self._rho, 0.0), 1.0)
 
-    def _by_logs(self) -> Score:
+    def by_logs(self) -> Score:
         """By teacher and students together."""
         k = self.sums.classes
         logs, prior = np.empty((self.sums.workers + 1, k, k)), np.empty(k)
         self.crowd.fill_logs(logs, prior)
         return self._with_tables(logs, prior)
 
-    def _by_crowd(self, batch: LabelBatch, scores: Floats) -> None:
-        """By all that the crowd's scores are made of, where known truths weigh them.
+    def by_crowd(self) -> Score:
+        """By all that the crowd's scores are made of, where known truths weigh them."""
+        return CrowdVotes(self)
 
-        One thread at a time: tasks are worked out in arrays that the crowd has once.
-        """
-        with self._turn:
-            self.crowd.score_tasks(batch.coded, scores)
-
-    def _by_swept(self) -> Score:
+    def by_swept(self) -> Score:
         """By the swept confusions alone."""
         n, k = self.sums.workers, self.sums.classes
         table = np.empty((n + 1, k, k))
         self._students[1].fill_confusions(table)
         return self._with_tables(np.log(table), np.log(self._prior[1]))
 
-    def _by_skills(self) -> Score:
+    def by_skills(self) -> Score:
         """By the teacher alone."""
         k, prior = self.sums.classes, np.log(self.teacher.f)
         if self.alone:
@@ -322,57 +331,10 @@ class Reading:
         weights = vote_weights(np.append(self.skills(), self.teacher.mean), k, self.teacher.cap)
         if len(self.sums.relatives):  # labels count to the power of their families
             return self._with_tables(weights[:, None, None] * np.eye(k), prior)
-        return weighted_votes(weights, prior)
+        return WeightedVotes(weights, prior)
 
     def _with_tables(self, logs: Floats, prior: Floats) -> Score:
-        def score(batch: LabelBatch, scores: Floats) -> None:
-            tasks, powers = batch.coded, NOTHING
-            if len(self.sums.relatives):
-                powers = np.ones(batch.workers.size)
-                self.powers.fill(tasks, powers)
-            vote_loops.add_logs(tasks, powers, logs, prior, scores)
-
-        return score
-
-    # Passes ----------------------------------------------------------------------------------
-
-    def fit(self, batch: LabelBatch, named: int, sweep: bool) -> None:
-        """Pass 1 adds the sums, pass 2 the counts by the finished teacher; then the sweeps.
-
-        Each pass is a sum over tasks: any number of threads, the same bits.
-        """
-        self.sums.add(batch)
-        self.renew_teacher(1.0, named)
-        if self.alone:
-            return
-        self.count(batch, self._by_skills(), self.taught)
-        self.renew_students(1.0)
-        self.crowd.gate = 0.0
-        self.count(batch, self._by_logs(), self.swept)
-        self.renew_students(1.0)
-        if sweep:
-            self.sweep(batch)
-
-    def sweep(self, batch: LabelBatch) -> None:
-        """Recount the swept confusions from their own posteriors until they stand still."""
-        n, k, student = self.sums.workers, self.sums.classes, self._students[1]
-        times = SWEPT // max(batch.labels.size, 1)
-        for _ in range(min(max(times, FEWEST), SWEEPS)):
-            before = self.swept.counts[:n, :k].copy()
-            self.count(batch, self._by_swept(), self.swept)
-            student.renew(n, student.strength, 1.0, self.teacher.f)
-            if np.abs(self.swept.counts[:n, :k] - before).max(initial=0.0) < STILL:
-                break
-
-    def recount(self, batch: LabelBatch) -> None:
-        """Count the swept confusions by what known truths make of all scores.
-
-        Unless they were swept: then their own posteriors are believed.
-        """
-        if not self.crowd.golden or self.crowd.gate > 0.0:
-            return
-        self.count(batch, self._by_crowd, self.swept)
-        self.renew_students(1.0)
+        return TableVotes(logs, prior, self.sums.family, np.array(self.powers.rho))
 
     def features(self, batch: LabelBatch) -> Floats:
         """The scores of tasks that known truths are to weigh."""
@@ -383,28 +345,72 @@ class Reading:
     def posteriors(self, batch: LabelBatch) -> Floats:
         """By the swept confusions alone."""
         scores = np.empty((len(batch), self.sums.classes))
-        self._by_swept()(batch, scores)
+        self.by_swept()(batch, scores)
         odds = np.exp(scores - scores.max(axis=1, keepdims=True))
         return np.asarray(odds / odds.sum(axis=1, keepdims=True))
 
-    def count(self, batch: LabelBatch, score: Score, into: ConfusionSums) -> None:
-        """Put the posterior counts of all tasks by these scores in place of what was counted."""
-        n, k = self.sums.workers, self.sums.classes
-        parts = parts_of(len(batch))
-        step = max(CELLS // 16 // k, 1)
 
-        def work(part: int) -> tuple[Floats, Floats]:
-            counts, mass = np.zeros((n, k, k)), np.zeros(k)
-            first, last = parts[part]
-            scores = np.empty((min(step, last - first), k))
-            for at in range(first, last, step):
-                here = batch.part(at, min(at + step, last))
-                found = scores[: len(here)]
-                score(here, found)
-                add_posteriors(here.coded, found, counts, mass)
-            return counts, mass
+class TableVotes:
+    """Scores by a table per worker, ``logs[i, x, a]`` for saying x where a is true, and a prior.
 
-        done = side_by_side(work, len(parts))
-        into.replace(
-            sum((c for c, _ in done[1:]), done[0][0]), sum((m for _, m in done[1:]), done[0][1])
-        )
+    Where families are declared, labels count to the power that ``rho`` gives them in theirs.
+    """
+
+    def __init__(self, logs: Floats, prior: Floats, family: Codes, rho: Floats) -> None:
+        self._made_of = logs, prior, family, rho
+        self._powers: vote_loops.FamilyPowers | None = None
+        if rho.size:
+            sums = AgreementSums(rho.size)
+            sums.make_room(family.size, 2)
+            sums.declare(family, 0)
+            self._powers = vote_loops.FamilyPowers(sums.loops, rho)
+
+    def __call__(self, batch: LabelBatch, scores: Floats) -> None:
+        """Fill in the scores of some tasks."""
+        tasks, powers = batch.coded, NOTHING
+        if self._powers is not None:
+            powers = np.ones(batch.workers.size)
+            self._powers.fill(tasks, powers)
+        vote_loops.add_logs(tasks, powers, *self._made_of[:2], scores)
+
+    def __reduce__(self) -> tuple[type, tuple[Floats, Floats, Codes, Floats]]:
+        return TableVotes, self._made_of
+
+
+class CrowdVotes:
+    """Scores by all that a reading knows; one thread at a time, in arrays that it has once."""
+
+    def __init__(self, reading: Reading) -> None:
+        self._reading = reading
+
+    def __call__(self, batch: LabelBatch, scores: Floats) -> None:
+        """Fill in the scores of some tasks."""
+        with self._reading.turn:
+            self._reading.crowd.score_tasks(batch.coded, scores)
+
+
+def over(name: str, arrays: Packed) -> Packed:
+    """Arrays under this name."""
+    return {f"{name}.{key}": array for key, array in arrays.items()}
+
+
+def under(name: str, arrays: Packed) -> Packed:
+    """The arrays that `over` put under this name."""
+    return {
+        key.removeprefix(name + "."): array
+        for key, array in arrays.items()
+        if key.startswith(name + ".")
+    }
+
+
+def _restored(
+    sums: AgreementSums, alone: bool, arrays: Packed, reason: str, hidden: Hidden | None
+) -> Reading:
+    """A reading that was pickled."""
+    reading = Reading(sums)
+    if alone:
+        reading.go_alone()
+    reading.make_room()
+    reading.unpack(arrays, sums.classes)
+    reading.reason, reading.hidden = reason, hidden
+    return reading

@@ -6,13 +6,13 @@ not depend on the order in which named tasks come, and two samples merge into on
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 
 import numpy as np
 from numpy.typing import NDArray
 
 from crowdstream.errors import StateError
-from crowdstream.labels.batch import Codes, Ints, LabelBatch
+from crowdstream.labels.batch import Codes, Ints, LabelBatch, joined
 
 Keys = NDArray[np.uint64]
 
@@ -65,7 +65,7 @@ class Reservoir:
         parts = [(self._keys, self._batch), *self._more]
         keys = np.concatenate([part for part, _ in parts])
         order = np.argsort(keys, kind="stable")[: self.size]
-        self._keys, self._batch = keys[order], _join([part for _, part in parts]).pick(order)
+        self._keys, self._batch = keys[order], joined([part for _, part in parts]).pick(order)
         self._more, self._waiting = [], 0
         if order.size == self.size:
             self._bound = self._keys[-1]
@@ -121,13 +121,3 @@ def _cut(batch: LabelBatch) -> LabelBatch:
     if (sizes > LABELS).any():
         batch = batch.first(np.minimum(sizes, LABELS))
     return LabelBatch(batch.starts, batch.workers, batch.labels)
-
-
-def _join(batches: Sequence[LabelBatch]) -> LabelBatch:
-    """The tasks of several batches, one after another."""
-    sizes = np.concatenate([batch.sizes for batch in batches])
-    return LabelBatch(
-        np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64),
-        np.concatenate([batch.workers for batch in batches]),
-        np.concatenate([batch.labels for batch in batches]),
-    )

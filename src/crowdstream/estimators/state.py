@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import inspect
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import ClassVar, NamedTuple, Self, cast
 
@@ -21,6 +21,7 @@ from crowdstream.errors import MergeError, StateError
 from crowdstream.estimators.fallback import why_not
 from crowdstream.estimators.observer import Observer, Packed
 from crowdstream.estimators.parameters import CHECKS, Families, Ties
+from crowdstream.estimators.passes import AddTasks, TaskTable
 from crowdstream.estimators.teacher import (
     CAP_ALONE,
     error_rates,
@@ -235,9 +236,17 @@ class CrowdState(Parameters, Savable, ABC):
             self._learn(self._learnt_as(task), 1)
         return votes._replace(identified=identified)
 
-    def _fit(self, batch: LabelBatch) -> None:
-        """Learn a whole table, nothing having been learnt before."""
-        self._learn(batch, 1)
+    def _fit(self, table: TaskTable) -> None:
+        """Learn a whole table, nothing having been learnt before.
+
+        Where the order of tasks matters it is gone through in order, in memory.
+        """
+        if self.memory is not None or not self.order_free:
+            self._learn(table.batch, 1)
+            return
+        (found,) = table.add_up([AddTasks(self._sums)])
+        self._sums.add_sums(found)
+        self._clock = int(self._sums.total[0])
 
     def _arrays(self) -> list[Floats]:
         """All sums that forgetting scales."""
@@ -399,14 +408,22 @@ class CrowdState(Parameters, Savable, ABC):
         self.observers += [observer for observer in observers if type(observer) not in have]
 
     def _notify(self, batch: LabelBatch, sign: int, in_order: bool = False) -> None:
-        """Let every observer see some tasks; of large batches each in a thread of its own."""
+        """Let every observer see some tasks."""
+        self._show(lambda one: one.see(batch, self, sign, in_order), len(batch))  # type: ignore[arg-type]
+
+    def _notify_all(self, table: TaskTable) -> None:
+        """Let every observer see a whole table that was fitted."""
+        self._show(lambda one: one.see_all(table, self), self._clock)  # type: ignore[arg-type]
+
+    def _show(self, see: Callable[[Observer], None], tasks: int) -> None:
+        """Show tasks to all observers; where they are many, each in a thread of its own."""
         observers = self.observers
-        parts = len(observers) if len(parts_of(len(batch))) > 1 else 1
+        parts = len(observers) if len(parts_of(tasks)) > 1 else 1
         if parts > 1:
-            side_by_side(lambda k: observers[k].see(batch, self, sign, in_order), parts)  # type: ignore[arg-type]
+            side_by_side(lambda k: see(observers[k]), parts)
         else:
             for observer in observers:
-                observer.see(batch, self, sign, in_order)  # type: ignore[arg-type]
+                see(observer)
 
     # Merging, copying, saving ----------------------------------------------------------------
 

@@ -31,6 +31,7 @@ from crowdstream.estimators.newcomers import (
     without,
 )
 from crowdstream.estimators.one_task import OneTaskVerbs
+from crowdstream.estimators.passes import InMemory
 from crowdstream.estimators.votes import check_cells, posteriors
 from crowdstream.labels import (
     ColumnNames,
@@ -315,8 +316,8 @@ class TableVerbs(OneTaskVerbs):
         if decide and self.follows:
             votes = afresh._follow(batch)
         else:
-            afresh._fit(here)
-        afresh._notify(here, 1)
+            afresh._fit(InMemory(here))
+        afresh._notify_all(InMemory(here))
         afresh.intake_.count(intake)
         self.__dict__.clear()
         self.__dict__.update(afresh.__dict__)

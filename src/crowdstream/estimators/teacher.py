@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -64,10 +64,13 @@ def vote_weights(skills: Floats, classes: int, cap: float = CAP_SKILL) -> Floats
     return np.log((1 + (classes - 1) * kept) / (1 - kept))
 
 
-def weighted_votes(weights: Floats, prior: Floats) -> Callable[[LabelBatch, Floats], None]:
+@dataclass(frozen=True, eq=False)
+class WeightedVotes:
     """Scores by one weight per worker and one more for workers unknown, beside a class's prior."""
 
-    def score(batch: LabelBatch, scores: Floats) -> None:
-        vote_loops.add_weights(batch.coded, weights, prior, scores)
+    weights: Floats
+    prior: Floats
 
-    return score
+    def __call__(self, batch: LabelBatch, scores: Floats) -> None:
+        """Fill in the scores of some tasks."""
+        vote_loops.add_weights(batch.coded, self.weights, self.prior, scores)

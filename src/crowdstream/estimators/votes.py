@@ -7,7 +7,7 @@ the posterior is the vote's share by the rule of succession, ``(votes + 1)/(m + 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,6 +30,10 @@ MOST_CELLS = 100_000_000
 """Probabilities that are given at once: 0.8 GB."""
 
 
+Score: TypeAlias = Callable[[LabelBatch, Floats], None]
+"""What fills one row of scores per task."""
+
+
 class Scorer(NamedTuple):
     """A way to score tasks, prepared once.
 
@@ -37,7 +41,7 @@ class Scorer(NamedTuple):
     by which confidence is discounted; ``calibrate`` corrects confidences by known truths.
     """
 
-    score: Callable[[LabelBatch, Floats], None]
+    score: Score
     identified: bool
     rho: float = 0.0
     calibrate: Callable[[Floats], Floats] | None = None

@@ -54,6 +54,11 @@ class LabelBatch:
         """How many labels each task has."""
         return np.diff(self.starts)
 
+    @property
+    def known_truths(self) -> Codes:
+        """The truths of all tasks, written out: −1 where none is known."""
+        return self.truths if self.truths.size else np.full(len(self), -1, np.int32)
+
     def part(self, first: int, last: int) -> LabelBatch:
         """Tasks ``first`` up to ``last``; the labels are shared, not copied."""
         return LabelBatch(
@@ -88,3 +93,23 @@ class LabelBatch:
             [self.tasks[int(t)] for t in which] if len(self.tasks) else (),
             self.said[rows] if self.said.size else self.said,
         )
+
+
+def joined(batches: Sequence[LabelBatch]) -> LabelBatch:
+    """The tasks of several batches, one after another, without their names.
+
+    >>> one = LabelBatch(np.array([0, 2]), np.array([0, 1], np.int32), np.array([1, 1], np.int32))
+    >>> joined([one, one]).starts.tolist()
+    [0, 2, 4]
+    """
+    sizes = np.concatenate([np.zeros(1, np.int64), *(batch.sizes for batch in batches)])
+    truths = NO_TRUTHS
+    if any(batch.truths.size for batch in batches):
+        truths = np.concatenate([batch.known_truths for batch in batches])
+    spans = [slice(int(batch.starts[0]), int(batch.starts[-1])) for batch in batches]
+    return LabelBatch(
+        np.cumsum(sizes),
+        np.concatenate([NO_TRUTHS, *(b.workers[s] for b, s in zip(batches, spans, strict=True))]),
+        np.concatenate([NO_TRUTHS, *(b.labels[s] for b, s in zip(batches, spans, strict=True))]),
+        truths,
+    )

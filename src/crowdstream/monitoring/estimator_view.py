@@ -23,6 +23,7 @@ from crowdstream.labels import ClassLabel, Table, TaskId, WorkerId
 from crowdstream.labels import code_table as code
 from crowdstream.labels.batch import Codes, LabelBatch
 from crowdstream.monitoring.columns import TINY
+from crowdstream.monitoring.judged_pass import new_judge
 from crowdstream.monitoring.judging_loops import Judge
 
 if TYPE_CHECKING:
@@ -169,8 +170,27 @@ def above_chance(crowd: Estimator) -> tuple[float, float]:
 
 def judge_by(skills: Floats, crowd: Estimator, largest: int) -> Judge:
     """A judge of labels by these skills, the last for unknown workers, and tasks of this size."""
-    family = crowd._sums.family if crowd.families else NO_FAMILY
-    return Judge(skills.copy(), family, np.empty((4, largest)), np.empty((2, class_count(crowd))))
+    return new_judge(skills, family_of(crowd), class_count(crowd), largest)
+
+
+def family_of(crowd: Estimator) -> Codes:
+    """The family of every worker, where any are declared."""
+    return crowd._sums.family if crowd.families else NO_FAMILY
+
+
+def tasks_of(crowd: Estimator) -> int:
+    """How many tasks its sums are of."""
+    return int(crowd._sums.total[0])
+
+
+def seed_of(crowd: Estimator) -> int:
+    """The seed that its samples are drawn with."""
+    return int(crowd.seed)
+
+
+def tells_order(crowd: Estimator) -> bool:
+    """Whether it makes a difference to a crowd in which order tasks come."""
+    return crowd.follows or crowd.memory is not None
 
 
 def code_table(crowd: Estimator, table: Table) -> tuple[LabelBatch, int]:

@@ -19,15 +19,16 @@ fool most of the crowd look like tasks of another class: only known truths can t
 
 from __future__ import annotations  # noqa: I001  (each column would be on a line of its own)
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from statistics import NormalDist
-from typing import ClassVar, NamedTuple, Self
+from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from crowdstream.estimators.base import Estimator
 from crowdstream.estimators.observer import Packed
+from crowdstream.estimators.passes import ChooseTasks, Pass, TaskTable
 from crowdstream.estimators.teacher import error_rates
 from crowdstream.metrics import wilson
 from crowdstream.labels.batch import Codes, Ints, LabelBatch
@@ -37,6 +38,8 @@ from crowdstream.monitoring.columns import (
     WRONG, B, C, D, F, V,
 )  # fmt: skip
 from crowdstream.monitoring.interval_loops import IntervalSums, SlopeSums
+from crowdstream.monitoring.judged_pass import JudgeTasks
+from crowdstream.monitoring.judging_loops import JudgedSums
 from crowdstream.monitoring.recent_tasks import RecentTasks
 from crowdstream.monitoring.worker_sums import Floats, ForgettingSums, Shapes, mirrored
 
@@ -142,6 +145,53 @@ class Intervals(ForgettingSums):
             weight = -self._scale.weight(self._clock)
             self._slopes.add(batch, crowd, view.skills_of(crowd), weight, growth)
 
+    def see_all(self, table: TaskTable, crowd: Estimator) -> None:
+        """The same in passes over a table, if its order makes no difference."""
+        if not crowd.weighs:
+            return
+        if view.tells_order(crowd):
+            super().see_all(table, crowd)
+            return
+        n, tasks = crowd.n_workers_, view.tasks_of(crowd)
+        self._reserve(n)
+        self.skills, self.renewed = self._read_skills(crowd), float(max(tasks, 1))
+        names = "rows", "doubts", "total"
+        passes: list[Pass[Any]] = [self._judging(IntervalSums, names, crowd, self.skills)]
+        if n <= SMALL:
+            passes.append(ChooseTasks(view.seed_of(crowd), tasks=KEPT))
+        judged, *chosen = table.add_up(passes)
+        for name, found in zip(names, judged, strict=True):
+            self.arrays[name][: len(found)] += found
+        self.tasks = self._clock = tasks
+        if chosen:
+            self._fit_all(table, crowd, chosen[0].batch)
+
+    def _fit_all(self, table: TaskTable, crowd: Estimator, some: LabelBatch) -> None:
+        """The joint fit of a small crowd to a table, of which these are some tasks, or all."""
+        if len(some) < KEPT:
+            self._recent.append(some)
+            return
+        skills = self._fit(crowd, (some, self.tasks / len(some), 1.0))[0]
+        for _ in range(2):  # the fit saw a sample: once more, at what all tasks say
+            passes = [self._judging(SlopeSums, ("pull", "info"), crowd, np.append(skills, 0.0))]
+            (found,) = table.add_up(passes)
+            slopes = Slopes(*found)
+            skills = self._solve(slopes, crowd, skills)[0]
+        for mine, theirs in zip(self._slopes, slopes, strict=True):
+            mine += theirs
+
+    def _judging(
+        self, kind: type[JudgedSums], names: Sequence[str], crowd: Estimator, skills: Floats
+    ) -> JudgeTasks:
+        """The pass that adds judged labels to arrays of these names."""
+        shapes = tuple(
+            (crowd.n_workers_, *self.per_worker[name])
+            if name in self.per_worker
+            else self.shared[name]
+            for name in names
+        )
+        return JudgeTasks(kind, shapes, skills, view.family_of(crowd), view.class_count(crowd))
+
     def _read_skills(self, crowd: Estimator) -> Floats:
         """The estimator's skills; where tasks stop when they are settled, those of these sums.
 
@@ -171,9 +221,14 @@ class Intervals(ForgettingSums):
             self._slopes.add(whole, crowd, skills, first, growth)
         self._recent.clear()
 
-    def _fit(self, crowd: Estimator) -> tuple[Floats, Floats]:
-        """The likeliest skills and their variances: rounds of `_solve`; changes nothing."""
-        part, weight, growth = self._sampled()
+    def _fit(
+        self, crowd: Estimator, sample: tuple[LabelBatch, float, float] | None = None
+    ) -> tuple[Floats, Floats]:
+        """The likeliest skills and their variances: rounds of `_solve`; changes nothing.
+
+        ``sample``: what `_sampled` gives, unless it is to be that of the tasks kept.
+        """
+        part, weight, growth = sample or self._sampled()
         skills = view.skills_of(crowd)
         for _ in range(ROUNDS):
             slopes, before = self._slopes.copy(), skills

@@ -9,9 +9,7 @@ from numpy.typing import NDArray
 
 from crowdstream.errors import StateError
 from crowdstream.estimators.observer import Packed
-from crowdstream.labels.batch import Codes, Ints, LabelBatch
-
-NOTHING: Codes = np.empty(0, np.int32)
+from crowdstream.labels.batch import Codes, Ints, LabelBatch, joined
 
 FIELDS = {"starts": np.int64, "workers": np.int32, "labels": np.int32, "truths": np.int32}
 """Arrays of a `LabelBatch` that are kept; truths are always written out, −1 where unknown."""
@@ -34,9 +32,8 @@ class RecentTasks:
     def append(self, batch: LabelBatch) -> None:
         """Keep a copy of some tasks."""
         first, last = int(batch.starts[0]), int(batch.starts[-1])
-        truths = batch.truths if batch.truths.size else np.full(len(batch), -1, np.int32)
         labels = batch.workers[first:last].copy(), batch.labels[first:last].copy()
-        self._parts.append(LabelBatch(batch.starts - first, *labels, truths.copy()))
+        self._parts.append(LabelBatch(batch.starts - first, *labels, batch.known_truths.copy()))
         self._size += len(batch)
 
     def remove(self, batch: LabelBatch) -> bool:
@@ -52,16 +49,9 @@ class RecentTasks:
     def batch(self) -> LabelBatch:
         """All of them in one batch."""
         if len(self._parts) != 1:
-            parts = self._parts
-            ends = np.cumsum([0, *(part.labels.size for part in parts)])
-            starts = [part.starts[1:] + end for part, end in zip(parts, ends, strict=False)]
-
-            def joined(name: str) -> Codes:
-                return np.concatenate([NOTHING, *(getattr(part, name) for part in parts)])
-
-            begins = np.concatenate([np.zeros(1, np.int64), *starts])
-            codes = joined("workers"), joined("labels"), joined("truths")
-            self._parts = [LabelBatch(begins, *codes)]
+            whole = joined(self._parts)
+            codes = whole.workers, whole.labels, whole.known_truths
+            self._parts = [LabelBatch(whole.starts, *codes)]
         return self._parts[0]
 
     def fold(self, homes: Codes) -> None:

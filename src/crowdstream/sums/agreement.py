@@ -7,7 +7,7 @@ and 2²⁹ tasks. Knows workers and classes by their codes only.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 import numpy as np
 from numpy.typing import NDArray
@@ -160,20 +160,28 @@ class AgreementSums:
         """Add tasks (weight 1) or take them away (−1); side by side where there are many."""
         parts = parts_of(len(batch)) if growth == 1.0 else [(0, len(batch))]
         if len(parts) == 1:
-            self._add(batch, weight, growth)
+            self.add_part(batch, weight, growth)
             return
         others = [self.empty() for _ in parts[1:]]
 
         def work(k: int) -> None:
-            (self if k == 0 else others[k - 1])._add(batch.part(*parts[k]), weight, 1.0)
+            (self if k == 0 else others[k - 1]).add_part(batch.part(*parts[k]), weight)
 
         side_by_side(work, len(parts))
-        names = np.arange(self.workers)
         for other in others:
-            self.merge(other, names, np.arange(self.classes))
+            self.add_sums(other)
 
-    def _add(self, batch: LabelBatch, weight: float, growth: float) -> None:
+    def add_part(self, batch: LabelBatch, weight: float = 1.0, growth: float = 1.0) -> None:
+        """The same in this thread alone."""
         self.loops.add(batch.coded, weight, growth)
+
+    def add_sums(self, other: AgreementSums) -> None:
+        """Add sums of the same crowd, in the same codes, over other tasks."""
+        self._rows[: other.workers] += other.rows
+        self.shares += other.shares
+        self.relatives += other.relatives
+        self.total += other.total
+        join_pairs(self._groups, np.arange(other.workers), other.groups.astype(np.int64))
 
     def empty(self) -> AgreementSums:
         """The same crowd with nothing learnt."""
@@ -188,7 +196,7 @@ class AgreementSums:
         for mine, theirs in zip(self.arrays(), other.arrays(), strict=True):
             theirs[: len(mine)] = mine[: len(theirs)]
         other._groups[: self.workers] = self._groups[: self.workers]
-        other._add(batch, -weight, 1.0)
+        other.add_part(batch, -weight)
         return other
 
     def merge(self, other: AgreementSums, names: Ints, classes: Ints) -> None:
@@ -215,6 +223,10 @@ class AgreementSums:
 
     # Saving ----------------------------------------------------------------------------------
 
+    def __reduce__(self) -> tuple[Callable[..., AgreementSums], tuple[object, ...]]:
+        size = self.workers, self.classes
+        return _restored, (len(self.relatives), size, self.family, self.pack())
+
     def pack(self) -> dict[str, NDArray[np.generic]]:
         """The arrays, without spare rows."""
         return self._slots(self.workers) | {"groups": self.groups}
@@ -232,6 +244,16 @@ class AgreementSums:
             "relatives": self.relatives,
             "total": self.total,
         }
+
+
+def _restored(
+    families: int, size: tuple[int, int], family: Codes, arrays: Mapping[str, NDArray[np.generic]]
+) -> AgreementSums:
+    """Sums that were pickled."""
+    sums = AgreementSums(families)
+    sums.unpack(arrays, *size)
+    sums.declare(family, 0)
+    return sums
 
 
 def fill(
