@@ -7,7 +7,7 @@ in threads, `crowdstream.spark` on a cluster; what a pass adds up is the same. K
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
@@ -32,6 +32,11 @@ NO_LIMIT = 2**62
 
 class Pass(ABC, Generic[Sums]):
     """Something that is added up over tasks. It may be pickled, and so may its sums."""
+
+    @property
+    def by_name(self) -> bool:
+        """Whether it has to know what tasks are called."""
+        return True
 
     @abstractmethod
     def begin(self) -> Sums:
@@ -83,7 +88,7 @@ class InMemory(TaskTable):
         return first
 
 
-def go_through(passes: Sequence[Pass[Any]], batches: Sequence[LabelBatch]) -> list[Any]:
+def go_through(passes: Sequence[Pass[Any]], batches: Iterable[LabelBatch]) -> list[Any]:
     """The sums of passes over some tasks."""
     found = [one.begin() for one in passes]
     for batch in batches:
@@ -164,6 +169,11 @@ class AddTasks(Pass[AgreementSums]):
     sums: AgreementSums
     hidden: Hidden | None = None
 
+    @property
+    def by_name(self) -> bool:
+        """Only to hide truths."""
+        return self.hidden is not None
+
     def begin(self) -> AgreementSums:
         """Nothing learnt."""
         return self.sums.empty()
@@ -188,6 +198,11 @@ class CountPosteriors(Pass[tuple[Floats, Floats]]):
     workers: int
     classes: int
     hidden: Hidden | None = None
+
+    @property
+    def by_name(self) -> bool:
+        """Only to hide truths."""
+        return self.hidden is not None
 
     def begin(self) -> tuple[Floats, Floats]:
         """Counts by worker, said and class; tasks by class."""

@@ -54,7 +54,7 @@ class CodedLabels:
                 names.is_sorted() or names.hash().n_unique() == len(names)
             ):
                 return np.arange(len(names), dtype=np.int32), names
-            return _code_series(names)
+            return code_series(names)
         known = Vocabulary()
         codes = [UNKNOWN if name is None else known.add(name) for name in names]
         return np.array(codes, np.int32), known.to_list()
@@ -177,9 +177,9 @@ def code_frame(frame: pl.DataFrame) -> CodedLabels:
     """A table of clean columns (strings, integers, booleans, categories) in codes."""
     # The loops behind it run side by side.
     with ThreadPoolExecutor(3) as pool:
-        runs = pool.submit(_find_runs, frame["task"])
-        worker = pool.submit(_code_series, frame["worker"])
-        label = pool.submit(_code_series, frame["label"])
+        runs = pool.submit(find_runs, frame["task"])
+        worker = pool.submit(code_series, frame["worker"])
+        label = pool.submit(code_series, frame["label"])
         starts, tasks = runs.result()
         workers, worker_names = worker.result()
         labels, class_names = label.result()
@@ -187,7 +187,7 @@ def code_frame(frame: pl.DataFrame) -> CodedLabels:
     return CodedLabels(batch, Vocabulary(worker_names), Vocabulary(class_names))
 
 
-def _find_runs(series: pl.Series) -> tuple[Ints, pl.Series]:
+def find_runs(series: pl.Series) -> tuple[Ints, pl.Series]:
     """Where another task begins than in the row before, and which it is."""
     import polars as pl
 
@@ -214,7 +214,7 @@ def merge_runs(starts: Ints, tasks: pl.Series) -> tuple[Ints, pl.Series]:
     return np.append(starts[new], starts[-1]), tasks.gather(new)
 
 
-def _code_series(series: pl.Series) -> tuple[Codes, pl.Series]:
+def code_series(series: pl.Series) -> tuple[Codes, pl.Series]:
     """Codes in order of first appearance, −1 for null, and the values."""
     import polars as pl
 

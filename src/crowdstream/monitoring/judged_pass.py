@@ -29,6 +29,11 @@ class JudgeTasks(Pass[list[Floats]]):
     family: Codes
     classes: int
 
+    @property
+    def by_name(self) -> bool:
+        """No: by codes alone."""
+        return False
+
     def begin(self) -> list[Floats]:
         """Nothing judged."""
         return [np.zeros(shape) for shape in self.shapes]
