@@ -60,6 +60,7 @@ class DictEstimator(Estimator):
 
     weighs: ClassVar[bool] = False
     order_free: ClassVar[bool] = False
+    adds_up: ClassVar[bool] = False
     reversible: ClassVar[bool] = False
 
     def __init_subclass__(cls, **kwargs: object) -> None:

@@ -33,6 +33,9 @@ class Observer(ABC):
     kinds: ClassVar[dict[str, type[Observer]]] = {}
     """By name, as saved states know them."""
 
+    adds_up: ClassVar[bool] = False
+    """Whether what it keeps of a whole table is sums over tasks, wherever these are."""
+
     standard: ClassVar[list[type[Observer]]] = []
     """Those that go along with every new estimator."""
 

@@ -88,6 +88,8 @@ class CrowdState(Parameters, Savable, ABC):
     """Whether votes are weighted; an estimator that only counts them does not warn that it does."""
     order_free: ClassVar[bool] = True
     """Whether, without forgetting, the order of tasks learnt one by one does not matter."""
+    adds_up: ClassVar[bool] = True
+    """Whether, without forgetting, `fit` is sums over tasks, wherever these are."""
     reversible: ClassVar[bool] = True
     """Whether tasks can be taken back and estimators merged."""
     follows: ClassVar[bool] = False
@@ -241,7 +243,7 @@ class CrowdState(Parameters, Savable, ABC):
 
         Where the order of tasks matters it is gone through in order, in memory.
         """
-        if self.memory is not None or not self.order_free:
+        if self.memory is not None or not self.adds_up:
             self._learn(table.batch, 1)
             return
         (found,) = table.add_up([AddTasks(self._sums)])

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
-from typing import Any, Self, TypeAlias
+from typing import TYPE_CHECKING, Any, Self, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -45,6 +45,9 @@ from crowdstream.labels import (
     read_truths,
 )
 from crowdstream.labels.batch import Ints, LabelBatch
+
+if TYPE_CHECKING:
+    import polars as pl
 
 NativeTable: TypeAlias = Any
 """A table of the kind that came in: polars, pandas, pyarrow, duckdb; polars if rows came in."""
@@ -161,11 +164,8 @@ class TableVerbs(OneTaskVerbs):
         batch, _ = code_table(data, workers, classes, columns=columns, gold=gold)
         votes = self._decide(batch, workers, classes)
         self._warn(batch, votes.identified)
-        new = newcomers(self._sums, self._least_known)
-        known = self._by_known(
-            batch, votes, rule, lambda: strange_labels(batch, new), (workers, classes)
-        )
-        return in_kind(decision_table(batch, votes, classes, rule, known), kind_of(data))
+        found = self._predicted(batch, votes, rule, workers, classes)
+        return in_kind(found, kind_of(data))
 
     def predict_proba_many(
         self,
@@ -267,8 +267,7 @@ class TableVerbs(OneTaskVerbs):
         rule = SettleRule.checked(settle, min_labels)
         batch, votes = self._fit_table(data, ColumnNames(task, worker, label), gold, decide=True)
         self._warn(batch, votes.identified)
-        known = self._by_known(batch, votes, rule, lambda: self._fitted_strangers(batch))
-        return in_kind(decision_table(batch, votes, self._classes, rule, known), self._kind)
+        return in_kind(self._fitted(batch, votes, rule), self._kind)
 
     def fit_predict_proba(
         self,
@@ -324,6 +323,25 @@ class TableVerbs(OneTaskVerbs):
         if decide and not self.follows:
             votes = self._decide(batch, self._workers, self._classes)
         return batch, votes
+
+    def _predicted(
+        self,
+        batch: LabelBatch,
+        votes: Votes,
+        rule: SettleRule,
+        workers: Vocabulary,
+        classes: Vocabulary,
+    ) -> pl.DataFrame:
+        """Decisions by these votes on tasks that were not learnt; codes are of these names."""
+        new = newcomers(self._sums, self._least_known)
+        named = workers, classes
+        known = self._by_known(batch, votes, rule, lambda: strange_labels(batch, new), named)
+        return decision_table(batch, votes, classes, rule, known)
+
+    def _fitted(self, batch: LabelBatch, votes: Votes, rule: SettleRule) -> pl.DataFrame:
+        """Decisions by these votes on tasks that were fitted."""
+        known = self._by_known(batch, votes, rule, lambda: self._fitted_strangers(batch))
+        return decision_table(batch, votes, self._classes, rule, known)
 
     def _by_known(
         self,

@@ -143,6 +143,7 @@ class Tracking(Estimator):
     ties: Ties = "coin"
     seed: int = 0
     order_free = False
+    adds_up = False
     follows = True
     _reason = NO_MEETINGS
     """Why the crowd cannot be identified by agreement, if so."""

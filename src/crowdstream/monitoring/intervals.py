@@ -100,6 +100,7 @@ class Slopes(NamedTuple):
 class Intervals(ForgettingSums):
     """Limits of every worker's error rate, for the table of workers."""
 
+    adds_up = True
     per_worker: ClassVar[Shapes] = {"rows": (6,), "doubts": (3,)}
     shared: ClassVar[Shapes] = {"pull": (SMALL,), "info": (SMALL, SMALL), "total": (5,)}
 

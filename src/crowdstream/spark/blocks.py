@@ -8,6 +8,7 @@ knows Arrow's batches and polars' columns, and nothing of sessions.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -60,14 +61,15 @@ def code_rows(batches: list[Any]) -> Rows:
     if "at" in table.schema.names:
         at = table["at"].combine_chunks().to_numpy(zero_copy_only=False).astype(np.int64)
     starts, tasks = find_runs(frame["task"])
-    coded = (code_series(frame[name]) for name in ("worker", "label", "truth"))
-    return Rows(tasks, np.diff(np.append(starts, frame.height)), *coded, at)
+    workers, labels, truths = (code_series(frame[name]) for name in ("worker", "label", "truth"))
+    sizes = np.diff(np.append(starts, frame.height))
+    return Rows(tasks, sizes, workers, labels, truths, at)
 
 
 class MakeBlocks:
     """Makes blocks of the rows of a partition, which has all rows of its tasks."""
 
-    def __call__(self, batches: Iterable[Any]) -> Iterator[Any]:
+    def __call__(self, batches: Iterator[Any]) -> Iterator[Any]:
         """Blocks in codes of their own."""
         parts: list[Rows] = []
         waiting: list[Any] = []
@@ -97,7 +99,7 @@ class MakeBlocks:
         truth = np.full(len(tasks), UNKNOWN, np.int32)
         known = np.flatnonzero(truths >= 0)
         truth[task[known]] = truths[known]
-        counts = task.size, *found[3:]
+        counts: tuple[int, ...] = (task.size, *found[3:])
         batch = found.batch
         whole = LabelBatch(batch.starts, batch.workers, batch.labels, truth, tasks)
         for part in split(whole, LABELS):
@@ -267,23 +269,34 @@ def _union(one: pl.Series, other: pl.Series) -> pl.Series:
     return pl.concat([one, other]).unique().sort()
 
 
-class Recode(NamedTuple):
-    """Makes blocks in codes of their own to blocks in codes that all share, by sorted names."""
+class Names(NamedTuple):
+    """Names in order, and the code of each."""
 
-    workers: pl.Series
-    classes: pl.Series
+    names: pl.Series
+    codes: Codes
 
-    def __call__(self, batches: Iterable[Any]) -> Iterator[Any]:
+    def recode(self, codes: Codes, own: pl.Series) -> Codes:
+        """Codes of a block's own names as these."""
+        places = self.names.search_sorted(own).to_numpy()
+        return np.append(self.codes[places], np.int32(UNKNOWN))[codes]
+
+
+@dataclass(frozen=True)
+class Recode:
+    """Makes blocks in codes of their own to blocks in codes that all share."""
+
+    workers: Names
+    classes: Names
+
+    def __call__(self, batches: Iterator[Any]) -> Iterator[Any]:
         """The same blocks, without names but those of tasks."""
         for row in rows_of(batches):
-            workers = self._ranks(self.workers, row.names("worker_names"))[row.array("workers")]
-            ranks = self._ranks(self.classes, row.names("class_names"))
-            labels, truths = ranks[row.array("labels")], ranks[row.array("truths")]
+            workers = self.workers.recode(row.array("workers"), row.names("worker_names"))
+            names = row.names("class_names")
+            labels, truths = (
+                self.classes.recode(row.array(name), names) for name in ("labels", "truths")
+            )
             arrays = [array.tobytes() for array in (row.array("starts"), workers, labels, truths)]
             found = [row.value("tasks").as_buffer().to_pybytes(), *arrays]
             columns = [pa.array([value], pa.binary()) for value in found]
             yield pa.record_batch(columns, ["tasks", *ARRAYS])
-
-    @staticmethod
-    def _ranks(names: pl.Series, own: pl.Series) -> Codes:
-        return np.append(names.search_sorted(own).to_numpy(), UNKNOWN).astype(np.int32)

@@ -7,8 +7,9 @@ their names: a cluster's table has no order of its own.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+import numpy as np
 import polars as pl
 
 from crowdstream.errors import InputError
@@ -23,6 +24,7 @@ from crowdstream.spark.blocks import (
     NAMES,
     Found,
     MakeBlocks,
+    Names,
     Recode,
     look_around,
 )
@@ -70,7 +72,7 @@ def code_tasks(
     at: str | None = None,
     partitions: int | None = None,
 ) -> CodedTasks:
-    """Code a DataFrame, adding its workers and classes to vocabularies that are empty.
+    """Code a DataFrame, adding new workers and classes to the vocabularies in order of their names.
 
     Parameters
     ----------
@@ -88,44 +90,45 @@ def code_tasks(
     partitions
         How many parts the tasks are in.
     """
+    from pyspark.sql import Observation
     from pyspark.sql import functions as F
 
     table = clean_columns(df, columns, at)
     kinds = dict(table.dtypes)
-    lost = F.sum(F.col("task").isNull().cast("bigint"))
-    rows, null_task = (int(n or 0) for n in table.agg(F.count("*"), lost).first())
+    if partitions is None:
+        partitions = partitions_for(df)
+    seen = Observation()
+    table = table.observe(seen, F.count("*").alias("rows"), F.count("task").alias("with_task"))
     known = _truths(gold, kinds, df.sparkSession)
     table = _with_truths(table.where("task is not null"), known, kinds["label"])
-    if partitions is None:
-        partitions = max(-(-rows // ROWS), parallelism(df.sparkSession))
     own = table.repartition(partitions, "task").mapInArrow(MakeBlocks(), FIRST).persist()
     try:
         found = tree_sum(own.select(*LOOKED_AT), partitions, look_around, Found.join) or Found()
         if gold is not None and found.tasks and not found.gold:
             raise InputError("gold", "tasks of the table", "none in common")
-        for target, names in ((workers, found.workers), (classes, found.classes)):
-            for value in names:
-                target.add(value)
-        recode = Recode(_series(workers, kinds["worker"]), _series(classes, kinds["label"]))
+        recode = Recode(_added(found.workers, workers), _added(found.classes, classes))
         blocks = own.mapInArrow(recode, CODED).persist()
         blocks.count()
     finally:
         own.unpersist()
-    intake = Intake(rows, found.labels, found.tasks, null_task, *found.counts[1:])
+    rows, with_task = (int(seen.get[name]) for name in ("rows", "with_task"))
+    intake = Intake(rows, found.labels, found.tasks, rows - with_task, *found.counts[1:])
     return CodedTasks(SparkTasks(blocks, partitions), kinds, intake)
 
 
-def parallelism(session: SparkSession) -> int:
-    """Tasks that a cluster does at once, as far as it can be told."""
+def partitions_for(df: DataFrame) -> int:
+    """Parts for a table: as many as its rows ask for, the same number for every core."""
+    session = df.sparkSession
     try:
-        return int(session.sparkContext.defaultParallelism)
+        cores = int(session.sparkContext.defaultParallelism)
     except Exception:  # Spark Connect has no context
-        return int(session.conf.get("spark.sql.shuffle.partitions") or 200)
+        cores = int(session.conf.get("spark.sql.shuffle.partitions") or 200)
+    return cores * max(-(-df.count() // (ROWS * cores)), 1)
 
 
-def _series(names: Vocabulary, kind: str) -> pl.Series:
-    types: dict[str, Any] = {"string": pl.String, "bigint": pl.Int64, "boolean": pl.Boolean}
-    return pl.Series("name", names.to_list(), types[kind])
+def _added(names: pl.Series, vocabulary: Vocabulary) -> Names:
+    """Names with their codes in a vocabulary, to which new ones are added in order."""
+    return Names(names, np.array([vocabulary.add(name) for name in names], np.int32))
 
 
 # Columns ----------------------------------------------------------------------------------------
@@ -164,7 +167,9 @@ def _clean(column: Column, name: str, kind: str, role: str) -> Column:
         return column.cast("bigint")
     if kind in FRACTIONS:
         whole = (column == F.floor(column)) & (F.abs(column) <= F.lit(float(FLOAT_MAX)))
-        told = F.concat(F.lit(f"column {name!r}: expected whole numbers, found "), column.cast("string"))
+        told = F.concat(
+            F.lit(f"column {name!r}: expected whole numbers, found "), column.cast("string")
+        )
         checked = F.when(whole, column.cast("bigint")).otherwise(F.raise_error(told))
         return F.when(column.isNull() | F.isnan(column), F.lit(None)).otherwise(checked)
     expected = "str, int or bool" if role == "label" else "str or int"

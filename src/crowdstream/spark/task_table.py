@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
 from crowdstream.errors import InputError
 from crowdstream.estimators.passes import Pass, TaskTable, go_through, join_all
@@ -15,7 +16,8 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
 
-class GoThrough(NamedTuple):
+@dataclass(frozen=True)
+class GoThrough:
     """What a partition does in a pass: its sums over its blocks."""
 
     passes: Sequence[Pass[Any]]
@@ -26,7 +28,8 @@ class GoThrough(NamedTuple):
         return go_through(self.passes, read_blocks(batches, self.homes))
 
 
-class JoinAll(NamedTuple):
+@dataclass(frozen=True)
+class JoinAll:
     """Joins the sums of passes."""
 
     passes: Sequence[Pass[Any]]

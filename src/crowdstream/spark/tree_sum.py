@@ -5,7 +5,8 @@ from __future__ import annotations
 import math
 import pickle
 from collections.abc import Callable, Iterable, Iterator
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import pyarrow as pa
 
@@ -18,19 +19,21 @@ DIRECT = 16
 """Partitions whose sums go to the driver at once; of more, some executors join them first."""
 
 
-class Work(NamedTuple):
+@dataclass(frozen=True)
+class Work:
     """What each partition does: its sums, one row of bytes."""
 
     work: Callable[[Iterable[Any]], Any]
 
-    def __call__(self, batches: Iterable[Any]) -> Iterator[Any]:
+    def __call__(self, batches: Iterator[Any]) -> Iterator[Any]:
         """The pickled sums; none of an empty partition."""
         found = self.work(batch for batch in batches if batch.num_rows)
         if found is not None:
             yield pa.record_batch([[pickle.dumps(found, 5)]], ["sums"])
 
 
-class Join(NamedTuple):
+@dataclass(frozen=True)
+class Join:
     """Joins the sums of several partitions."""
 
     join: Callable[[Any, Any], None]
