@@ -4,6 +4,10 @@ What is learnt is sums over tasks, and sums of whole numbers: however the tasks 
 machines, the result is the same to the bit. On one machine the library itself is many times faster.
 """
 
-from crowdstream.spark.batch import decide, fit, fit_decide
+from crowdstream.spark.session import check_packages, start
 
-__all__ = ["decide", "fit", "fit_decide"]
+check_packages()
+
+from crowdstream.spark.batch import decide, fit, fit_decide  # noqa: E402
+
+__all__ = ["decide", "fit", "fit_decide", "start"]

@@ -20,6 +20,7 @@ from crowdstream.labels.batch import LabelBatch
 from crowdstream.labels.tables import ColumnNames
 from crowdstream.spark.blocks import read_blocks
 from crowdstream.spark.coding import CodedTasks, code_tasks
+from crowdstream.spark.session import on_spark
 from crowdstream.spark.task_table import SparkTasks
 
 if TYPE_CHECKING:
@@ -30,6 +31,7 @@ Crowd = TypeVar("Crowd", bound=Estimator)
 TYPES = {"string": pa.string(), "bigint": pa.int64(), "boolean": pa.bool_()}
 
 
+@on_spark
 def fit(
     df: DataFrame,
     estimator: Crowd,
@@ -69,6 +71,7 @@ def fit(
     return estimator
 
 
+@on_spark
 def fit_decide(
     df: DataFrame,
     estimator: Estimator,
@@ -102,6 +105,7 @@ def fit_decide(
     return _decisions(coded, estimator, rule, estimator._workers, estimator._classes, fitted=True)
 
 
+@on_spark
 def decide(
     df: DataFrame,
     estimator: Estimator,
@@ -204,7 +208,7 @@ def _warn(estimator: Estimator, coded: CodedTasks) -> None:
     batch = LabelBatch(np.array([0, some.size]), some, some)
     identified = estimator._scorer_for(estimator._workers, estimator._classes).identified
     for doubt in estimator._doubts(batch, identified):
-        warnings.warn(doubt, stacklevel=3)
+        warnings.warn(doubt, stacklevel=4)
 
 
 def _decisions(

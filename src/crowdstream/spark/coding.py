@@ -28,6 +28,7 @@ from crowdstream.spark.blocks import (
     Recode,
     look_around,
 )
+from crowdstream.spark.session import use_this_python
 from crowdstream.spark.task_table import SparkTasks
 from crowdstream.spark.tree_sum import tree_sum
 
@@ -93,6 +94,7 @@ def code_tasks(
     from pyspark.sql import Observation
     from pyspark.sql import functions as F
 
+    use_this_python(df.sparkSession)
     table = clean_columns(df, columns, at)
     kinds = dict(table.dtypes)
     if partitions is None:
