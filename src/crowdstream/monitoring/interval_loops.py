@@ -25,7 +25,17 @@ from crowdstream.monitoring.columns import (
 )
 
 if not cython.compiled:
+    rint = round
     from crowdstream.monitoring.judging_loops import JudgedSums
+
+
+UNIT = 16777216.0
+"""What judged labels add is in multiples of 1 over this, 2⁻²⁴: such sums are the same in any order."""
+
+
+def rounded(x):
+    """The nearest multiple of 2⁻²⁴."""
+    return rint(x * UNIT) / UNIT
 
 
 class IntervalSums(JudgedSums):
@@ -62,7 +72,7 @@ class IntervalSums(JudgedSums):
             agrees: cython.bint = tasks.labels[z] == winner
             doubt = 1.0  # of a label that is alone
             if end - begin > 1:
-                doubt = (against - (0.0 if agrees else 1.0)) / (end - begin - 1.0)
+                doubt = rounded((against - (0.0 if agrees else 1.0)) / (end - begin - 1.0))
             self.doubts[i, ANSWERED] += weight
             if agrees:
                 self.doubts[i, AGREED] += weight * doubt
@@ -76,12 +86,12 @@ class IntervalSums(JudgedSums):
         squared = weight * weight if weight > 0.0 else -weight * weight
         for z in range(begin, tasks.starts[t + 1]):
             i = tasks.workers[z]
-            e2 = judge.e2[z - begin]
-            self.rows[i, B] += weight * judge.h[z - begin]
+            e2 = rounded(judge.e2[z - begin])
+            self.rows[i, B] += weight * rounded(judge.h[z - begin])
             self.rows[i, C] += weight * e2
             self.rows[i, V] += squared * e2
-            self.rows[i, F] += squared * judge.e3[z - begin]
-            self.rows[i, D] += squared * e2 * e2
+            self.rows[i, F] += squared * rounded(judge.e3[z - begin])
+            self.rows[i, D] += squared * rounded(e2 * e2)
             if truth >= 0:
                 self.rows[i, GOLD] += 1.0 if weight > 0.0 else -1.0
 
@@ -110,11 +120,12 @@ class SlopeSums(JudgedSums):
             along += s * judge.skill(tasks.workers[z])
         for z in range(begin, end):
             i = tasks.workers[z]
-            s = weight * judge.each[z - begin]
-            self.pull[i] += s * (1.0 + along)
+            s = judge.each[z - begin]
+            self.pull[i] += weight * rounded(s * (1.0 + along))
             for y in range(z, end):
                 j = tasks.workers[y]
+                both = weight * rounded(s * judge.each[y - begin])
                 if i < j:
-                    self.info[i, j] += s * judge.each[y - begin]
+                    self.info[i, j] += both
                 else:
-                    self.info[j, i] += s * judge.each[y - begin]
+                    self.info[j, i] += both
