@@ -8,20 +8,6 @@ from typing import Any
 
 import pytest
 
-from crowdstream.errors import CrowdstreamError
-
-
-@pytest.fixture(scope="session")
-def java() -> None:
-    """Skip where Spark cannot run."""
-    pytest.importorskip("pyspark", reason="crowdstream[spark] is not installed")
-    from crowdstream.spark.session import check_java
-
-    try:
-        check_java()
-    except CrowdstreamError as error:
-        pytest.skip(str(error))
-
 
 @pytest.fixture(scope="session")
 def cluster(java: None, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:

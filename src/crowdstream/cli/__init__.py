@@ -24,10 +24,11 @@ COMMANDS = {
     "paper": "Repeat the experiments of the paper and check its claims.",
     "version": "Print the version.",
     "gold": "Choose tasks for an expert to check; see what the answers change.",
+    "spark": "Decide labels that live on a cluster, with Apache Spark.",
 }
 """Every command, and what ``--help`` says of it; each is a function in a file of its name."""
 
-PARTS = {"gold": ("plan", "check")}
+PARTS = {"gold": ("plan", "check"), "spark": ("run",)}
 """Commands that have commands of their own."""
 
 

@@ -1,8 +1,9 @@
 """Every JSON that the command line prints: its fields, its version, and how it is written.
 
-``run --json``, ``savings --json``, ``gold plan --json``, ``gold check --json`` and ``compare
---json`` print one object on one line; ``stream`` prints one `crowdstream.Decision` per line; a
-table in a ``.jsonl`` file has one object per row with the names of its columns.
+``run --json``, ``spark run --json``, ``savings --json``, ``gold plan --json``, ``gold check
+--json`` and ``compare --json`` print one object on one line; ``stream`` prints one
+`crowdstream.Decision` per line; a table in a ``.jsonl`` file has one object per row with the names
+of its columns.
 """
 
 from __future__ import annotations
@@ -159,6 +160,27 @@ class RunReport(msgspec.Struct, kw_only=True):
     truth_matched: TruthMatch | msgspec.UnsetType = msgspec.UNSET
     gold_matched: TruthMatch | msgspec.UnsetType = msgspec.UNSET
     cost: Cost | msgspec.UnsetType = msgspec.UNSET
+
+
+class SparkReport(msgspec.Struct, kw_only=True):
+    """What ``crowdstream spark run --json`` prints; the counts of rows are those of `Intake`."""
+
+    schema_version: int = SCHEMA_VERSION
+    method: str
+    rows: int
+    labels: int
+    tasks: int
+    workers: int
+    classes: int
+    null_task: int
+    null_worker: int
+    null_label: int
+    repeated: int
+    replaced: int
+    settled: int
+    identifiable: bool
+    warnings: list[str]
+    seconds: float
 
 
 def savings_report(method: str, found: Savings, warnings: list[str]) -> dict[str, object]:

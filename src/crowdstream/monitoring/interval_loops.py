@@ -30,7 +30,7 @@ if not cython.compiled:
 
 
 UNIT = 16777216.0
-"""What judged labels add is in multiples of 1 over this, 2⁻²⁴: such sums are the same in any order."""
+"""What judged labels add is rounded to multiples of 2⁻²⁴: the same sums in any order."""
 
 
 def rounded(x):

@@ -159,9 +159,8 @@ def _fit(
     partitions: int | None,
 ) -> CodedTasks:
     """Fit an estimator; one that cannot be changes nothing."""
-    _check(estimator)
+    refuse_order(estimator)
     afresh = estimator.clone()
-    refuse_order(afresh)
     names = afresh._workers, afresh._classes
     coded = code_tasks(df, *names, columns, gold=gold, at=at, partitions=partitions)
     try:
@@ -188,6 +187,7 @@ def refuse_order(estimator: Estimator) -> None:
     estimator
         What is to be fitted.
     """
+    _check(estimator)
     what = ""
     if estimator.memory is not None or not estimator.adds_up:
         what = repr(estimator)

@@ -29,6 +29,9 @@ OLDEST_JAVA = 17
 PACKAGES = "pyspark", "pyarrow"
 """What the extra brings."""
 
+JVM = f"-Dlog4j2.configurationFile={Path(__file__).with_name('log4j2.properties').as_uri()}"
+"""How the driver's JVM logs: errors alone."""
+
 SETTINGS = {
     "spark.ui.showConsoleProgress": "false",
     "spark.sql.session.timeZone": "UTC",
@@ -104,30 +107,28 @@ def start(master: str | None = None, *, settings: dict[str, str] | None = None) 
             return found
         if not (master or "").startswith("sc:") and "SPARK_REMOTE" not in os.environ:
             check_java()
-        given = master or os.environ.get("MASTER") or _submitted()
         builder = SparkSession.builder.appName("crowdstream")
         chosen = dict(SETTINGS)
-        if given is None or given.startswith("local"):
+        where = master or ("" if is_submitted() else "local[*]")
+        if where.startswith("local"):
             os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
             chosen |= LOOPBACK
-            given = given or "local[*]"
-        if given.startswith("local") or "127.0.0.1" in given or "localhost" in given:
+        if where.startswith("local") or "//127.0.0.1" in where or "//localhost" in where:
             os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
-        if given.startswith("sc:"):
-            builder = builder.remote(given)
-        elif given != "submitted":
-            builder = builder.master(given)
+            chosen["spark.driver.extraJavaOptions"] = JVM
+        if where.startswith("sc:"):
+            builder = builder.remote(where)
+        elif where:
+            builder = builder.master(where)
         for name, value in (chosen | (settings or {})).items():
             builder = builder.config(name, value)
         session: SparkSession = builder.getOrCreate()
-    with contextlib.suppress(Exception):  # Spark Connect has no context
-        session.sparkContext.setLogLevel("ERROR")
-    return session
+        return session
 
 
-def _submitted() -> str | None:
-    """Whether ``spark-submit`` has started this process and knows the master."""
-    return "submitted" if "PYSPARK_GATEWAY_PORT" in os.environ else None
+def is_submitted() -> bool:
+    """Whether ``spark-submit`` has started this process; it knows the master."""
+    return "PYSPARK_GATEWAY_PORT" in os.environ
 
 
 @contextlib.contextmanager

@@ -1,0 +1,85 @@
+"""`crowdstream spark run`: the options, and one run of the whole process."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+import crowdstream as cs
+from tests.cli.tool import SCRIPT, call
+
+pytest.importorskip("pyspark", reason="crowdstream[spark] is not installed")
+
+SUBMITTED = Path(__file__).parents[2] / "examples" / "spark_submit.py"
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (["missing.csv"], "missing.csv: expected a file or folder, found none"),
+        (["--memory", "10"], "which goes through them in order"),
+        (["--method", "tracking"], "which goes through them in order"),
+        (["--output-format", "xml"], "--output-format: expected parquet or csv or json or orc"),
+        (["--conf", "spark.cores"], "--conf: expected NAME=VALUE, found 'spark.cores'"),
+        (["--partitions", "0"], "--partitions: expected"),
+        (["--settle", "2"], "--settle: expected"),
+        (["--workers", "w.pdf"], "--workers: expected a name that ends in"),
+        (["--state", "no/such/folder/x.state"], "--state: expected a folder that exists"),
+    ],
+)
+def test_a_mistake_is_said_before_a_session_is_started(
+    tmp_path: Path, options: list[str], said: str
+) -> None:
+    labels = tmp_path / "labels.csv"
+    labels.write_text("task,worker,label\nt,ann,x\n")
+    result = call("spark", "run", labels, "-o", tmp_path / "out", *options)
+    assert result.code == 2
+    assert said in result.err
+    assert not (tmp_path / "out").exists()
+
+
+def test_labels_in_decisions_workers_and_state_out(java: None, tmp_path: Path) -> None:
+    made = cs.simulate(12, 200, p=0.2, seed=2)
+    labels = made.labels()
+    rows = [*labels.rows(), ("", "w1", "1"), ("9", "", "1"), labels.row(0), ('a "b", c', "w2", "0")]
+    whole = pl.DataFrame(rows, schema=["item", "rater", "answer"], orient="row")
+    whole.write_csv(tmp_path / "labels.csv")
+    out, workers, state = (tmp_path / name for name in ("out", "workers.csv", "crowd.state"))
+    words = [SCRIPT, "spark", "run", str(tmp_path / "labels.csv"), "-o", str(out), "--json"]
+    words += ["--workers", str(workers), "--state", str(state), "--master", "local[2]"]
+    done = subprocess.run(words, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    report = json.loads(done.stdout)
+    named = whole.with_columns(pl.all().replace("", None))
+    crowd = cs.Adaptive()
+    expected = crowd.fit_predict(named).sort("task")
+    assert report["labels"] == crowd.intake_.labels == labels.height + 1
+    assert report["null_task"] == report["null_worker"] == report["repeated"] == 1
+    found = pl.read_parquet(out / "*.parquet").sort("task")
+    assert found["task"].equals(expected["task"])
+    assert found["label"].equals(expected["label"])
+    assert report["settled"] == expected["settled"].sum()
+    assert pl.read_csv(workers).height == crowd.n_workers_
+    assert cs.load(state).tasks_ == crowd.tasks_  # type: ignore[union-attr]
+
+
+def test_spark_submit_brings_the_cluster(java: None, tmp_path: Path) -> None:
+    cs.simulate(5, 20, p=0.2).labels().write_parquet(tmp_path / "labels.parquet")
+    out = tmp_path / "out"
+    submit = Path(sys.executable).with_name("spark-submit")
+    words = [str(submit), "--master", "local[1]", "--conf", "spark.ui.enabled=false"]
+    words += ["--conf", f"spark.pyspark.python={sys.executable}"]
+    words += [str(SUBMITTED), str(tmp_path / "labels.parquet"), "-o", str(out)]
+    words += ["--method", "majority", "--output-format", "csv"]
+    done = subprocess.run(words, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr[-2000:]
+    assert "100 labels on 20 tasks by 5 workers" in done.stderr
+    assert pl.read_csv(out / "*.csv").height == 20
+    again = subprocess.run(words, capture_output=True, text=True, check=False)
+    assert again.returncode == 2
+    assert "expected a folder that is not there yet, or --overwrite" in again.stderr
