@@ -1,0 +1,136 @@
+"""Spark against its own SQL counting votes, and against this machine without Spark, in one run.
+
+    python benchmarks/spark.py [--labels 20e6] [--master 'local[2]'] [--method adaptive]
+
+Ten labels a task, 1,000 workers, two classes, rows in random order, as Parquet. A small table is
+gone through first, so that neither side pays for a cold JVM. Both write their decisions as
+Parquet. A ratio of 1 means as long as the rival. Memory is the most that the driver's Python had.
+"""
+
+from __future__ import annotations
+
+import argparse
+import resource
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pyspark
+
+import crowdstream as cs
+from crowdstream import spark
+
+WORKERS, LABELS = 1_000, 10
+METHODS = {
+    "adaptive": cs.Adaptive,
+    "agreement": cs.AgreementBased,
+    "centred": cs.CentredAgreement,
+    "majority": cs.MajorityVote,
+}
+PIECE = 2_000_000
+"""Labels that are made at once."""
+
+
+def make_labels(folder: Path, labels: int) -> None:
+    """Files of labels; a task's are spread over all of them, as if they had come day by day."""
+    rng = np.random.default_rng(0)
+    tasks = labels // LABELS
+    truth = rng.integers(2, size=tasks)
+    error = rng.uniform(0.05, 0.5, WORKERS)
+    first = rng.integers(WORKERS, size=tasks)
+    pieces = max(labels // PIECE, 1)
+    folder.mkdir()
+    for piece in range(pieces):
+        place = np.arange(piece, labels, pieces)
+        task, turn = place % tasks, place // tasks
+        worker = (first[task] + turn * 83) % WORKERS  # distinct within a task
+        said = truth[task] ^ (rng.random(place.size) < error[worker])
+        table = pl.DataFrame({"task": task, "worker": worker, "label": said})
+        table.select(
+            pl.format("task-{}", "task").alias("task"),
+            pl.format("worker-{}", "worker").alias("worker"),
+            pl.col("label").replace_strict({0: "ham", 1: "spam"}),
+        ).sample(fraction=1.0, shuffle=True, seed=piece).write_parquet(folder / f"{piece}.parquet")
+
+
+def count_votes(df: Any, target: str) -> None:
+    """Majority vote in Spark's own SQL: group, window, first."""
+    from pyspark.sql import Window
+    from pyspark.sql import functions as F
+
+    counts = df.groupBy("task", "label").count()
+    order = Window.partitionBy("task").orderBy(F.desc("count"), "label")
+    first = counts.withColumn("place", F.row_number().over(order)).where("place = 1")
+    first.select("task", "label", "count").write.mode("overwrite").parquet(target)
+
+
+def decide(df: Any, crowd: cs.Estimator, target: str) -> None:
+    """`fit_decide`."""
+    found = spark.fit_decide(df, crowd)
+    found.write.mode("overwrite").parquet(target)
+    found.unpersist()
+
+
+def seconds(work: Callable[[], object]) -> float:
+    """How long something takes."""
+    start = time.perf_counter()
+    work()
+    return time.perf_counter() - start
+
+
+def driver_memory() -> float:
+    """The most memory that this process had, in MB."""
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+
+
+def main() -> None:
+    """Make labels, decide them in three ways, print the ratios."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--labels", type=float, default=20e6)
+    parser.add_argument("--master", default="local[2]")
+    parser.add_argument("--method", choices=METHODS, default="adaptive")
+    parser.add_argument("--memory", default="6g", help="of the driver's JVM")
+    parser.add_argument("--alone", action="store_true", help="also without Spark")
+    given = parser.parse_args()
+    method = METHODS[given.method]
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        make_labels(folder / "few", 200_000)
+        make_labels(folder / "many", int(given.labels))
+        session = spark.start(given.master, settings={"spark.driver.memory": given.memory})
+        few, many = (session.read.parquet(str(folder / which)) for which in ("few", "many"))
+        target = str(folder / "out")
+        count_votes(few, target)
+        decide(few, method(), target)
+        print(f"pyspark {pyspark.__version__}, {given.master}, {int(given.labels):,} labels")
+        before = driver_memory()
+        crowd = method()
+        votes = seconds(lambda: count_votes(many, target))
+        print(f"majority vote in Spark SQL   {votes:8.1f} s")
+        ours = seconds(lambda: decide(many, crowd, target))
+        print(f"{given.method:28} {ours:8.1f} s   {ours / votes:.2f} times as long")
+        print(
+            f"driver's Python: {before:,.0f} MB after the few labels, {driver_memory():,.0f} MB now"
+        )
+        size = len(crowd.to_bytes()) / 1e6
+        print(f"sums at the driver: {size:.1f} MB of {crowd.n_workers_:,} workers")
+        session.stop()
+        if given.alone:
+            alone = seconds(lambda: _alone(folder, method()))
+            times = ours / alone
+            print(f"without Spark                {alone:8.1f} s   Spark {times:.1f} times as long")
+
+
+def _alone(folder: Path, crowd: cs.Estimator) -> None:
+    table = pl.read_parquet(folder / "many" / "*.parquet")
+    found = crowd.fit_predict(table)
+    assert isinstance(found, pl.DataFrame)
+    found.write_parquet(folder / "alone.parquet")
+
+
+if __name__ == "__main__":
+    main()
