@@ -82,6 +82,14 @@ def seconds(work: Callable[[], object]) -> float:
     return time.perf_counter() - start
 
 
+def shuffled(session: Any) -> int:
+    """Bytes that have moved between executors so far, as Spark counts them."""
+    context = session.sparkContext
+    none = context._gateway.new_array(session._jvm.double, 0)
+    stages = context._jsc.sc().statusStore().stageList(None, False, False, none, None)
+    return sum(stages.apply(at).shuffleWriteBytes() for at in range(stages.size()))
+
+
 def driver_memory() -> float:
     """The most memory that this process had, in MB."""
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
@@ -111,11 +119,14 @@ def main() -> None:
         crowd = method()
         votes = seconds(lambda: count_votes(many, target))
         print(f"majority vote in Spark SQL   {votes:8.1f} s")
+        moved = shuffled(session)
         ours = seconds(lambda: decide(many, crowd, target))
+        moved = (shuffled(session) - moved) / given.labels
         print(f"{given.method:28} {ours:8.1f} s   {ours / votes:.2f} times as long")
         print(
             f"driver's Python: {before:,.0f} MB after the few labels, {driver_memory():,.0f} MB now"
         )
+        print(f"shuffled: {moved:.1f} bytes a label")
         size = len(crowd.to_bytes()) / 1e6
         print(f"sums at the driver: {size:.1f} MB of {crowd.n_workers_:,} workers")
         session.stop()
