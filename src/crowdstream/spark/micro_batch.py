@@ -6,6 +6,7 @@ memory between two of them: all is read from the last commit, so that a restart 
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
@@ -41,7 +42,7 @@ from crowdstream.spark.stream_blocks import (
     look_around,
     sql,
 )
-from crowdstream.spark.stream_columns import find_faults
+from crowdstream.spark.stream_columns import FAULTS, find_faults
 from crowdstream.spark.stream_folder import Commit, StreamFolder, sync
 from crowdstream.spark.tree_sum import tree_sum
 from crowdstream.sums.agreement import AgreementSums
@@ -167,35 +168,36 @@ class MicroBatch:
         from pyspark.sql import functions as F
 
         rows = self._hold(find_faults(rows, self.rules.watermark(self.newest)))
-        found = rows.groupBy("fault").agg(F.count("*"), F.max("at")).collect()
-        for fault, number, newest in found:
-            self.counts.rows += number
-            if fault is not None:
-                setattr(self.counts, fault, getattr(self.counts, fault) + number)
-            else:
-                self.counts.labels += number
-                if self.before.timed:
-                    self.newest = max(newest, newest if self.newest is None else self.newest)
+        of = {name: F.count_if(F.col("fault") == name) for name in FAULTS}
+        newest = F.max(F.when(F.col("fault").isNull(), F.col("at")))
+        number, latest, *faults = rows.agg(F.count("*"), newest, *of.values()).collect()[0]
+        self.counts.rows += number
+        self.counts.labels += number - sum(faults)
+        for name, found in zip(FAULTS, faults, strict=True):
+            setattr(self.counts, name, getattr(self.counts, name) + found)
+        if latest is not None and self.before.timed:
+            self.newest = latest if self.newest is None else max(latest, self.newest)
         labels = rows.where("fault is null").withColumn("step", F.lit(self.step).cast("bigint"))
         return labels.select(*ROLES, "step", "at")
 
     def _arrange(self, came: DataFrame | None) -> tuple[DataFrame, int]:
         """The labels of all tasks that are open or new, in blocks, and in how many partitions."""
+        from pyspark.sql import DataFrame
         from pyspark.sql import functions as F
 
-        kinds = self.before.kinds
-        rows = self._read([self.before.left] if self.before.left else [], kinds)
+        kinds, parts = self.before.kinds, [] if came is None else [came]
+        if self.before.left:
+            parts.append(self._read([self.before.left], kinds))
         closed = self._closed_names()
         if closed is not None and came is not None:
             nothing = [F.lit(None).cast(kinds[name]).alias(name) for name in ("worker", "label")]
             marks = F.lit(CLOSED).cast("bigint").alias("step"), F.lit(0).cast("bigint").alias("at")
-            rows = rows.unionByName(closed.select("task", *nothing, *marks))
-        if came is not None:
-            rows = rows.unionByName(came)
+            parts.append(closed.select("task", *nothing, *marks))
+        rows = functools.reduce(DataFrame.unionByName, parts)
         partitions = self.stream.partitions or self._partitions()
         work = MakeBlocks(self.rules.closing.max_labels)
-        parts = rows.repartition(partitions, "task")
-        return self._hold(parts.mapInArrow(work, sql(FIRST))), partitions
+        blocks = rows.repartition(partitions, "task").mapInArrow(work, sql(FIRST))
+        return self._hold(blocks), partitions
 
     def _partitions(self) -> int:
         """Parts as many as the rows ask for, the same number for every core."""
@@ -206,8 +208,6 @@ class MicroBatch:
 
     def _read(self, tables: list[str], kinds: dict[str, str]) -> DataFrame:
         schema = ", ".join(f"{name} {kind}" for name, kind in kinds.items())
-        if not tables:
-            return self.session.createDataFrame([], schema)
         paths = [str(self.folder.path / table) for table in tables]
         return self.session.read.schema(schema).parquet(*paths)
 
