@@ -7,7 +7,7 @@ import os
 from typing import TYPE_CHECKING, Any
 
 from crowdstream.decisions import MIN_LABELS, SETTLE, SettleRule
-from crowdstream.errors import InputError, StateError
+from crowdstream.errors import CrowdstreamError, InputError, StateError
 from crowdstream.estimators import Adaptive, Estimator
 from crowdstream.labels.label import shorten
 from crowdstream.labels.tables import ColumnNames
@@ -110,6 +110,7 @@ def stream(
     if not getattr(source, "isStreaming", False):
         expected = "a streaming DataFrame, from session.readStream"
         raise InputError("source", expected, shorten(source))
+    _refuse_connect(source.sparkSession)
     rules = _rules(settle, min_labels, max_labels, idle, watermark, at)
     CHECKS["max_labels"]("partitions", partitions)
     if output is not None and not callable(output):
@@ -165,6 +166,17 @@ def end_stream(
         raise StateError(f"{folder.path}: no stream has been here")
     rules = StreamRules(ClosingRule(SettleRule.checked(settle, min_labels), None))
     MicroBatches(folder, rules, output).end(session)
+
+
+def _refuse_connect(session: SparkSession) -> None:
+    """Refuse a session of Spark Connect: what a micro-batch does would run elsewhere."""
+    try:
+        session.sparkContext  # noqa: B018
+    except Exception as error:
+        raise CrowdstreamError(
+            "a stream needs Spark's driver in this process, which Spark Connect has not: run it by "
+            "spark-submit, or start it with another master"
+        ) from error
 
 
 def _rules(
