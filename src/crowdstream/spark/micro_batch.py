@@ -9,7 +9,7 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
 import numpy as np
@@ -33,16 +33,16 @@ from crowdstream.spark.stream_blocks import (
     REASONS,
     ClosingRule,
     Closings,
+    CountClosings,
     JudgeBlocks,
     JudgedTasks,
     MakeBlocks,
     Seen,
     Unpack,
-    count_closings,
     look_around,
     sql,
 )
-from crowdstream.spark.stream_columns import FAULTS, find_faults
+from crowdstream.spark.stream_columns import FAULTS, NO_TIME, find_faults
 from crowdstream.spark.stream_folder import Commit, StreamFolder, sync
 from crowdstream.spark.tree_sum import tree_sum
 from crowdstream.sums.agreement import AgreementSums
@@ -53,7 +53,9 @@ if TYPE_CHECKING:
 Output = Callable[["DataFrame", int], None]
 """What is given the decisions of a micro-batch, and its id."""
 
-TYPES = {"string": pa.string(), "bigint": pa.int64(), "boolean": pa.bool_()}
+TYPES = {
+    "string": pa.string(), "bigint": pa.int64(), "boolean": pa.bool_(), "double": pa.float64()
+}  # fmt: skip
 
 ROWS = 1_000_000
 """Rows that a partition is meant to have: their text is in memory at once, some 200 MB."""
@@ -114,6 +116,19 @@ class MicroBatches:
                 MicroBatch(replace(self, rules=ending), session, commit, commit.batch).take(None)
 
 
+class Judged(NamedTuple):
+    """The tasks of a micro-batch once they are decided."""
+
+    tasks: JudgedTasks
+    closings: Closings
+    open_sums: AgreementSums
+
+    @property
+    def closed(self) -> int:
+        """How many have closed."""
+        return int(self.closings.tasks[1:].sum())
+
+
 class MicroBatch:
     """A micro-batch on its way from the commit before it to its own.
 
@@ -146,12 +161,11 @@ class MicroBatch:
         try:
             came = None if rows is None else self._look_at(rows)
             blocks, partitions = self._arrange(came)
-            judged, closings = self._judge(blocks, partitions)
-            self._write_decisions(judged, closings)
-            left = self._write_left(judged, closings)
-            closed = self._write_closed(judged, closings)
-            open_sums = self._learn(judged, partitions, closings)
-            self._commit(closings, open_sums, left, *closed)
+            judged = self._judge(blocks, partitions)
+            self._write_decisions(judged)
+            tables = self._write_left(judged)
+            self._learn(judged)
+            self._commit(judged, *tables)
         finally:
             for frame in self.held:
                 frame.unpersist()
@@ -183,16 +197,13 @@ class MicroBatch:
     def _arrange(self, came: DataFrame | None) -> tuple[DataFrame, int]:
         """The labels of all tasks that are open or new, in blocks, and in how many partitions."""
         from pyspark.sql import DataFrame
-        from pyspark.sql import functions as F
 
-        kinds, parts = self.before.kinds, [] if came is None else [came]
+        parts = [] if came is None else [came]
         if self.before.left:
-            parts.append(self._read([self.before.left], kinds))
+            parts.append(self._read(self.before.left))
         closed = self._closed_names()
         if closed is not None and came is not None:
-            nothing = [F.lit(None).cast(kinds[name]).alias(name) for name in ("worker", "label")]
-            marks = F.lit(CLOSED).cast("bigint").alias("step"), F.lit(0).cast("bigint").alias("at")
-            parts.append(closed.select("task", *nothing, *marks))
+            parts.append(closed)
         rows = functools.reduce(DataFrame.unionByName, parts)
         partitions = self.stream.partitions or self._partitions()
         work = MakeBlocks(self.rules.closing.max_labels)
@@ -206,23 +217,21 @@ class MicroBatch:
         cores = int(self.session.sparkContext.defaultParallelism)
         return cores * max(-(-rows // (ROWS * cores)), 1)
 
-    def _read(self, tables: list[str], kinds: dict[str, str]) -> DataFrame:
-        schema = ", ".join(f"{name} {kind}" for name, kind in kinds.items())
+    def _read(self, *tables: str) -> DataFrame:
         paths = [str(self.folder.path / table) for table in tables]
-        return self.session.read.schema(schema).parquet(*paths)
+        return self.session.read.schema(_told(self.before.kinds)).parquet(*paths)
 
     def _closed_names(self) -> DataFrame | None:
         """The names of closed tasks that are not forgotten, and when they were closed."""
         if not self.before.closed:
             return None
-        kinds = {"task": self.before.kinds["task"], "at": "bigint"}
-        names = self._read(self.before.closed, kinds)
+        names = self._read(*self.before.closed)
         watermark = self.rules.watermark(self.before.newest)
         return names if watermark is None else names.where(names["at"] >= watermark)
 
     # Decisions -------------------------------------------------------------------------------
 
-    def _judge(self, blocks: DataFrame, partitions: int) -> tuple[DataFrame, Closings]:
+    def _judge(self, blocks: DataFrame, partitions: int) -> Judged:
         """Decide all tasks by the crowd as it was; new workers and classes become known to it."""
         look = blocks.select("worker_names", "class_names", "late", "repeated", "replaced")
         seen = tree_sum(look, partitions, look_around, Seen.join) or Seen()
@@ -231,91 +240,78 @@ class MicroBatch:
             self.counts.labels -= number
         workers = _named(seen.workers, self.crowd._workers)
         classes = _named(seen.classes, self.crowd._classes)
-        rule = self.rules.closing_at(self.newest)
-        work = JudgeBlocks(self.before.crowd, workers, classes, rule, self.step)
+        rule, now = self.rules.closing_at(self.newest), self.newest or NO_TIME
+        work = JudgeBlocks(self.before.crowd, workers, classes, rule, self.step, now)
         judged = self._hold(blocks.mapInArrow(work, sql(JUDGED)))
-        look = judged.select("why", "starts")
-        closings = tree_sum(look, partitions, count_closings, Closings.join) or Closings()
+        self.crowd._make_room()
+        folding = self.crowd._folding
+        homes = None if folding is None else folding.homes(len(self.crowd._classes))
+        adding = AddTasks(self.crowd._sums)
+        count = CountClosings(adding, homes)
+        look = judged.select("why", "starts", "workers", "labels")
+        closings, open_sums = tree_sum(look, partitions, count, count.join) or count([])
         for reason, number in zip(REASONS[1:], closings.tasks[1:].tolist(), strict=True):
             setattr(self.counts, str(reason), getattr(self.counts, str(reason)) + number)
         self.counts.open = int(closings.tasks[OPEN])
-        return judged, closings
+        return Judged(JudgedTasks(judged, partitions, homes), closings, open_sums)
 
-    def _write_decisions(self, judged: DataFrame, closings: Closings) -> None:
+    def _write_decisions(self, judged: Judged) -> None:
         """Hand over the decisions on tasks that have closed; a replay hands over the same."""
-        if not closings.tasks[1:].any():
+        if not judged.closed:
             return
         kinds = {
             "task": self.before.kinds["task"], "label": self.before.kinds["label"],
             "confidence": "double", "margin": "double", "votes": "bigint", "settled": "boolean",
             "identifiable": "boolean", "closed": "string",
         }  # fmt: skip
-        decisions = self._unpacked(judged, "decided", kinds)
+        decisions = _unpacked(judged.tasks.blocks, "decided", kinds)
         if self.stream.output is not None:
             self.stream.output(decisions, self.batch)
             return
         end = "-end" if self.rules.closing.end else ""
         self._write(decisions, f"decisions/batch={self.batch}{end}")
 
-    def _write_left(self, judged: DataFrame, closings: Closings) -> str:
-        """Write the labels of tasks that stay open; the name of their table."""
-        if not closings.tasks[OPEN]:
-            return ""
-        left = self._unpacked(judged, "left", self.before.kinds)
-        return self._write(left, f"open/step={self.step}")
+    def _write_left(self, judged: Judged) -> tuple[str, list[str], int]:
+        """Write the labels of tasks that stay open, and the names of those that have closed.
 
-    def _write_closed(self, judged: DataFrame, closings: Closings) -> tuple[list[str], int]:
-        """Write the names of tasks that have closed, for as long as labels may be late."""
-        from pyspark.sql import functions as F
-
-        tables, number = self.before.closed, int(closings.tasks[1:].sum())
-        if not number:
-            return tables, self.before.closed_names
-        kinds = {"task": self.before.kinds["task"]}
-        at = F.lit(self.newest or 0).cast("bigint").alias("at")
-        names = self._unpacked(judged, "decided", kinds).select("task", at)
+        The table of the first and the tables of the others are returned, and how many these are.
+        """
+        left = _unpacked(judged.tasks.blocks, "left", self.before.kinds)
+        tables, number = self.before.closed, self.before.closed_names + judged.closed
         old = self._closed_names() if len(tables) >= TABLES else None
         if old is not None:
-            names, tables = names.unionByName(old).coalesce(self._partitions()), []
-        table = self._write(names, f"closed/step={self.step}")
+            left, tables = left.unionByName(old), []
+        if not self.counts.open and not judged.closed and old is None:
+            return "", tables, number
+        name = f"tables/step={self.step}"
+        left = left.withColumn("closed", left["step"] == CLOSED)
+        self._write(left, name, "closed")
+        found = [table for table in (f"{name}/closed=true",) if (self.folder.path / table).exists()]
         if old is not None:
-            return [table], self._read([table], kinds).count()
-        return [*tables, table], self.before.closed_names + number
+            number = self._read(*found).count() if found else 0
+        return f"{name}/closed=false" if self.counts.open else "", [*tables, *found], number
 
-    def _unpacked(self, judged: DataFrame, column: str, kinds: dict[str, str]) -> DataFrame:
-        types = TYPES | {"double": pa.float64()}
-        schema = pa.schema([(name, types[kind]) for name, kind in kinds.items()])
-        told = ", ".join(f"{name} {kind}" for name, kind in kinds.items())
-        return judged.select(column).mapInArrow(Unpack(column, schema), told)
-
-    def _write(self, frame: DataFrame, table: str) -> str:
-        """Write a table in place of what a failed attempt may have left; its name."""
+    def _write(self, frame: DataFrame, table: str, *apart: str) -> None:
+        """Write a table in place of what a failed attempt may have left."""
         path = self.folder.path / table
-        frame.write.mode("overwrite").parquet(str(path))
+        writer = frame.write.mode("overwrite").option("partitionOverwriteMode", "static")
+        writer.partitionBy(*apart).parquet(str(path))
         sync(path)
-        return table
 
     # Learning --------------------------------------------------------------------------------
 
-    def _learn(self, judged: DataFrame, partitions: int, closings: Closings) -> AgreementSums:
-        """Learn the micro-batch; the sums of tasks that stay open are returned, too."""
+    def _learn(self, judged: Judged) -> None:
+        """Agreement of open tasks takes the place of what it was; closed tasks are learnt."""
         crowd = self.crowd
-        crowd._make_room()
-        folding = crowd._folding
-        homes = None if folding is None else folding.homes(len(crowd._classes))
-        tables = [JudgedTasks(judged, partitions, closed, homes) for closed in (False, True)]
-        now: AgreementSums
-        (now,) = tables[0].add_up([AddTasks(crowd._sums)])
         tasks, labels = crowd._sums.total[[0, 2]].tolist()
-        crowd._replace_open(self._open_before(), now)
-        number = int(closings.tasks[1:].sum())
-        table = tables[1] if number else InMemory(joined([]))
-        crowd._learn_table(table)
-        if number:
-            crowd._notify_more(table, number, in_order=True)
+        crowd._replace_open(self._open_before(), judged.open_sums)
+        if judged.closed:
+            crowd._learn_table(judged.tasks)
+            crowd._notify_more(judged.tasks, judged.closed, in_order=True)
+        else:
+            crowd._learn_table(InMemory(joined([])))
         more, said = (crowd._sums.total[[0, 2]] - [tasks, labels]).astype(int).tolist()
         crowd.intake_.count(self._intake(more, said))
-        return now
 
     def _open_before(self) -> AgreementSums:
         """What the tasks that were open had added to the sums, in today's codes and places."""
@@ -336,14 +332,8 @@ class MicroBatch:
         }
         return Intake(rows=labels + sum(found.values()), labels=labels, tasks=tasks, **found)
 
-    def _commit(
-        self,
-        closings: Closings,
-        open_sums: AgreementSums,
-        left: str,
-        closed: list[str],
-        closed_names: int,
-    ) -> None:
+    def _commit(self, judged: Judged, left: str, closed: list[str], closed_names: int) -> None:
+        sums = judged.open_sums
         self.folder.commit(
             Commit(
                 step=self.step,
@@ -352,9 +342,9 @@ class MicroBatch:
                 kinds=self.before.kinds,
                 timed=self.before.timed,
                 counts=self.counts,
-                open_sums=pack_arrays(open_sums.pack()),
-                open_labels=int(closings.labels[OPEN]),
-                open_size=(open_sums.workers, open_sums.classes),
+                open_sums=pack_arrays(sums.pack()),
+                open_labels=int(judged.closings.labels[OPEN]),
+                open_size=(sums.workers, sums.classes),
                 newest=self.newest,
                 left=left,
                 closed=closed,
@@ -362,6 +352,17 @@ class MicroBatch:
                 before=[name for name in (self.before.left, *self.before.closed) if name],
             )
         )
+
+
+def _told(kinds: dict[str, str]) -> str:
+    """Columns as Spark writes them."""
+    return ", ".join(f"{name} {kind}" for name, kind in kinds.items())
+
+
+def _unpacked(blocks: DataFrame, column: str, kinds: dict[str, str]) -> DataFrame:
+    """The rows of a table that judged blocks carry."""
+    schema = pa.schema([(name, TYPES[kind]) for name, kind in kinds.items()])
+    return blocks.select(column).mapInArrow(Unpack(column, schema), _told(kinds))
 
 
 def _named(names: pl.Series, vocabulary: Vocabulary) -> Names:

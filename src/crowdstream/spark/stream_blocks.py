@@ -21,12 +21,13 @@ from numpy.typing import NDArray
 from crowdstream.decisions import SettleRule
 from crowdstream.errors import InputError
 from crowdstream.estimators import Estimator
-from crowdstream.estimators.passes import Pass, TaskTable, go_through
+from crowdstream.estimators.passes import AddTasks, Pass, TaskTable, go_through
 from crowdstream.estimators.state import load_crowd
 from crowdstream.labels.batch import Codes, Ints, LabelBatch
 from crowdstream.spark.blocks import Names, Row, pack_names, rows_of, split
 from crowdstream.spark.task_table import JoinAll
 from crowdstream.spark.tree_sum import tree_sum
+from crowdstream.sums.agreement import AgreementSums
 
 CLOSED = -1
 """The step of a row that names a task which has closed."""
@@ -249,7 +250,8 @@ class ClosingRule:
 class JudgeBlocks:
     """Decides the tasks of a partition by what was known before the micro-batch.
 
-    ``step``: its number; labels of earlier ones are among the crowd's sums.
+    ``step``: its number; labels of earlier ones are among the crowd's sums. ``now``: the latest
+    time so far, at which tasks close.
     """
 
     crowd: bytes
@@ -257,9 +259,10 @@ class JudgeBlocks:
     classes: Names
     rule: ClosingRule
     step: int
+    now: int
 
     def __call__(self, batches: Iterator[Any]) -> Iterator[Any]:
-        """The same blocks in codes that all share: decisions on closed tasks, labels of others."""
+        """The same blocks in codes that all share, with decisions and what is left for the next."""
         crowd = _loaded(self.crowd)
         classes = crowd._classes.copy()
         for place in np.argsort(self.classes.codes):
@@ -281,7 +284,6 @@ class JudgeBlocks:
                 identifiable=pl.lit(votes.identified),
                 closed=pl.Series(why).replace_strict(range(5), REASONS, return_dtype=pl.String),
             ).filter(why != OPEN)
-            stays = np.repeat(why == OPEN, batch.sizes)
             left = pl.DataFrame(
                 {
                     "task": tasks.gather(np.repeat(np.arange(len(batch)), batch.sizes)),
@@ -290,8 +292,15 @@ class JudgeBlocks:
                     "step": steps,
                     "at": at,
                 }
-            ).filter(stays)
-            yield _judged(row, batch, why, decided, left)
+            ).filter(np.repeat(why == OPEN, batch.sizes))
+            yield _judged(row, batch, why, decided, self._with_closed(left, decided["task"]))
+
+    def _with_closed(self, left: pl.DataFrame, closed: pl.Series) -> pl.DataFrame:
+        """Labels of open tasks, and the names of closed ones."""
+        marks = pl.DataFrame({"task": closed}).with_columns(
+            step=pl.lit(CLOSED, pl.Int64), at=pl.lit(self.now, pl.Int64)
+        )
+        return pl.concat([left, marks], how="diagonal")
 
 
 def _judged(row: Row, batch: LabelBatch, why: Why, *frames: pl.DataFrame) -> Any:
@@ -334,49 +343,68 @@ class Closings:
         self.tasks: Ints = np.zeros(len(REASONS), np.int64)
         self.labels: Ints = np.zeros(len(REASONS), np.int64)
 
+    def add(self, row: Row) -> None:
+        """Count those in a judged block."""
+        why, sizes = array_of(row, "why", np.int8), np.diff(array_of(row, "starts", np.int64))
+        self.tasks += np.bincount(why, minlength=len(REASONS))
+        self.labels += np.bincount(why, sizes, len(REASONS)).astype(np.int64)
+
     def join(self, other: Closings) -> None:
         """Add those of other blocks."""
         self.tasks += other.tasks
         self.labels += other.labels
 
 
-def count_closings(batches: Iterable[Any]) -> Closings:
-    """The closings in judged blocks."""
-    found = Closings()
-    for row in rows_of(batches):
-        why, sizes = array_of(row, "why", np.int8), np.diff(array_of(row, "starts", np.int64))
-        found.tasks += np.bincount(why, minlength=len(REASONS))
-        found.labels += np.bincount(why, sizes, len(REASONS)).astype(np.int64)
-    return found
-
-
 @dataclass(frozen=True)
-class GoThroughSome:
-    """What a partition does in a pass over its tasks that are closed, or over the others."""
+class GoThroughClosed:
+    """What a partition does in a pass over its tasks that have closed."""
 
     passes: Sequence[Pass[Any]]
     homes: Codes | None
-    closed: bool
 
     def __call__(self, batches: Iterable[Any]) -> list[Any]:
         """The sums of all passes."""
-        return go_through(self.passes, self._tasks(batches))
+        tasks = (some_tasks(row, self.homes, closed=True) for row in rows_of(batches))
+        return go_through(self.passes, tasks)
 
-    def _tasks(self, batches: Iterable[Any]) -> Iterator[LabelBatch]:
+
+@dataclass(frozen=True)
+class CountClosings:
+    """What a partition does once its tasks are judged: counts, and the sums of open tasks."""
+
+    adding: AddTasks
+    homes: Codes | None
+
+    def __call__(self, batches: Iterable[Any]) -> tuple[Closings, AgreementSums]:
+        """Both of all its blocks."""
+        found, sums = Closings(), self.adding.begin()
         for row in rows_of(batches):
-            starts, workers, labels = (
-                array_of(row, name, ARRAYS[name]) for name in ("starts", "workers", "labels")
-            )
-            if self.homes is not None:
-                labels = self.homes[labels]
-            which = np.flatnonzero((array_of(row, "why", np.int8) != OPEN) == self.closed)
-            found = LabelBatch(starts, workers, labels).pick(which)
-            names: Any = row.names("tasks").gather(which) if row.has("tasks") else ()
-            yield LabelBatch(found.starts, found.workers, found.labels, tasks=names)
+            found.add(row)
+            self.adding.add(sums, some_tasks(row, self.homes, closed=False))
+        return found, sums
+
+    @staticmethod
+    def join(one: tuple[Closings, AgreementSums], other: tuple[Closings, AgreementSums]) -> None:
+        """Add those of another partition."""
+        one[0].join(other[0])
+        one[1].add_sums(other[1])
+
+
+def some_tasks(row: Row, homes: Codes | None, closed: bool) -> LabelBatch:
+    """The tasks of a judged block that are closed, or those that are not, as they are learnt."""
+    starts, workers, labels = (
+        array_of(row, name, ARRAYS[name]) for name in ("starts", "workers", "labels")
+    )
+    if homes is not None:
+        labels = homes[labels]
+    which = np.flatnonzero((array_of(row, "why", np.int8) != OPEN) == closed)
+    found = LabelBatch(starts, workers, labels).pick(which)
+    names: Any = row.names("tasks").gather(which) if row.has("tasks") else ()
+    return LabelBatch(found.starts, found.workers, found.labels, tasks=names)
 
 
 class JudgedTasks(TaskTable):
-    """The tasks of a micro-batch that are closed, or those that are not, in blocks on a cluster.
+    """The tasks of a micro-batch that have closed, in blocks on a cluster.
 
     Parameters
     ----------
@@ -384,14 +412,12 @@ class JudgedTasks(TaskTable):
         Rows that `JudgeBlocks` made, persisted.
     partitions
         How many they are in.
-    closed
-        Which tasks.
     homes
         The places of the classes, where they share any.
     """
 
-    def __init__(self, blocks: Any, partitions: int, closed: bool, homes: Codes | None) -> None:
-        self.blocks, self.partitions, self.closed, self.homes = blocks, partitions, closed, homes
+    def __init__(self, blocks: Any, partitions: int, homes: Codes | None) -> None:
+        self.blocks, self.partitions, self.homes = blocks, partitions, homes
 
     @property
     def batch(self) -> LabelBatch:
@@ -403,6 +429,6 @@ class JudgedTasks(TaskTable):
         columns = ["starts", "workers", "labels", "why"]
         if any(one.by_name for one in passes):
             columns.append("tasks")
-        work = GoThroughSome(passes, self.homes, self.closed)
+        work = GoThroughClosed(passes, self.homes)
         found = tree_sum(self.blocks.select(*columns), self.partitions, work, JoinAll(passes))
         return [one.begin() for one in passes] if found is None else found

@@ -213,10 +213,12 @@ class StreamFolder:
         for number in self._numbers()[:-KEPT]:
             self._name(number).unlink(missing_ok=True)
         used = {commit.left, *commit.closed, *commit.before}
-        for kind in ("open", "closed"):
-            for table in (self.path / kind).glob("step=*"):
-                if f"{kind}/{table.name}" not in used:
-                    shutil.rmtree(table, ignore_errors=True)
+        for step in (self.path / "tables").glob("step=*"):
+            names = {table: f"tables/{step.name}/{table.name}" for table in step.glob("closed=*")}
+            for table in [table for table, name in names.items() if name not in used]:
+                shutil.rmtree(table, ignore_errors=True)
+            if not used & set(names.values()):
+                shutil.rmtree(step, ignore_errors=True)
 
     def _numbers(self) -> list[int]:
         return sorted(int(path.stem) for path in self.commits.glob("[0-9]*.state"))
