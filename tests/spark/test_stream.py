@@ -27,6 +27,7 @@ try:
 except CrowdstreamError as error:
     pytest.skip(f"no Spark here: {error}", allow_module_level=True)
 
+from crowdstream.spark import micro_batch
 from crowdstream.spark.micro_batch import MicroBatch
 from crowdstream.spark.stream_columns import micros_of
 from crowdstream.spark.stream_folder import StreamFolder
