@@ -9,6 +9,7 @@ import zlib
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import msgspec
 import numpy as np
@@ -22,10 +23,12 @@ from crowdstream.estimators.crowd_loops import SCORES
 from crowdstream.estimators.fallback import verdict
 from crowdstream.estimators.fitting import (
     LookAtGold,
+    LookAtTruths,
     add_tasks,
     fit_students,
     recount_by_gold,
     sweep,
+    teach_students,
 )
 from crowdstream.estimators.gold_model import FEWEST, ROWS, GoldModel
 from crowdstream.estimators.gold_model import GROWTH as GOLD_GROWTH
@@ -48,6 +51,7 @@ from crowdstream.estimators.passes import (
     Folds,
     GoldKeys,
     Hidden,
+    Pass,
     TaskTable,
 )
 from crowdstream.estimators.reading import Reading, over, under
@@ -392,6 +396,45 @@ class Adaptive(Estimator):
         self._renewed_labels = float(self._sums.total[2])
         self._against = newcomers_against(self._sums, 1.0)
 
+    def _learn_table(self, table: TaskTable) -> None:
+        """Agreement first; posteriors are counted by what was read before, or now if that is due.
+
+        The scores of gold tasks are those they had before any of the tasks was known.
+        """
+        if self.memory is not None:
+            super()._learn_table(table)
+            return
+        reading = self._reading
+        passes: list[Pass[Any]] = [
+            AddTasks(reading.sums),
+            ChooseTasks(self.seed, tasks=TASKS, each=LABELS),
+        ]
+        if not reading.alone:
+            passes.append(LookAtTruths(reading, self.seed))
+        sums, kept, *gold = table.add_up(passes)
+        reading.sums.add_sums(sums)
+        self._clock = int(reading.sums.total[0])
+        due = self._is_due
+        if due:
+            reading.renew_teacher(1.0, len(self._classes))
+        if not reading.alone and sums.total[1]:
+            teach_students(reading, table)
+        self._sample.offer(kept.batch, kept.keys)
+        self._look_if_due()
+        if due:
+            self._renew()
+        if gold and gold[0]:
+            self._add_gold(*LookAtTruths.in_order(gold[0]))
+
+    @property
+    def _is_due(self) -> bool:
+        """Whether there are so many more tasks or labels that shared readings must be renewed."""
+        return self._has_many_more_labels or self._clock > self._renewed * RENEW
+
+    @property
+    def _has_many_more_labels(self) -> bool:
+        return bool(self._sums.total[2] > self._renewed_labels * FRESH + FEW * self._unit)
+
     def _weigh_scores(self, table: TaskTable, gold: Keys) -> None:
         """What truths say of scores: each by a crowd that knows the truths of other tasks only.
 
@@ -460,7 +503,7 @@ class Adaptive(Estimator):
         return None if left == size else (reading.scored(), scores, left)
 
     def _add_label(self, task: OpenTask) -> Vote:
-        if self._sums.total[2] > self._renewed_labels * FRESH + FEW * self._unit:
+        if self._has_many_more_labels:
             self._renew()
         if self._folding is not None:
             return super()._add_label(task)

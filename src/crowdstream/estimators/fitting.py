@@ -12,7 +12,15 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from crowdstream.estimators.passes import AddTasks, CountPosteriors, Folds, Pass, TaskTable
+from crowdstream.estimators.passes import (
+    AddTasks,
+    Folds,
+    Keys,
+    Pass,
+    TaskTable,
+    gold_tasks,
+    task_keys,
+)
 from crowdstream.estimators.reading import Reading
 from crowdstream.estimators.votes import Score
 from crowdstream.labels.batch import Codes, Ints, LabelBatch
@@ -52,6 +60,23 @@ def fit_students(readings: Sequence[Reading], table: TaskTable, named: int) -> N
         reading.renew_students(1.0)
 
 
+def teach_students(reading: Reading, table: TaskTable) -> None:
+    """Count the posteriors of more tasks by what was read so far, in one pass.
+
+    Where nothing was counted before, the taught confusions are read before the others are counted,
+    as by `fit_students`.
+    """
+    passes = [reading.count_by(reading.by_skills())]
+    if reading.taught.mass.any():
+        passes.append(reading.count_by(reading.by_swept_or_all()))
+    taught, *swept = table.add_up(passes)
+    reading.taught.add(*taught)
+    if not swept:
+        reading.renew_students(1.0)
+        swept = table.add_up([reading.count_by(reading.by_swept_or_all())])
+    reading.swept.add(*swept[0])
+
+
 def sweep(readings: Sequence[Reading], table: TaskTable) -> None:
     """Recount the swept confusions from their own posteriors until they stand still."""
     if not readings:
@@ -88,10 +113,7 @@ def _recount(
     """Put the posterior counts of all tasks by these scores in place of what was counted."""
     if not readings:
         return
-    passes = [
-        CountPosteriors(scores(one), one.sums.workers, one.sums.classes, one.hidden)
-        for one in readings
-    ]
+    passes = [one.count_by(scores(one)) for one in readings]
     for reading, found in zip(readings, table.add_up(passes), strict=True):
         getattr(reading, into).replace(*found)
 
@@ -140,4 +162,40 @@ class LookAtGold(Pass[list[tuple[Ints, Floats, Codes]]]):
         """Scores and truths, fold by fold, in each by rank: whatever the order of tasks."""
         ranks, features, truths = (np.concatenate(part) for part in zip(*found, strict=True))
         order = np.lexsort((ranks, ranks % self.folds.number))
+        return features[order], truths[order]
+
+
+@dataclass(frozen=True, eq=False)
+class LookAtTruths(Pass[list[tuple[Keys, Floats, Codes]]]):
+    """The scores of gold tasks by a reading that knows none of their truths: keys, scores, truths.
+
+    In parts, whose order does not matter: `in_order` sorts them by their keys.
+    """
+
+    reading: Reading
+    seed: int
+
+    def begin(self) -> list[tuple[Keys, Floats, Codes]]:
+        """None."""
+        return []
+
+    def add(self, sums: list[tuple[Keys, Floats, Codes]], batch: LabelBatch) -> None:
+        """Look at the gold of some tasks."""
+        gold = gold_tasks(batch)
+        if gold.size:
+            held = batch.pick(gold)
+            found = self.reading.features(held)
+            sums.append((task_keys(batch, self.seed, gold), found, held.truths))
+
+    def join(
+        self, sums: list[tuple[Keys, Floats, Codes]], other: list[tuple[Keys, Floats, Codes]]
+    ) -> None:
+        """Add those of other tasks."""
+        sums.extend(other)
+
+    @staticmethod
+    def in_order(found: list[tuple[Keys, Floats, Codes]]) -> tuple[Floats, Codes]:
+        """Scores and truths by key: whatever the order of tasks."""
+        keys, features, truths = (np.concatenate(part) for part in zip(*found, strict=True))
+        order = np.argsort(keys, kind="stable")
         return features[order], truths[order]

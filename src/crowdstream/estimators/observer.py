@@ -60,6 +60,10 @@ class Observer(ABC):
         """A whole table was fitted, nothing having been seen before: its tasks, in no order."""
         self.see(table.batch, crowd, 1, False)
 
+    def see_more(self, table: TaskTable, crowd: Estimator, tasks: int, in_order: bool) -> None:
+        """So many more tasks were learnt as a whole; ``in_order`` as for `see`."""
+        self.see(table.batch, crowd, 1, in_order)
+
     @abstractmethod
     def merge(self, other: Self, names: Ints, classes: Ints) -> None:
         """Add what another saw; its worker i is ``names[i]`` here, its class a ``classes[a]``."""

@@ -20,7 +20,7 @@ from crowdstream.estimators.fallback import MAJORITY, NO_MEETINGS, majority, why
 from crowdstream.estimators.families import correlations
 from crowdstream.estimators.gold_model import GoldModel
 from crowdstream.estimators.observer import Packed
-from crowdstream.estimators.passes import Hidden
+from crowdstream.estimators.passes import CountPosteriors, Hidden
 from crowdstream.estimators.teacher import (
     CAP_ALONE,
     LEAN_ALONE,
@@ -311,6 +311,20 @@ class Reading:
         logs, prior = np.empty((self.sums.workers + 1, k, k)), np.empty(k)
         self.crowd.fill_logs(logs, prior)
         return self._with_tables(logs, prior)
+
+    def by_swept_or_all(self) -> Score:
+        """What more tasks of a stream are counted by in the swept confusions.
+
+        Their own posteriors where they are believed; where they are not, all scores as known truths
+        weigh them, or teacher and taught student.
+        """
+        if self.crowd.gate > 0.0:
+            return self.by_swept()
+        return self.by_crowd() if self.crowd.golden else self.by_logs()
+
+    def count_by(self, score: Score) -> CountPosteriors:
+        """The pass that counts posteriors by these scores."""
+        return CountPosteriors(score, self.sums.workers, self.sums.classes, self.hidden)
 
     def by_crowd(self) -> Score:
         """By all that the crowd's scores are made of, where known truths weigh them."""

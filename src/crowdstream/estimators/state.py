@@ -250,6 +250,28 @@ class CrowdState(Parameters, Savable, ABC):
         self._sums.add_sums(found)
         self._clock = int(self._sums.total[0])
 
+    def _learn_table(self, table: TaskTable) -> None:
+        """Learn more tasks as a whole, in passes over them: the same sums however they are divided.
+
+        What a task adds to soft counts is read once for all of them, not from those before it.
+        """
+        if self.memory is not None or not self.adds_up:
+            self._learn(table.batch, 1)
+            return
+        (found,) = table.add_up([AddTasks(self._sums)])
+        self._sums.add_sums(found)
+        self._clock = int(self._sums.total[0])
+
+    def _replace_open(self, before: AgreementSums, now: AgreementSums) -> None:
+        """Learn the agreement of tasks that are open, in place of what they were before.
+
+        So that a stream in which every task is still open already teaches. Once a task is closed
+        `_learn_table` learns it.
+        """
+        self._sums.remove_sums(before)
+        self._sums.add_sums(now)
+        self._clock = int(self._sums.total[0])
+
     def _arrays(self) -> list[Floats]:
         """All sums that forgetting scales."""
         return self._sums.arrays()
@@ -416,6 +438,10 @@ class CrowdState(Parameters, Savable, ABC):
     def _notify_all(self, table: TaskTable) -> None:
         """Let every observer see a whole table that was fitted."""
         self._show(lambda one: one.see_all(table, self), self._clock)  # type: ignore[arg-type]
+
+    def _notify_more(self, table: TaskTable, tasks: int, in_order: bool = False) -> None:
+        """Let every observer see more tasks that `_learn_table` has learnt."""
+        self._show(lambda one: one.see_more(table, self, tasks, in_order), tasks)  # type: ignore[arg-type]
 
     def _show(self, see: Callable[[Observer], None], tasks: int) -> None:
         """Show tasks to all observers; where they are many, each in a thread of its own."""

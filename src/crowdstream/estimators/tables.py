@@ -331,12 +331,24 @@ class TableVerbs(OneTaskVerbs):
         rule: SettleRule,
         workers: Vocabulary,
         classes: Vocabulary,
+        learnt: NDArray[np.bool_] | None = None,
     ) -> pl.DataFrame:
-        """Decisions by these votes on tasks that were not learnt; codes are of these names."""
-        new = newcomers(self._sums, self._least_known)
+        """Decisions by these votes on tasks that were not learnt; codes are of these names.
+
+        ``learnt``: tasks whose labels are among the sums all the same, being open.
+        """
         named = workers, classes
-        known = self._by_known(batch, votes, rule, lambda: strange_labels(batch, new), named)
+        known = self._by_known(batch, votes, rule, lambda: self._strangers(batch, learnt), named)
         return decision_table(batch, votes, classes, rule, known)
+
+    def _strangers(self, batch: LabelBatch, learnt: NDArray[np.bool_] | None) -> Ints:
+        """The labels of newcomers; a task that was learnt says nothing of its own workers."""
+        found = strange_labels(batch, newcomers(self._sums, self._least_known))
+        if learnt is None or not learnt.any():
+            return found
+        more = strange_labels(batch, newcomers(self._sums, self._least_known, self._unit))
+        own = learnt[np.searchsorted(batch.starts, more, side="right") - 1]
+        return np.union1d(found, more[own])
 
     def _fitted(self, batch: LabelBatch, votes: Votes, rule: SettleRule) -> pl.DataFrame:
         """Decisions by these votes on tasks that were fitted."""

@@ -88,6 +88,11 @@ class Slopes(NamedTuple):
         """To be added to without changing this one."""
         return Slopes(self.pull.copy(), self.info.copy())
 
+    def add_sums(self, others: Sequence[Floats]) -> None:
+        """Add the slopes of other tasks."""
+        for mine, theirs in zip(self, others, strict=True):
+            mine += theirs
+
     def add(
         self, batch: LabelBatch, crowd: Estimator, skills: Floats, weight: float, growth: float
     ) -> None:
@@ -148,41 +153,60 @@ class Intervals(ForgettingSums):
 
     def see_all(self, table: TaskTable, crowd: Estimator) -> None:
         """The same in passes over a table, if its order makes no difference."""
+        self.see_more(table, crowd, view.tasks_of(crowd), False)
+
+    def see_more(self, table: TaskTable, crowd: Estimator, tasks: int, in_order: bool) -> None:
+        """The same of more tasks."""
         if not crowd.weighs:
             return
         if view.tells_order(crowd):
-            super().see_all(table, crowd)
+            super().see_more(table, crowd, tasks, in_order)
             return
-        n, tasks = crowd.n_workers_, view.tasks_of(crowd)
+        n = crowd.n_workers_
         self._reserve(n)
-        self.skills, self.renewed = self._read_skills(crowd), float(max(tasks, 1))
+        if in_order:
+            self.arrays["total"][STOPS] = 1.0
+        if self.renewed == 0.0 or self._due(tasks, None):
+            self.skills, self.renewed = self._read_skills(crowd), float(max(self.tasks + tasks, 1))
         names = "rows", "doubts", "total"
-        passes: list[Pass[Any]] = [self._judging(IntervalSums, names, crowd, self.skills)]
+        judging = self._judging(IntervalSums, names, crowd, self.skills, in_order)
+        passes: list[Pass[Any]] = [judging]
         if n <= SMALL:
             passes.append(ChooseTasks(view.seed_of(crowd), tasks=KEPT))
         judged, *chosen = table.add_up(passes)
         for name, found in zip(names, judged, strict=True):
             self.arrays[name][: len(found)] += found
-        self.tasks = self._clock = tasks
+        self.tasks, self._clock = self.tasks + tasks, self._clock + tasks
         if chosen:
-            self._fit_all(table, crowd, chosen[0].batch)
+            self._fit_more(table, crowd, chosen[0].batch, tasks)
+        else:
+            self._recent.clear()
 
-    def _fit_all(self, table: TaskTable, crowd: Estimator, some: LabelBatch) -> None:
-        """The joint fit of a small crowd to a table, of which these are some tasks, or all."""
+    def _fit_more(self, table: TaskTable, crowd: Estimator, some: LabelBatch, tasks: int) -> None:
+        """The joint fit of a small crowd to so many tasks more, of which these are some, or all."""
         if len(some) < KEPT:
             self._recent.append(some)
+            if len(self._recent) > KEPT:
+                self._add_up(crowd)
             return
-        skills = self._fit(crowd, (some, self.tasks / len(some), 1.0))[0]
+        if len(self._recent):
+            self._add_up(crowd)
+        skills = self._fit(crowd, (some, tasks / len(some), 1.0))[0]
         for _ in range(2):  # the fit saw a sample: once more, at what all tasks say
             passes = [self._judging(SlopeSums, ("pull", "info"), crowd, np.append(skills, 0.0))]
             (found,) = table.add_up(passes)
-            slopes = Slopes(*found)
+            slopes = self._slopes.copy()
+            slopes.add_sums(found)
             skills = self._solve(slopes, crowd, skills)[0]
-        for mine, theirs in zip(self._slopes, slopes, strict=True):
-            mine += theirs
+        self._slopes.add_sums(found)
 
     def _judging(
-        self, kind: type[JudgedSums], names: Sequence[str], crowd: Estimator, skills: Floats
+        self,
+        kind: type[JudgedSums],
+        names: Sequence[str],
+        crowd: Estimator,
+        skills: Floats,
+        in_order: bool = False,
     ) -> JudgeTasks:
         """The pass that adds judged labels to arrays of these names."""
         shapes = tuple(
@@ -191,7 +215,8 @@ class Intervals(ForgettingSums):
             else self.shared[name]
             for name in names
         )
-        return JudgeTasks(kind, shapes, skills, view.family_of(crowd), view.class_count(crowd))
+        known = skills, view.family_of(crowd), view.class_count(crowd)
+        return JudgeTasks(kind, shapes, *known, in_order)
 
     def _read_skills(self, crowd: Estimator) -> Floats:
         """The estimator's skills; where tasks stop when they are settled, those of these sums.

@@ -28,6 +28,7 @@ class JudgeTasks(Pass[list[Floats]]):
     skills: Floats
     family: Codes
     classes: int
+    in_order: bool = False
 
     @property
     def by_name(self) -> bool:
@@ -39,10 +40,10 @@ class JudgeTasks(Pass[list[Floats]]):
         return [np.zeros(shape) for shape in self.shapes]
 
     def add(self, sums: list[Floats], batch: LabelBatch) -> None:
-        """Judge every label by all others of its task."""
+        """Judge every label by all others of its task, or those before it."""
         largest = int(batch.sizes.max(initial=1))
         judge = new_judge(self.skills, self.family, self.classes, largest)
-        self.kind(*sums).add(judge, batch.coded, 1.0, 1.0, False)
+        self.kind(*sums).add(judge, batch.coded, 1.0, 1.0, self.in_order)
 
     def join(self, sums: list[Floats], other: list[Floats]) -> None:
         """Add other tasks' sums."""

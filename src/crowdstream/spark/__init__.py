@@ -9,5 +9,21 @@ from crowdstream.spark.session import check_packages, start
 check_packages()
 
 from crowdstream.spark.batch import decide, fit, fit_decide  # noqa: E402
+from crowdstream.spark.stream_folder import (  # noqa: E402
+    StreamCounts,
+    StreamState,
+    stream_state,
+)
+from crowdstream.spark.streaming import end_stream, stream  # noqa: E402
 
-__all__ = ["decide", "fit", "fit_decide", "start"]
+__all__ = [
+    "StreamCounts",
+    "StreamState",
+    "decide",
+    "end_stream",
+    "fit",
+    "fit_decide",
+    "start",
+    "stream",
+    "stream_state",
+]

@@ -183,6 +183,13 @@ class AgreementSums:
         self.total += other.total
         join_pairs(self._groups, np.arange(other.workers), other.groups.astype(np.int64))
 
+    def remove_sums(self, other: AgreementSums) -> None:
+        """Take away what `add_sums` added; that two have once met stays."""
+        self._rows[: other.workers] -= other.rows
+        self.shares -= other.shares
+        self.relatives -= other.relatives
+        self.total -= other.total
+
     def empty(self) -> AgreementSums:
         """The same crowd with nothing learnt."""
         other = AgreementSums(len(self.relatives))

@@ -51,6 +51,13 @@ class ConfusionSums:
         self.counts[:n, self.classes] = counts.sum(axis=1)
         self.mass[:] = mass
 
+    def add(self, counts: Floats, mass: Floats) -> None:
+        """Add counts without their sums over x."""
+        n = len(counts)
+        self.counts[:n, : self.classes] += counts
+        self.counts[:n, self.classes] += counts.sum(axis=1)
+        self.mass += mass
+
     def arrays(self) -> list[Floats]:
         """All that forgetting scales."""
         return [self.counts, self.mass]
