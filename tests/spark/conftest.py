@@ -8,6 +8,8 @@ from typing import Any
 
 import pytest
 
+from tests.spark.streaming import SETTINGS
+
 
 @pytest.fixture(scope="session")
 def cluster(java: None, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
@@ -28,9 +30,9 @@ def cluster(java: None, tmp_path_factory: pytest.TempPathFactory) -> Iterator[An
             "spark.driver.bindAddress": "127.0.0.1",
             "spark.ui.enabled": "false",
             "spark.executor.memory": "900m",
-            "spark.driver.memory": "1g",
+            "spark.executor.extraJavaOptions": SETTINGS["spark.driver.extraJavaOptions"],
             "spark.sql.warehouse.dir": str(home / "warehouse"),
         }
-        session = spark.start("local-cluster[2,1,1024]", settings=settings)
+        session = spark.start("local-cluster[2,1,1024]", settings=SETTINGS | settings)
         yield session
         session.stop()

@@ -289,7 +289,7 @@ def test_a_table_that_cannot_be_read_says_why_and_leaves_the_estimator_as_it_was
     )
     with pytest.raises(InputError, match="a column of array<int>"):
         spark.fit(lists, crowd)
-    with pytest.raises(InputError, match="'worker'"):
+    with pytest.raises(InputError, match="expected a worker column"):
         spark.fit(lists.drop("worker"), crowd)
     with pytest.raises(InputError, match="none in common"):
         spark.fit(small[1], crowd, gold={"no such task": "1"})

@@ -32,6 +32,8 @@ PACKAGES = "pyspark", "pyarrow"
 JVM = f"-Dlog4j2.configurationFile={Path(__file__).with_name('log4j2.properties').as_uri()}"
 """How the driver's JVM logs: errors alone."""
 
+OPTIONS = "spark.driver.extraJavaOptions"
+
 SETTINGS = {
     "spark.ui.showConsoleProgress": "false",
     "spark.sql.session.timeZone": "UTC",
@@ -108,19 +110,19 @@ def start(master: str | None = None, *, settings: dict[str, str] | None = None) 
         if not (master or "").startswith("sc:") and "SPARK_REMOTE" not in os.environ:
             check_java()
         builder = SparkSession.builder.appName("crowdstream")
-        chosen = dict(SETTINGS)
         where = master or ("" if is_submitted() else "local[*]")
-        if where.startswith("local"):
+        here = where.startswith("local")
+        chosen = SETTINGS | (LOOPBACK if here else {}) | (settings or {})
+        if here:
             os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
-            chosen |= LOOPBACK
-        if where.startswith("local") or "//127.0.0.1" in where or "//localhost" in where:
+        if here or "//127.0.0.1" in where or "//localhost" in where:
             os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
-            chosen["spark.driver.extraJavaOptions"] = JVM
+            chosen[OPTIONS] = f"{JVM} {chosen.get(OPTIONS, '')}".strip()
         if where.startswith("sc:"):
             builder = builder.remote(where)
         elif where:
             builder = builder.master(where)
-        for name, value in (chosen | (settings or {})).items():
+        for name, value in chosen.items():
             builder = builder.config(name, value)
         session: SparkSession = builder.getOrCreate()
         return session
