@@ -50,7 +50,7 @@ def seal(kind: str, *payload: bytes | memoryview) -> bytes:
 
 
 def unseal(kind: str, data: bytes) -> memoryview:
-    """The payload that `seal` wrapped, which is not copied; a `StateError` says what is wrong with any other bytes.
+    """The payload that `seal` wrapped, not copied; a `StateError` says what is wrong with others.
 
     >>> unseal("note", seal("note", b"hello")[:-1])
     Traceback (most recent call last):
@@ -113,9 +113,7 @@ def unpack_arrays(
         raise StateError(f"a saved state whose arrays do not fit: {error}") from None
 
 
-def join_arrays(
-    head: bytes, arrays: Mapping[str, NDArray[np.generic]]
-) -> list[bytes | memoryview]:
+def join_arrays(head: bytes, arrays: Mapping[str, NDArray[np.generic]]) -> list[bytes | memoryview]:
     """Bytes and large arrays as parts of a payload; the arrays are not copied.
 
     >>> import numpy as np
@@ -127,7 +125,7 @@ def join_arrays(
 
     kinds = [(name, array.dtype.str, list(array.shape)) for name, array in arrays.items()]
     index = msgspec.msgpack.encode(kinds)
-    parts = [memoryview(array.reshape(-1).view("u1")) for array in arrays.values()]
+    parts = [array.reshape(-1).view("u1").data for array in arrays.values()]
     return [SIZES.pack(len(index), len(head)), index, head, *parts]
 
 

@@ -82,12 +82,14 @@ class Flow:
     which confidence is discounted; ``known``: answers from which a worker is known, in units of the
     newest task; ``against``: what others' labels count against a decision that is to be settled.
     ``line``: whether confidences are corrected by known truths: by ``shift``, ``slope`` and
-    ``ceiling``. ``keys`` break ties among the ``named`` classes. ``coin``: what gives a tied task its coin by its name, or None.
+    ``ceiling``. ``keys`` break ties among the ``named`` classes; ``coin``: what gives a tied task
+    its coin by its name, or None.
 
     ``clock``: tasks so far. Readings are renewed before a task opens once there are more than
     ``renew_after``, and before a label once there are ``fresh`` times ``renewed_labels``, and
-    ``few`` more. A task that closes at ``look_at`` or later, or is the ``closings``-th, ends the turn.
-    ``half``: see `crowdstream.estimators.newcomers.HALF`; ``fade``, ``origin`` and ``most`` are those of `crowdstream.sums.forgetting.Forgetting`.
+    ``few`` more. A task that closes at ``look_at`` or later, or is the ``closings``-th, ends the
+    turn. ``half``: see `crowdstream.estimators.newcomers.HALF`; ``fade``, ``origin`` and ``most``
+    are those of `crowdstream.sums.forgetting.Forgetting`.
 
     ``at``: the row that comes next. The others count what became of rows.
     """
