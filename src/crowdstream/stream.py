@@ -47,12 +47,14 @@ from crowdstream.labels import (
     ColumnNames,
     Row,
     TaskId,
+    Vocabulary,
     WorkerId,
     clean_id,
     clean_label,
     row_values,
     shorten,
 )
+from crowdstream.labels.coding import usual_columns
 from crowdstream.labels.tables import is_table, read_table
 from crowdstream.monitoring.difficulty import GRID, strengths_in
 from crowdstream.monitoring.outlook import Outlook, outlook
@@ -289,10 +291,10 @@ class Stream(Savable):
 
         The crowd takes what it can by itself; what it cannot goes through `_take`.
         """
-        rows = Rows(tasks, workers, labels, now)
-        rule = StopRule(*self._rule, self.max_labels)
+        rows, size = Rows(tasks, workers, labels, now), len(tasks)
+        rule = StopRule(self.settle, self.min_labels, self.max_labels)
         by_rows, made = self.give_up is None, dict[TaskId, Decision]()
-        while rows.at < len(tasks):
+        while rows.at < size:
             taken, at = None, rows.at
             if by_rows:
                 left = self._fit_due - self.counts.closed
@@ -300,42 +302,29 @@ class Stream(Savable):
             if taken is None:
                 by_rows = False
             else:
-                self._count(taken)
-                if taken.labels:
-                    self._now = now
-            if (taken is None or rows.at == at) and rows.at < len(tasks):
-                task = tasks[rows.at]
-                made[task] = self._take(task, workers[rows.at], labels[rows.at], now)
+                self._count(taken, now)
+            if rows.at == at:
+                task = tasks[at]
+                made[task] = self._take(task, workers[at], labels[at], now)
                 rows.found[task] = NOT_KEPT
                 rows.at += 1
+        classes = self.crowd._classes
         return [
-            made[task] if kept is NOT_KEPT else self._as_decision(task, kept)
+            made[task] if kept is NOT_KEPT else _as_decision(task, kept, classes)
             for task, kept in rows.found.items()
         ]
 
-    def _count(self, taken: Taken) -> None:
+    def _count(self, taken: Taken, now: float) -> None:
         """Count what became of rows that the crowd took by itself."""
         counts = self.counts
-        counts.labels += taken.labels
+        if taken.labels:
+            counts.labels += taken.labels
+            self._now = now
         counts.repeated += taken.repeated
         counts.late += taken.late
         if taken.closed:
             counts.closed += taken.closed
             self._fit_if_due()
-
-    def _as_decision(self, task: TaskId, kept: Kept) -> Decision:
-        """A decision as the columns have it."""
-        winner, confidence, margin, votes, flags, state = kept
-        return Decision(
-            task,
-            None if winner < 0 else self.crowd._classes[winner],
-            confidence,
-            margin,
-            votes,
-            flags & SETTLED != 0,
-            flags & IDENTIFIED != 0,
-            CLOSED[state],
-        )
 
     def _take(
         self, task: TaskId, worker: WorkerId, label: ClassLabel | None, now: float
@@ -770,7 +759,8 @@ class Stream(Savable):
 
     def _kept(self, slot: int) -> Decision:
         """The decision on a closed task."""
-        return self._as_decision(self._store.name(slot), self._store.loops.decision_of(slot))
+        kept = self._store.loops.decision_of(slot)
+        return _as_decision(self._store.name(slot), kept, self.crowd._classes)
 
     def _opened(self, task: TaskId, slot: int, now: float) -> int:
         """The slot of a task that is open, or (−1) is opened now."""
@@ -870,10 +860,29 @@ def load(source: bytes | str | Path) -> Estimator | Stream:
         raise StateError(f"{where}a saved state whose parts do not fit: {error}") from None
 
 
+def _as_decision(task: TaskId, kept: Kept, classes: Vocabulary) -> Decision:
+    """A decision as the columns have it."""
+    winner, confidence, margin, votes, flags, state = kept
+    return Decision(
+        task,
+        None if winner < 0 else classes[winner],
+        confidence,
+        margin,
+        votes,
+        flags & SETTLED != 0,
+        flags & IDENTIFIED != 0,
+        CLOSED[state],
+    )
+
+
 def _columns(
     rows: Iterable[Row],
 ) -> tuple[list[TaskId], list[WorkerId], list[ClassLabel | None]]:
     """Tasks, workers and labels of rows, checked."""
+    rows = rows if isinstance(rows, list) else list(rows)
+    usual = usual_columns(rows)
+    if usual is not None:
+        return usual
     tasks, workers, labels = list[TaskId](), list[WorkerId](), list[ClassLabel | None]()
     for place, row in enumerate(rows, start=1):
         task, worker, label = row_values(row, place)

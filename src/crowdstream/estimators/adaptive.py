@@ -40,7 +40,14 @@ from crowdstream.estimators.independence import (
 )
 from crowdstream.estimators.newcomers import AGAINST, HALF, KNOWN, newcomers_against
 from crowdstream.estimators.observer import Packed
-from crowdstream.estimators.open_tasks import NO_STARTS, OpenTask, Rows, StopRule, Taken
+from crowdstream.estimators.open_tasks import (
+    NO_STARTS,
+    NOTHING_TAKEN,
+    OpenTask,
+    Rows,
+    StopRule,
+    Taken,
+)
 from crowdstream.estimators.parameters import Families, Ties
 from crowdstream.estimators.passes import (
     AddTasks,
@@ -85,6 +92,9 @@ after which it does so again."""
 
 EARLIER = 0.75
 """What earlier measurements count beside the latest."""
+
+STOPS = (crowd_loops.DONE, crowd_loops.GENERAL)
+"""Where rows stop and others must go on: at their end, or at one for `_put_label`."""
 
 ROOM = 64
 """Labels of a task that a stream has room to work on at first."""
@@ -343,23 +353,23 @@ class Adaptive(Estimator):
         if self._folding is not None:  # labels are learnt by other codes than they are scored by
             return None
         store.make_room(len(rows.names) - rows.at)
-        coded, found = self._code_rows(rows), Taken(0, 0, 0, 0)
+        coded, found = self._code_rows(rows), NOTHING_TAKEN
         while True:
-            flow = self._set_flow(rows, rule, closings - found.closed)
+            flow, intake = self._set_flow(rows, rule, closings - found.closed), self.intake_
             due = self._reading.crowd.take(store.loops, flow, rows.names, *coded, rows.found)
-            rows.at, self._clock = flow.at, flow.clock
-            self.intake_.tasks += flow.opened
-            self.intake_.rows += flow.taken
-            self.intake_.labels += flow.taken
+            rows.at, self._clock, taken = flow.at, flow.clock, flow.taken
+            intake.tasks += flow.opened
+            intake.rows += taken
+            intake.labels += taken
             found = Taken(
-                found.labels + flow.taken,
+                found.labels + taken,
                 found.repeated + flow.repeated,
                 found.late + flow.late,
                 found.closed + flow.closed,
             )
             if flow.closed:
                 self._learn_shut(store)
-            if due in (crowd_loops.DONE, crowd_loops.GENERAL) or found.closed >= closings:
+            if due in STOPS or found.closed >= closings or rows.at == len(rows.names):
                 return found
             self._do(due, rows)
             if self._folding is not None:
@@ -377,21 +387,21 @@ class Adaptive(Estimator):
 
     def _set_flow(self, rows: Rows, rule: StopRule, closings: int) -> crowd_loops.Flow:
         """When the rows to come stop, by what is known now."""
-        reading, scale = self._reading, self._scale
-        flow, scorer, ties = self._flow, reading.scored(), self._ties(self._classes)
+        flow, scale = self._flow, self._scale
         flow.start()
         flow.at, flow.now = rows.at, rows.now
         flow.settle = 2.0 if rule.settle is None else rule.settle
         flow.min_labels = rule.min_labels
         flow.max_labels = 2**62 if rule.max_labels is None else rule.max_labels
-        flow.rho, flow.against, flow.line = scorer.rho, self._against, bool(scorer.calibrate)
-        flow.shift, flow.slope, flow.ceiling = reading.gold.line
-        flow.named, flow.keys = len(self._classes), ties.keys
-        flow.coin = partial(coin_of, seed=self.seed) if ties.coin else None
+        flow.against, flow.fade, flow.origin = self._against, scale.fade, scale.origin
+        if self._reading.crowd.golden:
+            flow.shift, flow.slope, flow.ceiling = self._reading.gold.line
         flow.clock, flow.look_at = self._clock, self._next_look
         flow.renew_after, flow.renewed_labels = self._renewed * RENEW, self._renewed_labels
-        flow.fade, flow.origin = scale.fade, scale.origin
-        flow.closings = min(closings, self._patience + 1)
+        alone = len(rows.names) - rows.at == 1
+        flow.closings = 1 if alone else min(closings, self._patience + 1)
+        if flow.named != len(self._classes):
+            flow.named, flow.keys = len(self._classes), self._ties(self._classes).keys
         return flow
 
     def _make_flow(self, room: int) -> crowd_loops.Flow:
@@ -402,6 +412,7 @@ class Adaptive(Estimator):
         flow = crowd_loops.Flow(tasks, workers, labels, scores)
         flow.known, flow.half, flow.most = KNOWN, HALF, self._scale.most
         flow.fresh, flow.few = FRESH, FEW
+        flow.coin = partial(coin_of, seed=self.seed) if self.ties == "coin" else None
         return flow
 
     def _do(self, due: int, rows: Rows) -> None:

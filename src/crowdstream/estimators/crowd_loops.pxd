@@ -13,11 +13,10 @@ cdef class Flow:
     cdef double[:, ::1] scores
     cdef public unsigned long long[::1] keys
     cdef public object coin
-    cdef public double settle, rho, known, against, shift, slope, ceiling, now
+    cdef public double settle, known, against, shift, slope, ceiling, now
     cdef public double renew_after, renewed_labels, fresh, few, half, fade, most
     cdef public Py_ssize_t min_labels, max_labels, named, closings
     cdef public long long clock, look_at, origin
-    cdef public bint line
     cdef readonly Py_ssize_t room
     cdef public Py_ssize_t at
     cdef readonly Py_ssize_t opened, taken, repeated, late, closed

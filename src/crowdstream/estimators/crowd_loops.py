@@ -78,11 +78,10 @@ class Flow:
     """Labels that come one after another: when tasks close, what is due when, room to work in.
 
     ``settle``: the confidence at which a task is settled, above 1 for never, given ``min_labels``;
-    ``max_labels``: those at which it is full. ``rho``: the correlation of errors within a task by
-    which confidence is discounted; ``known``: answers from which a worker is known, in units of the
-    newest task; ``against``: what others' labels count against a decision that is to be settled.
-    ``line``: whether confidences are corrected by known truths: by ``shift``, ``slope`` and
-    ``ceiling``. ``keys`` break ties among the ``named`` classes; ``coin``: what gives a tied task
+    ``max_labels``: those at which it is full. ``known``: answers from which a worker is known, in
+    units of the newest task; ``against``: what others' labels count against a decision that is to
+    be settled. ``shift``, ``slope`` and ``ceiling`` correct confidences where truths are known.
+    ``keys`` break ties among the ``named`` classes; ``coin``: what gives a tied task
     its coin by its name, or None.
 
     ``clock``: tasks so far. Readings are renewed before a task opens once there are more than
@@ -431,15 +430,16 @@ class Crowd:
 
     def decide(self, store, flow, name, slot, m, weight, is_new, found):
         """Decide a task that was scored; whether it closes, as it may if its label is new."""
-        best = pick(flow.scores, 0, m, flow.named, flow.rho, flow.keys, False, 0)
+        rho = 0.0 if self.fell_back or self.golden else self.discount
+        best = pick(flow.scores, 0, m, flow.named, rho, flow.keys, False, 0)
         winner: cython.Py_ssize_t = best.winner
         if best.tied > 1 and flow.coin is not None:
             coin: cython.ulonglong = flow.coin(name)
-            tossed = pick(flow.scores, 0, m, flow.named, flow.rho, flow.keys, True, coin)
+            tossed = pick(flow.scores, 0, m, flow.named, rho, flow.keys, True, coin)
             winner = tossed.winner
         sure = self.corrected(flow, best.confidence)
         margin: cython.double = best.margin
-        if flow.line:
+        if self.golden:
             margin *= min(sure / max(best.confidence, 1e-300), 1.0)
         settled: cython.bint = sure >= flow.settle and m >= flow.min_labels
         if settled and not self.holds(flow, m, weight, winner, sure):
@@ -465,7 +465,7 @@ class Crowd:
 
     def corrected(self, flow, confidence):
         """A confidence as known truths bear it out, if any do: never below an even share."""
-        if not flow.line:
+        if not self.golden:
             return confidence
         found = calibrated(confidence, flow.shift, flow.slope, flow.ceiling)
         return max(found, 1.0 / self.classes)
@@ -484,7 +484,8 @@ class Crowd:
         if left == m:
             return True
         self.ask_those(flow.tasks, 0, m, own, known, flow.scores, 0)
-        best = pick(flow.scores, 0, m, flow.named, flow.rho, flow.keys, False, 0)
+        rho = 0.0 if self.golden else self.discount
+        best = pick(flow.scores, 0, m, flow.named, rho, flow.keys, False, 0)
         if best.winner != winner or left < flow.min_labels:
             return False
         alone = log_odds(self.corrected(flow, best.confidence))

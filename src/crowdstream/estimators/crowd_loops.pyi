@@ -25,7 +25,6 @@ CLOSED: int
 
 class Flow:
     settle: float
-    rho: float
     known: float
     against: float
     shift: float
@@ -46,7 +45,6 @@ class Flow:
     clock: int
     look_at: int
     origin: int
-    line: bool
     keys: NDArray[np.uint64]
     coin: Callable[[TaskId], int] | None
     at: int

@@ -151,6 +151,9 @@ class Taken(NamedTuple):
     closed: int
 
 
+NOTHING_TAKEN = Taken(0, 0, 0, 0)
+
+
 class OpenTasks(CrowdState):
     """A crowd that learns tasks label by label."""
 
