@@ -63,12 +63,12 @@ from crowdstream.estimators.state import Identifiability
 from crowdstream.estimators.task_store import ABSENT, SKIP, TaskStore
 from crowdstream.estimators.ties import class_keys, coin_of
 from crowdstream.estimators.vote_effects import vote_effects
+from crowdstream.estimators.vote_loops import fill_keys
 from crowdstream.estimators.votes import Scorer, calibrate, choose
 from crowdstream.estimators.worker_table import WorkerReading
 from crowdstream.labels import TaskId, Vocabulary
 from crowdstream.labels.batch import NO_TRUTHS, Codes, Ints, LabelBatch
 from crowdstream.labels.batch_loops import Tasks
-from crowdstream.labels.folding import mix
 from crowdstream.sums.agreement import AgreementSums
 
 Floats = NDArray[np.float64]
@@ -102,7 +102,7 @@ ROOM = 64
 FOLDS = 5
 """Parts of the gold, each judged by a crowd that knows the others."""
 
-ODD = np.uint64(0xD1B54A32D192ED03)
+ODD = 0xD1B54A32D192ED03
 """Places become keys as multiples of it, mixed: an odd number without a pattern."""
 
 
@@ -340,7 +340,9 @@ class Adaptive(Estimator):
 
     def _place_keys(self, places: Ints) -> Keys:
         """A number per task that looks random, of its place in the order of tasks."""
-        return mix((places + 1).astype(np.uint64) * ODD ^ np.uint64(self.seed))
+        found = np.empty(places.size, np.uint64)
+        fill_keys(places, ODD, self.seed, found)
+        return found
 
     def _open_task(self, name: TaskId) -> OpenTask:
         """A task that will take labels; its place in the order of tasks is now."""
@@ -368,7 +370,7 @@ class Adaptive(Estimator):
                 found.closed + flow.closed,
             )
             if flow.closed:
-                self._learn_shut(store)
+                self._learn_shut(store, just_now=due == crowd_loops.CLOSED)
             if due in STOPS or found.closed >= closings or rows.at == len(rows.names):
                 return found
             self._do(due, rows)
@@ -431,11 +433,15 @@ class Adaptive(Estimator):
         elif due == crowd_loops.ROOM:
             self._flow = self._make_flow(2 * self._flow.room)
 
-    def _learn_shut(self, store: TaskStore) -> None:
-        """What tasks teach that closed just now, and whose posteriors are counted already."""
+    def _learn_shut(self, store: TaskStore, just_now: bool) -> None:
+        """What tasks teach that have closed, and whose posteriors are counted already.
+
+        Unless the last closed ``just_now`` other tasks have opened since; nothing was due then.
+        """
         batch, places = store.drain()
         self._sample.offer(batch, self._place_keys(places))
-        self._look_if_due()
+        if just_now:
+            self._look_if_due()
         self._notify_in_turn(batch)
 
     def _learn_closed(self, batch: LabelBatch, place: int) -> None:
@@ -666,4 +672,4 @@ class Adaptive(Estimator):
 def name_keys(names: Iterable[str | int]) -> Keys:
     """A number per name."""
     found = [zlib.crc32(msgspec.msgpack.encode(name)) for name in names]
-    return np.array(found, np.uint64) * ODD
+    return np.array(found, np.uint64) * np.uint64(ODD)

@@ -423,11 +423,13 @@ class CrowdState(Parameters, Savable, ABC):
 
         There is at most one more than `_patience`, and that closed just now.
         """
+        size = len(batch)
         for observer in self.observers:
-            first = min(observer.patience(self), len(batch))  # type: ignore[arg-type]
-            for part in (batch.part(0, first), batch.part(first, len(batch))):
-                if len(part):
-                    observer.see(part, self, 1, True)  # type: ignore[arg-type]
+            first = size if size == 1 else min(observer.patience(self), size)  # type: ignore[arg-type]
+            if first:
+                observer.see(batch.part(0, first), self, 1, True)  # type: ignore[arg-type]
+            if first < size:
+                observer.see(batch.part(first, size), self, 1, True)  # type: ignore[arg-type]
 
     def _notify_all(self, table: TaskTable) -> None:
         """Let every observer see a whole table that was fitted."""

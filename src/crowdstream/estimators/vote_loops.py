@@ -183,6 +183,20 @@ def mix(value: cython.ulonglong) -> cython.ulonglong:
     return value ^ (value >> 31)
 
 
+def fill_keys(
+    places: cython.longlong[::1],
+    odd: cython.ulonglong,
+    seed: cython.ulonglong,
+    out: cython.ulonglong[::1],
+):
+    """A number per task that looks random, of its place in the order of tasks."""
+    for k in range(places.shape[0]):
+        place: cython.ulonglong = places[k] + 1
+        if not cython.compiled:
+            place = int(place)
+        out[k] = mix((place * odd) ^ seed)
+
+
 def pick(scores, t, m, named, rho, keys, tossed, coin):
     """The winner of task t with m labels, its posterior, its lead, and how many classes are tied.
 
