@@ -425,3 +425,73 @@ def test_a_task_of_known_truth_needs_no_more_labels() -> None:
         stream.offer("t1")
     with pytest.raises(InputError, match="rows"):
         stream.observe_many(None)  # type: ignore[arg-type]
+
+
+def settling_stream(crowd: cs.Estimator | None = None) -> cs.Stream:
+    """A stream whose crowd is known, and some of whose tasks are open."""
+    stream = cs.Stream(crowd, settle=None)
+    labels = Crowd(np.linspace(0.3, 0.9, 7), tasks=200, seed=1).labels
+    for t in range(150):
+        stream.observe_many([(t, f"w{w}", int(labels[t, w])) for w in range(7)], at=0)
+        stream.close(t)
+    for t in range(150, 200):
+        rows = [(t, f"w{w}", int(labels[t, w])) for w in range(1 + t % 7)]
+        stream.observe_many(rows, at=t)
+    return stream
+
+
+@pytest.mark.parametrize("kind", [cs.Adaptive, cs.AgreementBased, cs.Tracking, cs.MajorityVote])
+def test_votes_come_in_order_and_add_up_to_the_log_odds(kind: type[cs.Estimator]) -> None:
+    stream = settling_stream(kind())
+    stream.observe(160, "late", None)
+    before = stream.to_bytes()
+    for task in stream.open_tasks:
+        given, decision = stream.votes(task), stream.decision(task)
+        assert [vote.worker for vote in given] == [f"w{w}" for w in range(decision.votes)]
+        if kind is cs.MajorityVote:
+            assert {vote.effect for vote in given} == {None}
+            continue
+        effects = [vote.effect for vote in given]
+        assert all(effect is not None for effect in effects)
+        odds = np.log(decision.confidence / (1 - decision.confidence))
+        # Classes are about as frequent; a task's own labels tell of their workers here.
+        assert sum(filter(None, effects)) == pytest.approx(odds, abs=0.35)
+    assert stream.votes(3) == []
+    assert stream.to_bytes() == before
+    with pytest.raises(InputError, match="expected a task that was opened"):
+        stream.votes("nobody's")
+
+
+def test_the_most_uncertain_tasks_come_page_by_page() -> None:
+    stream = settling_stream()
+    stream.offer(["unlabelled"])
+    stream.gold(155, 1)
+    before = stream.to_bytes()
+    pages = [stream.most_uncertain(7)]
+    while pages[-1]:
+        pages.append(stream.most_uncertain(7, after=pages[-1][-1]))
+    found = [one for page in pages for one in page]
+    assert [len(page) for page in pages] == [7] * 7 + [0]
+    assert found == sorted(found, key=lambda one: (one.confidence, one.opened))
+    assert {one.task for one in found} == set(stream.open_tasks) - {"unlabelled", 155}
+    assert stream.to_bytes() == before
+    assert stream.n_open == len(stream.open_tasks) == 51
+    with pytest.raises(InputError, match="n: "):
+        stream.most_uncertain(0)
+
+
+def test_the_next_task_is_the_most_informative_that_a_worker_has_not_seen() -> None:
+    stream = settling_stream()
+    stream.gold(154, 0)
+    for worker in ("w0", "w5", "somebody"):
+        asked = [
+            task
+            for task in stream.open_tasks
+            if task != 154 and worker not in {vote.worker for vote in stream.votes(task)}
+        ]
+        gains = {
+            one.task: cs.information(max(one.confidence, 0.5), stream._accuracy(worker))
+            for one in stream.most_uncertain(100)
+        }
+        best = max(asked, key=lambda task: gains[task], default=None)
+        assert stream.next_task(worker) == best

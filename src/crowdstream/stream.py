@@ -15,7 +15,7 @@ import time
 from collections.abc import Iterable, Mapping
 from functools import partial
 from pathlib import Path
-from typing import Self, TypeAlias, cast
+from typing import NamedTuple, Self, TypeAlias, cast
 
 import msgspec
 import numpy as np
@@ -37,6 +37,7 @@ from crowdstream.estimators.task_store import (
     SETTLED,
     SKIP,
     TRUTH,
+    VOTES,
     Kept,
     TaskStore,
 )
@@ -68,7 +69,7 @@ from crowdstream.serialization import (
     unseal,
 )
 from crowdstream.stopping import HORIZON
-from crowdstream.validation import Check, number
+from crowdstream.validation import Check, check_number, number
 
 Time: TypeAlias = float | datetime.datetime | None
 """When something happened: seconds or a datetime; ``None``: now."""
@@ -121,6 +122,30 @@ class Counts(msgspec.Struct):
     closed: int = 0
     hard: int = 0
     """Of those, tasks that were given up: more labels were not expected to settle them."""
+
+
+class GivenVote(NamedTuple):
+    """A label of an open task, and what it does to the decision.
+
+    ``effect``: the log-odds of the decided class that it added, against the mean of the others, by
+    what is known of its worker now; ``None`` where votes are only counted, and without a decision.
+    """
+
+    worker: WorkerId
+    label: ClassLabel
+    effect: float | None
+
+
+class UncertainTask(NamedTuple):
+    """An open task, how sure its decision was when it last had a label, and of how many labels.
+
+    ``opened``: how many tasks had been opened before it.
+    """
+
+    task: TaskId
+    confidence: float
+    votes: int
+    opened: int
 
 
 class _Saved(msgspec.Struct):
@@ -308,7 +333,9 @@ class Stream(Savable):
                 made[task] = self._take(task, workers[at], labels[at], now)
                 rows.found[task] = NOT_KEPT
                 rows.at += 1
-        classes = self.crowd._classes
+        known = self.crowd._classes
+        few = len(rows.found) >= len(known)  # not too many to copy: a list is looked up faster
+        classes = known.to_list() if few else known
         return [
             made[task] if kept is NOT_KEPT else _as_decision(task, kept, classes)
             for task, kept in rows.found.items()
@@ -650,6 +677,73 @@ class Stream(Savable):
         best = store.loops.best_for(self.crowd._workers.code(worker), gains)
         return None if best < 0 else store.name(best)
 
+    def votes(self, task: TaskId) -> list[GivenVote]:
+        """The labels of an open task in the order they came, and what each added to the decision.
+
+        A closed task has none: it has given their memory back.
+
+        Parameters
+        ----------
+        task
+            Its id.
+
+        Examples
+        --------
+        >>> import crowdstream as cs
+        >>> crowd = cs.Adaptive().fit(cs.simulate(10, 300, p=0.25).labels())
+        >>> stream = cs.Stream(crowd, settle=None)
+        >>> for worker, label in (("w0", "1"), ("w1", "0"), ("w2", "1")):
+        ...     _ = stream.observe("t1", worker, label)
+        >>> [(vote.worker, vote.label, vote.effect > 0) for vote in stream.votes("t1")]
+        [('w0', '1', True), ('w1', '0', False), ('w2', '1', True)]
+        """
+        slot = self._known(_named(task, "task"))
+        if not self._store.is_open(slot) or not int(self._store.codes[slot, VOTES]):
+            return []
+        coded, decided = OpenTask.at(self._store, slot), self._decide(slot).label
+        effects = None if decided is None else self.crowd._effects_on(coded, decided)
+        pairs = zip(coded.workers.tolist(), coded.labels.tolist(), strict=True)
+        workers, classes = self.crowd._workers, self.crowd._classes
+        return [
+            GivenVote(workers[i], classes[x], None if effects is None else effect)
+            for (i, x), effect in zip(pairs, effects or [0.0] * coded.size, strict=True)
+        ]
+
+    def most_uncertain(self, n: int, after: UncertainTask | None = None) -> list[UncertainTask]:
+        """The ``n`` open tasks whose decisions are least sure, by what was decided last.
+
+        Tasks without a label and those whose truth is known are left out.
+
+        Parameters
+        ----------
+        n
+            How many at most.
+        after
+            The last one of the page before, whatever became of it since.
+
+        Examples
+        --------
+        >>> stream = Stream(settle=None)
+        >>> rows = [("t1", "ann", "spam"), ("t1", "bob", "spam"), ("t2", "ann", "ham")]
+        >>> _ = stream.observe_many(rows)
+        >>> page = stream.most_uncertain(1)
+        >>> page[0].task, [one.task for one in stream.most_uncertain(1, after=page[-1])]
+        ('t2', ['t1'])
+        """
+        check_number("n", n, 1, 2**31, whole=True)
+        store = self._store
+        slots = store.least_sure(n, None if after is None else (after.confidence, after.opened))
+        return [
+            UncertainTask(store.name(slot), sure, votes, opened)
+            for slot, sure, votes, opened in zip(
+                slots.tolist(),
+                store.floats[slots, CONFIDENCE].tolist(),
+                store.codes[slots, VOTES].tolist(),
+                store.orders[slots, OPENED].tolist(),
+                strict=True,
+            )
+        ]
+
     def _accuracy(self, worker: WorkerId | None) -> float:
         """How often a worker is right, or an average one."""
         found = self.crowd.mean_accuracy_
@@ -860,7 +954,7 @@ def load(source: bytes | str | Path) -> Estimator | Stream:
         raise StateError(f"{where}a saved state whose parts do not fit: {error}") from None
 
 
-def _as_decision(task: TaskId, kept: Kept, classes: Vocabulary) -> Decision:
+def _as_decision(task: TaskId, kept: Kept, classes: Vocabulary | list[ClassLabel]) -> Decision:
     """A decision as the columns have it."""
     winner, confidence, margin, votes, flags, state = kept
     return Decision(

@@ -549,6 +549,11 @@ class Adaptive(Estimator):
         left = reading.crowd.ask_known(coded, size, *known, scores)
         return None if left == size else (reading.scored(), scores, left)
 
+    def _score_without(self, task: OpenTask, batch: LabelBatch) -> tuple[Scorer, Floats]:
+        scores = np.empty((len(batch), self._sums.classes))
+        self._reading.crowd.score_tasks(batch.coded, scores)
+        return self._reading.scored(), scores
+
     def _add_label(self, task: OpenTask) -> Vote:
         if self._sums.total[2] > self._renewed_labels * FRESH + FEW * self._unit:
             self._renew()

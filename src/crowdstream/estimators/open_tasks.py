@@ -22,6 +22,7 @@ from crowdstream.estimators.newcomers import (
 )
 from crowdstream.estimators.state import CrowdState
 from crowdstream.estimators.task_store import PLACE, TRUTH, Kept, TaskStore
+from crowdstream.estimators.vote_effects import effects_on, leave_one_out
 from crowdstream.estimators.votes import Scorer, calibrate, choose, choose_one
 from crowdstream.labels import UNKNOWN, ClassLabel, TaskId, Vocabulary, WorkerId
 from crowdstream.labels.batch import NO_TRUTHS, Codes, Ints, LabelBatch
@@ -259,6 +260,31 @@ class OpenTasks(CrowdState):
     def _vote_open(self, task: OpenTask) -> Vote:
         """The vote on an open task by what was learnt of all others; changes nothing."""
         return self._pick(task, self._classes, *self._score_open(task))
+
+    def _score_without(self, task: OpenTask, batch: LabelBatch) -> tuple[Scorer, Floats]:
+        """Score tasks made of an open task's labels by the sums without these."""
+        sums = self._sums.without(self._open_learnt(task), self._scale.weight(task.place))
+        scorer = self._scorer(sums, self._places)
+        scores = np.empty((len(batch), max(self._places, 2)))
+        scorer.score(batch, scores)
+        return scorer, scores
+
+    def _effects_on(self, task: OpenTask, decided: ClassLabel) -> list[float] | None:
+        """What each label of an open task added to the log-odds of what is decided.
+
+        ``None`` where votes are counted, and if nobody said it of classes that share places.
+        """
+        batch, winner = self._open_scored(task), self._classes.code(decided)
+        if batch.said.size:  # labels are places then
+            where = np.flatnonzero(batch.said == winner)
+            if batch.labels.size < task.size or not where.size:
+                return None
+            winner = int(batch.labels[where[0]])
+        scorer, scores = self._score_without(task, leave_one_out(batch))
+        if not scorer.identified or not self.weighs:
+            return None
+        found: list[float] = effects_on(scores, winner, scorer.rho).tolist()
+        return found
 
     @property
     def _least_known(self) -> float:

@@ -128,8 +128,9 @@ class TaskStore:
         return slots
 
     def names(self, slots: Ints) -> list[TaskId]:
-        """The names of the tasks in some slots."""
-        return [self.name(slot) for slot in slots.tolist()]
+        """The names of the tasks in some slots, all of which are in use."""
+        names = self.loops.names
+        return [names[slot] for slot in slots.tolist()]
 
     def labels(self, slot: int) -> tuple[Codes, Codes]:
         """Workers and labels of an open task as they came, without skips."""
@@ -137,6 +138,23 @@ class TaskStore:
         workers, labels = np.empty(votes, np.int32), np.empty(votes, np.int32)
         self.loops.fill_labels(slot, workers, labels)
         return workers, labels
+
+    def least_sure(self, most: int, after: tuple[float, int] | None) -> Ints:
+        """The open tasks with labels and without a known truth whose decisions are least sure.
+
+        In order of confidence, of equals of opening; ``after`` such a pair, ``most`` of them.
+        """
+        used = self.loops.used
+        codes, sure = self.codes[:used], self.floats[:used, CONFIDENCE]
+        wanted = (codes[:, STATE] == OPEN) & (codes[:, TRUTH] < 0) & (codes[:, VOTES] > 0)
+        opened = self.orders[:used, OPENED]
+        if after is not None:
+            wanted &= (sure > after[0]) | ((sure == after[0]) & (opened > after[1]))
+        slots = np.flatnonzero(wanted)
+        if slots.size > most:  # all that may be among the first, before they are sorted
+            limit = np.partition(sure[slots], most - 1)[most - 1]
+            slots = slots[sure[slots] <= limit]
+        return np.asarray(slots[np.lexsort((opened[slots], sure[slots]))][:most])
 
     def drain(self) -> tuple[LabelBatch, Ints]:
         """The labels of the tasks that were closed since, with their places; they are freed."""
@@ -152,7 +170,7 @@ class TaskStore:
         """Names and columns of all tasks, first the open ones; where the slots are is not kept."""
         slots = np.concatenate([self.order(OPEN_LIST), self.order(CLOSED_LIST)])
         found: dict[str, NDArray[np.generic]] = {
-            name: np.ascontiguousarray(getattr(self, name)[slots][:, list(columns)])
+            name: getattr(self, name).take(slots, axis=0)[:, list(columns)].copy(order="C")
             for name, (_, columns) in SAVED.items()
         }
         taken = int(self.codes[slots, SIZE].sum(dtype=np.int64))
@@ -188,14 +206,14 @@ class TaskStore:
             and _all_within(who, 0, workers)
             and _all_within(said, SKIP, classes)
             and _all_within(truths, UNKNOWN, classes)
-            and len(set(names)) == size
         )
         if not fits:
             raise StateError("a saved stream whose tasks do not fit")
         self.make_room(size, int((-(-sizes[:n_open] // HELD)).sum(dtype=np.int64)))
         for name, (_, columns) in SAVED.items():
             getattr(self, name)[:size, list(columns)] = saved[name]
-        self.loops.restore(names, n_open, sizes, who, said)
+        if not self.loops.restore(names, n_open, sizes, who, said):
+            raise StateError("a saved stream with a task that is there twice")
 
 
 def _fitting(

@@ -455,12 +455,14 @@ class TaskRows:
         workers: cython.const[cython.int][::1],
         labels: cython.const[cython.int][::1],
     ):
-        """Slots for these tasks, first the open ones with their labels, then the closed ones.
+        """Slots for these tasks, first the open ones with their labels; false if one comes twice.
 
         Their other columns are filled in already; there is room for all, and nothing in it.
         """
         at: cython.Py_ssize_t = 0
         for slot in range(len(names)):
+            if self.find(names[slot]) >= 0:
+                return False
             self.names[slot] = names[slot]
             self.codes[slot, HASH] = hash_of(names[slot])
             self.enter(slot)
@@ -476,3 +478,4 @@ class TaskRows:
         self.used = len(names)
         self.n_open = n_open
         self.n_closed = self.used - n_open
+        return True
