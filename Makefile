@@ -47,6 +47,7 @@ lint: $(VENV)/.dev
 
 bench: $(VENV)/.bench
 	$(BIN)/python benchmarks/core.py
+	$(BIN)/python benchmarks/stream.py
 	$(BIN)/python benchmarks/cli.py
 	$(BIN)/python benchmarks/inference.py
 	$(BIN)/python benchmarks/estimators.py
