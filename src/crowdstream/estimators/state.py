@@ -425,11 +425,12 @@ class CrowdState(Parameters, Savable, ABC):
         """
         size = len(batch)
         for observer in self.observers:
-            first = size if size == 1 else min(observer.patience(self), size)  # type: ignore[arg-type]
+            first = 0 if size == 1 else min(observer.patience(self), size)  # type: ignore[arg-type]
             if first:
                 observer.see(batch.part(0, first), self, 1, True)  # type: ignore[arg-type]
             if first < size:
-                observer.see(batch.part(first, size), self, 1, True)  # type: ignore[arg-type]
+                rest = batch.part(first, size) if first else batch
+                observer.see(rest, self, 1, True)  # type: ignore[arg-type]
 
     def _notify_all(self, table: TaskTable) -> None:
         """Let every observer see a whole table that was fitted."""
