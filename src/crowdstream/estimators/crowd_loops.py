@@ -99,6 +99,7 @@ class Flow:
         self.labels = labels
         self.scores = scores
         self.room = workers.shape[0]
+        self.named = 0
         self.start()
 
     def start(self):
