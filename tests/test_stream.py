@@ -427,6 +427,15 @@ def test_a_task_of_known_truth_needs_no_more_labels() -> None:
         stream.observe_many(None)  # type: ignore[arg-type]
 
 
+def test_more_rows_than_room_is_made_for_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    rows = [(t % 50, f"w{t % 7}", "xy"[t % 3 == 0]) for t in range(400)]
+    one, many = cs.Stream(max_labels=4), cs.Stream(max_labels=4)
+    found = one.observe_many(rows, at=0)
+    monkeypatch.setattr("crowdstream.stream.PART", 30)
+    assert many.observe_many(rows, at=0) == found
+    assert one.to_bytes() == many.to_bytes()
+
+
 def settling_stream(crowd: cs.Estimator | None = None) -> cs.Stream:
     """A stream whose crowd is known, and some of whose tasks are open."""
     stream = cs.Stream(crowd, settle=None)

@@ -85,6 +85,9 @@ CLOSED: tuple[str | None, ...] = (None, None, "settled", "full", "hard", "idle",
 NOT_KEPT: Kept = (UNKNOWN, 0.0, 0.0, 0, 0, 0)
 """Stands for a decision that was made row by row."""
 
+PART = 50_000
+"""Rows that room is made for at a time: each may open a task."""
+
 RULES = ("settle", "min_labels", "max_labels", "idle", "remember", "budget", "give_up")
 """What a stream is made with, beside its crowd."""
 
@@ -316,9 +319,22 @@ class Stream(Savable):
 
         The crowd takes what it can by itself; what it cannot goes through `_take`.
         """
-        rows, size = Rows(tasks, workers, labels, now), len(tasks)
+        found, made = dict[TaskId, Kept](), dict[TaskId, Decision]()
+        for at in range(0, len(tasks), PART):
+            here = slice(at, at + PART)
+            self._take_part(Rows(tasks[here], workers[here], labels[here], now, found), made)
+        known = self.crowd._classes
+        few = len(found) >= len(known)  # not too many to copy: a list is looked up faster
+        classes = known.to_list() if few else known
+        return [
+            made[task] if kept is NOT_KEPT else _as_decision(task, kept, classes)
+            for task, kept in found.items()
+        ]
+
+    def _take_part(self, rows: Rows, made: dict[TaskId, Decision]) -> None:
+        """Take rows; decisions that the crowd did not make by itself are put into ``made``."""
         rule = StopRule(self.settle, self.min_labels, self.max_labels)
-        by_rows, made = self.give_up is None, dict[TaskId, Decision]()
+        by_rows, size = self.give_up is None, len(rows.names)
         while rows.at < size:
             taken, at = None, rows.at
             if by_rows:
@@ -327,19 +343,12 @@ class Stream(Savable):
             if taken is None:
                 by_rows = False
             else:
-                self._count(taken, now)
+                self._count(taken, rows.now)
             if rows.at == at:
-                task = tasks[at]
-                made[task] = self._take(task, workers[at], labels[at], now)
+                task = rows.names[at]
+                made[task] = self._take(task, rows.workers[at], rows.labels[at], rows.now)
                 rows.found[task] = NOT_KEPT
                 rows.at += 1
-        known = self.crowd._classes
-        few = len(rows.found) >= len(known)  # not too many to copy: a list is looked up faster
-        classes = known.to_list() if few else known
-        return [
-            made[task] if kept is NOT_KEPT else _as_decision(task, kept, classes)
-            for task, kept in rows.found.items()
-        ]
 
     def _count(self, taken: Taken, now: float) -> None:
         """Count what became of rows that the crowd took by itself."""

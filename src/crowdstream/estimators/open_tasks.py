@@ -132,6 +132,7 @@ class Rows:
         workers: list[WorkerId],
         labels: list[ClassLabel | None],
         now: float,
+        found: dict[TaskId, Kept],
     ) -> None:
         self.names = names
         self.workers = workers
@@ -140,7 +141,7 @@ class Rows:
         self.at = 0
         self.coded: tuple[list[int], list[int]] | None = None
         """The codes of workers and labels, as the crowd first found them."""
-        self.found: dict[TaskId, Kept] = {}
+        self.found = found
 
 
 class Taken(NamedTuple):
