@@ -143,9 +143,10 @@ def test_every_row_is_accounted_for_as_in_the_library(cluster: Any) -> None:
     whole = whole.with_columns(pl.lit("x").alias("note"))
     ours, theirs = cs.AgreementBased(), cs.AgreementBased()
     expected = ours.fit_predict(whole).sort("task")
-    names = {"task": "Item Id", "worker": "who`s", "label": "the.answer"}
-    df = cluster.createDataFrame(whole.rename(names).to_arrow())
-    found = spark.fit_decide(df, theirs, partitions=30, **names)
+    task, worker, label = "Item Id", "who`s", "the.answer"
+    renamed = whole.rename({"task": task, "worker": worker, "label": label})
+    df = cluster.createDataFrame(renamed.to_arrow())
+    found = spark.fit_decide(df, theirs, partitions=30, task=task, worker=worker, label=label)
     assert decided(found).equals(expected)
     assert theirs.intake_ == ours.intake_
     assert theirs.intake_.repeated == 20

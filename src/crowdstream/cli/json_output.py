@@ -224,7 +224,7 @@ def compare_report(study: Study, warnings: list[str]) -> dict[str, object]:
     return {**study.report(), "warnings": warnings}
 
 
-def print_json(report: RunReport | PlanReport | Decision | dict[str, object]) -> None:
+def print_json(report: RunReport | SparkReport | PlanReport | Decision | dict[str, object]) -> None:
     """One object on one line of standard output, at once."""
     sys.stdout.flush()
     sys.stdout.buffer.write(msgspec.json.encode(report) + b"\n")
