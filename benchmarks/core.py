@@ -378,22 +378,6 @@ def monitors(crowd: Crowd, times: int) -> list[str]:
     return told
 
 
-def streams(crowd: Crowd, labels: int) -> list[str]:
-    """Labels one at a time, and many at a time, through a `Stream`."""
-    rows = [(t, w, x) for t, w, x in to_table(crowd).head(labels).iter_rows()]
-    one, many = (cs.Stream(max_labels=LABELS, settle=None) for _ in range(2))
-    start = time.process_time()
-    for task, worker, label in rows:
-        one.observe(task, worker, label)
-    middle = time.process_time()
-    many.observe_many(rows)
-    end = time.process_time()
-    return [
-        f"Stream.observe: {(middle - start) / len(rows) * 1e6:.1f} µs a label",
-        f"Stream.observe_many: {(end - middle) / len(rows) * 1e6:.2f} µs a label",
-    ]
-
-
 FIRST_USE = """
 import time
 start = time.perf_counter()
@@ -493,7 +477,6 @@ def main() -> None:
     for line in (
         *threads(small, times),
         *monitors(part, times),
-        *streams(part, 2_000 if quick else 50_000),
         first_use(times),
         uncompiled(200 if quick else 2_000),
     ):

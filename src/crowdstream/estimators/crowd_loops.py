@@ -4,7 +4,7 @@
 
 Formulas are those of docs/how-it-works.md, in its letters. Changing it changes what `Adaptive`
 decides and learns from a stream (in the tests that compare bits too), not what is saved;
-benchmarks/core.py times it as "online" and "stream".
+benchmarks/core.py times it as "online", benchmarks/stream.py in a stream.
 """
 
 import cython
