@@ -1,0 +1,72 @@
+"""What the server asks of a `Stream` beyond its verbs, in one place. Nothing here changes it."""
+
+from __future__ import annotations
+
+import math
+
+from crowdstream.decisions import SURE
+from crowdstream.estimators import Estimator
+from crowdstream.labels import ClassLabel
+from crowdstream.stream import Stream
+
+MOST_EXPLAINED = 200
+"""Votes of a task up to which it is found what each adds: each takes a decision without it."""
+
+
+def n_open(stream: Stream) -> int:
+    """How many tasks take labels."""
+    return len(stream._open)
+
+
+def is_open(stream: Stream, task: str) -> bool:
+    """Whether a task takes labels."""
+    return task in stream._open
+
+
+def votes(stream: Stream, task: str) -> dict[str, ClassLabel | None]:
+    """Who said what of an open task; ``None`` is a skip."""
+    return {str(worker): label for worker, label in stream._open[task].answers.items()}
+
+
+def gold_of(stream: Stream, task: str) -> ClassLabel | None:
+    """The truth that an open task was given."""
+    return stream._open[task].gold
+
+
+def most_uncertain(stream: Stream) -> list[str]:
+    """Open tasks with labels, the least sure first; those whose truth is known are left out."""
+    found = [
+        (case.confidence, str(task))
+        for task, case in stream._open.items()
+        if case.answers and case.gold is None
+    ]
+    return [task for _, task in sorted(found)]
+
+
+def more_labels_needed(stream: Stream, task: str) -> float | None:
+    """Labels that a task is expected to need still; ``None`` where it likely never settles."""
+    if stream.settle is None:
+        return None
+    found = stream.more_labels_needed(task)
+    return found if math.isfinite(found) else None
+
+
+def added(
+    crowd: Estimator, answers: dict[str, ClassLabel], label: ClassLabel
+) -> dict[str, float | None]:
+    """The log-odds of a class that each answer adds: with all answers, less without that one."""
+    if len(answers) > MOST_EXPLAINED:
+        return dict.fromkeys(answers)
+    everyone = _log_odds(crowd.predict_proba_one(answers).get(label, 0.0))
+    found: dict[str, float | None] = {}
+    for worker in answers:
+        rest = {other: said for other, said in answers.items() if other != worker}
+        chance = crowd.predict_proba_one(rest) if rest else {}
+        without = chance.get(label, 1.0 / max(len(crowd.classes_), 2))
+        found[worker] = everyone - _log_odds(without)
+    return found
+
+
+def _log_odds(p: float) -> float:
+    p = min(max(p, SURE), 1.0 - SURE)
+    return math.log(p) - math.log1p(-p)
