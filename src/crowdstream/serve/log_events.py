@@ -99,9 +99,9 @@ def unpack(data: bytes) -> list[Event]:
     return _decoder.decode(data)
 
 
-def needle(task: str) -> bytes:
-    """Bytes that are in the log wherever this task is: to look for it without unpacking."""
-    return _encoder.encode(task)
+def needle(name: str) -> bytes:
+    """Bytes that are in the log wherever this task or worker is: to look without unpacking."""
+    return _encoder.encode(name)
 
 
 def votes_in(events: list[Event], task: str) -> list[tuple[str, ClassLabel | None, float]]:
@@ -113,3 +113,14 @@ def votes_in(events: list[Event], task: str) -> list[tuple[str, ClassLabel | Non
         elif isinstance(event, Retract) and event.task == task:
             found.append((event.worker, None, event.at))
     return found
+
+
+def answers_in(events: list[Event], worker: str) -> list[tuple[str, ClassLabel | None, float]]:
+    """Task, label and time of what a worker said."""
+    return [
+        (task, label, event.at)
+        for event in events
+        if isinstance(event, Labels)
+        for task, who, label in event.rows
+        if who == worker
+    ]

@@ -351,6 +351,14 @@ class Reader:
         query = "SELECT events FROM log WHERE project = ? AND instr(events, ?) ORDER BY seq"
         return (events for (events,) in self._db.execute(query, (project, needle)))
 
+    def latest_log_of(self, project: int, needle: bytes, most: int) -> Iterator[bytes]:
+        """The same among the latest ``most`` parts, the newest first."""
+        query = (
+            "SELECT events FROM (SELECT events, seq FROM log WHERE project = ? ORDER BY seq DESC "
+            "LIMIT ?) WHERE instr(events, ?) ORDER BY seq DESC"
+        )
+        return (events for (events,) in self._db.execute(query, (project, most, needle)))
+
     def history(self, project: int, worker: str) -> list[tuple[float, ...]]:
         """A worker's samples: at, answers, error rate and its limits."""
         query = (

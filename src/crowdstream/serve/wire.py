@@ -272,10 +272,16 @@ class WorkerRow(msgspec.Struct):
     trend: float | None = None
 
 
+class WorkerListRow(WorkerRow, kw_only=True):
+    """A worker in a list; ``line``: error rates over equally many answers each, the latest last."""
+
+    line: list[float] = []
+
+
 class WorkersOut(msgspec.Struct):
     """Some workers; ``next`` is the cursor of those after them."""
 
-    workers: list[WorkerRow]
+    workers: list[WorkerListRow]
     total: int
     next: str | None
 
@@ -307,13 +313,30 @@ class Confusion(msgspec.Struct):
     probability: float | None
 
 
+class AnswerOut(msgspec.Struct):
+    """What a worker said of a task, and what is decided of it now."""
+
+    task: str
+    label: ClassLabel | None
+    at: float
+    decided: ClassLabel | None = None
+    closed: bool = False
+
+
 class WorkerOut(WorkerRow, kw_only=True):
-    """A worker with what is known over time."""
+    """A worker with what is known over time; ``recent``: the latest answers, as far as kept."""
 
     history: list[HistoryPoint]
     trends: list[TrendPoint]
     alarms: list[AlarmOut]
     confusions: list[Confusion]
+    recent: list[AnswerOut] = []
+
+
+class AlarmsOut(msgspec.Struct):
+    """The alarms that are kept, the latest first."""
+
+    alarms: list[AlarmOut]
 
 
 class NextOut(msgspec.Struct):

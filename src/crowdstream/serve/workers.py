@@ -9,8 +9,10 @@ import msgspec
 from starlette.requests import Request
 from starlette.responses import Response
 
+from crowdstream.labels import ClassLabel
 from crowdstream.monitoring import Trends, trends
 from crowdstream.monitoring.estimator_view import as_polars, find_observer
+from crowdstream.serve import asking, log_events
 from crowdstream.serve.engine import Engine
 from crowdstream.serve.problems import ProblemError
 from crowdstream.serve.server import (
@@ -26,10 +28,15 @@ from crowdstream.serve.server import (
     read_cursor,
     server_of,
 )
+from crowdstream.serve.project import Project
+from crowdstream.serve.store import Store
 from crowdstream.serve.wire import (
+    AlarmsOut,
+    AnswerOut,
     Confusion,
     HistoryPoint,
     TrendPoint,
+    WorkerListRow,
     WorkerOut,
     WorkerRow,
     WorkersOut,
@@ -44,6 +51,15 @@ SORTS = {"answers": True, "error_rate": True, "trend": True, "name": False}
 MOST_CELLS = 200_000
 """Cells of confusions beyond which one worker's are not shown: all have to be made for it."""
 
+MOST_LINES = 200
+"""Workers of a page beyond which their error rates over time are left out: each is read anew."""
+
+RECENT, LOOKED_AT = 20, 5000
+"""A worker's latest answers that are shown, and parts of the log in which they are looked for."""
+
+Said = list[tuple[str, ClassLabel | None, float]]
+"""Task, label and time of answers."""
+
 
 async def list_workers(request: Request) -> Response:
     """Workers, sorted."""
@@ -56,7 +72,20 @@ async def list_workers(request: Request) -> Response:
     wanted = request.query_params.get("q", "").lower()
     table = await engine.ask(lambda: engine.readings(name).workers())
     page = await asyncio.to_thread(_page, table, sort, order == "desc", wanted, first, size)
+    if len(page.workers) <= MOST_LINES:
+        await engine.ask(lambda: _add_lines(engine, name, page.workers))
     return json(page)
+
+
+def _add_lines(engine: Engine, name: str, rows: list[WorkerListRow]) -> None:
+    """Each worker's error rates over time."""
+    crowd = engine.project(name).stream.crowd
+    if find_observer(crowd, Trends) is None:
+        return
+    known = {row.worker: row for row in rows if row.worker in crowd.workers_}
+    points = trends(crowd, list(known)).select("worker", "error_rate")
+    for worker, rate in points.iter_rows():
+        known[str(worker)].line.append(round(rate, 4))
 
 
 def _page(
@@ -71,7 +100,7 @@ def _page(
     by = [column] if column == "worker" else [column, "worker"]
     order = [descending] if column == "worker" else [descending, False]
     table = table.sort(by, descending=order, nulls_last=True)
-    rows = rows_of(table.slice(first, size))
+    rows = msgspec.convert(table.slice(first, size).to_dicts(), list[WorkerListRow])
     more = first + size < table.height
     return WorkersOut(rows, table.height, make_cursor(first + size) if more else None)
 
@@ -89,10 +118,32 @@ async def get_worker(request: Request) -> Response:
     number = (await engine.ask(lambda: engine.project(name))).id
     samples = await asyncio.to_thread(lambda: server.store.reader().history(number, worker))
     history = [HistoryPoint(*sample) for sample in samples]
-    return json(await engine.ask(lambda: _describe(engine, name, worker, history)))
+    said = await asyncio.to_thread(_latest, server.store, number, worker)
+    return json(await engine.ask(lambda: _describe(engine, name, worker, history, said)))
 
 
-def _describe(engine: Engine, name: str, worker: str, history: list[HistoryPoint]) -> WorkerOut:
+def _latest(store: Store, project: int, worker: str) -> Said:
+    """What a worker said last, the latest first."""
+    found: Said = []
+    for events in store.reader().latest_log_of(project, log_events.needle(worker), LOOKED_AT):
+        found += log_events.answers_in(log_events.unpack(events), worker)[::-1]
+        if len(found) >= RECENT:
+            break
+    return found[:RECENT]
+
+
+def _decided(project: Project, task: str, label: ClassLabel | None, at: float) -> AnswerOut:
+    closed = project.closed_task(task)
+    if closed is not None:
+        return AnswerOut(task, label, at, closed.decision.label, closed=True)
+    if asking.is_open(project.stream, task):
+        return AnswerOut(task, label, at, project.stream.decision(task).label)
+    return AnswerOut(task, label, at)
+
+
+def _describe(
+    engine: Engine, name: str, worker: str, history: list[HistoryPoint], said: Said
+) -> WorkerOut:
     import polars as pl
 
     readings, crowd = engine.readings(name), engine.project(name).stream.crowd
@@ -109,7 +160,16 @@ def _describe(engine: Engine, name: str, worker: str, history: list[HistoryPoint
         confusions = msgspec.convert(table.drop("worker").to_dicts(), list[Confusion])
     rang = [alarm for alarm in readings.alarms if alarm.worker == worker]
     fields = msgspec.structs.asdict(rows[0])
-    return WorkerOut(**fields, history=history, trends=line, alarms=rang, confusions=confusions)
+    recent = [_decided(engine.project(name), *one) for one in said]
+    return WorkerOut(
+        **fields, history=history, trends=line, alarms=rang, confusions=confusions, recent=recent
+    )
+
+
+async def list_alarms(request: Request) -> Response:
+    """Alarms, the latest first."""
+    engine, name = server_of(request).engine, request.path_params["project"]
+    return json(AlarmsOut(await engine.ask(lambda: engine.readings(name).alarms[::-1])))
 
 
 _P = "/v1/projects/{project}/workers"
@@ -125,4 +185,7 @@ ENDPOINTS = (
              gives=WorkersOut, query=_QUERY, tag="workers"),
     Endpoint("GET", _P + "/{worker:path}", get_worker, "read", "A worker over time.",
              gives=WorkerOut, tag="workers"),
+    Endpoint("GET", "/v1/projects/{project}/alarms", list_alarms, "read",
+             "Workers whose error rate has changed, the latest first.",
+             gives=AlarmsOut, tag="workers"),
 )  # fmt: skip
