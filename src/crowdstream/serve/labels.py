@@ -57,11 +57,11 @@ async def take_labels(
         raise bad_query("decisions", "all, closed or none", scope["query_string"].decode("latin-1"))
     headers = dict(scope["headers"])
     body = await read_body(headers, receive, server.limits.body)
-    labels = decode(body, headers.get(b"content-type", b""))
+    labels, single = decode(body, headers.get(b"content-type", b""))
     key = idempotency_key(token, "POST", path, headers.get(b"idempotency-key"))
 
     def apply(project: Project, now: float) -> LabelsOut:
-        found = project.observe(labels, now)
+        found = project.observe(labels, now, single=single)
         if which != "all":
             found.decisions = [one for one in found.decisions if one.closed and which == "closed"]
         return found
@@ -70,11 +70,11 @@ async def take_labels(
     return await server.engine.write(name, apply, weight=len(labels) or 1, key=key, said=said)
 
 
-def decode(body: bytes, kind: bytes) -> list[LabelIn]:
-    """The labels in a body.
+def decode(body: bytes, kind: bytes) -> tuple[list[LabelIn], bool]:
+    """The labels in a body, and whether it is a single one by itself.
 
-    >>> [one.worker for one in decode(b'[{"task": 1, "worker": "ann", "label": "x"}]', b"")]
-    ['ann']
+    >>> decode(b'{"task": 1, "worker": "ann", "label": "x"}', b"")
+    ([LabelIn(task=1, worker='ann', label='x', at=None)], True)
     """
     try:
         if kind.partition(b";")[0].strip().lower() in LINES:
@@ -82,9 +82,9 @@ def decode(body: bytes, kind: bytes) -> list[LabelIn]:
         elif body.lstrip()[:1] == b"[":
             labels = _many.decode(body)
         else:
-            return [_one.decode(body)]
+            return [_one.decode(body)], True
     except (msgspec.MsgspecError, UnicodeDecodeError) as error:
         raise from_msgspec(error) from None
     if len(labels) > MOST_LABELS:
         raise ProblemError(413, f"expected at most {MOST_LABELS:,} labels, got {len(labels):,}")
-    return labels
+    return labels, False

@@ -120,11 +120,11 @@ class Project:
 
     # Events ----------------------------------------------------------------------------------
 
-    def observe(self, labels: list[LabelIn], now: float) -> LabelsOut:
-        """Take labels: one as `Stream.observe` does, several as `Stream.observe_many`."""
+    def observe(self, labels: list[LabelIn], now: float, *, single: bool = False) -> LabelsOut:
+        """Take labels: a single one as `Stream.observe` does, others as `Stream.observe_many`."""
         found: dict[str, Decision] = {}
         late = 0
-        for at, rows in self._runs(labels, now):
+        for at, rows in self._runs(labels, now, single):
             gone = self._closed_among(dict.fromkeys(row[0] for row in rows))
             if gone:
                 past = [row for row in rows if row[0] in gone]
@@ -134,7 +134,7 @@ class Project:
                 late += len(past)
             if rows:
                 before = self.stream.counts.late
-                for decision in self._do(log_events.Labels(at, rows, len(labels) == 1)):
+                for decision in self._do(log_events.Labels(at, rows, single)):
                     found[str(decision.task)] = decision
                 late += self.stream.counts.late - before
         decisions: Any = list(found.values())
@@ -308,11 +308,13 @@ class Project:
 
     # Labels as they come in ------------------------------------------------------------------
 
-    def _runs(self, labels: list[LabelIn], now: float) -> list[tuple[float, list[Row]]]:
+    def _runs(
+        self, labels: list[LabelIn], now: float, single: bool
+    ) -> list[tuple[float, list[Row]]]:
         """Rows by their time: neighbours of the same time are taken together."""
         if self._classes is not None:
             for place, one in enumerate(labels):
-                self._check_class(one.label, f"$[{place}].label")
+                self._check_class(one.label, f"{_root(place, single)}.label")
         if all(one.at is None for one in labels):
             return [(now, [(text(one.task), text(one.worker), one.label) for one in labels])]
         runs: list[tuple[float, list[Row]]] = []
@@ -323,7 +325,7 @@ class Project:
             elif not -1e12 < at <= now + AHEAD:
                 expected = f"seconds since 1970, at most {AHEAD:.0f} ahead of the clock"
                 raise ProblemError(
-                    422, f"at: expected {expected}", path=f"$[{place}].at", expected=expected,
+                    422, f"at: expected {expected}", path=f"{_root(place, single)}.at", expected=expected,
                     got=str(one.at),
                 )  # fmt: skip
             if not runs or runs[-1][0] != at:
@@ -339,6 +341,11 @@ class Project:
         raise ProblemError(
             422, f"label: expected {expected}, got {shown}", path=path, expected=expected, got=shown
         )
+
+
+def _root(place: int, single: bool) -> str:
+    """Where in what was sent a label is."""
+    return "$" if single else f"$[{place}]"
 
 
 def _allowed(settings: Settings) -> set[tuple[type, ClassLabel]] | None:

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-LEAST, SHARE = 1.0, 10.0
+LEAST, SHARE = 0.25, 10.0
 """Seconds that something read is kept at least, and how many times as long as it took."""
 
 METER_SECONDS = 10.0
