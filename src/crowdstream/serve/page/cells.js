@@ -6,6 +6,8 @@ import { count, percent, range, whole } from "/page/format.js";
 import { chip, word } from "/page/tips.js";
 import { flagsOf } from "/page/words.js";
 
+const MOVED = 0.005; // change of an error rate from which on it is marked: less is noise
+
 /** A cell of text: `read` gives the text of an item. */
 export function text(read, options) {
   return () => {
@@ -14,11 +16,13 @@ export function text(read, options) {
   };
 }
 
-/** A name that leads somewhere. */
-export function link(read, address) {
+/** A name that leads somewhere; on a narrow screen with `more` below it. */
+export function link(read, address, more = null) {
   return (item) => {
-    const node = el("a", { href: address(item), class: "name" }, read(item));
-    return { node, update: () => {} };
+    const name = el("a", { href: address(item), class: "name", title: read(item) }, read(item));
+    if (!more) return { node: name, update: () => {} };
+    const { node, update } = more(item);
+    return { node: el("span", { class: "named" }, name, el("span", { class: "tight" }, node)), update };
   };
 }
 
@@ -33,8 +37,10 @@ export function errorNumbers() {
     const rate = el("b", {});
     const around = el("small", {});
     const source = el("span", { class: "hidden" });
+    let before = null;
     const update = (item) => {
-      setText(rate, percent(item.error_rate));
+      setText(rate, percent(item.error_rate), { marked: Math.abs(item.error_rate - before) >= MOVED });
+      if (before === null || Math.abs(item.error_rate - before) >= MOVED) before = item.error_rate;
       setText(around, item.error_rate === null ? "not known yet" : range(item.error_low, item.error_high), { marked: false });
       source.textContent = item.evidence === "gold" ? ", checked against gold" : item.error_rate === null ? "" : ", by agreement alone";
     };
@@ -83,7 +89,7 @@ export function sure() {
 
 /** Labels that a task is expected to need still. */
 export function needs() {
-  return text((item) => (item.closed ? "" : item.needs === null || item.needs === undefined ? "?" : `+${Math.ceil(item.needs)}`));
+  return text((item) => (item.closed ? "done" : item.needs === null || item.needs === undefined ? "?" : `+${Math.ceil(item.needs)}`));
 }
 
 /** Whether a task is open, or why it closed. */

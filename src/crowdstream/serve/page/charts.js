@@ -32,7 +32,7 @@ export class Axis {
   head() {
     const node = svg("svg", { class: "axis", "aria-hidden": "true" });
     for (const share of this.ticks()) {
-      node.append(svg("text", { x: this.x(share), y: 12, "text-anchor": share ? "middle" : "start" }, share ? whole(share) : "0"));
+      node.append(svg("text", { x: this.x(share), y: 12, class: share ? "tick" : "zero", "text-anchor": share ? "middle" : "start" }, share ? whole(share) : "0"));
     }
     node.append(svg("text", { x: this.x(this.chance), y: 12, "text-anchor": "end", dx: 10, class: "chance" }, "chance"));
     return node;
@@ -165,7 +165,7 @@ export function addedBar() {
   return { node, update };
 }
 
-const PLOT = { left: 46, right: 14, top: 14, bottom: 28, height: 240 };
+const PLOT = { left: 46, right: 14, top: 24, bottom: 28, height: 240 };
 
 /** A line with its band over time; redrawn to the width it has. Points: {x, rate, low, high}. */
 export function lineBand({ chance, label, unit }) {
@@ -191,13 +191,13 @@ export function lineBand({ chance, label, unit }) {
       parts.push(svg("line", { x1: PLOT.left, x2: width - PLOT.right, y1: y(chance), y2: y(chance), class: "chance" }));
       parts.push(svg("text", { x: width - PLOT.right, y: y(chance) - 5, "text-anchor": "end", class: "chance" }, "chance"));
     }
-    for (const mark of marks.filter((at) => at.x >= first && at.x <= end)) {
-      parts.push(svg("line", { x1: x(mark.x), x2: x(mark.x), y1: PLOT.top, y2: PLOT.height - PLOT.bottom, class: `alarm ${mark.direction}` }));
-      parts.push(svg("text", { x: x(mark.x) + (x(mark.x) > width - 90 ? -5 : 5), y: PLOT.top + 8, "text-anchor": x(mark.x) > width - 90 ? "end" : "start", class: `alarm ${mark.direction}` }, mark.text));
-    }
     const edge = [...points.map((p) => [x(p.x), y(p.high)]), ...points.toReversed().map((p) => [x(p.x), y(p.low)])];
     const text = (list) => list.map((xy) => xy.map((n) => n.toFixed(1)).join(",")).join(" ");
     parts.push(svg("polygon", { points: text(edge), class: "band" }));
+    for (const mark of marks.filter((at) => at.x >= first && at.x <= end)) {
+      parts.push(svg("line", { x1: x(mark.x), x2: x(mark.x), y1: PLOT.top, y2: PLOT.height - PLOT.bottom, class: `alarm ${mark.direction}` }));
+      parts.push(svg("text", { x: x(mark.x) + (x(mark.x) > width - 90 ? -5 : 5), y: PLOT.top - 8, "text-anchor": x(mark.x) > width - 90 ? "end" : "start", class: `alarm ${mark.direction}` }, mark.text));
+    }
     parts.push(svg("polyline", { points: text(points.map((p) => [x(p.x), y(p.rate)])), class: "line" }));
     for (const p of points) parts.push(svg("circle", { cx: x(p.x), cy: y(p.rate), r: 3, class: "point" }));
     for (const share of width < 480 ? [0, 1] : [0, 0.5, 1]) {

@@ -1,11 +1,12 @@
-// A table whose rows stay put while its values move. A row that is no longer among those given is
-// dimmed at first, and its place is taken by a new one at the next look: nothing jumps. If the order
+// A table whose rows stay put while its values move. The place of a row that is no longer among those
+// given is taken by a new one, or it is dimmed and goes at the next look: nothing jumps. If the order
 // is no longer that of the server a button says so, and sorts when asked.
 
 import { el } from "/page/dom.js";
 
 export class Rows {
   /**
+   * The view says where the button `again` stands, so that it moves nothing when it comes.
    * columns: {title, kind, head, sort, make(item) → {node, update(item)}}; key(item) names a row.
    * sort: {by, order, choose(by)}, where columns can be sorted by.
    */
@@ -16,9 +17,9 @@ export class Rows {
     this.body = el("tbody");
     const head = el("tr", {}, columns.map((column) => this.head(column)));
     const table = el("table", {}, el("caption", { class: "hidden" }, caption), el("thead", {}, head), this.body);
-    this.again = el("button", { type: "button", class: "again", hidden: true, onclick: () => this.set(this.latest, { sorted: true }) }, "Order has changed · sort again");
+    this.again = el("button", { type: "button", class: "again", hidden: true, onclick: () => this.set(this.latest, { sorted: true }) }, "order has changed, sort again");
     this.scroll = el("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": caption }, table);
-    this.node = el("div", { class: "rows" }, this.scroll, this.again);
+    this.node = this.scroll;
     this.loading();
   }
 
@@ -104,16 +105,16 @@ export class Rows {
         row.item = item;
         this.update(row, item);
         rows.push(row);
-      } else if (!row.gone) {
-        row.gone = true;
-        row.node.classList.add("gone");
-        rows.push(row);
       } else if (fresh.length) {
         const item = fresh.shift();
         const next = this.row(item);
         next.item = item;
         row.node.replaceWith(next.node);
         rows.push(next);
+      } else if (!row.gone) {
+        row.gone = true;
+        row.node.classList.add("gone");
+        rows.push(row);
       } else {
         row.node.remove();
       }

@@ -10,7 +10,7 @@ import { Rows } from "/page/rows.js";
 import { to } from "/page/route.js";
 import { word } from "/page/tips.js";
 
-const SHOWN = 8; // workers
+const SHOWN = 10; // workers
 const DOUBTFUL = 6; // tasks
 const DECIDED = 200; // latest decisions in the chart
 const SORTS = { answers: "busiest", error_rate: "worst", trend: "most changed" };
@@ -32,6 +32,7 @@ export class Overview {
     this.workersPanel = panel("Whom to trust", "");
     this.makeWorkers();
     this.tasks = this.makeTasks();
+    this.tasks.node.classList.add("six");
     this.chart = histogram("decisions by the labels they took");
     this.chartSub = el("p", { class: "sub" }, " ");
     const side = el("div", { class: "panel" },
@@ -45,17 +46,18 @@ export class Overview {
 
   makeWorkers() {
     const { axis, project } = this;
+    const flags = cells.flags(() => this.context.overview.copies);
     this.workers = new Rows({
       key: (row) => row.worker,
       caption: `Workers, the ${SORTS[this.sort]} first`,
       empty: "Nobody has answered yet.",
       sort: { by: this.sort, order: "desc", choose: () => {} },
       columns: [
-        { title: "worker", make: cells.link((row) => row.worker, (row) => to(project, "workers", row.worker)) },
+        { title: "worker", make: cells.link((row) => row.worker, (row) => to(project, "workers", row.worker), flags) },
         { title: "answers", kind: "r wide", make: cells.answers() },
         { title: "error rate", kind: "chart", head: axis.head(), say: "error rate on a scale from 0 to chance", make: cells.errorChart(axis) },
         { title: "error rate", kind: "number", head: word("error_rate"), make: cells.errorNumbers() },
-        { title: "notes", kind: "notes", make: cells.flags(() => this.context.overview.copies) },
+        { title: "notes", kind: "notes wide", make: flags },
       ],
     });
     const pick = choices("Sort workers by", Object.entries(SORTS), this.sort, (sort) => {
@@ -69,7 +71,7 @@ export class Overview {
     this.goldShown = null;
     this.workersSub = el("span", {}, " ");
     replace(this.workersPanel, el("div", { class: "split" }, el("h2", {}, "Whom to trust"), pick),
-      el("p", { class: "sub" }, this.workersSub), this.workers.node, this.key,
+      el("p", { class: "sub" }, this.workersSub, " ", this.workers.again), this.workers.node, this.key,
       el("p", { class: "more" }, el("a", { href: to(project, "workers") }, "All workers")));
   }
 
@@ -133,7 +135,10 @@ export class Overview {
     this.doubt.hidden = now.identifiable || !now.labels;
     if (!now.identifiable) replace(this.doubt, el("b", {}, "Workers cannot be told apart yet, so the majority decides. "), el("span", {}, now.why_not));
     if (workers) this.workers.patch(workers);
-    if (decisions && !all) this.decided(decisions);
+    if (decisions && !all) {
+      this.decided(decisions);
+      this.tasks.patch(decisions);
+    }
   }
 
   /** One sentence of what changed since yesterday; not there if nothing did. */

@@ -28,10 +28,11 @@ export class Tasks {
     if (!(this.query.state in STATES)) this.query.state = "uncertain";
     this.holder = el("div", {});
     this.pick = el("div", {});
+    this.hint = el("span", {});
     this.sub = el("span", {}, " ");
     this.pager = new Pager(SIZE, (where) => this.go({ ...where, seen: where.seen.join(".") }));
     this.node = el("div", { class: "stack" }, heading("Tasks", this.sub),
-      el("section", { class: "panel" }, el("div", { class: "tools" }, this.pick,
+      el("section", { class: "panel" }, el("div", { class: "tools" }, this.pick, this.hint,
         search("Find a task", this.query.q ?? "", (q) => this.go({ q, page: "", cursor: "", seen: "" }, true))),
       this.holder, el("div", { class: "split" }, el("span", {}), this.pager.node)));
     this.make();
@@ -62,6 +63,7 @@ export class Tasks {
       ],
     });
     this.rows.loading(SIZE);
+    replace(this.hint, this.rows.again);
     setText(this.sub, ABOUT[state], { marked: false });
     replace(this.holder, this.rows.node);
   }
@@ -101,7 +103,7 @@ export class Tasks {
     if (this.rows.blank) return this.rows.set(tasks, { sorted: true });
     this.rows.latest = tasks;
     this.rows.again.hidden = !fresh;
-    this.rows.again.textContent = fresh >= SIZE ? "Many newer ones · show" : `${fresh} newer · show`;
+    this.rows.again.textContent = fresh >= SIZE ? "many newer ones, show" : `${fresh} newer, show`;
   }
 
   change() {}

@@ -52,7 +52,7 @@ export class Worker {
     replace(this.chips, flags.map((code) => (code === "same_errors" && others.length ? chip(code, `same errors as ${others.slice(0, 3).join(", ")}`) : chip(code))));
     this.chips.hidden = !flags.length;
     this.showOver(found);
-    replace(this.rest, this.confusions(found), el("div", { class: "stack" }, this.alarms(found), this.recent(found)));
+    replace(this.rest, el("div", { class: "stack" }, this.confusions(found), this.alarms(found)), this.recent(found));
   }
 
   showOver({ trends, history, alarms }) {

@@ -21,11 +21,12 @@ export class Workers {
     this.query = { sort: "answers", ...context.query };
     this.axis = new Axis(context.overview.chance);
     this.holder = el("div", {});
+    this.hint = el("span", {});
     this.sub = el("span", {}, " ");
     this.key = el("div", {});
     this.pager = new Pager(SIZE, (where) => this.go({ ...where, seen: where.seen.join(".") }));
     this.node = el("div", { class: "stack" }, heading("Workers", this.sub),
-      el("section", { class: "panel" }, el("div", { class: "tools" },
+      el("section", { class: "panel" }, el("div", { class: "tools" }, this.hint,
         search("Find a worker", this.query.q ?? "", (q) => this.go({ q, page: "", cursor: "", seen: "" }, true))),
       this.holder, el("div", { class: "split" }, this.key, this.pager.node)));
     this.make();
@@ -33,21 +34,23 @@ export class Workers {
 
   make() {
     const { sort, order = sort === "name" ? "asc" : "desc" } = this.query;
+    const flags = cells.flags(() => this.context.overview.copies);
     this.rows = new Rows({
       key: (row) => row.worker,
       caption: "Workers with their error rates",
       empty: this.query.q ? `No worker's name contains “${this.query.q}”.` : "Nobody has answered yet.",
       sort: { by: sort, order, choose: (by) => this.choose(by, sort, order) },
       columns: [
-        { title: "worker", sort: "name", make: cells.link((row) => row.worker, (row) => to(this.project, "workers", row.worker)) },
-        { title: "answers", sort: "answers", kind: "r", make: cells.answers() },
+        { title: "worker", sort: "name", make: cells.link((row) => row.worker, (row) => to(this.project, "workers", row.worker), flags) },
+        { title: "answers", sort: "answers", kind: "r wide", make: cells.answers() },
         { title: "error rate", kind: "chart", head: this.axis.head(), say: "error rate on a scale from 0 to chance", make: cells.errorChart(this.axis) },
         { title: "error rate", sort: "error_rate", kind: "number", make: cells.errorNumbers() },
         { title: "trend", sort: "trend", kind: "trend", make: cells.trend(this.context.overview.chance) },
-        { title: "notes", kind: "notes", make: cells.flags(() => this.context.overview.copies) },
+        { title: "notes", kind: "notes wide", make: flags },
       ],
     });
     this.rows.loading(SIZE);
+    replace(this.hint, this.rows.again);
     replace(this.holder, this.rows.node);
   }
 
