@@ -22,9 +22,8 @@ export class Axis {
   }
 
   ticks() {
-    const step = this.chance > 0.55 ? 0.2 : 0.1;
     const found = [];
-    for (let share = 0; share < this.chance - 0.08; share += step) found.push(share);
+    for (let share = 0; share < this.chance - 0.15; share += 0.2) found.push(share);
     return found;
   }
 

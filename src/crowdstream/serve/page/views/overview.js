@@ -32,7 +32,6 @@ export class Overview {
     this.workersPanel = panel("Whom to trust", "");
     this.makeWorkers();
     this.tasks = this.makeTasks();
-    this.tasks.node.classList.add("six");
     this.chart = histogram("decisions by the labels they took");
     this.chartSub = el("p", { class: "sub" }, " ");
     const side = el("div", { class: "panel" },
@@ -112,6 +111,7 @@ export class Overview {
 
   async loadTasks() {
     const { tasks } = await get(projectPath(this.project, "tasks"), { state: "uncertain", limit: DOUBTFUL });
+    this.tasks.node.classList.toggle("six", tasks.length > 0);
     this.tasks.set(tasks);
   }
 
@@ -202,7 +202,7 @@ function tiles() {
     put(saved, less ? whole(less.share) : "–", less ? `${kept.join(" · ")} · against ${less.against} a task` : now.settings.max_labels ? "known once tasks are closed" : "set max_labels to compare with");
     saved.chart.update([[less?.share ?? 0, "accent"]]);
     const votes = now.label_worth;
-    put(worth, decimal(votes?.share), votes ? `independent votes${votes.share < 0.95 ? ": workers make some mistakes together" : ", by how they err together"}` : "known once three workers share tasks");
+    put(worth, decimal(votes?.share), votes ? `independent votes${votes.share < 0.95 ? ": workers make some mistakes together" : ": they err apart"}` : "known once three workers share tasks");
     worth.chart.update([[Math.min(votes?.share ?? 0, 1), "accent"]]);
   };
   return { nodes: [done, wrong, saved, worth].map(({ node }) => node), update };

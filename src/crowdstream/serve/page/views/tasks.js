@@ -56,7 +56,7 @@ export class Tasks {
       columns: [
         { title: "task", make: cells.link((row) => row.task, (row) => to(this.project, "tasks", row.task)) },
         { title: this.isOpen ? "leans to" : "decided", make: cells.text((row) => label(row.label)) },
-        { title: "sure", kind: "bar", head: word("sure"), make: cells.sure() },
+        { title: "sure", kind: "level", head: word("sure"), make: cells.sure() },
         { title: "labels", kind: "r", make: cells.text((row) => count(row.votes)) },
         ...last,
         { title: "state", make: cells.state() },
