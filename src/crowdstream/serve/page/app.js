@@ -20,7 +20,7 @@ import { Worker } from "/page/views/worker.js";
 import { Workers } from "/page/views/workers.js";
 
 const NAV = [["overview", "Overview"], ["tasks", "Tasks"], ["workers", "Workers"], ["alarms", "Alarms"], ["export", "Export"]];
-const REFRESH = 2000; // milliseconds between two questions for what is not pushed
+const REFRESH = 1000; // milliseconds between two questions for what is not pushed
 const LIST = 5000; // milliseconds between two looks for a first project
 const DAY = 86400;
 
@@ -128,6 +128,7 @@ async function show(view, { focus }) {
     main.querySelector("h1")?.focus({ preventScroll: true });
   }
   await attempt(view, () => view.load());
+  if (state.view === view) main.setAttribute("aria-busy", "false");
 }
 
 async function attempt(view, what) {
@@ -136,12 +137,19 @@ async function attempt(view, what) {
   } catch (error) {
     if (state.view !== view || error.status === 401 || error.status === 0) return;
     if (error.status === undefined) console.error(error);
-    replace(main, trouble(error, render));
+    fail(error, render);
   }
+}
+
+function fail(error, retry) {
+  state.view = null;
+  main.setAttribute("aria-busy", "false");
+  replace(main, trouble(error, retry));
 }
 
 /** Show what the address asks for. */
 async function render(event) {
+  main.setAttribute("aria-busy", "true");
   const asked = location.hash;
   const focus = Boolean(event);
   const token = /^#token=(.+)$/.exec(asked);
@@ -163,7 +171,7 @@ async function render(event) {
   if (asked !== location.hash || !overview) return null;
   const context = { ...wanted, session: state.session, setQuery, get overview() { return state.live?.overview ?? overview; } };
   const View = overview.labels || wanted.view === "export" ? VIEWS[wanted.view]?.(wanted.name) : Empty;
-  if (!View) return replace(main, trouble({ status: 404, message: "There is no such view." }, null));
+  if (!View) return fail({ status: 404, message: "There is no such view." }, null);
   await show(new View(context), { focus });
   return showFrame();
 }
@@ -188,7 +196,7 @@ async function overviewOf(project) {
   try {
     return await get(`/v1/projects/${encodeURIComponent(project)}`);
   } catch (error) {
-    if (error.status !== 401) replace(main, trouble(error, render));
+    if (error.status !== 401) fail(error, render);
     return null;
   }
 }
@@ -260,7 +268,7 @@ async function begin(event) {
     state.session = await get("/v1/session");
     await loadProjects();
   } catch (error) {
-    if (error.status !== 401) replace(main, trouble(error, begin));
+    if (error.status !== 401) fail(error, begin);
     return;
   }
   await render(event);

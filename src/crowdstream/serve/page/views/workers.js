@@ -33,7 +33,8 @@ export class Workers {
   }
 
   make() {
-    const { sort, order = sort === "name" ? "asc" : "desc" } = this.query;
+    const { sort } = this.query;
+    const order = this.query.order || (sort === "name" ? "asc" : "desc");
     const flags = cells.flags(() => this.context.overview.copies);
     this.rows = new Rows({
       key: (row) => row.worker,
