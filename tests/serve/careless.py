@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from typing import Any
+from typing import Any, ClassVar
 
 from crowdstream.cli import main
 from crowdstream.serve.engine import Engine
@@ -12,14 +12,16 @@ from crowdstream.serve.engine import Engine
 class Careless(Engine):
     """Answers, and writes a little later."""
 
+    _held: ClassVar[list[Any]] = []
+
     def _commit(self, *given: Any) -> None:
-        self._answer(self._held)
+        self._answer(type(self)._held)
         time.sleep(0.05)
         super()._commit(*given)
-        self._held = []
+        type(self)._held = []
 
     def _group(self, jobs: Any) -> None:
-        self._held = list(jobs)
+        type(self)._held = list(jobs)
         super()._group(jobs)
 
     def _answer(self, jobs: Any) -> None:
@@ -32,5 +34,5 @@ class Careless(Engine):
 if __name__ == "__main__":
     from crowdstream.serve import runner
 
-    runner.Engine = Careless  # type: ignore[misc]
+    vars(runner)["Engine"] = Careless
     main()

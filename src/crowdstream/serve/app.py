@@ -24,7 +24,7 @@ from crowdstream.serve import workers as worker_routes
 from crowdstream.serve.labels import is_labels, take_labels
 from crowdstream.serve.limits import Rates
 from crowdstream.serve.problems import CONTENT_TYPE, ProblemError
-from crowdstream.serve.server import Endpoint, Server
+from crowdstream.serve.server import Endpoint, Server, bad_query
 
 Message = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[Any]]
@@ -149,10 +149,19 @@ def _let_in(endpoint: Endpoint) -> Handler:
         else:
             token = server.access.require(request.method, headers, needs, project)
         server.rates.check(token.id)
+        _check_query(request, endpoint)
         request.scope["crowdstream.token"] = token
         return await endpoint.handler(request)
 
     return guarded
+
+
+def _check_query(request: Request, endpoint: Endpoint) -> None:
+    """A parameter that is not known is a mistake: what it was to do would not be done."""
+    known = [one.name for one in endpoint.query]
+    for name in request.query_params:
+        if name not in known:
+            raise bad_query(name[:100], f"one of: {', '.join(known) or 'none'}", name)
 
 
 def _other_routes() -> list[Route]:

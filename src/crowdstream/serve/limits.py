@@ -52,6 +52,8 @@ async def read_body(
             if size > most:
                 raise too_long(most)
         body = b"".join(parts)
+    if len(body) > most:
+        raise too_long(most)
     if message["type"] == "http.disconnect":
         raise ProblemError(400, "the connection closed before the body had come")
     encoding = headers.get(b"content-encoding", b"identity").strip().lower()

@@ -324,10 +324,9 @@ class Project:
                 at = now
             elif not -1e12 < at <= now + AHEAD:
                 expected = f"seconds since 1970, at most {AHEAD:.0f} ahead of the clock"
-                raise ProblemError(
-                    422, f"at: expected {expected}", path=f"{_root(place, single)}.at", expected=expected,
-                    got=str(one.at),
-                )  # fmt: skip
+                path, got = f"{_root(place, single)}.at", str(one.at)
+                detail = f"at: expected {expected}"
+                raise ProblemError(422, detail, path=path, expected=expected, got=got)
             if not runs or runs[-1][0] != at:
                 runs.append((at, []))
             runs[-1][1].append((text(one.task), text(one.worker), one.label))
