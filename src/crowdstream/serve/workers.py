@@ -15,6 +15,7 @@ from crowdstream.monitoring.estimator_view import as_polars, find_observer
 from crowdstream.serve import asking, log_events
 from crowdstream.serve.engine import Engine
 from crowdstream.serve.problems import ProblemError
+from crowdstream.serve.project import Project
 from crowdstream.serve.server import (
     PAGED,
     TEXT,
@@ -28,7 +29,6 @@ from crowdstream.serve.server import (
     read_cursor,
     server_of,
 )
-from crowdstream.serve.project import Project
 from crowdstream.serve.store import Store
 from crowdstream.serve.wire import (
     AlarmsOut,

@@ -36,8 +36,9 @@ const VIEWS = {
 
 const frame = (() => {
   const dot = el("span", { class: "dot", "aria-hidden": "true" });
-  const status = el("span", { class: "status" });
-  const live = el("span", { class: "live" }, dot, status);
+  const status = el("span", {});
+  const speed = el("span", { class: "wide" });
+  const live = el("span", { class: "live" }, dot, el("span", {}, status, speed));
   const alarms = el("span", { class: "chip warn", hidden: true });
   const links = NAV.map(([view, title]) => el("a", { "data-view": view }, title, view === "alarms" ? alarms : null));
   const nav = el("nav", { "aria-label": "Views" }, links);
@@ -48,7 +49,7 @@ const frame = (() => {
   const tools = el("div", { class: "frame-tools" }, live, chooser, theme, out);
   replace(document.getElementById("top"), el("div", { class: "bar" }, brand, nav, tools));
   replace(document.getElementById("foot"), el("a", { href: "#/-/words" }, "Words"), el("a", { href: "/openapi.json" }, "Interface"), el("span", { class: "foot-note" }, "Intervals hold the truth in 95 of 100 cases."));
-  return { dot, status, live, alarms, links, nav, chooser, theme, out };
+  return { status, speed, live, alarms, links, nav, chooser, theme, out };
 })();
 
 function isDark() {
@@ -101,7 +102,8 @@ function showStatus() {
   frame.live.classList.toggle("off", lost !== null);
   if (lost !== null) box.textContent = `No connection since ${clock(lost)}. What stands here is from then; trying again.`;
   const overview = live?.overview;
-  setText(frame.status, lost !== null ? "not live" : overview ? `live · ${rate(overview.labels_per_second)} labels/s` : "connecting", { marked: false });
+  setText(frame.status, lost !== null ? "not live" : overview ? "live" : "connecting", { marked: false });
+  setText(frame.speed, lost === null && overview ? ` · ${rate(overview.labels_per_second)} labels/s` : "", { marked: false });
   if (!overview) return;
   const late = overview.alarms.filter((alarm) => alarm.at > Date.now() / 1000 - DAY).length;
   frame.alarms.hidden = !late;

@@ -186,13 +186,13 @@ export function lineBand({ chance, label, unit }) {
       parts.push(svg("line", { x1: PLOT.left, x2: width - PLOT.right, y1: y(share), y2: y(share), class: "grid" }));
       parts.push(svg("text", { x: PLOT.left - 8, y: y(share) + 4, "text-anchor": "end" }, whole(share)));
     }
+    const edge = [...points.map((p) => [x(p.x), y(p.high)]), ...points.toReversed().map((p) => [x(p.x), y(p.low)])];
+    const text = (list) => list.map((xy) => xy.map((n) => n.toFixed(1)).join(",")).join(" ");
+    parts.push(svg("polygon", { points: text(edge), class: "band" }));
     if (chance <= top) {
       parts.push(svg("line", { x1: PLOT.left, x2: width - PLOT.right, y1: y(chance), y2: y(chance), class: "chance" }));
       parts.push(svg("text", { x: width - PLOT.right, y: y(chance) - 5, "text-anchor": "end", class: "chance" }, "chance"));
     }
-    const edge = [...points.map((p) => [x(p.x), y(p.high)]), ...points.toReversed().map((p) => [x(p.x), y(p.low)])];
-    const text = (list) => list.map((xy) => xy.map((n) => n.toFixed(1)).join(",")).join(" ");
-    parts.push(svg("polygon", { points: text(edge), class: "band" }));
     for (const mark of marks.filter((at) => at.x >= first && at.x <= end)) {
       parts.push(svg("line", { x1: x(mark.x), x2: x(mark.x), y1: PLOT.top, y2: PLOT.height - PLOT.bottom, class: `alarm ${mark.direction}` }));
       parts.push(svg("text", { x: x(mark.x) + (x(mark.x) > width - 90 ? -5 : 5), y: PLOT.top - 8, "text-anchor": x(mark.x) > width - 90 ? "end" : "start", class: `alarm ${mark.direction}` }, mark.text));

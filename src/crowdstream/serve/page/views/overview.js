@@ -103,7 +103,7 @@ export class Overview {
     const { workers, total } = await get(projectPath(this.project, "workers"), { sort, limit: SHOWN });
     if (sort !== this.sort) return;
     this.workers.set(workers, { sorted });
-    setText(this.workersSub, `The ${Math.min(SHOWN, total)} ${SORTS[sort]} of ${plural(total, "worker")}, with 95 % intervals.`, { marked: false });
+    setText(this.workersSub, `${total > SHOWN ? `The ${SHOWN} ${SORTS[sort]} of ${plural(total, "worker")}` : `${plural(total, "worker")}, the ${SORTS[sort]} first`}, with 95 % intervals.`, { marked: false });
     const gold = workers.some((row) => row.evidence === "gold");
     if (gold !== this.goldShown) replace(this.key, legend(gold));
     this.goldShown = gold;
@@ -122,6 +122,7 @@ export class Overview {
     const counts = Array.from({ length: shown }, (_, i) => [i + 1, 0]);
     for (const votes of this.votes) counts[Math.min(votes, shown) - 1][1] += 1;
     this.chart.update(counts);
+    this.chart.node.classList.toggle("none-yet", !this.votes.length);
     const mean = this.votes.reduce((sum, votes) => sum + votes, 0) / Math.max(this.votes.length, 1);
     const limit = this.context.overview.settings.max_labels;
     const fixed = limit ? ` The most would be ${limit}.` : "";

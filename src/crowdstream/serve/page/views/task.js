@@ -55,7 +55,7 @@ export class Task {
     const state = found.closed ?? "open";
     const decided = found.label === null ? ["No label yet."] : [el("b", {}, label(found.label)), `, ${percent(found.confidence)} sure, with ${plural(found.votes, "label")}. `];
     const known = found.gold === null || found.gold === undefined ? [] : [`Gold says ${label(found.gold)}. `];
-    const left = found.closed ? [] : found.needs === null ? ["Unlikely to settle with more labels. "] : found.votes ? [`Needs about ${plural(Math.ceil(found.needs), "more label", "more labels")}. `] : [];
+    const left = found.closed ? [] : found.needs === null ? ["Unlikely to settle with more labels. "] : found.votes ? [stillNeeds(Math.ceil(found.needs))] : [];
     const shown = JSON.stringify([found.label, found.confidence, found.votes, state, left]);
     if (shown !== this.shown) replace(this.sub, decided, known, left, word(state, WORDS[state]?.[0] ?? state, `chip ${state === "settled" ? "good" : ""}`.trim()));
     this.shown = shown;
@@ -77,6 +77,10 @@ export class Task {
   refresh() {
     return this.closed ? null : this.load();
   }
+}
+
+function stillNeeds(labels) {
+  return labels ? `Needs about ${plural(labels, "more label", "more labels")}. ` : "Likely to settle with its next label. ";
 }
 
 function sides() {
