@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Iterable
-from typing import Any
+from typing import Any, cast
 
 import msgspec
 import numpy as np
@@ -316,7 +316,10 @@ class Project:
             for place, one in enumerate(labels):
                 self._check_class(one.label, f"{_root(place, single)}.label")
         if all(one.at is None for one in labels):
-            return [(now, [(text(one.task), text(one.worker), one.label) for one in labels])]
+            rows = [(one.task, one.worker, one.label) for one in labels]
+            if not all(type(task) is str and type(worker) is str for task, worker, _ in rows):
+                rows = [(text(task), text(worker), label) for task, worker, label in rows]
+            return [(now, cast("list[Row]", rows))]
         runs: list[tuple[float, list[Row]]] = []
         for place, one in enumerate(labels):
             at = seconds(one.at)
