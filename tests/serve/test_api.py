@@ -277,6 +277,25 @@ def test_the_same_idempotency_key_gets_the_same_answer_and_does_nothing(
     assert (once.status_code, once.json()) == (200, again.json())
 
 
+def test_a_large_batch_that_comes_again_does_nothing_and_gets_its_decisions(
+    http: httpx.Client, project: str
+) -> None:
+    rows = [label(f"t{t}", w, "x") for t in range(60) for w in "abcde"[: t % 6]]
+    key = {"Idempotency-Key": "large"}
+    first = post(http, project, rows, headers=key)
+    assert len(json.dumps(first)) > 5000
+    post(http, project, label("t1", "a", "y"))
+    counts = http.get(f"/v1/projects/{project}").json()
+    again = post(http, project, rows, headers=key)
+    after = http.get(f"/v1/projects/{project}").json()
+    for name in ("labels", "repeated", "replaced", "late"):
+        assert counts[name] == after[name]
+    assert [one["task"] for one in again["decisions"]] == [
+        one["task"] for one in first["decisions"]
+    ]
+    assert next(one for one in again["decisions"] if one["task"] == "t1")["label"] == "y"
+
+
 def test_idle_tasks_are_closed(http: httpx.Client) -> None:
     put(http, "idle", idle=0.5)
     post(http, "idle", label("t1", "ann", "x"))

@@ -64,6 +64,32 @@ def test_a_full_disk_keeps_nothing_says_so_and_still_answers_questions(tmp_path:
         store.close()
 
 
+def test_an_answer_that_was_not_written_is_not_given_again(tmp_path: Path) -> None:
+    store = Store(tmp_path)
+
+    async def run() -> None:
+        engine = Engine(store)
+        engine.start(asyncio.get_running_loop())
+        await engine.ask(lambda: engine.create("p", SETTINGS, 0.0))
+        store._db.execute("PRAGMA query_only=1")
+        rows = [LabelIn("t1", "ann", "x")]
+
+        def send() -> Any:
+            return engine.write("p", lambda project, now: project.observe(rows, now), key=b"k")
+
+        found = await asyncio.gather(send(), send(), return_exceptions=True)
+        assert [type(one) for one in found] == [ProblemError, ProblemError]
+        store._db.execute("PRAGMA query_only=0")
+        assert msgspec.json.decode(await send())["labels"] == 1
+        assert engine.projects["p"].stream.counts.labels == 1
+        await engine.stop()
+
+    try:
+        asyncio.run(run())
+    finally:
+        store.close()
+
+
 def test_a_folder_that_has_become_read_only_is_said_to_be(tmp_path: Path) -> None:
     store = Store(tmp_path)
 

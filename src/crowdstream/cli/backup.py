@@ -22,9 +22,10 @@ class Folders(options.Group, panel="Where"):
 
 
 def backup(folders: Folders) -> None:
-    """Copy a server's data while it runs: all that it has acknowledged so far.
+    """Copy a server's data while it runs.
 
-    To restore is to start a server with the copy as its folder.
+    The copy has all that the server has acknowledged so far. To restore is to start a server with
+    the copy as its folder.
 
     \b
     Examples:

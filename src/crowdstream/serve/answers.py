@@ -20,14 +20,24 @@ KEPT_SECONDS = 600.0
 MOST_BYTES = 64 << 20
 """Memory that kept answers may take; the oldest go first."""
 
+LARGE = 4096
+"""Bytes of an answer beyond which only the key is kept: whoever comes again is answered anew."""
+
 
 class Answer(msgspec.Struct, array_like=True):
-    """A request by its key, what it said (as a fingerprint), and the answer."""
+    """A request by its key, what it said (as a fingerprint), and the answer, unless it is large."""
 
     key: bytes
     said: bytes
     at: float
     body: bytes
+
+    def to(self, said: bytes) -> bytes:
+        """The answer to the same request; 422 if it is another one under the same key."""
+        if self.said != said:
+            detail = "this Idempotency-Key was used for another request"
+            raise ProblemError(422, detail, path="Idempotency-Key", expected="a new key")
+        return self.body
 
 
 def digest(*parts: bytes) -> bytes:
@@ -53,14 +63,11 @@ class Answers:
         self._bytes = 0
 
     def find(self, key: bytes, said: bytes, now: float) -> bytes | None:
-        """The answer that was given to this key, if it was."""
+        """The answer that was given to this key, if it was; empty if it was large."""
         found = self._kept.get(key)
         if found is None or found.at < now - KEPT_SECONDS:
             return None
-        if found.said != said:
-            detail = "this Idempotency-Key was used for another request"
-            raise ProblemError(422, detail, path="Idempotency-Key", expected="a new key")
-        return found.body
+        return found.to(said)
 
     def add(self, answers: Iterable[Answer]) -> None:
         """Keep answers that are on the disk."""
@@ -70,10 +77,11 @@ class Answers:
         while self._kept and self._bytes > MOST_BYTES:
             self._drop()
 
-    def forget(self, before: float) -> None:
-        """Drop what is older."""
+    def forget(self, before: float) -> float:
+        """Drop what is older; returns how old the oldest is that is left."""
         while self._kept and next(iter(self._kept.values())).at < before:
             self._drop()
+        return next(iter(self._kept.values())).at if self._kept else before
 
     def _drop(self) -> None:
         _, gone = self._kept.popitem(last=False)

@@ -45,7 +45,7 @@ GUARDS = [
     (b"x-frame-options", b"DENY"),
     (b"cross-origin-resource-policy", b"same-origin"),
 ]
-"""Headers of every answer."""
+"""Headers of every answer; of the answer to labels, which nobody opens in a browser, the first."""
 
 PLAIN_POLICY = (b"content-security-policy", b"default-src 'none'; frame-ancestors 'none'")
 """For answers that are no page: a browser that opens one runs nothing."""
@@ -86,8 +86,7 @@ class App:
             more = [(k.lower().encode(), v.encode()) for k, v in error.headers.items()]
         self.statuses[status] += 1
         length = str(len(body)).encode()
-        headers = [(b"content-type", kind), (b"content-length", length), *more, *GUARDS]
-        headers.append(PLAIN_POLICY)
+        headers = [(b"content-type", kind), (b"content-length", length), *more, GUARDS[0]]
         await send({"type": "http.response.start", "status": status, "headers": headers})
         await send({"type": "http.response.body", "body": body})
 

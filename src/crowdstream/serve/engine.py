@@ -50,7 +50,7 @@ log = logging.getLogger("crowdstream.serve")
 class Job:
     """A request that waits, or a question."""
 
-    __slots__ = ("answer", "apply", "ask", "future", "key", "project", "said", "weight")
+    __slots__ = ("again", "answer", "apply", "ask", "future", "key", "project", "said", "weight")
 
     def __init__(
         self,
@@ -62,8 +62,10 @@ class Job:
         weight: int = 1,
         key: bytes = b"",
         said: bytes = b"",
+        again: Apply | None = None,
     ) -> None:
         self.future, self.project, self.apply, self.ask = future, project, apply, ask
+        self.again = again
         self.weight, self.key, self.said = weight, key, said
         self.answer: object = None
 
@@ -114,10 +116,29 @@ class Engine:
         return self._waiting
 
     async def write(
-        self, project: str, apply: Apply, *, weight: int = 1, key: bytes = b"", said: bytes = b""
+        self,
+        project: str,
+        apply: Apply,
+        *,
+        weight: int = 1,
+        key: bytes = b"",
+        said: bytes = b"",
+        again: Apply | None = None,
     ) -> bytes:
-        """Apply a request and write it; returns the answer as JSON once that is on the disk."""
-        job = Job(self._future(), project=project, apply=apply, weight=weight, key=key, said=said)
+        """Apply a request and write it; returns the answer as JSON once that is on the disk.
+
+        ``key`` and what was ``said`` tell whether it was applied before; ``again`` then answers it
+        without applying it, if the answer was too large to be kept.
+        """
+        job = Job(
+            self._future(),
+            project=project,
+            apply=apply,
+            weight=weight,
+            key=key,
+            said=said,
+            again=again,
+        )
         found: bytes = await self._put(job)
         return found
 
@@ -244,26 +265,32 @@ class Engine:
 
     def _apply(self, job: Job, now: float, new: dict[bytes, kept.Answer], broken: set[str]) -> None:
         """One job; what it did is noted in its project, its answer in ``new`` if it has a key."""
-        if job.key:
-            before = new.get(job.key)
-            found = self._outcome(
-                lambda: before.body if before else self._answers.find(job.key, job.said, now)
-            )
-            if found is not None:
-                job.answer = found
-                return
         project = self.projects.get(job.project)
         if project is None:
             job.answer = no_such_project(job.project)
             return
         version, apply = project.version, job.apply
+        if job.key:
+            found = self._outcome(lambda: self._before(job, new, now))
+            if found == b"" and job.again is not None:
+                apply = job.again
+            elif found is not None:
+                job.answer = found
+                return
         assert apply is not None
         job.answer = self._outcome(lambda: self._encode(apply(project, now)))
-        if isinstance(job.answer, Exception):
+        if not isinstance(job.answer, bytes):
             if project.version != version or getattr(job.answer, "status", 0) == 500:
                 broken.add(project.name)
         elif job.key:
-            new[job.key] = kept.Answer(job.key, job.said, now, job.answer)  # type: ignore[arg-type]
+            large = job.again is not None and len(job.answer) > kept.LARGE
+            new[job.key] = kept.Answer(job.key, job.said, now, b"" if large else job.answer)
+
+    def _before(self, job: Job, new: dict[bytes, kept.Answer], now: float) -> bytes | None:
+        """What was answered when this request came before, if it did."""
+        if job.key in new:
+            return new[job.key].to(job.said)
+        return self._answers.find(job.key, job.said, now)
 
     def _give_up(self, jobs: list[Job], broken: set[str]) -> None:
         """Projects in which something failed half-way are as they were before the group."""
@@ -360,8 +387,8 @@ class Engine:
             self._answers.add(kept.unpack(packed))
 
     def forget_answers(self, before: float) -> None:
-        """Drop answers that are old."""
-        self._answers.forget(before)
+        """Drop answers that are old, or more than can be kept."""
+        self.store.drop_answers(self._answers.forget(before))
 
     def snapshot(self, project: Project, now: float) -> None:
         """Save a project whole, so that a start need not replay what came before."""

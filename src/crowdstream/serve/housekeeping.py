@@ -151,4 +151,3 @@ class Housekeeping:
         if now >= self._dropped_at + 60.0:
             self._dropped_at = now
             self.engine.forget_answers(now - kept.KEPT_SECONDS)
-            self.engine.store.drop_answers(now - kept.KEPT_SECONDS)

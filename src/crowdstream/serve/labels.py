@@ -66,8 +66,11 @@ async def take_labels(
             found.decisions = [one for one in found.decisions if one.closed and which == "closed"]
         return found
 
-    said = digest(body) if key else b""
-    return await server.engine.write(name, apply, weight=len(labels) or 1, key=key, said=said)
+    def again(project: Project, now: float) -> LabelsOut:
+        return project.decided(labels)
+
+    said, weight = digest(body) if key else b"", len(labels) or 1
+    return await server.engine.write(name, apply, weight=weight, key=key, said=said, again=again)
 
 
 def decode(body: bytes, kind: bytes) -> tuple[list[LabelIn], bool]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Iterable
-from typing import Any
+from typing import Any, cast
 
 import msgspec
 import numpy as np
@@ -139,6 +139,13 @@ class Project:
                 late += self.stream.counts.late - before
         decisions: Any = list(found.values())
         return LabelsOut(len(labels) - late, late, decisions)
+
+    def decided(self, labels: list[LabelIn]) -> LabelsOut:
+        """The decisions on the tasks of labels that were taken before; changes nothing."""
+        tasks = dict.fromkeys(text(one.task) for one in labels)
+        gone = self._closed_among(tasks)
+        found: Any = [gone.get(task) or self.stream.decision(task) for task in tasks]
+        return LabelsOut(len(labels), 0, found)
 
     def retract(self, task: str, worker: str, now: float) -> Decision:
         """Take a label back."""
@@ -316,7 +323,10 @@ class Project:
             for place, one in enumerate(labels):
                 self._check_class(one.label, f"{_root(place, single)}.label")
         if all(one.at is None for one in labels):
-            return [(now, [(text(one.task), text(one.worker), one.label) for one in labels])]
+            rows = [(one.task, one.worker, one.label) for one in labels]
+            if not all(type(task) is str and type(worker) is str for task, worker, _ in rows):
+                rows = [(text(task), text(worker), label) for task, worker, label in rows]
+            return [(now, cast("list[Row]", rows))]
         runs: list[tuple[float, list[Row]]] = []
         for place, one in enumerate(labels):
             at = seconds(one.at)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import gc
 import logging
 import signal
 import socket
@@ -32,6 +33,11 @@ STOP_SECONDS = 30
 SWITCH = 0.001
 """Seconds after which the engine's thread lets the event loop have its turn. Python's own 5 ms are
 longer than a commit takes."""
+
+
+COLLECT = (50_000, 20, 50)
+"""When Python looks for garbage: a batch makes thousands of objects that are gone after it, and to
+look through all that lives for each of them costs more than it finds."""
 
 
 @dataclass
@@ -81,6 +87,8 @@ def run(options: Options, say: Callable[[str], None]) -> None:
         text = _first_token(server.access)
         _welcome(options, listening, text, say)
         sys.setswitchinterval(SWITCH)
+        gc.freeze()
+        gc.set_threshold(*COLLECT)
         asyncio_run(server, options, listening)
     finally:
         store.close()

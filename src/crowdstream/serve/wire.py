@@ -32,7 +32,7 @@ Time: TypeAlias = float | datetime.datetime
 Method = Literal["adaptive", "tracking", "agreement", "centred", "majority"]
 
 
-class LabelIn(msgspec.Struct, forbid_unknown_fields=True):
+class LabelIn(msgspec.Struct, forbid_unknown_fields=True, gc=False):
     """A label: who said what of which task. A label of ``null`` is a skip."""
 
     task: Name
