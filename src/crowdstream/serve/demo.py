@@ -38,6 +38,9 @@ FIRST, AT_ONCE, OPEN, PAUSE = 4000, 10, 40, 0.05
 """Labels at the start and how many of them at once, tasks that are open at a time, seconds between
 two labels later."""
 
+SPREAD = 0.07
+"""One over the tasks that workers pass by: many are in doubt at a time."""
+
 
 class Demo:
     """Labels for ever."""
@@ -94,7 +97,7 @@ class Demo:
             self._open[name] = {}
             self._truths[name] = chance.choices(CLASSES, SHARES)[0]
         free = [task for task, answers in self._open.items() if worker not in answers]
-        task = free[min(int(chance.expovariate(0.2)), len(free) - 1)] if free else self._new()
+        task = free[min(int(chance.expovariate(SPREAD)), len(free) - 1)] if free else self._new()
         label = self._answer(worker, task)
         self._open[task][worker] = label
         return LabelIn(task, worker, label)
