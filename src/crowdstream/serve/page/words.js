@@ -26,7 +26,7 @@ export const WORDS = {
   at_chance: ["guesses", "Cannot be told from somebody who guesses."],
   undecided: ["not clear yet", "Many answers, yet the band still reaches chance."],
   separate_group: ["separate group", "Shares no tasks with most others, so cannot be compared with them."],
-  always_one_class: ["always says the same", "Gives almost always one label, clearly more often than the others do."],
+  always_one_class: ["always the same", "Gives almost always one label, clearly more often than the others do."],
   same_errors: ["same errors", "Makes the same mistakes as another worker: a copy, or the same source."],
   trend: ["trend", "Error rate over equally many answers each, the latest at the right."],
   confusions: ["mix-ups", "Of tasks whose truth is the row's label: how often this worker says each label."],
