@@ -2,7 +2,7 @@
 
 import { bandDot, meter, sparkline } from "/page/charts.js";
 import { el, replace, setText } from "/page/dom.js";
-import { count, percent, range, whole } from "/page/format.js";
+import { count, percent, range, sureness } from "/page/format.js";
 import { chip, word } from "/page/tips.js";
 import { flagsOf } from "/page/words.js";
 
@@ -80,7 +80,7 @@ export function sure() {
     const bar = meter();
     const number = el("span", {});
     const update = (item) => {
-      setText(number, whole(Math.floor(item.confidence * 100) / 100));
+      setText(number, sureness(item.confidence));
       bar.update([[item.confidence, item.settled ? "good" : "accent"]]);
     };
     return { node: el("span", { class: "sure" }, bar.node, number), update };
@@ -89,7 +89,7 @@ export function sure() {
 
 /** Labels that a task is expected to need still. */
 export function needs() {
-  return text((item) => (item.closed ? "done" : item.needs === null || item.needs === undefined ? "?" : `+${Math.ceil(item.needs)}`));
+  return text((item) => (item.closed ? "done" : item.needs === null || item.needs === undefined ? "?" : `+${Math.max(Math.ceil(item.needs), 1)}`));
 }
 
 /** Whether a task is open, or why it closed. */

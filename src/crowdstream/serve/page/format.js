@@ -25,6 +25,11 @@ export function whole(share) {
   return share === null || share === undefined ? NONE : `${WHOLE.format(share * 100)} %`;
 }
 
+/** How sure something is, rounded down: nothing looks certain that is not. */
+export function sureness(share) {
+  return whole(Math.floor(share * 100 + 1e-9) / 100);
+}
+
 export function range(low, high) {
   if (low === null || low === undefined || high === null) return "";
   return `${points(low)} – ${points(high)} %`;
@@ -78,9 +83,4 @@ export function label(value) {
 
 export function plural(n, one, many = `${one}s`) {
   return `${count(n)} ${n === 1 ? one : many}`;
-}
-
-export function listed(names) {
-  if (names.length < 2) return names.join("");
-  return `${names.slice(0, -1).join(", ")} and ${names.at(-1)}`;
 }

@@ -4,7 +4,7 @@ import { get, projectPath } from "/page/api.js";
 import * as cells from "/page/cells.js";
 import { Axis, histogram, interval, meter } from "/page/charts.js";
 import { el, replace, setText } from "/page/dom.js";
-import { count, decimal, label, listed, money, percent, plural, range, when, whole } from "/page/format.js";
+import { count, decimal, label, money, percent, plural, range, sureness, when, whole } from "/page/format.js";
 import { choices, legend, panel } from "/page/parts.js";
 import { Rows } from "/page/rows.js";
 import { to } from "/page/route.js";
@@ -82,7 +82,7 @@ export class Overview {
       columns: [
         { title: "task", make: cells.link((row) => row.task, (row) => to(this.project, "tasks", row.task)) },
         { title: "leans to", make: cells.text((row) => label(row.label)) },
-        { title: "sure", kind: "r", head: word("sure"), make: cells.text((row) => whole(row.confidence)) },
+        { title: "sure", kind: "r", head: word("sure"), make: cells.text((row) => sureness(row.confidence)) },
         { title: "labels", kind: "r", make: cells.text((row) => count(row.votes)) },
         { title: "needs", kind: "r", head: word("needs"), make: cells.needs() },
       ],

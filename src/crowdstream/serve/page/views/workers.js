@@ -8,7 +8,6 @@ import { plural } from "/page/format.js";
 import { heading, legend, Pager, search } from "/page/parts.js";
 import { Rows } from "/page/rows.js";
 import { to } from "/page/route.js";
-import { word } from "/page/tips.js";
 
 const SIZE = 25;
 
