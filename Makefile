@@ -10,7 +10,7 @@ endif
 
 # What is compiled ahead (hatch_build.py finds it by the same line), and the tests that run it.
 LOOPS := $(shell grep -rl --include='*loops.py' '^\# cython: language_level=3' src)
-RUN_LOOPS := $(wildcard tests/labels tests/sums tests/estimators tests/monitoring tests/contract)
+RUN_LOOPS := $(wildcard tests/labels tests/sums tests/estimators tests/monitoring tests/contract tests/test_stream.py)
 
 .PHONY: demo build test test-bounds soak sanitise lint bench clean
 
@@ -47,6 +47,7 @@ lint: $(VENV)/.dev
 
 bench: $(VENV)/.bench
 	$(BIN)/python benchmarks/core.py
+	$(BIN)/python benchmarks/stream.py
 	$(BIN)/python benchmarks/cli.py
 	$(BIN)/python benchmarks/inference.py
 	$(BIN)/python benchmarks/estimators.py

@@ -334,7 +334,7 @@ def test_the_chance_to_settle_is_borne_out() -> None:
     for part in np.array_split(np.argsort(chance), 4):
         # A quarter is some 200 tasks, whose share is known to 0.035; the rest is the model's.
         assert chance[part].mean() == pytest.approx(settled[part].mean(), abs=0.1)
-    closed = next(iter(stream._closed.values()))
+    closed = stream.decision(stream.closed_tasks[0])
     assert stream.chance_to_settle(closed.task) == float(closed.settled)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+from collections.abc import Callable
 
 import numpy as np
 import pytest
@@ -290,22 +291,107 @@ def test_many_labels_are_taken_as_one_by_one(
     one, many = cs.Stream(kind(), **rules), cs.Stream(kind(), **rules)  # type: ignore[arg-type]
     last = {row[0]: one.observe(*row, at=0) for row in rows}
     found: dict[cs.TaskId, cs.Decision] = {}
-    for at in range(0, len(rows), 320):  # whole tasks: those that are open come after new ones
-        found |= {d.task: d for d in many.observe_many(rows[at : at + 320], at=0)}
+    for at in range(0, len(rows), 331):
+        found |= {d.task: d for d in many.observe_many(rows[at : at + 331], at=0)}
+    assert found == last
+    assert one.to_bytes() == many.to_bytes()
+
+
+CROWDS: dict[str, Callable[[], cs.Estimator]] = {
+    "adaptive": cs.Adaptive,
+    "monitored": lambda: cs.monitor(cs.Adaptive()),
+    "short memory": lambda: cs.Adaptive(memory=10),
+    "families": lambda: cs.Adaptive(families={"w0": "a", "w1": "a"}, ties="lowest"),
+    "agreement": cs.AgreementBased,
+    "tracking": cs.Tracking,
+    "majority": cs.MajorityVote,
+}
+
+RULES: dict[str, dict[str, float | int | None]] = {
+    "settled or full": {"settle": 0.8, "max_labels": 4},
+    "never settled": {"settle": None, "max_labels": 3},
+    "forgotten at once": {"settle": 0.7, "min_labels": 1, "remember": 0},
+    "some remembered": {"settle": 0.6, "max_labels": 2, "remember": 3},
+    "given up": {"settle": 0.9, "max_labels": 4, "give_up": 0.5},
+}
+
+rows_of_labels = st.lists(
+    st.tuples(
+        st.integers(0, 12).map(lambda t: f"t{t}"),
+        st.integers(0, 7).map(lambda w: f"w{w}"),
+        st.sampled_from(["x", "x", "x", "x", "y", "y", "z", None]),
+    ),
+    max_size=120,
+)
+
+
+@pytest.mark.parametrize("rules", RULES)
+@pytest.mark.parametrize("kind", CROWDS)
+@settings(deadline=None, max_examples=12)
+@given(rows_of_labels, st.integers(1, 40), st.booleans())
+def test_any_rows_at_once_are_the_rows_one_by_one_to_the_bit(
+    kind: str,
+    rules: str,
+    rows: list[tuple[str, str, str | None]],
+    size: int,
+    taught: bool,
+) -> None:
+    """Replaced, repeated, skipped and late labels, new workers and classes, tasks that close."""
+    streams = []
+    for _ in range(2):
+        stream = cs.Stream(CROWDS[kind](), **RULES[rules])  # type: ignore[arg-type]
+        if taught:  # a crowd that can be identified, gold among what it knows
+            for t in range(40):
+                stream.observe_many(
+                    [(t, f"w{w}", "xy"[(t + (w + t > 43)) % 2]) for w in range(5)], 0
+                )
+                if t % 8 == 0:
+                    stream.gold(t, "xy"[t % 2], at=0)
+            stream.end()
+        streams.append(stream)
+    one, many = streams
+    for at in range(0, len(rows), size):
+        some = rows[at : at + size]
+        found = many.observe_many(some, at=at)
+        last = {task: one.observe(task, worker, label, at=at) for task, worker, label in some}
+        assert found == list(last.values())
+    assert one.to_bytes() == many.to_bytes()
     assert one.counts == many.counts
-    mine, theirs = one.crowd._sums.rows, many.crowd._sums.rows
-    assert np.array_equal(mine, theirs[: len(mine)])
-    assert not theirs[len(mine) :].any(), "whose labels all came late is known by name only"
-    for task, decision in last.items():
-        other = found[task]
-        assert (other.label, other.votes, other.closed) == (
-            decision.label,
-            decision.votes,
-            decision.closed,
-        )
-        # Workers whose labels come late are known by name to one of the two only, which rounds
-        # otherwise.
-        assert other.confidence == pytest.approx(decision.confidence, abs=1e-9)
+    restored = cs.Stream.load(many.to_bytes())
+    assert restored.to_bytes() == many.to_bytes()
+    assert restored.open_tasks == many.open_tasks
+    assert restored.closed_tasks == many.closed_tasks
+
+
+@pytest.mark.parametrize("workers", [20, 60])
+@pytest.mark.parametrize("monitored", [False, True])
+def test_long_streams_at_once_are_the_same_to_the_bit(workers: int, monitored: bool) -> None:
+    """Long enough for all that is due now and then: renewals, looks, monitors, strengths."""
+    rng = np.random.default_rng(workers)
+    truth, skill = rng.integers(3, size=1500), rng.uniform(0.3, 0.95, workers)
+    rows = []
+    for n in range(9000):
+        t = int(n / 7 + rng.exponential(15))
+        w = int(rng.integers(workers))
+        x = truth[t] if rng.random() < skill[w] else rng.integers(3)
+        rows.append((f"t{t}", w, f"c{x}" if rng.random() < 0.98 else None))
+    streams = []
+    for many in (False, True):
+        crowd = cs.monitor(cs.Adaptive()) if monitored else cs.Adaptive()
+        stream = cs.Stream(crowd, settle=0.95, max_labels=6, remember=300)
+        for at in range(0, len(rows), 500):
+            if many:
+                stream.observe_many(rows[at : at + 500], at=at)
+            else:
+                for row in rows[at : at + 500]:
+                    stream.observe(*row, at=at)
+            if at % 2000 == 0:
+                stream.gold(rows[at][0], "c1", at=at)
+        streams.append(stream)
+    one, other = streams
+    assert one.counts.closed > 1000
+    assert one.counts == other.counts
+    assert one.to_bytes() == other.to_bytes()
 
 
 def test_a_bad_row_among_many_is_refused_before_any_is_taken() -> None:
@@ -314,28 +400,6 @@ def test_a_bad_row_among_many_is_refused_before_any_is_taken() -> None:
     with pytest.raises(InputError, match="row 2, column 'worker'"):
         stream.observe_many([("t", "ann", "x"), ("t", None, "x")], at=0)
     assert stream.to_bytes() == before
-
-
-@pytest.mark.parametrize("kind", [cs.Adaptive, cs.AgreementBased, cs.Tracking])
-def test_many_at_once_are_as_one_after_the_other_with_skips_and_corrections(
-    kind: type[cs.Estimator],
-) -> None:
-    rng = np.random.default_rng(5)
-    rows: list[tuple[str, str, str | None]] = [("t1", "ann", None), ("t2", "bob", "x")]
-    for _ in range(300):
-        label = None if rng.random() < 0.1 else "xyz"[rng.integers(3)]
-        rows.append((f"t{rng.integers(40)}", f"w{rng.integers(6)}", label))
-    rows.append(("last", "ann", None))
-    for max_labels in (None, 5):
-        one = cs.Stream(kind(), settle=None, max_labels=max_labels)
-        many = cs.Stream(kind(), settle=None, max_labels=max_labels)
-        for row in rows:
-            one.observe(*row, at=0)
-        many.observe_many(rows, at=0)
-        assert many.counts == one.counts
-        for task in {task for task, _, _ in rows}:
-            assert many.decision(task).votes == one.decision(task).votes
-        assert sorted(map(str, many.open_tasks)) == sorted(map(str, one.open_tasks))
 
 
 @pytest.mark.parametrize("kind", [cs.Adaptive, cs.AgreementBased, cs.Tracking])
@@ -361,3 +425,82 @@ def test_a_task_of_known_truth_needs_no_more_labels() -> None:
         stream.offer("t1")
     with pytest.raises(InputError, match="rows"):
         stream.observe_many(None)  # type: ignore[arg-type]
+
+
+def test_more_rows_than_room_is_made_for_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    rows = [(t % 50, f"w{t % 7}", "xy"[t % 3 == 0]) for t in range(400)]
+    one, many = cs.Stream(max_labels=4), cs.Stream(max_labels=4)
+    found = one.observe_many(rows, at=0)
+    monkeypatch.setattr("crowdstream.stream.PART", 30)
+    assert many.observe_many(rows, at=0) == found
+    assert one.to_bytes() == many.to_bytes()
+
+
+def settling_stream(crowd: cs.Estimator | None = None) -> cs.Stream:
+    """A stream whose crowd is known, and some of whose tasks are open."""
+    stream = cs.Stream(crowd, settle=None)
+    labels = Crowd(np.linspace(0.3, 0.9, 7), tasks=200, seed=1).labels
+    for t in range(150):
+        stream.observe_many([(t, f"w{w}", int(labels[t, w])) for w in range(7)], at=0)
+        stream.close(t)
+    for t in range(150, 200):
+        rows = [(t, f"w{w}", int(labels[t, w])) for w in range(1 + t % 7)]
+        stream.observe_many(rows, at=t)
+    return stream
+
+
+@pytest.mark.parametrize("kind", [cs.Adaptive, cs.AgreementBased, cs.Tracking, cs.MajorityVote])
+def test_votes_come_in_order_and_add_up_to_the_log_odds(kind: type[cs.Estimator]) -> None:
+    stream = settling_stream(kind())
+    stream.observe(160, "late", None)
+    before = stream.to_bytes()
+    for task in stream.open_tasks:
+        given, decision = stream.votes(task), stream.decision(task)
+        assert [vote.worker for vote in given] == [f"w{w}" for w in range(decision.votes)]
+        if kind is cs.MajorityVote:
+            assert {vote.effect for vote in given} == {None}
+            continue
+        effects = [vote.effect for vote in given]
+        assert all(effect is not None for effect in effects)
+        odds = np.log(decision.confidence / (1 - decision.confidence))
+        # Classes are about as frequent; a task's own labels tell of their workers here.
+        assert sum(filter(None, effects)) == pytest.approx(odds, abs=0.35)
+    assert stream.votes(3) == []
+    assert stream.to_bytes() == before
+    with pytest.raises(InputError, match="expected a task that was opened"):
+        stream.votes("nobody's")
+
+
+def test_the_most_uncertain_tasks_come_page_by_page() -> None:
+    stream = settling_stream()
+    stream.offer(["unlabelled"])
+    stream.gold(155, 1)
+    before = stream.to_bytes()
+    pages = [stream.most_uncertain(7)]
+    while pages[-1]:
+        pages.append(stream.most_uncertain(7, after=pages[-1][-1]))
+    found = [one for page in pages for one in page]
+    assert [len(page) for page in pages] == [7] * 7 + [0]
+    assert found == sorted(found, key=lambda one: (one.confidence, one.opened))
+    assert {one.task for one in found} == set(stream.open_tasks) - {"unlabelled", 155}
+    assert stream.to_bytes() == before
+    assert stream.n_open == len(stream.open_tasks) == 51
+    with pytest.raises(InputError, match="n: "):
+        stream.most_uncertain(0)
+
+
+def test_the_next_task_is_the_most_informative_that_a_worker_has_not_seen() -> None:
+    stream = settling_stream()
+    stream.gold(154, 0)
+    for worker in ("w0", "w5", "somebody"):
+        asked = [
+            task
+            for task in stream.open_tasks
+            if task != 154 and worker not in {vote.worker for vote in stream.votes(task)}
+        ]
+        gains = {
+            one.task: cs.information(max(one.confidence, 0.5), stream._accuracy(worker))
+            for one in stream.most_uncertain(100)
+        }
+        best = max(asked, key=lambda task: gains[task], default=None)
+        assert stream.next_task(worker) == best

@@ -5,21 +5,21 @@ Knows nothing of streams: it is given how sure each open task is and how good th
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import numpy as np
+from numpy.typing import NDArray
 
-from crowdstream.labels import TaskId
-from crowdstream.stopping import information
+from crowdstream.stopping import information_of
+
+Floats = NDArray[np.float64]
 
 
-def most_informative(
-    tasks: Iterable[tuple[TaskId, float]], accuracy: float, classes: int
-) -> TaskId | None:
-    """The task on which one more label is expected to tell most; the first of equals.
+def gain_of_asking(confidences: Floats, accuracy: float, classes: int) -> Floats:
+    """Bits that one more label is expected to tell of each task: the highest is asked next.
 
     Parameters
     ----------
-    tasks
-        Tasks that may be asked, and how sure the decision on each is so far.
+    confidences
+        How sure the decision on each task is so far; without a label all classes are alike.
     accuracy
         How often the worker is right.
     classes
@@ -27,12 +27,7 @@ def most_informative(
 
     Examples
     --------
-    >>> most_informative([("clear", 0.99), ("open", 0.6)], accuracy=0.8, classes=2)
-    'open'
+    >>> gain_of_asking(np.array([0.99, 0.6, 0.0]), accuracy=0.8, classes=2).argsort().tolist()
+    [0, 1, 2]
     """
-    best, most = None, -1.0
-    for task, confidence in tasks:
-        gain = information(max(confidence, 1.0 / classes), accuracy, classes)
-        if gain > most:
-            best, most = task, gain
-    return best
+    return information_of(np.maximum(confidences, 1.0 / classes), accuracy, classes)

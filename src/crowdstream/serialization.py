@@ -8,6 +8,7 @@ from __future__ import annotations
 import contextlib
 import errno
 import hashlib
+import math
 import os
 import stat
 import struct
@@ -26,27 +27,30 @@ if TYPE_CHECKING:
 PackedArrays = dict[str, tuple[str, list[int], bytes]]
 """Arrays as they are saved: their type, shape and bytes."""
 
-FORMAT = 4
+FORMAT = 5
 """Version of the saved bytes; raised when their meaning changes."""
 
 HEADER = struct.Struct("<8s8sHQ16s")  # magic, kind, format, length, checksum
 MAGIC = b"crowdstr"
+SIZES = struct.Struct("<QQ")  # of what `join_arrays` puts before arrays
 
 NAME_LENGTH = 50
 """Characters of a file's name that its temporary one shows: file systems allow 255 bytes in all."""
 
 
-def seal(kind: str, payload: bytes) -> bytes:
-    """The payload behind its kind (up to 8 letters), version, length and checksum.
+def seal(kind: str, *payload: bytes | memoryview) -> bytes:
+    """The payload, in one or more parts, behind its kind (up to 8 letters), length and checksum.
 
-    >>> unseal("note", seal("note", b"hello"))
+    >>> bytes(unseal("note", seal("note", b"hel", b"lo")))
     b'hello'
     """
-    return HEADER.pack(MAGIC, kind.encode(), FORMAT, len(payload), _digest(payload)) + payload
+    length = sum(len(part) for part in payload)
+    header = HEADER.pack(MAGIC, kind.encode(), FORMAT, length, _digest(*payload))
+    return b"".join([header, *payload])
 
 
-def unseal(kind: str, data: bytes) -> bytes:
-    """The payload that `seal` wrapped; a `StateError` says what is wrong with any other bytes.
+def unseal(kind: str, data: bytes) -> memoryview:
+    """The payload that `seal` wrapped, not copied; a `StateError` says what is wrong with others.
 
     >>> unseal("note", seal("note", b"hello")[:-1])
     Traceback (most recent call last):
@@ -55,7 +59,7 @@ def unseal(kind: str, data: bytes) -> bytes:
     if len(data) < HEADER.size or not data.startswith(MAGIC):
         raise StateError(f"these {len(data)} bytes are not a saved state")
     _, found, version, length, digest = HEADER.unpack_from(data)
-    payload = data[HEADER.size :]
+    payload = memoryview(data)[HEADER.size :]
     if version != FORMAT:
         raise StateError(f"saved in format {version}; this version of crowdstream reads {FORMAT}")
     if len(payload) != length:
@@ -69,8 +73,11 @@ def unseal(kind: str, data: bytes) -> bytes:
     return payload
 
 
-def _digest(payload: bytes) -> bytes:
-    return hashlib.blake2b(payload, digest_size=16).digest()
+def _digest(*payload: bytes | memoryview) -> bytes:
+    found = hashlib.blake2b(digest_size=16)
+    for part in payload:
+        found.update(part)
+    return found.digest()
 
 
 def kind_of(data: bytes) -> str:
@@ -104,6 +111,43 @@ def unpack_arrays(
         }
     except (TypeError, ValueError) as error:
         raise StateError(f"a saved state whose arrays do not fit: {error}") from None
+
+
+def join_arrays(head: bytes, arrays: Mapping[str, NDArray[np.generic]]) -> list[bytes | memoryview]:
+    """Bytes and large arrays as parts of a payload; the arrays are not copied.
+
+    >>> import numpy as np
+    >>> head, arrays = split_arrays(memoryview(b"".join(join_arrays(b"x", {"a": np.arange(3)}))))
+    >>> bytes(head), arrays["a"].tolist()
+    (b'x', [0, 1, 2])
+    """
+    import msgspec
+
+    kinds = [(name, array.dtype.str, list(array.shape)) for name, array in arrays.items()]
+    index = msgspec.msgpack.encode(kinds)
+    parts = [array.reshape(-1).view("u1").data for array in arrays.values()]
+    return [SIZES.pack(len(index), len(head)), index, head, *parts]
+
+
+def split_arrays(payload: memoryview) -> tuple[memoryview, dict[str, NDArray[np.generic]]]:
+    """What `join_arrays` joined; the arrays are views that cannot be written to."""
+    import msgspec
+    import numpy as np
+
+    try:
+        first, second = SIZES.unpack_from(payload)
+        at = SIZES.size + first + second
+        kinds = msgspec.msgpack.decode(
+            payload[SIZES.size : SIZES.size + first], type=list[tuple[str, str, list[int]]]
+        )
+        arrays: dict[str, NDArray[np.generic]] = {}
+        for name, kind, shape in kinds:
+            size = np.dtype(kind).itemsize * math.prod(shape)
+            arrays[name] = np.frombuffer(payload[at : at + size], kind).reshape(shape)
+            at += size
+    except (struct.error, msgspec.MsgspecError, TypeError, ValueError) as error:
+        raise StateError(f"a saved state whose arrays do not fit: {error}") from None
+    return payload[SIZES.size + first : SIZES.size + first + second], arrays
 
 
 def read_state(source: bytes | str | Path) -> bytes:

@@ -195,13 +195,23 @@ def information(confidence: float, accuracy: float, classes: int = 2) -> float:
     check_number("confidence", confidence, 0.0, 1.0)
     check_number("accuracy", accuracy, 0.0, 1.0)
     check_number("classes", classes, 2, 2**31, whole=True)
-    rest = (1 - confidence) / (classes - 1)
+    return float(information_of(np.array([confidence]), accuracy, classes)[0])
+
+
+def information_of(confidences: Floats, accuracy: float, classes: int) -> Floats:
+    """`information` of many tasks at once, unchecked.
+
+    >>> information_of(np.array([0.5, 0.9]), 0.9, 2).round(2).tolist()
+    [0.53, 0.21]
+    """
+    rest = (1 - confidences) / (classes - 1)
     miss = (1 - accuracy) / (classes - 1)
-    leads = confidence * accuracy + (1 - confidence) * miss
+    leads = confidences * accuracy + (1 - confidences) * miss
     other = rest * accuracy + (1 - rest) * miss
     before = _bits(leads) + (classes - 1) * _bits(other)
-    return max(before - _bits(accuracy) - (classes - 1) * _bits(miss), 0.0)
+    asked = _bits(np.array([accuracy, miss]))
+    return np.asarray(np.maximum(before - asked[0] - (classes - 1) * asked[1], 0.0))
 
 
-def _bits(p: float) -> float:
-    return -p * math.log2(p) if p > 0 else 0.0
+def _bits(p: Floats) -> Floats:
+    return np.asarray(-p * np.log2(np.where(p > 0, p, 1.0)))

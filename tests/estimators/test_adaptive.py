@@ -330,7 +330,9 @@ def test_workers_who_never_err_are_not_taken_to_err_together(seed: int) -> None:
     for task in range(300):
         truth = draw.randrange(2)
         for worker in draw.sample(range(12), 12):
-            if stream.observe(task, f"w{worker}", truth, at=0).closed:
+            decision = stream.observe(task, f"w{worker}", truth, at=0)
+            assert decision.label == truth, "no noise is not no number"
+            if decision.closed:
                 break
     assert stream.crowd.dependence_ < 0.1  # of 600 pairs, a standard error of 0.06 is 1.4 of GATE
     assert stream.counts.labels < 3 * 300

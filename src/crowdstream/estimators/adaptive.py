@@ -8,7 +8,7 @@ from __future__ import annotations
 import zlib
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 
 import msgspec
 import numpy as np
@@ -38,9 +38,16 @@ from crowdstream.estimators.independence import (
     pairs_in,
     share_of_three,
 )
-from crowdstream.estimators.newcomers import AGAINST, newcomers_against
+from crowdstream.estimators.newcomers import AGAINST, HALF, KNOWN, newcomers_against
 from crowdstream.estimators.observer import Packed
-from crowdstream.estimators.open_tasks import Opened, OpenTask, StopRule
+from crowdstream.estimators.open_tasks import (
+    NO_STARTS,
+    NOTHING_TAKEN,
+    OpenTask,
+    Rows,
+    StopRule,
+    Taken,
+)
 from crowdstream.estimators.parameters import Families, Ties
 from crowdstream.estimators.passes import (
     AddTasks,
@@ -53,14 +60,15 @@ from crowdstream.estimators.passes import (
 from crowdstream.estimators.reading import Reading, over, under
 from crowdstream.estimators.reservoir import LABELS, TASKS, Reservoir
 from crowdstream.estimators.state import Identifiability
-from crowdstream.estimators.ties import class_keys
+from crowdstream.estimators.task_store import ABSENT, SKIP, TaskStore
+from crowdstream.estimators.ties import class_keys, coin_of
 from crowdstream.estimators.vote_effects import vote_effects
+from crowdstream.estimators.vote_loops import fill_keys
 from crowdstream.estimators.votes import Scorer, calibrate, choose
 from crowdstream.estimators.worker_table import WorkerReading
 from crowdstream.labels import TaskId, Vocabulary
 from crowdstream.labels.batch import NO_TRUTHS, Codes, Ints, LabelBatch
 from crowdstream.labels.batch_loops import Tasks
-from crowdstream.labels.folding import mix
 from crowdstream.sums.agreement import AgreementSums
 
 Floats = NDArray[np.float64]
@@ -85,10 +93,16 @@ after which it does so again."""
 EARLIER = 0.75
 """What earlier measurements count beside the latest."""
 
+STOPS = (crowd_loops.DONE, crowd_loops.GENERAL)
+"""Where rows stop and others must go on: at their end, or at one for `_put_label`."""
+
+ROOM = 64
+"""Labels of a task that a stream has room to work on at first."""
+
 FOLDS = 5
 """Parts of the gold, each judged by a crowd that knows the others."""
 
-ODD = np.uint64(0xD1B54A32D192ED03)
+ODD = 0xD1B54A32D192ED03
 """Places become keys as multiples of it, mixed: an odd number without a pattern."""
 
 
@@ -156,11 +170,17 @@ class Adaptive(Estimator):
     def _sample(self) -> Reservoir:
         return Reservoir()
 
+    @cached_property
+    def _flow(self) -> crowd_loops.Flow:
+        """What rows of a stream are taken with."""
+        return self._make_flow(ROOM)
+
     def _make_room(self) -> None:
         super()._make_room()
         classes = self._reading.taught.classes
         self._reading.make_room()
         if self._reading.taught.classes != classes:
+            self.__dict__.pop("_flow", None)
             self._renew()
 
     def _fold(self, homes: Codes) -> None:
@@ -292,7 +312,7 @@ class Adaptive(Estimator):
 
     def _after(self, tasks: int, part: LabelBatch, which: Ints | None = None) -> None:
         """So many tasks were learnt: sample them (``which`` says which), and renew what is due."""
-        keys = self._place_keys(self._clock, tasks)
+        keys = self._place_keys(np.arange(self._clock, self._clock + tasks))
         self._sample.offer(part, keys if which is None else keys[which])
         self._clock += tasks
         self._look_if_due()
@@ -318,41 +338,111 @@ class Adaptive(Estimator):
         if self.memory is None:  # confusions that feed on themselves need all tasks to stand on
             reading.crowd.gate = gate_of(reading.rho, self._pairs) * share_of_three(batch)
 
-    def _place_keys(self, first: int, tasks: int) -> Keys:
+    def _place_keys(self, places: Ints) -> Keys:
         """A number per task that looks random, of its place in the order of tasks."""
-        places = np.arange(first + 1, first + 1 + tasks, dtype=np.uint64)
-        return mix(places * ODD ^ np.uint64(self.seed))
+        found = np.empty(places.size, np.uint64)
+        fill_keys(places, ODD, self.seed, found)
+        return found
 
     def _open_task(self, name: TaskId) -> OpenTask:
         """A task that will take labels; its place in the order of tasks is now."""
         self._renew_if_due()
         return super()._open_task(name)
 
-    def _open_many(self, batch: LabelBatch, rule: StopRule) -> Opened | None:
-        place, size = self._clock, len(batch)
-        used, why = np.empty(size, np.int64), np.empty(size, np.int32)
-        identified, votes = np.empty(size, np.bool_), Votes.room(size)
-        reading, scale = self._reading, self._scale
-        for part, here in self._parts(batch):
-            goal = 2.0 if rule.settle is None else reading.before(rule.settle)
-            most = 2**62 if rule.max_labels is None else rule.max_labels
-            rho, known = reading.scored().rho, self._least_known
-            stop = crowd_loops.StopRule(goal, rule.min_labels, most, rho, known, self._against)
-            identified[here] = not reading.crowd.fell_back
-            scores = np.empty((len(part), reading.sums.classes))
-            weight = scale.weight(self._clock)
-            reading.crowd.observe_tasks(
-                part.coded, stop, weight, scale.growth, used[here], why[here], scores
+    def _take_rows(
+        self, store: TaskStore, rows: Rows, rule: StopRule, closings: int
+    ) -> Taken | None:
+        if self._folding is not None:  # labels are learnt by other codes than they are scored by
+            return None
+        store.make_room(len(rows.names) - rows.at)
+        coded, found = self._code_rows(rows), NOTHING_TAKEN
+        while True:
+            flow, intake = self._set_flow(rows, rule, closings - found.closed), self.intake_
+            due = self._reading.crowd.take(store.loops, flow, rows.names, *coded, rows.found)
+            rows.at, self._clock, taken = flow.at, flow.clock, flow.taken
+            intake.tasks += flow.opened
+            intake.rows += taken
+            intake.labels += taken
+            found = Taken(
+                found.labels + taken,
+                found.repeated + flow.repeated,
+                found.late + flow.late,
+                found.closed + flow.closed,
             )
-            taken, closed = part.first(used[here]), np.flatnonzero(why[here])
-            self._judge(taken, scores, votes.part(here.start, here.stop))
-            self._after(len(part), taken.pick(closed), closed)
-        taken = batch.first(used)
-        self.intake_.tasks += size
-        self.intake_.rows += taken.labels.size
-        self.intake_.labels += taken.labels.size
-        self._notify(taken.pick(np.flatnonzero(why)), 1, in_order=True)
-        return Opened(votes, identified, why, place, taken)
+            if flow.closed:
+                self._learn_shut(store, just_now=due == crowd_loops.CLOSED)
+            if due in STOPS or found.closed >= closings or rows.at == len(rows.names):
+                return found
+            self._do(due, rows)
+            if self._folding is not None:
+                return found
+
+    def _code_rows(self, rows: Rows) -> tuple[list[int], list[int]]:
+        """The codes of the rows' workers and labels as far as they are known, found once."""
+        if rows.coded is None:
+            labels = self._classes.codes(rows.labels, ABSENT)
+            if None in rows.labels:
+                pairs = zip(rows.labels, labels, strict=True)
+                labels = [SKIP if label is None else code for label, code in pairs]
+            rows.coded = self._workers.codes(rows.workers), labels
+        return rows.coded
+
+    def _set_flow(self, rows: Rows, rule: StopRule, closings: int) -> crowd_loops.Flow:
+        """When the rows to come stop, by what is known now."""
+        flow, scale = self._flow, self._scale
+        flow.start()
+        flow.at, flow.now = rows.at, rows.now
+        flow.settle = 2.0 if rule.settle is None else rule.settle
+        flow.min_labels = rule.min_labels
+        flow.max_labels = 2**62 if rule.max_labels is None else rule.max_labels
+        flow.against, flow.fade, flow.origin = self._against, scale.fade, scale.origin
+        if self._reading.crowd.golden:
+            flow.shift, flow.slope, flow.ceiling = self._reading.gold.line
+        flow.clock, flow.look_at = self._clock, self._next_look
+        flow.renew_after, flow.renewed_labels = self._renewed * RENEW, self._renewed_labels
+        alone = len(rows.names) - rows.at == 1
+        flow.closings = 1 if alone else min(closings, self._patience + 1)
+        if flow.named != len(self._classes):
+            flow.named, flow.keys = len(self._classes), self._ties(self._classes).keys
+        return flow
+
+    def _make_flow(self, room: int) -> crowd_loops.Flow:
+        """Room to work on tasks of so many labels."""
+        workers, labels = np.empty(room, np.int32), np.empty(room, np.int32)
+        tasks = Tasks(NO_STARTS, workers, labels, NO_TRUTHS)
+        scores = np.empty((1, self._sums.classes))
+        flow = crowd_loops.Flow(tasks, workers, labels, scores)
+        flow.known, flow.half, flow.most = KNOWN, HALF, self._scale.most
+        flow.fresh, flow.few = FRESH, FEW
+        flow.coin = partial(coin_of, seed=self.seed) if self.ties == "coin" else None
+        return flow
+
+    def _do(self, due: int, rows: Rows) -> None:
+        """What must be done before the next row can be taken."""
+        if due == crowd_loops.NAMES:
+            workers, labels = self._code_rows(rows)
+            label = rows.labels[rows.at]
+            workers[rows.at] = self._workers.add(rows.workers[rows.at])
+            labels[rows.at] = SKIP if label is None else self._classes.add(label)
+            if workers[rows.at] >= self._sums.workers or labels[rows.at] >= self._sums.classes:
+                self._make_room()
+        elif due == crowd_loops.RENEW:
+            self._renew()
+        elif due == crowd_loops.SCALE:
+            self._scale.make_room(self._clock, self._arrays())
+        elif due == crowd_loops.ROOM:
+            self._flow = self._make_flow(2 * self._flow.room)
+
+    def _learn_shut(self, store: TaskStore, just_now: bool) -> None:
+        """What tasks teach that have closed, and whose posteriors are counted already.
+
+        Unless the last closed ``just_now`` other tasks have opened since; nothing was due then.
+        """
+        batch, places = store.drain()
+        self._sample.offer(batch, self._place_keys(places))
+        if just_now:
+            self._look_if_due()
+        self._notify_in_turn(batch)
 
     def _learn_closed(self, batch: LabelBatch, place: int) -> None:
         if batch.truths.size and batch.truths[0] >= 0 and batch.labels.size:
@@ -360,7 +450,7 @@ class Adaptive(Estimator):
             self._reading.crowd.look_at(batch.coded, self._scale.weight(place), features)
             self._add_gold(features, batch.truths)
         self._reading.crowd.close(batch.coded, self._scale.weight(place), own=True)
-        self._sample.offer(batch, self._place_keys(place, 1))
+        self._sample.offer(batch, self._place_keys(np.array([place])))
         self._look_if_due()
 
     def _fit(self, table: TaskTable) -> None:
@@ -458,6 +548,11 @@ class Adaptive(Estimator):
         coded, size = self._open_coded(task)
         left = reading.crowd.ask_known(coded, size, *known, scores)
         return None if left == size else (reading.scored(), scores, left)
+
+    def _score_without(self, task: OpenTask, batch: LabelBatch) -> tuple[Scorer, Floats]:
+        scores = np.empty((len(batch), self._sums.classes))
+        self._reading.crowd.score_tasks(batch.coded, scores)
+        return self._reading.scored(), scores
 
     def _add_label(self, task: OpenTask) -> Vote:
         if self._sums.total[2] > self._renewed_labels * FRESH + FEW * self._unit:
@@ -582,4 +677,4 @@ class Adaptive(Estimator):
 def name_keys(names: Iterable[str | int]) -> Keys:
     """A number per name."""
     found = [zlib.crc32(msgspec.msgpack.encode(name)) for name in names]
-    return np.array(found, np.uint64) * ODD
+    return np.array(found, np.uint64) * np.uint64(ODD)

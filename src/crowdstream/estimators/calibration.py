@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from crowdstream.decisions import SETTLE
+from crowdstream.estimators.vote_loops import calibrate
 from crowdstream.metrics import wilson
 
 Floats = NDArray[np.float64]
@@ -43,8 +44,10 @@ class Line(NamedTuple):
 
     def apply(self, confidences: Floats) -> Floats:
         """Confidences as the known truths bear them out."""
-        found = 1 / (1 + np.exp(-(self.shift + self.slope * _logit(confidences))))
-        return np.minimum(found, self.ceiling)
+        given = np.ascontiguousarray(confidences, np.float64).ravel()
+        found = np.empty(given.size)
+        calibrate(given, *self, found)
+        return found.reshape(np.shape(confidences))
 
     def before(self, confidence: float) -> float:
         """The confidence that `apply` would make this one of; 2, which none is, if none."""

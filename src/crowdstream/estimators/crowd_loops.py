@@ -11,8 +11,9 @@ import cython
 
 if cython.compiled:
     from cython.cimports.crowdstream.estimators.confusion_loops import Student
+    from cython.cimports.crowdstream.estimators.task_store_loops import TaskRows
     from cython.cimports.crowdstream.estimators.teacher_loops import Teacher
-    from cython.cimports.crowdstream.estimators.vote_loops import confidence, count
+    from cython.cimports.crowdstream.estimators.vote_loops import calibrated, count, pick
     from cython.cimports.crowdstream.labels.batch_loops import Tasks
     from cython.cimports.crowdstream.sums.agreement_loops import AgreementRows
     from cython.cimports.libc.math import exp, log, sqrt
@@ -20,15 +21,43 @@ else:
     from math import exp, log, sqrt
 
     from crowdstream.estimators.confusion_loops import Student
+    from crowdstream.estimators.task_store_loops import TaskRows
     from crowdstream.estimators.teacher_loops import Teacher
-    from crowdstream.estimators.vote_loops import confidence, count
+    from crowdstream.estimators.vote_loops import calibrated, count, pick
     from crowdstream.labels.batch_loops import Tasks
     from crowdstream.sums.agreement_loops import AgreementRows
 
-OPEN = cython.declare(cython.int, 0)
-SETTLED = cython.declare(cython.int, 1)
-FULL = cython.declare(cython.int, 2)
-NEVER = cython.declare(cython.double, 1.0)  # no confidence is above it
+# Why `Crowd.take` returns.
+DONE = 0
+"""All rows are taken."""
+NAMES = 1
+"""The next row has a worker or a class without a code."""
+GENERAL = 2
+"""The next row replaces a label, is a skip, or is of a task whose truth is known."""
+RENEW = 3
+"""Shared readings are due."""
+SCALE = 4
+"""Sums are due to be brought back to units of the present."""
+ROOM = 5
+"""The next row's task has more labels than there is room for."""
+CLOSED = 6
+"""Tasks have closed, and something is due when they do."""
+
+# Columns and codes of crowdstream.estimators.task_store_loops.
+STATE = cython.declare(cython.Py_ssize_t, 1)
+BLOCK = cython.declare(cython.Py_ssize_t, 3)
+SIZE = cython.declare(cython.Py_ssize_t, 4)
+TRUTH = cython.declare(cython.Py_ssize_t, 6)
+PLACE = cython.declare(cython.Py_ssize_t, 0)
+CONFIDENCE = cython.declare(cython.Py_ssize_t, 1)
+OPEN = cython.declare(cython.Py_ssize_t, 1)
+SETTLED = cython.declare(cython.Py_ssize_t, 2)
+FULL = cython.declare(cython.Py_ssize_t, 3)
+SKIP = cython.declare(cython.Py_ssize_t, -1)
+ABSENT = cython.declare(cython.Py_ssize_t, -2)
+SETTLED_FLAG = cython.declare(cython.Py_ssize_t, 1)
+IDENTIFIED_FLAG = cython.declare(cython.Py_ssize_t, 2)
+
 FLAT = cython.declare(cython.double, 1e-3)  # least variance of whether a label is for a class
 
 TINY = cython.declare(cython.double, 1e-12)  # from 0 and 1, for confidences to have log-odds
@@ -45,30 +74,41 @@ SCORES_ = cython.declare(cython.Py_ssize_t, SCORES)
 
 @cython.final
 @cython.cclass
-class StopRule:
-    """When a task needs no more labels.
+class Flow:
+    """Labels that come one after another: when tasks close, what is due when, room to work in.
 
-    ``settle``: the confidence at which it is settled, above 1 for never, given ``min_labels``;
-    ``max_labels``: those at which it is full; ``rho``: the correlation of errors within a task by
-    which confidence is discounted; ``known``: answers from which a worker is known, ``against``:
-    what others' labels count against a decision that is to be settled.
+    ``settle``: the confidence at which a task is settled, above 1 for never, given ``min_labels``;
+    ``max_labels``: those at which it is full. ``known``: answers from which a worker is known, in
+    units of the newest task; ``against``: what others' labels count against a decision that is to
+    be settled. ``shift``, ``slope`` and ``ceiling`` correct confidences where truths are known.
+    ``keys`` break ties among the ``named`` classes; ``coin``: what gives a tied task
+    its coin by its name, or None.
+
+    ``clock``: tasks so far. Readings are renewed before a task opens once there are more than
+    ``renew_after``, and before a label once there are ``fresh`` times ``renewed_labels``, and
+    ``few`` more. A task that closes at ``look_at`` or later, or is the ``closings``-th, ends the
+    turn. ``half``: see `crowdstream.estimators.newcomers.HALF`; ``fade``, ``origin`` and ``most``
+    are those of `crowdstream.sums.forgetting.Forgetting`.
+
+    ``at``: the row that comes next. The others count what became of rows.
     """
 
-    def __init__(
-        self,
-        settle: cython.double,
-        min_labels: cython.Py_ssize_t,
-        max_labels: cython.Py_ssize_t,
-        rho: cython.double,
-        known: cython.double,
-        against: cython.double,
-    ):
-        self.settle = settle
-        self.min_labels = min_labels
-        self.max_labels = max_labels
-        self.rho = rho
-        self.known = known
-        self.against = against
+    def __init__(self, tasks: Tasks, workers, labels, scores):
+        self.tasks = tasks
+        self.workers = workers
+        self.labels = labels
+        self.scores = scores
+        self.room = workers.shape[0]
+        self.named = 0
+        self.start()
+
+    def start(self):
+        """Count anew."""
+        self.at = self.opened = self.taken = self.repeated = self.late = self.closed = 0
+
+    def weight(self, place):
+        """What the task at this place counts."""
+        return exp(self.fade * (place - self.origin)) if self.fade > 0.0 else 1.0
 
 
 @cython.final
@@ -271,10 +311,14 @@ class Crowd:
             begin = tasks.starts[0]
             end = tasks.starts[1]
             if end > begin:
-                self.judge(tasks, begin, end, weight if own else 0.0)
-                if self.golden:
-                    self.fill_features(tasks, begin, end)
-                self.teach(tasks, begin, end, tasks.truth(0), weight)
+                self.close_judged(tasks, begin, end, tasks.truth(0), weight, weight if own else 0.0)
+
+    def close_judged(self, tasks, begin, end, truth, weight, own):
+        """Judge a task and add its posterior counts; ``own`` as for `judge`."""
+        self.judge(tasks, begin, end, own)
+        if self.golden:
+            self.fill_features(tasks, begin, end)
+        self.teach(tasks, begin, end, truth, weight)
 
     def ask(
         self,
@@ -321,74 +365,132 @@ class Crowd:
             self.judge(tasks, 0, m, weight)
             self.score(tasks, 0, m, scores, 0)
 
-    def observe_tasks(
-        self,
-        tasks: Tasks,
-        rule: StopRule,
-        weight: cython.double,
-        growth: cython.double,
-        used: cython.longlong[::1],
-        why: cython.int[::1],
-        scores: cython.double[:, ::1],
+    def take(
+        self, store: TaskRows, flow: Flow, names: list, workers: list, labels: list, found: dict
     ):
-        """New tasks take their labels one by one, each closing as soon as it is settled or full.
+        """Take labels in turn, from ``flow.at`` on, until something is due: what, or ``DONE``.
 
-        ``used`` becomes the number of labels taken, ``why`` 0 (open), 1 (settled) or 2 (full).
+        A row is a task's name and the codes of worker and label. Each task gets into ``found`` with
+        what was decided last: class, confidence, margin, votes, flags, state. A row that is in the
+        way has changed nothing, but for its task having been opened.
         """
-        with cython.nogil:
-            for t in range(tasks.size):
-                begin = tasks.starts[t]
-                most = tasks.starts[t + 1] - begin
-                why[t] = OPEN
-                if most >= rule.max_labels:
-                    most = rule.max_labels
-                    why[t] = FULL
-                m: cython.Py_ssize_t = 1 if most > 0 and rule.settle <= NEVER else most
-                self.sums.add_task(tasks, begin, begin + m, -1, weight)
-                while True:
-                    self.judge(tasks, begin, begin + m, weight)
-                    self.score(tasks, begin, begin + m, scores, t)
-                    if self.is_settled(rule, scores, t, m) and self.holds(
-                        rule, tasks, begin, begin + m, weight, scores, t
-                    ):
-                        why[t] = SETTLED
-                        break
-                    if m >= most:
-                        break
-                    self.sums.add_task(tasks, begin, begin + m, -1, -weight)
-                    m += 1
-                    self.sums.add_task(tasks, begin, begin + m, -1, weight)
-                used[t] = m
-                if why[t] != OPEN:
-                    self.teach(tasks, begin, begin + m, -1, weight)
-                weight *= growth
+        rows = len(names)
+        while flow.at < rows:
+            name = names[flow.at]
+            slot: cython.Py_ssize_t = store.find(name)
+            if slot >= 0 and store.codes[slot, STATE] != OPEN:
+                flow.late += 1
+                flow.at += 1
+                found[name] = store.kept(slot)
+                continue
+            place: cython.Py_ssize_t = -1 if slot < 0 else store.orders[slot, PLACE]
+            if place < 0:
+                if flow.clock > flow.renew_after:
+                    return RENEW
+                if flow.fade > 0.0 and flow.fade * (flow.clock - flow.origin) >= flow.most:
+                    return SCALE
+                if slot < 0:
+                    slot = store.add_name(name, flow.now)
+                place = flow.clock
+                store.orders[slot, PLACE] = place
+                flow.clock += 1
+                flow.opened += 1
+            i: cython.Py_ssize_t = workers[flow.at]
+            x: cython.Py_ssize_t = labels[flow.at]
+            if i < 0 or x < SKIP:
+                return NAMES
+            said: cython.Py_ssize_t = store.seek(slot, i)
+            if x == SKIP or (said != ABSENT and said != x) or store.codes[slot, TRUTH] >= 0:
+                return GENERAL
+            if store.codes[slot, SIZE] >= flow.room:
+                return ROOM
+            if said == ABSENT:
+                unit = flow.weight(flow.clock - 1)
+                if self.sums.total[2] > flow.renewed_labels * flow.fresh + flow.few * unit:
+                    return RENEW
+                store.append(slot, i, x)
+                flow.taken += 1
+            else:
+                flow.repeated += 1
+            flow.at += 1
+            m = store.gather(
+                store.codes[slot, BLOCK], store.codes[slot, SIZE], flow.workers, flow.labels, 0,
+                False,
+            )  # fmt: skip
+            weight = flow.weight(place)
+            if said == ABSENT:
+                if m > 1:
+                    self.sums.add_task(flow.tasks, 0, m - 1, -1, -weight)
+                self.sums.add_task(flow.tasks, 0, m, -1, weight)
+            self.judge(flow.tasks, 0, m, weight)
+            self.score(flow.tasks, 0, m, flow.scores, 0)
+            if self.decide(store, flow, name, slot, m, weight, said == ABSENT, found):
+                if flow.closed >= flow.closings or flow.clock >= flow.look_at:
+                    return CLOSED
+        return DONE
 
-    def is_settled(self, rule, scores, t, m):
-        """Whether these scores of a task with m labels settle it."""
-        if rule.settle > NEVER or m < rule.min_labels:
-            return False
-        return confidence(scores, t, m, 0.0 if self.fell_back else rule.rho) >= rule.settle
+    def decide(self, store, flow, name, slot, m, weight, is_new, found):
+        """Decide a task that was scored; whether it closes, as it may if its label is new."""
+        rho = 0.0 if self.fell_back or self.golden else self.discount
+        best = pick(flow.scores, 0, m, flow.named, rho, flow.keys, False, 0)
+        winner: cython.Py_ssize_t = best.winner
+        if best.tied > 1 and flow.coin is not None:
+            coin: cython.ulonglong = flow.coin(name)
+            tossed = pick(flow.scores, 0, m, flow.named, rho, flow.keys, True, coin)
+            winner = tossed.winner
+        sure = self.corrected(flow, best.confidence)
+        margin: cython.double = best.margin
+        if self.golden:
+            margin *= min(sure / max(best.confidence, 1e-300), 1.0)
+        settled: cython.bint = sure >= flow.settle and m >= flow.min_labels
+        if settled and not self.holds(flow, m, weight, winner, sure):
+            settled = False
+        flags: cython.Py_ssize_t = 0 if self.fell_back else IDENTIFIED_FLAG
+        if settled:
+            flags += SETTLED_FLAG
+        state: cython.Py_ssize_t = OPEN
+        if is_new:
+            store.floats[slot, CONFIDENCE] = sure
+            store.touch_slot(slot, flow.now)
+            if settled:
+                state = SETTLED
+            elif m >= flow.max_labels:
+                state = FULL
+        if state != OPEN:
+            self.close_judged(flow.tasks, 0, m, -1, weight, weight)
+            store.shut(slot, state, winner, sure, margin, flags)
+            store.forget_surplus()
+            flow.closed += 1
+        found[name] = (winner, sure, margin, m, flags, state)
+        return state != OPEN
 
-    def holds(self, rule, tasks, begin, end, own, scores, t):
-        """Whether what these scores settle is settled by known workers, against newcomers.
+    def corrected(self, flow, confidence):
+        """A confidence as known truths bear it out, if any do: never below an even share."""
+        if not self.golden:
+            return confidence
+        found = calibrated(confidence, flow.shift, flow.slope, flow.ceiling)
+        return max(found, 1.0 / self.classes)
+
+    def holds(self, flow, m, own, winner, sure):
+        """Whether what all labels settle is settled by known workers, against newcomers.
 
         As `decisions.SettleRule.survives` has it.
         """
-        m = end - begin
-        left = self.count_known(tasks, begin, end, own, rule.known)
-        if self.fell_back or left == m:
+        if self.fell_back:
             return True
-        rho = rule.rho
-        winner = best_of(scores, t)
-        sure = confidence(scores, t, m, rho)
-        self.ask_those(tasks, begin, end, own, rule.known, scores, t)
-        same: cython.bint = best_of(scores, t) == winner
-        alone = log_odds(confidence(scores, t, m, rho))
-        self.judge(tasks, begin, end, own)  # as it was before
-        self.score(tasks, begin, end, scores, t)
-        if not same or left < rule.min_labels:
+        known = flow.known * flow.weight(flow.clock - 1)
+        if flow.fade > 0.0:
+            known = min(known, flow.half * self.sums.typical_answers())
+        left = self.count_known(flow.tasks, 0, m, own, known)
+        if left == m:
+            return True
+        self.ask_those(flow.tasks, 0, m, own, known, flow.scores, 0)
+        rho = 0.0 if self.golden else self.discount
+        best = pick(flow.scores, 0, m, flow.named, rho, flow.keys, False, 0)
+        if best.winner != winner or left < flow.min_labels:
             return False
-        return alone - rule.against * (log_odds(sure) - alone) >= log_odds(rule.settle)
+        alone = log_odds(self.corrected(flow, best.confidence))
+        return alone - flow.against * (log_odds(sure) - alone) >= log_odds(flow.settle)
 
     def count_known(self, tasks, begin, end, own, known):
         """The labels of a task that are by workers who are known."""
@@ -446,15 +548,6 @@ class Crowd:
                         out[i, x, a] *= (1.0 - g) / 2.0
                         if g > 0.0:
                             out[i, x, a] += g * log(self.swept.likelihood(i, x, a))
-
-
-def best_of(scores, t):
-    """The class of task t that scores best."""
-    best: cython.Py_ssize_t = 0
-    for a in range(1, scores.shape[1]):
-        if scores[t, a] > scores[t, best]:
-            best = a
-    return best
 
 
 def log_odds(p):

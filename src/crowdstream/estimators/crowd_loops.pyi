@@ -1,8 +1,12 @@
+from collections.abc import Callable
+
 import numpy as np
 from numpy.typing import NDArray
 
 from crowdstream.estimators.confusion_loops import Student
+from crowdstream.estimators.task_store_loops import Kept, TaskRows
 from crowdstream.estimators.teacher_loops import Teacher
+from crowdstream.labels import TaskId
 from crowdstream.labels.batch_loops import Tasks
 from crowdstream.sums.agreement_loops import AgreementRows
 
@@ -11,16 +15,55 @@ Floats = NDArray[np.float64]
 SCORES: int
 CAP: float
 
-class StopRule:
+DONE: int
+NAMES: int
+GENERAL: int
+RENEW: int
+SCALE: int
+ROOM: int
+CLOSED: int
+
+class Flow:
+    settle: float
+    known: float
+    against: float
+    shift: float
+    slope: float
+    ceiling: float
+    now: float
+    renew_after: float
+    renewed_labels: float
+    fresh: float
+    few: float
+    half: float
+    fade: float
+    most: float
+    min_labels: int
+    max_labels: int
+    named: int
+    closings: int
+    clock: int
+    look_at: int
+    origin: int
+    keys: NDArray[np.uint64]
+    coin: Callable[[TaskId], int] | None
+    at: int
+    @property
+    def room(self) -> int: ...
+    @property
+    def opened(self) -> int: ...
+    @property
+    def taken(self) -> int: ...
+    @property
+    def repeated(self) -> int: ...
+    @property
+    def late(self) -> int: ...
+    @property
+    def closed(self) -> int: ...
     def __init__(
-        self,
-        settle: float,
-        min_labels: int,
-        max_labels: int,
-        rho: float,
-        known: float,
-        against: float,
+        self, tasks: Tasks, workers: NDArray[np.int32], labels: NDArray[np.int32], scores: Floats
     ) -> None: ...
+    def start(self) -> None: ...
 
 class Crowd:
     gate: float
@@ -43,14 +86,13 @@ class Crowd:
     def score_tasks(self, tasks: Tasks, scores: Floats) -> None: ...
     def look_at(self, tasks: Tasks, own: float, features: Floats) -> None: ...
     def observe(self, tasks: Tasks, m: int, truth: int, weight: float, scores: Floats) -> None: ...
-    def observe_tasks(
+    def take(
         self,
-        tasks: Tasks,
-        rule: StopRule,
-        weight: float,
-        growth: float,
-        used: NDArray[np.int64],
-        why: NDArray[np.int32],
-        scores: Floats,
-    ) -> None: ...
+        store: TaskRows,
+        flow: Flow,
+        names: list[TaskId],
+        workers: list[int],
+        labels: list[int],
+        found: dict[TaskId, Kept],
+    ) -> int: ...
     def fill_logs(self, out: Floats, prior: Floats) -> None: ...

@@ -38,9 +38,7 @@ def least_known(sums: AgreementSums, unit: float, forgets: bool) -> float:
     """The answers, in the sums' own unit, from which a worker is known."""
     if not forgets:
         return KNOWN * unit
-    answers = sums.answers
-    typical = float(answers @ answers) / max(float(answers.sum()), 1e-300)
-    return min(KNOWN * unit, HALF * typical)
+    return min(KNOWN * unit, HALF * sums.loops.find_typical_answers())
 
 
 def newcomers(

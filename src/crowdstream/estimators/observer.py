@@ -56,6 +56,13 @@ class Observer(ABC):
         first ones said; a label may then be judged by those before it only.
         """
 
+    def patience(self, crowd: Estimator) -> int:
+        """How many tasks, closed one after another, it may see late and at once: it is the same.
+
+        Until something is due that is read from the estimator as it is when a task closes.
+        """
+        return 0
+
     def see_all(self, table: TaskTable, crowd: Estimator) -> None:
         """A whole table was fitted, nothing having been seen before: its tasks, in no order."""
         self.see(table.batch, crowd, 1, False)

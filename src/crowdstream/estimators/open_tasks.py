@@ -7,7 +7,6 @@ when the task closes. Knows nothing of why a task closes.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import NamedTuple
 
 import numpy as np
@@ -22,8 +21,10 @@ from crowdstream.estimators.newcomers import (
     without,
 )
 from crowdstream.estimators.state import CrowdState
+from crowdstream.estimators.task_store import PLACE, TRUTH, Kept, TaskStore
+from crowdstream.estimators.vote_effects import effects_on, leave_one_out
 from crowdstream.estimators.votes import Scorer, calibrate, choose, choose_one
-from crowdstream.labels import UNKNOWN, Answers, ClassLabel, TaskId, Vocabulary, WorkerId
+from crowdstream.labels import UNKNOWN, ClassLabel, TaskId, Vocabulary, WorkerId
 from crowdstream.labels.batch import NO_TRUTHS, Codes, Ints, LabelBatch
 from crowdstream.labels.batch_loops import Tasks
 from crowdstream.sums.growing import grown
@@ -56,6 +57,15 @@ class OpenTask:
         if self._coded is None or self._coded[0] is not self.labels:
             self._coded = self.labels, Tasks(NO_STARTS, self.workers, self.labels, NO_TRUTHS)
         return self._coded[1]
+
+    @classmethod
+    def at(cls, store: TaskStore, slot: int) -> OpenTask:
+        """An open task of a stream, which the crowd knows of."""
+        task = cls(store.name(slot), int(store.orders[slot, PLACE]))
+        task.workers, task.labels = store.labels(slot)
+        task.size = task.workers.size
+        task.truth = int(store.codes[slot, TRUTH])
+        return task
 
     @classmethod
     def of(cls, batch: LabelBatch, t: int, place: int) -> OpenTask:
@@ -107,18 +117,43 @@ class StopRule(NamedTuple):
     max_labels: int | None
 
 
-class Opened(NamedTuple):
-    """What became of new tasks that were given all their labels at once.
+class Rows:
+    """Labels that came, row by row, for a crowd to take in this order.
 
-    ``identified``: whose votes were weighted. ``why``: 0 where a task is open, 1 settled, 2 full.
-    ``place``: of the first task in the order of tasks. ``batch``: the labels that were taken.
+    ``at`` is the row that comes next. ``found`` gets what was decided of each task after its last
+    row: class, confidence, margin, votes, flags and state, as `TaskStore` keeps them.
     """
 
-    votes: Votes
-    identified: NDArray[np.bool_]
-    why: NDArray[np.int32]
-    place: int
-    batch: LabelBatch
+    __slots__ = ("at", "coded", "found", "labels", "names", "now", "workers")
+
+    def __init__(
+        self,
+        names: list[TaskId],
+        workers: list[WorkerId],
+        labels: list[ClassLabel | None],
+        now: float,
+        found: dict[TaskId, Kept],
+    ) -> None:
+        self.names = names
+        self.workers = workers
+        self.labels = labels
+        self.now = now
+        self.at = 0
+        self.coded: tuple[list[int], list[int]] | None = None
+        """The codes of workers and labels, as the crowd first found them."""
+        self.found = found
+
+
+class Taken(NamedTuple):
+    """What became of rows: labels that were new, repeated or late, and tasks that closed."""
+
+    labels: int
+    repeated: int
+    late: int
+    closed: int
+
+
+NOTHING_TAKEN = Taken(0, 0, 0, 0)
 
 
 class OpenTasks(CrowdState):
@@ -152,8 +187,13 @@ class OpenTasks(CrowdState):
         self._learn_open(self._open_learnt(task), 1, task.place)
         return self._vote_open(task)
 
-    def _open_many(self, batch: LabelBatch, rule: StopRule) -> Opened | None:
-        """Give new tasks their labels in turn; ``None`` if labels are only taken one by one."""
+    def _take_rows(
+        self, store: TaskStore, rows: Rows, rule: StopRule, closings: int
+    ) -> Taken | None:
+        """Take rows in turn, until a row must be taken by `_put_label` or so many tasks closed.
+
+        ``None`` where an estimator takes labels one by one only.
+        """
         return None
 
     # What a stream calls ---------------------------------------------------------------------
@@ -164,39 +204,6 @@ class OpenTasks(CrowdState):
         self._clock += 1
         self.intake_.tasks += 1
         return OpenTask(name, self._clock - 1)
-
-    def _open_tasks(
-        self, tasks: Mapping[TaskId, Mapping[WorkerId, ClassLabel]], rule: StopRule
-    ) -> Opened | None:
-        """New tasks take their labels in turn, each until it is settled or full.
-
-        ``None`` where an estimator takes labels one by one only.
-        """
-        if type(self)._open_many is OpenTasks._open_many or self._folding is not None:
-            return None
-        workers = [self._workers.add(worker) for labels in tasks.values() for worker in labels]
-        labels = [self._classes.add(x) for labels in tasks.values() for x in labels.values()]
-        self._make_room()
-        if self._folding is not None:  # labels are learnt by other codes than they are scored by
-            return None
-        batch = LabelBatch(
-            np.cumsum([0, *(len(labels) for labels in tasks.values())], dtype=np.int64),
-            np.array(workers, np.int32),
-            np.array(labels, np.int32),
-            tasks=list(tasks),
-        )
-        return self._open_many(batch, rule)
-
-    def _resume_task(
-        self, name: TaskId, place: int, answers: Answers, truth: ClassLabel | None
-    ) -> OpenTask:
-        """An open task whose labels were learnt before the crowd was saved."""
-        task = OpenTask(name, place)
-        for worker, label in answers.items():
-            if label is not None:
-                task.append(self._workers.code(worker), self._classes.code(label))
-        task.truth = UNKNOWN if truth is None else self._classes.code(truth)
-        return task
 
     def _put_label(self, task: OpenTask, worker: WorkerId, label: ClassLabel | None) -> Vote:
         """Set a worker's label on an open task, or (``None``) take it away; decide it anew."""
@@ -254,6 +261,31 @@ class OpenTasks(CrowdState):
     def _vote_open(self, task: OpenTask) -> Vote:
         """The vote on an open task by what was learnt of all others; changes nothing."""
         return self._pick(task, self._classes, *self._score_open(task))
+
+    def _score_without(self, task: OpenTask, batch: LabelBatch) -> tuple[Scorer, Floats]:
+        """Score tasks made of an open task's labels by the sums without these."""
+        sums = self._sums.without(self._open_learnt(task), self._scale.weight(task.place))
+        scorer = self._scorer(sums, self._places)
+        scores = np.empty((len(batch), max(self._places, 2)))
+        scorer.score(batch, scores)
+        return scorer, scores
+
+    def _effects_on(self, task: OpenTask, decided: ClassLabel) -> list[float] | None:
+        """What each label of an open task added to the log-odds of what is decided.
+
+        ``None`` where votes are counted, and if nobody said it of classes that share places.
+        """
+        batch, winner = self._open_scored(task), self._classes.code(decided)
+        if batch.said.size:  # labels are places then
+            where = np.flatnonzero(batch.said == winner)
+            if batch.labels.size < task.size or not where.size:
+                return None
+            winner = int(batch.labels[where[0]])
+        scorer, scores = self._score_without(task, leave_one_out(batch))
+        if not scorer.identified or not self.weighs:
+            return None
+        found: list[float] = effects_on(scores, winner, scorer.rho).tolist()
+        return found
 
     @property
     def _least_known(self) -> float:

@@ -413,6 +413,25 @@ class CrowdState(Parameters, Savable, ABC):
         """Let every observer see some tasks."""
         self._show(lambda one: one.see(batch, self, sign, in_order), len(batch))  # type: ignore[arg-type]
 
+    @property
+    def _patience(self) -> int:
+        """How many closed tasks all observers may see late, and at once."""
+        return min((one.patience(self) for one in self.observers), default=2**62)  # type: ignore[arg-type]
+
+    def _notify_in_turn(self, batch: LabelBatch) -> None:
+        """Let every observer see tasks as if it had seen each when it closed.
+
+        There is at most one more than `_patience`, and that closed just now.
+        """
+        size = len(batch)
+        for observer in self.observers:
+            first = 0 if size == 1 else min(observer.patience(self), size)  # type: ignore[arg-type]
+            if first:
+                observer.see(batch.part(0, first), self, 1, True)  # type: ignore[arg-type]
+            if first < size:
+                rest = batch.part(first, size) if first else batch
+                observer.see(rest, self, 1, True)  # type: ignore[arg-type]
+
     def _notify_all(self, table: TaskTable) -> None:
         """Let every observer see a whole table that was fitted."""
         self._show(lambda one: one.see_all(table, self), self._clock)  # type: ignore[arg-type]

@@ -291,7 +291,7 @@ class Teacher:
                 weight = 1.0 / ((noise + 0.1) * (noise + 0.1))
                 noise += min(max(found, 0.0), 0.02)
                 errors += 2.0 * weight * weight * noise * noise
-        weight = weights * weights / errors
+        weight = weights * weights / max(errors, 1e-12)  # nobody errs: no noise at all
         self.spread = (weight * found + precision * SPREAD) / (weight + precision)
         self.spread = min(max(self.spread, LEAST), 1.0)
         if answers > 0.0:

@@ -47,6 +47,29 @@ def vote_effects(scorer: Scorer, sums: AgreementSums, correlation: float) -> Flo
     return np.asarray(np.where(towards < 0.0, -found, found) / (1.0 + met * correlation))
 
 
+def leave_one_out(task: LabelBatch) -> LabelBatch:
+    """One task, and after it the task without each of its labels in turn.
+
+    >>> one = LabelBatch(np.array([0, 2]), np.array([3, 4], np.int32), np.array([0, 1], np.int32))
+    >>> leave_one_out(one).workers.tolist()
+    [3, 4, 4, 3]
+    """
+    m = task.labels.size
+    kept = np.concatenate([np.arange(m), np.nonzero(~np.eye(m, dtype=np.bool_))[1]])
+    starts = np.concatenate([[0], m + np.arange(m + 1) * max(m - 1, 0)]).astype(np.int64)
+    return LabelBatch(starts, task.workers[kept], task.labels[kept], tasks=range(m + 1))
+
+
+def effects_on(scores: Floats, winner: int, rho: float) -> Floats:
+    """The log-odds of the winner that each label adds, from the scores of `leave_one_out`.
+
+    Against the mean of the other classes; with correlated errors m labels count 1/(1 + (m − 1) ρ).
+    """
+    m, k = len(scores) - 1, scores.shape[1]
+    ahead = _above_others(scores[:, winner], scores.sum(axis=1), k)
+    return np.asarray((ahead[0] - ahead[1:]) / (1.0 + max(m - 1, 0) * rho))
+
+
 def _above_others(one: Floats, total: Floats, classes: int) -> Floats:
     """How far one class is above the mean of the others."""
     return one - (total - one) / (classes - 1)

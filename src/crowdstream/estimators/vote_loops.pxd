@@ -19,4 +19,5 @@ cdef class FamilyPowers:
 
 cdef void count(Tasks tasks, Py_ssize_t begin, Py_ssize_t end, double[:, ::1] scores, Py_ssize_t t) noexcept nogil
 cdef void rescale(double[::1] product) noexcept nogil
-cdef double confidence(double[:, ::1] scores, Py_ssize_t t, double m, double rho) noexcept nogil
+cdef Pick pick(double[:, ::1] scores, Py_ssize_t t, double m, Py_ssize_t named, double rho, unsigned long long[::1] keys, bint tossed, unsigned long long coin) noexcept nogil
+cdef double calibrated(double confidence, double shift, double slope, double ceiling) noexcept nogil

@@ -31,6 +31,7 @@ LARGE = cython.declare(cython.double, 1e100)  # products are scaled down beyond 
 HEAD = cython.declare(cython.Py_ssize_t, 5)  # of a row of the agreement sums
 MET = cython.declare(cython.Py_ssize_t, 1)
 GOLD = cython.declare(cython.Py_ssize_t, 3)
+EDGE = cython.declare(cython.double, 0.005)  # as crowdstream.estimators.calibration has it
 MIX1 = cython.declare(cython.ulonglong, 0xBF58476D1CE4E5B9)
 MIX2 = cython.declare(cython.ulonglong, 0x94D049BB133111EB)
 
@@ -182,19 +183,21 @@ def mix(value: cython.ulonglong) -> cython.ulonglong:
     return value ^ (value >> 31)
 
 
-@cython.cfunc
-@cython.nogil
-@cython.exceptval(check=False)
-def pick(
-    scores: cython.double[:, ::1],
-    t: cython.Py_ssize_t,
-    m: cython.double,
-    named: cython.Py_ssize_t,
-    rho: cython.double,
-    keys: cython.ulonglong[::1],
-    tossed: cython.bint,
-    coin: cython.ulonglong,
-) -> Pick:
+def fill_keys(
+    places: cython.longlong[::1],
+    odd: cython.ulonglong,
+    seed: cython.ulonglong,
+    out: cython.ulonglong[::1],
+):
+    """A number per task that looks random, of its place in the order of tasks."""
+    for k in range(places.shape[0]):
+        place: cython.ulonglong = places[k] + 1
+        if not cython.compiled:
+            place = int(place)
+        out[k] = mix((place * odd) ^ seed)
+
+
+def pick(scores, t, m, named, rho, keys, tossed, coin):
     """The winner of task t with m labels, its posterior, its lead, and how many classes are tied.
 
     The first ``named`` classes can win. Posteriors are softmax(scores/(1 + (m − 1) ρ)). A tie goes
@@ -228,16 +231,22 @@ def pick(
     return Pick(winner, 1.0 / total, margin, tied)
 
 
-def confidence(scores, t, m, rho):
-    """The posterior of the class of task t that scores best; see `pick`."""
-    best: cython.double = scores[t, 0]
-    total: cython.double = 0
-    scale = 1.0 / (1.0 + (m - 1.0) * rho)
-    for a in range(1, scores.shape[1]):
-        best = max(best, scores[t, a])
-    for a in range(scores.shape[1]):
-        total += exp((scores[t, a] - best) * scale)
-    return 1.0 / total
+def calibrated(confidence, shift, slope, ceiling):
+    """sigmoid(shift + slope·logit(confidence)), at most ``ceiling``."""
+    p = min(max(confidence, EDGE), 1.0 - EDGE)
+    return min(1.0 / (1.0 + exp(-(shift + slope * log(p / (1.0 - p))))), ceiling)
+
+
+def calibrate(
+    confidences: cython.double[::1],
+    shift: cython.double,
+    slope: cython.double,
+    ceiling: cython.double,
+    out: cython.double[::1],
+):
+    """`calibrated` of many."""
+    for k in range(confidences.shape[0]):
+        out[k] = calibrated(confidences[k], shift, slope, ceiling)
 
 
 def choose_one(

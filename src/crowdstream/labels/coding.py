@@ -28,6 +28,7 @@ from crowdstream.labels.label import (
     Label,
     TaskId,
     WorkerId,
+    are_usual,
     clean_id,
     clean_label,
     is_usual,
@@ -223,6 +224,21 @@ def code_rows(data: Table, columns: ColumnNames = ANY_NAMES) -> CodedLabels:
             + (" (read the file first)" if isinstance(data, (str, bytes, PurePath)) else ""),
         )
     return code_values(row_values(row, k, columns) for k, row in enumerate(data, start=1))
+
+
+def usual_columns(
+    rows: Sequence[object],
+) -> tuple[list[TaskId], list[WorkerId], list[ClassLabel | None]] | None:
+    """Tasks, workers and labels of rows, checked at once; ``None`` if any is not as most are.
+
+    >>> usual_columns([("t1", "ann", "spam"), ("t2", "bob", "ham")])
+    (['t1', 't2'], ['ann', 'bob'], ['spam', 'ham'])
+    >>> usual_columns([("t1", "ann", None)])
+    """
+    if set(map(type, rows)) != {tuple} or set(map(len, rows)) != {3}:  # type: ignore[arg-type]
+        return None
+    columns = tuple(map(list, zip(*rows, strict=True)))
+    return columns if all(map(are_usual, columns)) else None  # type: ignore[return-value]
 
 
 def row_values(

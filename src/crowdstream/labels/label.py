@@ -97,6 +97,20 @@ def is_usual(value: object) -> TypeGuard[str | int]:
     return type(value) is int and INT_MIN <= value <= INT_MAX
 
 
+def are_usual(values: list[object]) -> bool:
+    """Whether all are of one common type, found out quickly.
+
+    >>> are_usual(["ann", "bob"]), are_usual([1, 2]), are_usual(["ann", 2])
+    (True, True, False)
+    """
+    kinds = set(map(type, values))
+    if kinds == {str}:
+        return "".join(values).isascii()  # type: ignore[arg-type]
+    if kinds == {int}:
+        return min(values) >= INT_MIN and max(values) <= INT_MAX  # type: ignore[type-var, operator]
+    return False
+
+
 def _cleaned(value: object, where: str, *, bools: bool) -> ClassLabel | None:
     """The rarer types: NumPy scalars, floats that are integers, subclasses, gaps."""
     expected = "str, int or bool" if bools else "str or int"

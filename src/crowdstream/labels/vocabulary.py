@@ -52,6 +52,15 @@ class Vocabulary:
         """The value's code, or `UNKNOWN`."""
         return self._codes.get(_key(value), UNKNOWN)
 
+    def codes(self, values: Iterable[ClassLabel | None], unknown: int = UNKNOWN) -> list[int]:
+        """The codes of many values, ``unknown`` for those that are not there.
+
+        >>> Vocabulary(["spam", True]).codes([True, 1, "spam"])
+        [1, -1, 0]
+        """
+        code = self._codes.get
+        return [code((x,) if x is True or x is False else x, unknown) for x in values]
+
     def add(self, value: ClassLabel) -> int:
         """The value's code; a new value gets the next one."""
         code = self._codes.setdefault(_key(value), len(self._values))

@@ -125,6 +125,13 @@ class Intervals(ForgettingSums):
 
     # Seeing ----------------------------------------------------------------------------------
 
+    def patience(self, crowd: Estimator) -> int:
+        """Until skills are read again, or a small crowd's tasks are added up."""
+        if not crowd.weighs:
+            return 2**62
+        found = super().patience(crowd)
+        return found if crowd.n_workers_ > SMALL else min(found, KEPT - len(self._recent))
+
     def see(self, batch: LabelBatch, crowd: Estimator, sign: int, in_order: bool) -> None:
         """Add what tasks say about their workers, or take it away by today's skills."""
         if not crowd.weighs:

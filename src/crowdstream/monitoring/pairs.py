@@ -71,6 +71,12 @@ class Pairs(ForgettingSums):
     def _weights(self) -> Iterator[Floats]:
         yield from self._tables.values()
 
+    def patience(self, crowd: Estimator) -> int:
+        """Until it is chosen again who is compared."""
+        if crowd.n_workers_ > SLOTS or view.memory_of(crowd) or self._memory:
+            return super().patience(crowd)
+        return 2**62
+
     def see(self, batch: LabelBatch, crowd: Estimator, sign: int, in_order: bool) -> None:
         """Count shared tasks and agreements, or take them back."""
         self._remember(view.memory_of(crowd))

@@ -78,6 +78,17 @@ class WorkerSums(Observer):
         growth = (RENEW - 1.0) * min(self.renewed, memory or self.renewed)
         return self.tasks + more >= self.renewed + growth
 
+    def patience(self, crowd: Estimator) -> int:
+        """Until skills are read again."""
+        if self.renewed == 0.0:
+            return 0
+        memory = view.memory_of(crowd)
+        growth = (RENEW - 1.0) * min(self.renewed, memory or self.renewed)
+        left = max(int(self.renewed + growth - self.tasks) + 1, 0)
+        while left and self._due(left, memory):
+            left -= 1
+        return left
+
     def _read_skills(self, crowd: Estimator) -> Floats:
         """The skills that judge labels from now on, and their mean."""
         return np.append(view.skills_of(crowd), view.mean_skill(crowd))
@@ -186,6 +197,10 @@ class ForgettingSums(WorkerSums):
     def _unit(self) -> float:
         """What the newest task counts."""
         return self._scale.weight(max(self._clock - 1, 0))
+
+    def patience(self, crowd: Estimator) -> int:
+        """Until skills are read again; none where each task has a weight of its own."""
+        return 0 if view.memory_of(crowd) or self._memory else super().patience(crowd)
 
     def _remember(self, memory: float | None) -> None:
         """Follow the crowd's memory."""

@@ -7,7 +7,7 @@ how things are stored. Asking changes nothing.
 
 from __future__ import annotations
 
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Callable, Iterable
 from typing import Any, cast
 
@@ -122,22 +122,21 @@ class Project:
 
     def observe(self, labels: list[LabelIn], now: float, *, single: bool = False) -> LabelsOut:
         """Take labels: a single one as `Stream.observe` does, others as `Stream.observe_many`."""
-        found: dict[str, Decision] = {}
         late = 0
+        parts: list[list[Decision]] = []
         for at, rows in self._runs(labels, now, single):
-            gone = self._closed_among(dict.fromkeys(row[0] for row in rows))
+            gone = self._closed_among({row[0] for row in rows})
             if gone:
                 past = [row for row in rows if row[0] in gone]
                 rows = [row for row in rows if row[0] not in gone]
                 self._do(log_events.Late(at, past))
-                found |= gone
+                parts.append(list(gone.values()))
                 late += len(past)
             if rows:
                 before = self.stream.counts.late
-                for decision in self._do(log_events.Labels(at, rows, single)):
-                    found[str(decision.task)] = decision
+                parts.append(self._do(log_events.Labels(at, rows, single)))
                 late += self.stream.counts.late - before
-        decisions: Any = list(found.values())
+        decisions: Any = parts[0] if len(parts) == 1 else _latest(parts)
         return LabelsOut(len(labels) - late, late, decisions)
 
     def decided(self, labels: list[LabelIn]) -> LabelsOut:
@@ -270,17 +269,17 @@ class Project:
 
     def _count(self, decisions: list[Decision], at: float) -> None:
         """Count the tasks that have closed, and note them for the store."""
-        closed = [one for one in decisions if one.closed and one.task not in self.closed]
+        closed = [one for one in decisions if one.closed is not None]
         if not closed:
             return
+        closed = [one for one in closed if one.task not in self.closed]
         state = self.state
         latest = closed[-RECENT:]
         self.recent.extend(enumerate(latest, self.stream.counts.closed - len(latest)))
-        for decision in closed:
-            reason = str(decision.closed)
-            state.reasons[reason] = state.reasons.get(reason, 0) + 1
-            state.used += decision.votes
-            self.closed[str(decision.task)] = ClosedTask(decision, at)
+        for reason, count in Counter(str(one.closed) for one in closed).items():
+            state.reasons[reason] = state.reasons.get(reason, 0) + count
+        state.used += sum(one.votes for one in closed)
+        self.closed.update((str(one.task), ClosedTask(one, at)) for one in closed)
         sure = np.array([one.confidence for one in closed if one.label is not None])
         state.doubt = state.doubt.plus(Doubt.of(sure))
 
@@ -307,7 +306,9 @@ class Project:
     def _closed_among(self, tasks: Iterable[str]) -> dict[str, Decision]:
         """Of some tasks, the decisions on those that have closed."""
         names = list(tasks)
-        found = {name: self.closed[name].decision for name in names if name in self.closed}
+        found = {}
+        if not self.closed.keys().isdisjoint(names):
+            found = {name: self.closed[name].decision for name in names if name in self.closed}
         for name in self.index.find(names):
             if (task := self.closed_task(name)) is not None:
                 found[name] = task.decision
@@ -322,11 +323,9 @@ class Project:
         if self._classes is not None:
             for place, one in enumerate(labels):
                 self._check_class(one.label, f"{_root(place, single)}.label")
-        if all(one.at is None for one in labels):
-            rows = [(one.task, one.worker, one.label) for one in labels]
-            if not all(type(task) is str and type(worker) is str for task, worker, _ in rows):
-                rows = [(text(task), text(worker), label) for task, worker, label in rows]
-            return [(now, cast("list[Row]", rows))]
+        times = [one.at for one in labels]
+        if times.count(None) == len(times):
+            return [(now, _rows(labels))]
         runs: list[tuple[float, list[Row]]] = []
         for place, one in enumerate(labels):
             at = seconds(one.at)
@@ -350,6 +349,20 @@ class Project:
         raise ProblemError(
             422, f"label: expected {expected}, got {shown}", path=path, expected=expected, got=shown
         )
+
+
+def _rows(labels: list[LabelIn]) -> list[Row]:
+    """Labels as a stream takes them; thousands at a time, so what can be done at once is."""
+    tasks, workers = [one.task for one in labels], [one.worker for one in labels]
+    if {*map(type, tasks), *map(type, workers)} - {str}:
+        tasks, workers = list(map(text, tasks)), list(map(text, workers))
+    rows = zip(tasks, workers, [one.label for one in labels], strict=True)
+    return cast("list[Row]", list(rows))
+
+
+def _latest(parts: list[list[Decision]]) -> list[Decision]:
+    """The latest decision on each task."""
+    return list({decision.task: decision for part in parts for decision in part}.values())
 
 
 def _root(place: int, single: bool) -> str:

@@ -12,5 +12,6 @@ cdef class AgreementRows:
     cdef double[::1] votes
     cdef Py_ssize_t classes
 
+    cdef double typical_answers(self) noexcept nogil
     cdef void add_task(self, Tasks tasks, Py_ssize_t begin, Py_ssize_t end, Py_ssize_t truth, double weight) noexcept nogil
     cdef void add_relative(self, Tasks tasks, Py_ssize_t begin, Py_ssize_t end, Py_ssize_t z, double weight) noexcept nogil

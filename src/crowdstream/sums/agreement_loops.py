@@ -60,6 +60,22 @@ class AgreementRows:
         self.votes = votes
         self.classes = votes.shape[0]
 
+    def typical_answers(self):
+        """The answers of the worker of an average answer: Σ N²/Σ N."""
+        squares: cython.double = 0.0
+        total: cython.double = 0.0
+        for i in range(self.rows.shape[0]):
+            answers: cython.double = 0.0
+            for a in range(self.classes):
+                answers += self.rows[i, HEAD + a]
+            squares += answers * answers
+            total += answers
+        return squares / max(total, 1e-300)
+
+    def find_typical_answers(self):
+        """The same for Python."""
+        return self.typical_answers()
+
     def add(self, tasks: Tasks, weight: cython.double, growth: cython.double):
         """Add the tasks; the first counts ``weight``, each later one ``growth`` times the last."""
         with cython.nogil:

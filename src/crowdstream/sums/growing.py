@@ -34,6 +34,8 @@ def grown(array: NDArray[Scalar], rows: int, fill: float = 0) -> NDArray[Scalar]
     """
     if rows <= len(array):
         return array
-    larger = np.full((max(rows, 2 * len(array), FEWEST), *array.shape[1:]), fill, array.dtype)
+    shape = (max(rows, 2 * len(array), FEWEST), *array.shape[1:])
+    # Zeros take no memory until they are written to.
+    larger = np.full(shape, fill, array.dtype) if fill else np.zeros(shape, array.dtype)
     larger[: len(array)] = array
     return larger
