@@ -1,13 +1,21 @@
 // One worker: how right, how that changed, what is mixed up with what, what was said last.
 
 import { get, projectPath } from "/page/api.js";
-import { arrow, Axis, bandDot, lineBand } from "/page/charts.js";
+import { arrow, Axis, lineBand } from "/page/charts.js";
 import { el, replace } from "/page/dom.js";
 import { count, label, percent, plural, range, when, whole } from "/page/format.js";
 import { heading, panel } from "/page/parts.js";
 import { to } from "/page/route.js";
 import { chip, word } from "/page/tips.js";
 import { flagsOf } from "/page/words.js";
+
+/** Fill a node anew if what it shows has changed, but not under somebody's pointer or focus. */
+function steady(node, shown, make) {
+  const key = JSON.stringify(shown);
+  if (key === node.dataset.shown || node.matches(":hover, :focus-within")) return;
+  node.dataset.shown = key;
+  replace(node, make());
+}
 
 export class Worker {
   constructor(context) {
@@ -18,10 +26,8 @@ export class Worker {
     this.axis = new Axis(context.overview.chance);
     this.line = lineBand({ chance: context.overview.chance, label: "Error rate over time", unit: "tasks" });
     this.history = lineBand({ chance: context.overview.chance, label: "Error rate as it was known", unit: "time" });
-    this.body = el("div", { class: "stack" });
     this.sub = el("span", {}, " ");
     this.chips = el("p", { class: "chips" });
-    this.summary = bandDot(this.axis);
     this.over = el("div", {});
     this.rest = el("div", { class: "columns even" });
     this.node = el("div", { class: "stack" },
@@ -42,17 +48,18 @@ export class Worker {
   show(found) {
     const known = found.error_rate !== null;
     const source = found.evidence === "gold" ? "gold" : "agreement";
-    replace(this.sub, known
+    steady(this.sub, [found.answers, found.error_rate, source], () => known
       ? [el("b", {}, `Wrong in ${percent(found.error_rate)}`), ` of answers (${range(found.error_low, found.error_high)}, `, word(source), `). ${plural(Math.round(found.answers), "answer")}.`]
       : [`${plural(Math.round(found.answers), "answer")}, too little to say how often they are wrong.`]);
     const flags = flagsOf(found, this.context.overview.copies);
     if (found.flags.includes("better_than_chance") && !flags.length) flags.push("better_than_chance");
     const group = this.context.overview.copies.find((names) => names.includes(this.worker));
     const others = (group ?? []).filter((name) => name !== this.worker);
-    replace(this.chips, flags.map((code) => (code === "same_errors" && others.length ? chip(code, `same errors as ${others.slice(0, 3).join(", ")}`) : chip(code))));
+    steady(this.chips, [flags, others], () => flags.map((code) => (code === "same_errors" && others.length ? chip(code, `same errors as ${others.slice(0, 3).join(", ")}`) : chip(code))));
     this.chips.hidden = !flags.length;
     this.showOver(found);
-    replace(this.rest, el("div", { class: "stack" }, this.confusions(found), this.alarms(found)), this.recent(found));
+    steady(this.rest, [found.confusions, found.alarms, found.recent], () =>
+      [el("div", { class: "stack" }, this.confusions(found), this.alarms(found)), this.recent(found)]);
   }
 
   showOver({ trends, history, alarms }) {
