@@ -112,7 +112,7 @@ def run_with_kills(
     kills: int,
     senders: int,
     seed: int = 1,
-    pause: tuple[float, float] = (0.05, 0.6),
+    pause: tuple[float, float] = (0.0, 0.3),
     command: tuple[str, ...] = COMMAND,
     options: tuple[str, ...] = (),
 ) -> list[Ledger]:
@@ -130,11 +130,22 @@ def run_with_kills(
     for thread in threads:
         thread.start()
     for _ in range(kills):
+        _until_some_are_acknowledged(threads)
         time.sleep(chance.uniform(*pause))
         running.kill()
         running = start(folder, *options, command=command)
         place.url = running.url
     return _finish(running, threads)
+
+
+def _until_some_are_acknowledged(threads: list[Sender], some: int = 5) -> None:
+    """A busy machine may need its time; a kill before anything is done tells nothing."""
+    before = sum(len(thread.ledger.acknowledged) for thread in threads)
+    deadline = time.monotonic() + 10.0
+    while time.monotonic() < deadline:
+        if sum(len(thread.ledger.acknowledged) for thread in threads) >= before + some:
+            return
+        time.sleep(0.005)
 
 
 def _finish(running: Running, threads: list[Sender]) -> list[Ledger]:

@@ -59,7 +59,7 @@ def test_the_asynchronous_client_has_the_same_verbs(server: Running) -> None:
             await asyncio.gather(*(client.observe("new", f"w{w}", "x") for w in range(3)))
             assert (await client.task("new")).votes == 3
             assert (await client.decision("new")).label == "x"
-            assert len(await client.workers()) == 5
+            assert len(await client.workers()) == 4, "all labels of the fifth were late"
             assert await client.next_task("w9") == "new"
 
     asyncio.run(run())

@@ -78,6 +78,7 @@ def trends(crowd: Estimator, workers: Sequence[WorkerId] | None = None) -> pl.Da
     observer, names = view.observer_of(crowd, Trends), crowd.workers_
     codes = range(min(len(names), observer.workers))
     wanted = codes if workers is None else [_code(names, worker) for worker in workers]
+    wanted = [i for i in wanted if i < len(codes)]  # the others' tasks are still open
     worst = 1.0 - 1.0 / view.class_count(crowd)
     lines = [observer.line(i) for i in wanted]
     who = [names[i] for i, (tasks, _, _) in zip(wanted, lines, strict=True) for _ in tasks]

@@ -1,10 +1,11 @@
-"""What the server asks of a `Stream` beyond its verbs, in one place. Nothing here changes it."""
+"""Questions to a `Stream` that are not one of its verbs. Nothing here changes it."""
 
 from __future__ import annotations
 
 import math
 
-from crowdstream.decisions import SURE
+from crowdstream.decisions import SURE, Decision
+from crowdstream.errors import InputError
 from crowdstream.estimators import Estimator
 from crowdstream.labels import ClassLabel
 from crowdstream.stream import Stream
@@ -13,34 +14,13 @@ MOST_EXPLAINED = 200
 """Votes of a task up to which it is found what each adds: each takes a decision without it."""
 
 
-def n_open(stream: Stream) -> int:
-    """How many tasks take labels."""
-    return len(stream._open)
-
-
-def is_open(stream: Stream, task: str) -> bool:
-    """Whether a task takes labels."""
-    return task in stream._open
-
-
-def votes(stream: Stream, task: str) -> dict[str, ClassLabel | None]:
-    """Who said what of an open task; ``None`` is a skip."""
-    return {str(worker): label for worker, label in stream._open[task].answers.items()}
-
-
-def gold_of(stream: Stream, task: str) -> ClassLabel | None:
-    """The truth that an open task was given."""
-    return stream._open[task].gold
-
-
-def most_uncertain(stream: Stream) -> list[str]:
-    """Open tasks with labels, the least sure first; those whose truth is known are left out."""
-    found = [
-        (case.confidence, str(task))
-        for task, case in stream._open.items()
-        if case.answers and case.gold is None
-    ]
-    return [task for _, task in sorted(found)]
+def open_decision(stream: Stream, task: str) -> Decision | None:
+    """What would be decided of an open task now; ``None`` if there is no such task."""
+    try:
+        found = stream.decision(task)
+    except InputError:
+        return None
+    return found if found.closed is None else None
 
 
 def more_labels_needed(stream: Stream, task: str) -> float | None:

@@ -58,6 +58,8 @@ class State(msgspec.Struct):
     """Tasks that had been decided before their truth was told."""
     gold_wrong: int = 0
     gold_expected: float = 0.0
+    truths: dict[str, ClassLabel] = {}
+    """What is known to be true of open tasks."""
 
 
 def make_stream(settings: Settings) -> Stream:
@@ -158,9 +160,8 @@ class Project:
         self._check_class(label, "$.label")
         gone = self._closed_among([task])
         said = gone.get(task)
-        new = asking.is_open(self.stream, task) and asking.gold_of(self.stream, task) is None
-        if said is None and new:
-            said = self.stream.decision(task)
+        if said is None and task not in self.state.truths:
+            said = asking.open_decision(self.stream, task)
         check = None
         if said is not None and said.label is not None:
             check = (type(said.label) is not type(label) or said.label != label, said.confidence)
@@ -179,7 +180,7 @@ class Project:
         new = [task for task in tasks if task not in gone]
         if new:
             self._do(log_events.Offer(now, new))
-        return asking.n_open(self.stream)
+        return self.stream.n_open
 
     def expire(self, now: float) -> None:
         """Close tasks that were idle for too long."""
@@ -194,7 +195,7 @@ class Project:
         """Take new settings; refused where they would change what was learnt."""
         if settings == self.settings:
             return
-        if self.stream.counts.labels or asking.n_open(self.stream) or self.stream.counts.closed:
+        if self.stream.counts.labels or self.stream.n_open or self.stream.counts.closed:
             for name in ("method", "memory"):
                 if getattr(settings, name) != getattr(self.settings, name):
                     raise ProblemError(
@@ -257,6 +258,7 @@ class Project:
         if event.late:
             self.state.late += 1
             return []
+        self.state.truths[event.task] = event.label
         return [self.stream.gold(event.task, event.label, at=event.at)]
 
     def _rule(self, settings: Settings) -> None:
@@ -279,6 +281,8 @@ class Project:
         for reason, count in Counter(str(one.closed) for one in closed).items():
             state.reasons[reason] = state.reasons.get(reason, 0) + count
         state.used += sum(one.votes for one in closed)
+        for one in closed if state.truths else ():
+            state.truths.pop(str(one.task), None)
         self.closed.update((str(one.task), ClosedTask(one, at)) for one in closed)
         sure = np.array([one.confidence for one in closed if one.label is not None])
         state.doubt = state.doubt.plus(Doubt.of(sure))

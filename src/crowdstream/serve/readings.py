@@ -17,7 +17,6 @@ from crowdstream.errors import CrowdstreamError
 from crowdstream.monitoring import Drift, Pairs, Trends, alarms, effective_votes, families
 from crowdstream.monitoring.estimator_view import find_observer
 from crowdstream.monitoring.trends import latest_changes
-from crowdstream.serve import asking
 from crowdstream.serve.store import Store
 from crowdstream.serve.wire import (
     AlarmOut,
@@ -94,7 +93,6 @@ class Readings:
         self._workers = Cached(self._read_workers)
         self._worth = Cached(self._read_worth)
         self._open = Cached(lambda: [str(task) for task in project().stream.open_tasks])
-        self._uncertain = Cached(lambda: asking.most_uncertain(project().stream))
 
     def workers(self) -> pl.DataFrame:
         """One row per worker: `Estimator.workers` and ``trend``, names as text."""
@@ -117,10 +115,6 @@ class Readings:
     def open_tasks(self) -> list[str]:
         """Open tasks, the longest idle first, as of a moment ago."""
         return self._open.get(self._project().version)
-
-    def uncertain(self) -> list[str]:
-        """Open tasks, the least sure first, as of a moment ago."""
-        return self._uncertain.get(self._project().version)
 
     def notice_alarms(self, now: float) -> None:
         """Look for alarms that were not there before, and keep them with the time."""
@@ -207,7 +201,7 @@ def task_counts(project: Project) -> TaskCounts:
     """Tasks that are open and closed, and why."""
     reasons = project.state.reasons
     return TaskCounts(
-        open=asking.n_open(project.stream),
+        open=project.stream.n_open,
         closed=project.stream.counts.closed,
         settled=reasons.get("settled", 0),
         full=reasons.get("full", 0),

@@ -151,7 +151,7 @@ def bad_query(name: str, expected: str, got: str) -> ProblemError:
     return ProblemError(422, detail, path=f"?{name}", expected=expected, got=got[:100])
 
 
-def make_cursor(*parts: str | int) -> str:
+def make_cursor(*parts: str | float) -> str:
     """Where the next page begins, as text that means nothing to others.
 
     >>> read_cursor(make_cursor("c", 7), (str, int))
@@ -164,7 +164,7 @@ def read_cursor(text: str, kinds: tuple[type, ...]) -> list[Any]:
     """The parts of a cursor that `make_cursor` made."""
     try:
         data = base64.urlsafe_b64decode(text + "=" * (-len(text) % 4))
-        found = msgspec.msgpack.decode(data, type=list[int | str])
+        found = msgspec.msgpack.decode(data, type=list[int | float | str])
     except (binascii.Error, ValueError, msgspec.MsgspecError):
         found = []
     if [type(part) for part in found] != list(kinds):

@@ -16,6 +16,7 @@ from crowdstream.serve.engine import Engine
 from crowdstream.serve.problems import ProblemError
 from crowdstream.serve.project import Project
 from crowdstream.serve.server import (
+    MOST_PAGE,
     PAGED,
     TEXT,
     Endpoint,
@@ -30,6 +31,7 @@ from crowdstream.serve.server import (
 )
 from crowdstream.serve.store import ClosedTask, Store
 from crowdstream.serve.wire import TaskOut, TaskRow, TasksOut, VoteOut
+from crowdstream.stream import UncertainTask
 
 STATES = ("open", "uncertain", "closed", "settled")
 
@@ -46,9 +48,13 @@ async def list_tasks(request: Request) -> Response:
     size, cursor = page_size(request), request.query_params.get("cursor")
     wanted = request.query_params.get("q", "").lower()
     engine, name = server_of(request).engine, request.path_params["project"]
-    if state in ("open", "uncertain"):
+    if state == "open":
         first = read_cursor(cursor, (str, int))[1] if cursor is not None else 0
-        return json(await engine.ask(lambda: _open_page(engine, name, state, first, size, wanted)))
+        return json(await engine.ask(lambda: _open_page(engine, name, first, size, wanted)))
+    if state == "uncertain":
+        mark = read_cursor(cursor, (str, float, int))[1:] if cursor is not None else None
+        after = None if mark is None else UncertainTask("", mark[0], 0, mark[1])
+        return json(await engine.ask(lambda: _doubtful_page(engine, name, after, size, wanted)))
     place = read_cursor(cursor, (str, int, int))[1:] if cursor is not None else None
     before = None if place is None else (place[0], place[1])
     number = (await engine.ask(lambda: engine.project(name))).id
@@ -58,25 +64,52 @@ async def list_tasks(request: Request) -> Response:
     return json(page)
 
 
-def _open_page(
-    engine: Engine, name: str, state: str, first: int, size: int, wanted: str
-) -> TasksOut:
-    """Open tasks, the least sure first or the longest idle first."""
-    project, readings = engine.project(name), engine.readings(name)
-    names = readings.uncertain() if state == "uncertain" else readings.open_tasks()
+def _open_page(engine: Engine, name: str, first: int, size: int, wanted: str) -> TasksOut:
+    """Open tasks, the longest idle first."""
+    project = engine.project(name)
+    names = engine.readings(name).open_tasks()
     rows: list[TaskRow] = []
     place = max(first, 0)
     while place < len(names) and len(rows) < size:
         task = names[place]
         place += 1
-        if wanted in task.lower() and asking.is_open(project.stream, task):
-            rows.append(_open_row(project, task))
+        if wanted in task.lower() and (row := _open_row(project, task)) is not None:
+            rows.append(row)
     return TasksOut(rows, make_cursor("o", place) if place < len(names) else None)
 
 
-def _open_row(project: Project, task: str) -> TaskRow:
-    stream = project.stream
-    return _row(TaskRow, stream.decision(task), needs=asking.more_labels_needed(stream, task))
+def _doubtful_page(
+    engine: Engine, name: str, after: UncertainTask | None, size: int, wanted: str
+) -> TasksOut:
+    """Open tasks, the least sure first."""
+    project = engine.project(name)
+    step = size + 1 if not wanted else MOST_PAGE
+    rows: list[TaskRow] = []
+    for _ in range(MOST_LOOKED_AT // step + 1):
+        found = project.stream.most_uncertain(step, after)
+        for task in found:
+            if len(rows) == size and after is not None:
+                return TasksOut(rows, make_cursor("u", after.confidence, after.opened))
+            after = task
+            if wanted in str(task.task).lower():
+                rows.append(_known_row(project, str(task.task)))
+        if len(found) < step:
+            return TasksOut(rows, None)
+    return TasksOut(
+        rows, None if after is None else make_cursor("u", after.confidence, after.opened)
+    )
+
+
+def _open_row(project: Project, task: str) -> TaskRow | None:
+    """An open task; ``None`` if it is not open."""
+    if asking.open_decision(project.stream, task) is None:
+        return None
+    return _known_row(project, task)
+
+
+def _known_row(project: Project, task: str) -> TaskRow:
+    needs = asking.more_labels_needed(project.stream, task)
+    return _row(TaskRow, project.stream.decision(task), needs=needs)
 
 
 def _row(kind: type[TaskRow], decision: Decision, **more: object) -> TaskRow:
@@ -116,10 +149,10 @@ async def get_task(request: Request) -> Response:
         closed = project.closed_task(task)
         if closed is not None:
             return project.id, closed, {}
-        if not asking.is_open(project.stream, task):
+        if asking.open_decision(project.stream, task) is None:
             raise ProblemError(404, f"no task {task!r} in project {name!r}")
-        votes = asking.votes(project.stream, task)
-        return project.id, None, {worker: (label, None) for worker, label in votes.items()}
+        votes = project.stream.votes(task)
+        return project.id, None, {str(vote.worker): (vote.label, None) for vote in votes}
 
     number, closed, said = await engine.ask(find)
     logged = await asyncio.to_thread(_logged_votes, server.store, number, task)
@@ -165,7 +198,7 @@ def _describe(
         VoteOut(worker, label, adds.get(worker), rates.get(worker), at)
         for worker, (label, at) in said.items()
     ]
-    gold = None if closed is not None else asking.gold_of(stream, task)
+    gold = project.state.truths.get(task)
     return TaskOut(
         **msgspec.structs.asdict(row), gold=gold, labels=labels,
         votes_kept=len(answers) >= row.votes, probabilities=probabilities,
@@ -175,7 +208,7 @@ def _describe(
 def _find_open(project: Project, task: str) -> TaskRow:
     if (closed := project.closed_task(task)) is not None:  # it has closed in the meantime
         return _closed_row(closed)
-    return _open_row(project, task)
+    return _known_row(project, task)
 
 
 def _closed_row(closed: ClosedTask) -> TaskRow:

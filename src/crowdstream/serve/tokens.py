@@ -32,6 +32,9 @@ FORM = re.compile(r"cs_([0-9a-z]{8})_([0-9A-Za-z_-]{43})")
 LOOK_AGAIN = 1.0
 """Seconds after which the server looks whether the file has changed."""
 
+LOOK_FOR_NEW = 0.05
+"""The same, where a token is not known: it may have just been made."""
+
 PROJECT = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 """Names of projects: they are parts of addresses."""
 
@@ -107,7 +110,7 @@ class TokenFile:
     def by_id(self, token_id: str) -> Token | None:
         """A token by its id, as of a second ago."""
         now = time.monotonic()
-        if now >= self._looked + LOOK_AGAIN:
+        if now >= self._looked + (LOOK_AGAIN if token_id in self._known else LOOK_FOR_NEW):
             self._looked = now
             if self._stamp_now() != self._stamp:
                 self._stamp, self._known = self._stamp_now(), self._read()
