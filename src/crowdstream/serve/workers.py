@@ -136,9 +136,8 @@ def _decided(project: Project, task: str, label: ClassLabel | None, at: float) -
     closed = project.closed_task(task)
     if closed is not None:
         return AnswerOut(task, label, at, closed.decision.label, closed=True)
-    if asking.is_open(project.stream, task):
-        return AnswerOut(task, label, at, project.stream.decision(task).label)
-    return AnswerOut(task, label, at)
+    decision = asking.open_decision(project.stream, task)
+    return AnswerOut(task, label, at, None if decision is None else decision.label)
 
 
 def _describe(

@@ -12,7 +12,8 @@ import { flagsOf } from "/page/words.js";
 /** Fill a node anew if what it shows has changed, but not under somebody's pointer or focus. */
 function steady(node, shown, make) {
   const key = JSON.stringify(shown);
-  if (key === node.dataset.shown || node.matches(":hover, :focus-within")) return;
+  const held = node.dataset.shown !== undefined && node.matches(":hover, :focus-within");
+  if (key === node.dataset.shown || held) return;
   node.dataset.shown = key;
   replace(node, make());
 }
