@@ -29,9 +29,9 @@ test-bounds: $(VENV)/.dev
 	CROWDSTREAM_BOUNDSCHECK=1 PYTHONPATH=$(CURDIR)/build/bounds \
 	$(BIN)/python -m pytest -q -n auto --dist worksteal $(RUN_LOOPS)
 
-# What takes long: 500 kills, and half an hour (CROWDSTREAM_SOAK_SECONDS) of spoilt input.
+# What takes long: twice 500 kills, 10,000 listeners, and half an hour (CROWDSTREAM_SOAK_SECONDS) of spoilt input.
 soak: build
-	$(BIN)/python -m pytest -q tests/soak/soak_kills.py tests/soak/soak_fuzz.py
+	$(BIN)/python -m pytest -q tests/soak/soak_kills.py tests/soak/soak_fuzz.py tests/soak/soak_serve.py
 
 # Reads and writes outside of any array, by AddressSanitizer (gcc or clang on Linux).
 sanitise: $(VENV)/.dev
@@ -54,6 +54,7 @@ bench: $(VENV)/.bench
 	$(BIN)/python benchmarks/gold.py
 	$(BIN)/python benchmarks/teaching.py
 	$(BIN)/python benchmarks/sparse.py
+	$(BIN)/python benchmarks/serve.py
 
 clean:
 	rm -rf $(VENV) build

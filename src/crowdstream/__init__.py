@@ -10,9 +10,10 @@ __version__ = "0.1.0"
 
 _NAMES = {
     "checks": "check_estimator",
+    "client": "AsyncClient Client",
     "decisions": "Decision",
     "errors": "AnswerRateInDoubt CrowdstreamError InputError ManyClasses MergeError "
-    "NotIdentifiable StateError SureInDoubt",
+    "NotIdentifiable ServerError StateError SureInDoubt",
     "estimators": "Adaptive AgreementBased CentredAgreement DictEstimator Estimator "
     "Identifiability MajorityVote Tracking",
     "gold_plan": "GoldCheck gold_check gold_needed",

@@ -1,5 +1,7 @@
 from crowdstream import metrics as metrics
 from crowdstream.checks import check_estimator as check_estimator
+from crowdstream.client import AsyncClient as AsyncClient
+from crowdstream.client import Client as Client
 from crowdstream.decisions import Decision as Decision
 from crowdstream.errors import AnswerRateInDoubt as AnswerRateInDoubt
 from crowdstream.errors import CrowdstreamError as CrowdstreamError
@@ -7,6 +9,7 @@ from crowdstream.errors import InputError as InputError
 from crowdstream.errors import ManyClasses as ManyClasses
 from crowdstream.errors import MergeError as MergeError
 from crowdstream.errors import NotIdentifiable as NotIdentifiable
+from crowdstream.errors import ServerError as ServerError
 from crowdstream.errors import StateError as StateError
 from crowdstream.errors import SureInDoubt as SureInDoubt
 from crowdstream.estimators import Adaptive as Adaptive

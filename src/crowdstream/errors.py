@@ -32,6 +32,24 @@ class MergeError(CrowdstreamError, ValueError):
     """Two states that do not add up to one."""
 
 
+class ServerError(CrowdstreamError):
+    """A server refused a request, or could not be reached: its status (0), and what it said.
+
+    >>> str(ServerError(404, "no project 'x'"))
+    "404: no project 'x'"
+    """
+
+    def __init__(self, status: int, detail: str, path: str = "") -> None:
+        super().__init__(status, detail, path)
+        self.status = status
+        self.detail = detail
+        self.path = path
+
+    def __str__(self) -> str:
+        where = f"{self.path}: " if self.path else ""
+        return f"{self.status}: {where}{self.detail}" if self.status else self.detail
+
+
 class NotIdentifiable(UserWarning):
     """Error rates could not be estimated from the labels: fell back to majority vote."""
 

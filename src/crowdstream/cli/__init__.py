@@ -16,6 +16,9 @@ from crowdstream.cli.command import USAGE, make_command, open_standard, tell_mis
 COMMANDS = {
     "run": "Decide every task in files of labels.",
     "stream": "Decide tasks while their labels come in.",
+    "serve": "Take labels over HTTP, decide at once, lose nothing.",
+    "token": "Make, list and revoke the tokens of a server.",
+    "backup": "Copy a server's data while it runs.",
     "workers": "Show what a state file knows about each worker.",
     "merge": "Merge state files of different tasks into one.",
     "savings": "Show how many of the labels in a file would have been enough.",
@@ -28,8 +31,16 @@ COMMANDS = {
 }
 """Every command, and what ``--help`` says of it; each is a function in a file of its name."""
 
-PARTS = {"gold": ("plan", "check"), "spark": ("run",)}
+PARTS = {
+    "gold": ("plan", "check"),
+    "spark": ("run",),
+    "token": ("create", "list", "revoke"),
+}
 """Commands that have commands of their own."""
+
+
+PART_NAMES = {"list": "list_all"}
+"""Functions that cannot be called as their command is."""
 
 
 class LazyCommands(click.Group):
@@ -67,7 +78,7 @@ def _load(name: str) -> click.Command:
         return make_command(getattr(module, name), name)
     group = click.Group(name, help=COMMANDS[name])
     for part in PARTS[name]:
-        group.add_command(make_command(getattr(module, part), part))
+        group.add_command(make_command(getattr(module, PART_NAMES.get(part, part)), part))
     return group
 
 

@@ -19,6 +19,11 @@ Shell completion: `crowdstream --show-completion bash >> ~/.bashrc` (or zsh, fis
 COMMANDS = (
     "run",
     "stream",
+    "serve",
+    "token create",
+    "token list",
+    "token revoke",
+    "backup",
     "workers",
     "merge",
     "savings",

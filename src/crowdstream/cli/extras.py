@@ -7,10 +7,10 @@ import importlib.util
 from crowdstream.errors import CrowdstreamError
 
 
-def need(*packages: str) -> None:
-    """Refuse to begin without packages of the ``science`` extra."""
+def need(*packages: str, extra: str = "science") -> None:
+    """Refuse to begin without packages of an extra."""
     for package in packages:
         if importlib.util.find_spec(package) is None:
             raise CrowdstreamError(
-                f"this command needs {package}: pip install 'crowdstream[science]'"
+                f"this command needs {package}: pip install 'crowdstream[{extra}]'"
             )

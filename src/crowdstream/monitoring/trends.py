@@ -78,6 +78,7 @@ def trends(crowd: Estimator, workers: Sequence[WorkerId] | None = None) -> pl.Da
     observer, names = view.observer_of(crowd, Trends), crowd.workers_
     codes = range(min(len(names), observer.workers))
     wanted = codes if workers is None else [_code(names, worker) for worker in workers]
+    wanted = [i for i in wanted if i < len(codes)]  # the others' tasks are still open
     worst = 1.0 - 1.0 / view.class_count(crowd)
     lines = [observer.line(i) for i in wanted]
     who = [names[i] for i, (tasks, _, _) in zip(wanted, lines, strict=True) for _ in tasks]
@@ -92,6 +93,28 @@ def trends(crowd: Estimator, workers: Sequence[WorkerId] | None = None) -> pl.Da
             "error_high": (error + half).clip(0, 1),
         }
     )
+
+
+def latest_changes(crowd: Estimator) -> Floats:
+    """How much each worker's error rate has grown of late; NaN where that is not clear.
+
+    Of late: over the last finished point and what came since; before: over the points before it.
+    Clear: by more than chance explains at 95 %.
+    """
+    observer = view.observer_of(crowd, Trends)
+    n = min(crowd.n_workers_, observer.workers)
+    rows, points = observer.arrays["rows"][:n], observer.arrays["points"][:n]
+    count = rows[:, columns.POINTS].astype(np.int64)
+    every = np.arange(POINTS)
+    late = points[np.arange(len(rows)), np.maximum(count - 1, 0), :2]
+    late = late + rows[:, [columns.NEXT_B, columns.NEXT_C]]
+    early = (points[:, :, :2] * (every < (count - 1)[:, None])[:, :, None]).sum(axis=1)
+    prior = np.array([PRIOR * observer.skills[-1], PRIOR])
+    late, early = late + prior, early + prior
+    change = early[:, 0] / early[:, 1] - late[:, 0] / late[:, 1]
+    clear = np.abs(change) > Z * np.sqrt(1.0 / late[:, 1] + 1.0 / early[:, 1])
+    worst = 1.0 - 1.0 / view.class_count(crowd)
+    return np.where((count >= 2) & clear, change * worst, np.nan)
 
 
 def _code(names: Sequence[WorkerId], worker: WorkerId) -> int:

@@ -1,0 +1,325 @@
+"""The server's promises on loopback: durable posts and labels a second, memory, time to start.
+
+    python benchmarks/serve.py            posts and batches, with the estimator and counting votes
+    python benchmarks/serve.py big        10 M labels of 2 M tasks: memory, and a start after a kill
+    python benchmarks/serve.py --quick    less of everything, to see that it runs
+
+The load comes from a second process over raw sockets; every answer is waited for and read. For
+comparison the same server runs with the estimator replaced by counting votes (`counting_votes.py`).
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import json
+import multiprocessing
+import os
+import random
+import re
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import NamedTuple
+
+import msgspec
+
+WORKERS, ROUNDS, ERROR = 1000, 5, 0.15
+"""Workers of the crowd, labels of each task, how often they err."""
+
+BLOCK = 2000
+"""Tasks that are open at a time where the labels of a task come one after the other."""
+
+SETTINGS = {"settle": 0.95, "min_labels": 2, "max_labels": ROUNDS}
+
+
+class Label(msgspec.Struct):
+    """A label on its way."""
+
+    task: str
+    worker: str
+    label: str
+
+
+class Load(NamedTuple):
+    """What a process sends: ready-made requests, by connection."""
+
+    port: int
+    requests: list[list[bytes]]
+
+
+class Result(NamedTuple):
+    """Requests a second and how long they took, in milliseconds."""
+
+    seconds: float
+    rate: float
+    p50: float
+    p99: float
+    worst: float
+
+
+def labels(tasks: int, *, spread: bool, first: int = 0, seed: int = 1) -> Iterator[Label]:
+    """Labels of so many tasks: all of a task at once, or those of others come in between."""
+    chance = random.Random(seed)
+    block = BLOCK if spread else 1
+    for start in range(first, first + tasks, block):
+        names = range(start, min(start + block, first + tasks))
+        offset = chance.randrange(WORKERS)
+        for turn in range(ROUNDS):
+            for task in names:
+                worker = (offset + task * 7 + turn * 131) % WORKERS
+                wrong = chance.random() < ERROR
+                yield Label(f"task-{task}", f"w{worker}", "ab"[(task % 2) ^ wrong])
+
+
+def request(project: str, token: str, body: bytes) -> bytes:
+    """A request as it goes over the wire."""
+    head = (
+        f"POST /v1/projects/{project}/labels HTTP/1.1\r\nHost: localhost\r\n"
+        f"Authorization: Bearer {token}\r\nContent-Type: application/json\r\n"
+        f"Content-Length: {len(body)}\r\n\r\n"
+    )
+    return head.encode() + body
+
+
+async def send_all(load: Load) -> Result:
+    """Send everything, each connection one request after the other."""
+    times: list[float] = []
+    ways = [
+        await asyncio.open_connection("127.0.0.1", load.port, limit=1 << 24) for _ in load.requests
+    ]
+    begun = time.perf_counter()
+    await asyncio.gather(
+        *(one_connection(*way, todo, times) for way, todo in zip(ways, load.requests, strict=True))
+    )
+    seconds = time.perf_counter() - begun
+    times.sort()
+    p50, p99 = (1e3 * times[int(share * (len(times) - 1))] for share in (0.5, 0.99))
+    return Result(seconds, len(times) / seconds, p50, p99, 1e3 * times[-1])
+
+
+async def one_connection(
+    reader: asyncio.StreamReader,
+    writer: asyncio.StreamWriter,
+    todo: list[bytes],
+    times: list[float],
+) -> None:
+    """One request after the other; an answer other than 200 ends it."""
+    for data in todo:
+        begun = time.perf_counter()
+        writer.write(data)
+        head = await reader.readuntil(b"\r\n\r\n")
+        if not head.startswith(b"HTTP/1.1 200"):
+            raise RuntimeError(head.decode("latin-1") + (await reader.read(1000)).decode())
+        found = re.search(rb"content-length: (\d+)", head)
+        assert found is not None
+        await reader.readexactly(int(found[1]))
+        times.append(time.perf_counter() - begun)
+    writer.close()
+
+
+def _send(load: Load, out: multiprocessing.SimpleQueue[Result]) -> None:
+    import uvloop
+
+    with asyncio.Runner(loop_factory=uvloop.new_event_loop) as loop:
+        out.put(loop.run(send_all(load)))
+
+
+def in_another_process(load: Load) -> Result:
+    """The load comes from another process, as it would."""
+    context = multiprocessing.get_context("fork")
+    out: multiprocessing.SimpleQueue[Result] = context.SimpleQueue()
+    process = context.Process(target=_send, args=(load, out))
+    process.start()
+    process.join()
+    if process.exitcode:
+        sys.exit("the load was refused")
+    return out.get()
+
+
+class Running(NamedTuple):
+    """A server that runs."""
+
+    process: subprocess.Popen[str]
+    port: int
+    token: str
+    seconds: float
+    """From its start until it was ready."""
+
+
+def start(folder: Path, *, counting: bool = False) -> Running:
+    """Start a server and wait until it is ready."""
+    begun = time.perf_counter()
+    script = ["-c", "from crowdstream.cli import entry; entry()"]
+    if counting:
+        script = [str(Path(__file__).with_name("counting_votes.py"))]
+    command = [sys.executable, *script, "serve", "--data", str(folder), "--port", "0"]
+    process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
+    assert process.stderr is not None
+    found = re.search(r":(\d+)/$", process.stderr.readline().strip())
+    assert found is not None
+    port = int(found[1])
+    while True:
+        try:
+            if b"200" in _get(port, "/readyz")[:20]:
+                break
+        except OSError:
+            pass
+        if process.poll() is not None:
+            sys.exit(process.stderr.read())
+        time.sleep(0.01)
+    token = (folder / "admin.token").read_text().strip()
+    return Running(process, port, token, time.perf_counter() - begun)
+
+
+@contextmanager
+def serving(folder: Path, *, counting: bool) -> Iterator[Running]:
+    """A server for as long as it is needed."""
+    running = start(folder, counting=counting)
+    try:
+        yield running
+    finally:
+        running.process.send_signal(signal.SIGTERM)
+        running.process.wait()
+
+
+def _get(port: int, path: str, token: str = "", method: str = "GET", body: bytes = b"") -> bytes:
+    import socket
+
+    with socket.create_connection(("127.0.0.1", port), 10) as way:
+        head = f"{method} {path} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n"
+        head += f"Authorization: Bearer {token}\r\nContent-Length: {len(body)}\r\n\r\n"
+        way.sendall(head.encode() + body)
+        return b"".join(iter(lambda: way.recv(1 << 16), b""))
+
+
+def make_project(running: Running, name: str) -> None:
+    """A project."""
+    body = json.dumps(SETTINGS).encode()
+    answer = _get(running.port, f"/v1/projects/{name}", running.token, "PUT", body)
+    assert b" 201 " in answer[:20], answer
+
+
+def memory(running: Running) -> float:
+    """Megabytes that the server has in memory, now and at most."""
+    text = Path(f"/proc/{running.process.pid}/status").read_text()
+    found = re.search(r"VmHWM:\s+(\d+)", text)
+    assert found is not None
+    return int(found[1]) / 1024
+
+
+def cpu(running: Running) -> float:
+    """Seconds of processor time that the server has used: the same on a busy machine."""
+    fields = Path(f"/proc/{running.process.pid}/stat").read_text().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
+def singles(running: Running, project: str, posts: int, connections: int = 64) -> Result:
+    """Posts of one label each."""
+    encode = msgspec.json.Encoder().encode
+    made = [
+        request(project, running.token, encode(label))
+        for label in labels(posts // ROUNDS, spread=True)
+    ]
+    return in_another_process(
+        Load(running.port, [made[i::connections] for i in range(connections)])
+    )
+
+
+def batches(
+    running: Running,
+    project: str,
+    tasks: int,
+    *,
+    spread: bool,
+    first: int = 0,
+    connections: int = 8,
+) -> Result:
+    """Posts of 1,000 labels each."""
+    encode = msgspec.json.Encoder().encode
+    every = list(labels(tasks, spread=spread, first=first))
+    made = [
+        request(project, running.token, encode(every[i : i + 1000]))
+        for i in range(0, len(every), 1000)
+    ]
+    return in_another_process(
+        Load(running.port, [made[i::connections] for i in range(connections)])
+    )
+
+
+def rates(posts: int, tasks: int) -> None:
+    """Posts and labels a second, by the estimator and counting votes."""
+    found: dict[tuple[str, str], float] = {}
+    print(f"{'':34}{'a second':>12}{'p50 ms':>9}{'p99 ms':>9}{'worst':>9}{'µs of CPU':>11}")
+    for method in ("counting", "adaptive"):
+        counting = method == "counting"
+        with (
+            tempfile.TemporaryDirectory() as folder,
+            serving(Path(folder), counting=counting) as running,
+        ):
+            for kind in ("singles", "batches", "batches spread"):
+                name = kind.replace(" ", "-")
+                make_project(running, name)
+                used = cpu(running)
+                if kind == "singles":
+                    result, size = singles(running, name, posts), 1
+                else:
+                    spread = kind.endswith("spread")
+                    result, size = batches(running, name, tasks, spread=spread), 1000
+                found[method, kind] = result.rate * size
+                each = 1e6 * (cpu(running) - used) / (result.seconds * result.rate * size)
+                print(f"{method + ', ' + kind:34}{result.rate * size:12,.0f}"
+                      f"{result.p50:9.1f}{result.p99:9.1f}{result.worst:9.1f}"
+                      f"{each:11.2f}")  # fmt: skip
+    for kind in ("singles", "batches", "batches spread"):
+        share = found["adaptive", kind] / found["counting", kind]
+        print(f"{kind}: with the estimator {share:.0%} of the throughput of counting votes")
+
+
+def big(millions: int) -> None:
+    """Many labels: memory, and how long a start takes after a kill."""
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        running = start(folder)
+        make_project(running, "big")
+        begun = time.perf_counter()
+        step = 100_000
+        for first in range(0, millions * 1_000_000 // ROUNDS, step):
+            batches(running, "big", step, spread=True, first=first)
+            done = (first + step) * ROUNDS
+            took = time.perf_counter() - begun
+            print(
+                f"{done:12,} labels  {memory(running):8,.0f} MB at most  {took:8.0f} s", flush=True
+            )
+        os.kill(running.process.pid, signal.SIGKILL)
+        running.process.wait()
+        size = sum(path.stat().st_size for path in folder.iterdir()) / 2**20
+        again = start(folder)
+        print(f"on disk {size:,.0f} MB; ready {again.seconds:.2f} s after a kill; "
+              f"{memory(again):,.0f} MB")  # fmt: skip
+        again.process.terminate()
+        again.process.wait()
+
+
+def main() -> None:
+    """Measure."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("what", nargs="?", choices=("rates", "big"), default="rates")
+    parser.add_argument("--quick", action="store_true")
+    parser.add_argument("--millions", type=int, default=10)
+    given = parser.parse_args()
+    if given.what == "big":
+        big(1 if given.quick else given.millions)
+    elif given.quick:
+        rates(5_000, 4_000)
+    else:
+        rates(60_000, 100_000)
+
+
+if __name__ == "__main__":
+    main()

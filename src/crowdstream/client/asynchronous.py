@@ -1,0 +1,308 @@
+"""`AsyncClient`: `Client` for asyncio."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterable
+from types import TracebackType
+from typing import Self, TypeVar
+
+from crowdstream.client import calls
+from crowdstream.client.calls import Call, Row
+from crowdstream.decisions import Decision
+from crowdstream.labels import ClassLabel, TaskId, WorkerId
+from crowdstream.serve import wire
+
+T = TypeVar("T")
+
+
+class AsyncClient:
+    """A project on a server, with the verbs of `Stream`, each to be awaited.
+
+    Parameters
+    ----------
+    url
+        Where the server is, such as ``http://127.0.0.1:8750``.
+    token
+        What it lets you in by; empty where it asks for none.
+    project
+        Its name.
+    retries
+        How often a request is sent again if the server is busy, stops or cannot be reached, with
+        the same idempotency key and a growing pause between.
+    timeout
+        Seconds to wait for an answer.
+
+    Examples
+    --------
+    >>> async with AsyncClient("http://127.0.0.1:8750", "cs_…") as client:  # doctest: +SKIP
+    ...     decision = await client.observe("t17", "ann", "spam")
+    """
+
+    def __init__(
+        self,
+        url: str,
+        token: str = "",
+        project: str = "default",
+        *,
+        retries: int = calls.RETRIES,
+        timeout: float = calls.TIMEOUT,
+    ) -> None:
+        self.project = project
+        self.retries = retries
+        self._http = calls.need_httpx().AsyncClient(**calls.connection(url, token, timeout))
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        where: TracebackType | None,
+    ) -> None:
+        await self.disconnect()
+
+    async def disconnect(self) -> None:
+        """Close the connections.
+
+        Examples
+        --------
+        >>> await client.disconnect()  # doctest: +SKIP
+        """
+        await self._http.aclose()
+
+    async def observe(
+        self, task: TaskId, worker: WorkerId, label: ClassLabel | None, at: float | None = None
+    ) -> Decision:
+        """Send one label; returns the decision on its task once the label is on the server's disk.
+
+        Parameters
+        ----------
+        task, worker
+            Their ids.
+        label
+            What the worker said; ``None`` is a skip.
+        at
+            When, in seconds; now if not given.
+
+        Examples
+        --------
+        >>> await client.observe("t17", "ann", "spam")  # doctest: +SKIP
+        """
+        return await self._send(calls.observe(self.project, task, worker, label, at))
+
+    async def observe_many(self, rows: Iterable[Row]) -> list[Decision]:
+        """Send many labels; returns the decisions on their tasks. Taken in parts of 10,000.
+
+        Parameters
+        ----------
+        rows
+            Rows of (task, worker, label), or mappings with these keys and ``at``.
+
+        Examples
+        --------
+        >>> await client.observe_many([("t1", "ann", "spam")])  # doctest: +SKIP
+        """
+        found: dict[TaskId, Decision] = {}
+        for call in calls.observe_many(self.project, rows):
+            found |= {decision.task: decision for decision in await self._send(call)}
+        return list(found.values())
+
+    async def retract(self, task: TaskId, worker: WorkerId) -> Decision:
+        """Take back a worker's label on an open task.
+
+        Parameters
+        ----------
+        task, worker
+            Their ids.
+
+        Examples
+        --------
+        >>> await client.retract("t17", "ann")  # doctest: +SKIP
+        """
+        body = calls.encode({"task": task, "worker": worker})
+        return await self._send(calls.post(self.project, "retract", body, Decision))
+
+    async def gold(self, task: TaskId, label: ClassLabel) -> Decision:
+        """Tell the truth of a task.
+
+        Parameters
+        ----------
+        task
+            Its id.
+        label
+            The true class.
+
+        Examples
+        --------
+        >>> await client.gold("t17", "spam")  # doctest: +SKIP
+        """
+        body = calls.encode({"task": task, "label": label})
+        return await self._send(calls.post(self.project, "gold", body, Decision))
+
+    async def close(self, task: TaskId) -> Decision:
+        """Close a task by hand and decide it for good.
+
+        Parameters
+        ----------
+        task
+            Its id.
+
+        Examples
+        --------
+        >>> await client.close("t17")  # doctest: +SKIP
+        """
+        body = calls.encode({"task": task})
+        return await self._send(calls.post(self.project, "close", body, Decision))
+
+    async def offer(self, tasks: Iterable[TaskId]) -> None:
+        """Open tasks before they have a label, so that `next_task` can choose them.
+
+        Parameters
+        ----------
+        tasks
+            Their ids; those already known stay as they are.
+
+        Examples
+        --------
+        >>> await client.offer(["t1", "t2"])  # doctest: +SKIP
+        """
+        body = calls.encode({"tasks": list(tasks)})
+        await self._send(calls.post(self.project, "offer", body, wire.OfferOut))
+
+    async def decision(self, task: TaskId) -> Decision:
+        """What would be decided of a task now, or was when it closed.
+
+        Parameters
+        ----------
+        task
+            Its id.
+
+        Examples
+        --------
+        >>> await client.decision("t17")  # doctest: +SKIP
+        """
+        return await self._send(calls.get(self.project, Decision, "tasks", task))
+
+    async def task(self, task: TaskId) -> wire.TaskOut:
+        """A task with its votes and what each added.
+
+        Parameters
+        ----------
+        task
+            Its id.
+
+        Examples
+        --------
+        >>> await client.task("t17")  # doctest: +SKIP
+        """
+        return await self._send(calls.get(self.project, wire.TaskOut, "tasks", task))
+
+    async def more_labels_needed(self, task: TaskId) -> float:
+        """How many labels a task is expected to need until it is settled; inf if it likely is not.
+
+        Parameters
+        ----------
+        task
+            Its id.
+
+        Examples
+        --------
+        >>> await client.more_labels_needed("t17")  # doctest: +SKIP
+        """
+        return calls.needs(await self.task(task))
+
+    async def next_task(self, worker: WorkerId) -> TaskId | None:
+        """The open task on which this worker's label would tell most; ``None`` if none is left.
+
+        Parameters
+        ----------
+        worker
+            Its id.
+
+        Examples
+        --------
+        >>> await client.next_task("di")  # doctest: +SKIP
+        """
+        call = calls.get(self.project, wire.NextOut, "next", params={"worker": str(worker)})
+        return (await self._send(call)).task
+
+    async def workers(self, sort: str = "answers", most: int | None = None) -> list[wire.WorkerRow]:
+        """What is known of each worker.
+
+        Parameters
+        ----------
+        sort
+            "answers", "error_rate", "trend" or "name".
+        most
+            How many; all if ``None``.
+
+        Examples
+        --------
+        >>> await client.workers(sort="error_rate", most=10)  # doctest: +SKIP
+        """
+        found: list[wire.WorkerRow] = []
+        cursor: str | None = ""
+        while cursor is not None and (most is None or len(found) < most):
+            page = await self._send(calls.workers(self.project, sort, most, cursor))
+            found += page.workers
+            cursor = page.next
+        return found if most is None else found[:most]
+
+    async def worker(self, worker: WorkerId) -> wire.WorkerOut:
+        """One worker over time.
+
+        Parameters
+        ----------
+        worker
+            Its id.
+
+        Examples
+        --------
+        >>> await client.worker("ann")  # doctest: +SKIP
+        """
+        return await self._send(calls.get(self.project, wire.WorkerOut, "workers", worker))
+
+    async def overview(self) -> wire.Overview:
+        """The project in numbers.
+
+        Examples
+        --------
+        >>> (await client.overview()).labels  # doctest: +SKIP
+        """
+        return await self._send(calls.get(self.project, wire.Overview))
+
+    async def create(self, settings: wire.Settings | None = None) -> wire.Overview:
+        """Make the project, or change its settings; needs a token of scope admin.
+
+        Parameters
+        ----------
+        settings
+            How it decides; the usual way if ``None``.
+
+        Examples
+        --------
+        >>> await client.create(Settings(max_labels=7))  # doctest: +SKIP
+        """
+        return await self._send(calls.create(self.project, settings))
+
+    async def _send(self, call: Call[T]) -> T:
+        """Send a request, again if need be."""
+        httpx = calls.need_httpx()
+        headers = call.headers()
+        for attempt in range(self.retries + 1):
+            try:
+                answer = await self._http.request(
+                    call.method, call.path, content=call.body, params=call.params, headers=headers
+                )
+            except httpx.TransportError as error:
+                pause = calls.pause_after(attempt, self.retries, error)
+            else:
+                found = calls.read(call, answer.status_code, answer.headers, answer.content,
+                                   last=attempt == self.retries)  # fmt: skip
+                if not isinstance(found, calls.Wait):
+                    return found
+                pause = found.seconds or calls.back_off(attempt)
+            await asyncio.sleep(pause)
+        raise AssertionError("the last attempt returns or raises")

@@ -1,0 +1,438 @@
+"""`Engine`: the one thread that owns the streams and writes. Knows nothing of HTTP.
+
+It takes all requests that wait, applies them, writes them in one commit, and only then answers
+(group commit). If the commit fails, nothing of the group is acknowledged or remembered: the streams
+are made anew from the disk. Questions are asked between groups, so that none sees half of one.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import queue
+import threading
+import time
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+import msgspec
+
+from crowdstream.errors import CrowdstreamError, InputError, StateError
+from crowdstream.serve import answers as kept
+from crowdstream.serve import log_events
+from crowdstream.serve.housekeeping import Housekeeping
+from crowdstream.serve.problems import ProblemError, from_input_error
+from crowdstream.serve.project import Project, State
+from crowdstream.serve.readings import Readings
+from crowdstream.serve.store import MOST_CLOSED, Changes, ProjectRow, Store, StoreError
+from crowdstream.serve.wire import Settings
+from crowdstream.stream import Stream
+
+T = TypeVar("T")
+Apply = Callable[[Project, float], object]
+"""Applies a request to its project at a time; returns what is answered."""
+
+MOST_JOBS = 10_000
+"""Requests that may wait: more are told to come back."""
+
+MOST_WAITING = 500_000
+"""Labels that may wait, about 100 MB of them."""
+
+GROUP_LABELS = 20_000
+"""Labels after which a group is closed: they take about 0.1 s."""
+
+TICK = 0.25
+"""Seconds that the engine waits for work before it looks whether something else is due."""
+
+log = logging.getLogger("crowdstream.serve")
+
+
+class Job:
+    """A request that waits, or a question."""
+
+    __slots__ = ("again", "answer", "apply", "ask", "future", "key", "project", "said", "weight")
+
+    def __init__(
+        self,
+        future: asyncio.Future[Any],
+        *,
+        project: str = "",
+        apply: Apply | None = None,
+        ask: Callable[[], object] | None = None,
+        weight: int = 1,
+        key: bytes = b"",
+        said: bytes = b"",
+        again: Apply | None = None,
+    ) -> None:
+        self.future, self.project, self.apply, self.ask = future, project, apply, ask
+        self.again = again
+        self.weight, self.key, self.said = weight, key, said
+        self.answer: object = None
+
+
+class Engine:
+    """Owns the projects of a store.
+
+    Parameters
+    ----------
+    store
+        The folder.
+    keep_labels
+        Seconds for which labels of closed tasks are kept; ``None``: for ever.
+    """
+
+    def __init__(self, store: Store, *, keep_labels: float | None = None) -> None:
+        self.store = store
+        self.projects: dict[str, Project] = {}
+        self.failing = ""
+        """Why nothing can be written, if it cannot."""
+        self.groups = 0
+        self._readings: dict[str, Readings] = {}
+        self._housekeeping = Housekeeping(self, keep_labels)
+        self._answers = kept.Answers()
+        self._jobs: queue.SimpleQueue[Job | None] = queue.SimpleQueue()
+        self._encode = msgspec.json.Encoder().encode
+        self._waiting = self._waiting_labels = 0
+        self._closing = False
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._thread = threading.Thread(target=self._run, name="engine")
+
+    # From the event loop ---------------------------------------------------------------------
+
+    def start(self, loop: asyncio.AbstractEventLoop) -> None:
+        """Begin to work, on what `load` has read."""
+        self._loop = loop
+        self._thread.start()
+
+    async def stop(self) -> None:
+        """Finish what waits, save, end."""
+        self._closing = True
+        self._jobs.put(None)
+        await asyncio.to_thread(self._thread.join)
+
+    @property
+    def waiting(self) -> int:
+        """Requests that wait."""
+        return self._waiting
+
+    async def write(
+        self,
+        project: str,
+        apply: Apply,
+        *,
+        weight: int = 1,
+        key: bytes = b"",
+        said: bytes = b"",
+        again: Apply | None = None,
+    ) -> bytes:
+        """Apply a request and write it; returns the answer as JSON once that is on the disk.
+
+        ``key`` and what was ``said`` tell whether it was applied before; ``again`` then answers it
+        without applying it, if the answer was too large to be kept.
+        """
+        job = Job(
+            self._future(),
+            project=project,
+            apply=apply,
+            weight=weight,
+            key=key,
+            said=said,
+            again=again,
+        )
+        found: bytes = await self._put(job)
+        return found
+
+    async def ask(self, question: Callable[[], T]) -> T:
+        """Ask something between two groups."""
+        found: T = await self._put(Job(self._future(), ask=question))
+        return found
+
+    def _future(self) -> asyncio.Future[Any]:
+        assert self._loop is not None
+        return self._loop.create_future()
+
+    def _put(self, job: Job) -> asyncio.Future[Any]:
+        if self._closing:
+            raise ProblemError(503, "the server is stopping", headers={"Retry-After": "5"})
+        if self._waiting >= MOST_JOBS or self._waiting_labels + job.weight > MOST_WAITING:
+            raise ProblemError(
+                429, "more labels come in than can be written", headers={"Retry-After": "1"}
+            )
+        self._waiting += 1
+        self._waiting_labels += job.weight
+        self._jobs.put(job)
+        return job.future
+
+    def _resolve(self, jobs: list[Job]) -> None:
+        for job in jobs:
+            self._waiting -= 1
+            self._waiting_labels -= job.weight
+            if job.future.done():  # whoever asked has left
+                continue
+            if isinstance(job.answer, Exception):
+                job.future.set_exception(job.answer)
+            else:
+                job.future.set_result(job.answer)
+
+    # In the engine's thread ------------------------------------------------------------------
+
+    def _run(self) -> None:
+        while self._turn():
+            pass
+        self._housekeeping.at_the_end()
+
+    def _turn(self) -> bool:
+        """One group, and what else is due; false when it is time to end."""
+        jobs, goes_on = self._take()
+        if jobs:
+            self._work(jobs)
+        try:
+            self._housekeeping.look(time.time())
+        except StoreError as error:
+            self.failing = str(error)
+            self._rebuild([one for one in self.projects.values() if one.events])
+        except Exception:
+            log.exception("housekeeping failed; it is tried again")
+        return goes_on
+
+    def _take(self) -> tuple[list[Job], bool]:
+        """All that waits, up to the size of a group."""
+        jobs: list[Job] = []
+        size = 0
+        try:
+            job = self._jobs.get(timeout=TICK)
+            while job is not None:
+                jobs.append(job)
+                size += job.weight
+                if size >= GROUP_LABELS:
+                    return jobs, True
+                job = self._jobs.get_nowait()
+        except queue.Empty:
+            return jobs, True
+        return jobs, False
+
+    def _work(self, jobs: list[Job]) -> None:
+        """Apply, write, answer; then the questions."""
+        writes = [job for job in jobs if job.apply is not None]
+        if writes:
+            self._group(writes)
+        for job in jobs:
+            if job.ask is not None:
+                job.answer = self._outcome(job.ask)
+        questions = [job for job in jobs if job.ask is not None]
+        if questions:
+            self._answer(questions)
+
+    def _answer(self, jobs: list[Job]) -> None:
+        assert self._loop is not None
+        self._loop.call_soon_threadsafe(self._resolve, jobs)
+
+    def _outcome(self, question: Callable[[], object]) -> object:
+        """What a question gives, or why it does not."""
+        try:
+            return question()
+        except ProblemError as error:
+            return error
+        except InputError as error:
+            return from_input_error(error)
+        except CrowdstreamError as error:
+            return ProblemError(422, str(error))
+        except Exception:
+            log.exception("a request failed")
+            return ProblemError(500, "the server made a mistake; it is in its log")
+
+    def _group(self, jobs: list[Job]) -> None:
+        """One commit: every job of it is answered after it, or none is kept."""
+        if self.failing and not self._can_write():
+            for job in jobs:
+                job.answer = self._cannot_write()
+            self._answer(jobs)
+            return
+        now = time.time()
+        new: dict[bytes, kept.Answer] = {}
+        broken: set[str] = set()
+        for job in jobs:
+            self._apply(job, now, new, broken)
+        if broken:
+            self._give_up(jobs, broken)
+        names = dict.fromkeys(job.project for job in jobs)
+        touched = [self.projects[name] for name in names if name in self.projects]
+        try:
+            self._commit(now, touched, list(new.values()))
+        except StoreError as error:
+            self._fail(jobs, error)
+        self._answer(jobs)
+
+    def _apply(self, job: Job, now: float, new: dict[bytes, kept.Answer], broken: set[str]) -> None:
+        """One job; what it did is noted in its project, its answer in ``new`` if it has a key."""
+        project = self.projects.get(job.project)
+        if project is None:
+            job.answer = no_such_project(job.project)
+            return
+        version, apply = project.version, job.apply
+        if job.key:
+            found = self._outcome(lambda: self._before(job, new, now))
+            if found == b"" and job.again is not None:
+                apply = job.again
+            elif found is not None:
+                job.answer = found
+                return
+        assert apply is not None
+        job.answer = self._outcome(lambda: self._encode(apply(project, now)))
+        if not isinstance(job.answer, bytes):
+            if project.version != version or getattr(job.answer, "status", 0) == 500:
+                broken.add(project.name)
+        elif job.key:
+            large = job.again is not None and len(job.answer) > kept.LARGE
+            new[job.key] = kept.Answer(job.key, job.said, now, b"" if large else job.answer)
+
+    def _before(self, job: Job, new: dict[bytes, kept.Answer], now: float) -> bytes | None:
+        """What was answered when this request came before, if it did."""
+        if job.key in new:
+            return new[job.key].to(job.said)
+        return self._answers.find(job.key, job.said, now)
+
+    def _give_up(self, jobs: list[Job], broken: set[str]) -> None:
+        """Projects in which something failed half-way are as they were before the group."""
+        self._rebuild([self.projects[name] for name in broken])
+        for job in jobs:
+            if job.project in broken and not isinstance(job.answer, Exception):
+                detail = "undone, because a request beside it failed: send it again"
+                job.answer = ProblemError(503, detail, headers={"Retry-After": "1"})
+
+    def _commit(self, now: float, projects: list[Project], answers: list[kept.Answer]) -> None:
+        touched = [project for project in projects if project.events]
+        if not touched and not answers:
+            return
+        changes = [
+            Changes(
+                project.id,
+                now,
+                log_events.pack(project.events),
+                list(project.closed.values()),
+                project.new_settings,
+            )
+            for project in touched
+        ]
+        rows = self.store.commit(changes, kept.pack(answers) if answers else b"")
+        self.groups += 1
+        for project in touched:
+            project.written(rows[project.id], MOST_CLOSED)
+        self._answers.add(answers)
+
+    def commit_events(self, project: Project, now: float) -> None:
+        """Write what the engine did by itself, such as closing idle tasks."""
+        self._commit(now, [project], [])
+
+    def _fail(self, jobs: list[Job], error: StoreError) -> None:
+        """The disk is full, or cannot be written: forget what was not written."""
+        self.failing = str(error)
+        log.error("not written: %s", error)
+        for job in jobs:
+            if not isinstance(job.answer, Exception):
+                job.answer = self._cannot_write()
+        self._rebuild([project for project in self.projects.values() if project.events])
+
+    def _cannot_write(self) -> ProblemError:
+        full = "full" in self.failing
+        return ProblemError(
+            507 if full else 503,
+            f"nothing was kept, because it cannot be written: {self.failing}",
+            headers={"Retry-After": "5"},
+        )
+
+    def _can_write(self) -> bool:
+        try:
+            self.store.probe()
+        except StoreError as error:
+            self.failing = str(error)
+            return False
+        self.failing = ""
+        return True
+
+    # Projects --------------------------------------------------------------------------------
+
+    def create(self, name: str, settings: Settings, now: float) -> Project:
+        """A new project, on the disk when it returns."""
+        row = ProjectRow(0, name, msgspec.msgpack.encode(settings), now)
+        self._new(row)  # or it says what is wrong with the settings
+        try:
+            row = self.store.create_project(name, row.settings, now)
+        except StoreError as error:
+            self.failing = str(error)
+            raise self._cannot_write() from None
+        self.projects[name] = self._new(row)
+        return self.projects[name]
+
+    def project(self, name: str) -> Project:
+        """A project by its name; 404 if there is none."""
+        found = self.projects.get(name)
+        if found is None:
+            raise no_such_project(name)
+        return found
+
+    def readings(self, name: str) -> Readings:
+        """What is read from a project."""
+        if name not in self._readings:
+            self.project(name)
+            self._readings[name] = Readings(lambda: self.projects[name], self.store)
+        return self._readings[name]
+
+    def load(self) -> None:
+        """Read all projects from the folder."""
+        for row in self.store.projects():
+            self.projects[row.name] = self._read(row)
+        since = time.time() - kept.KEPT_SECONDS
+        for packed in self.store.answers(since):
+            self._answers.add(kept.unpack(packed))
+
+    def forget_answers(self, before: float) -> None:
+        """Drop answers that are old, or more than can be kept."""
+        self.store.drop_answers(self._answers.forget(before))
+
+    def snapshot(self, project: Project, now: float) -> None:
+        """Save a project whole, so that a start need not replay what came before."""
+        state = msgspec.msgpack.encode(project.state)
+        self.store.save_snapshot(project.id, project.stream.to_bytes(), state, now)
+
+    def _rebuild(self, projects: list[Project]) -> None:
+        rows = {row.name: row for row in self.store.projects()}
+        for project in projects:
+            made = self._read(rows[project.name])
+            made.version += project.version + 1
+            self.projects[project.name] = made
+
+    def _new(self, row: ProjectRow) -> Project:
+        settings = msgspec.msgpack.decode(row.settings, type=Settings)
+        return Project(row.id, row.name, settings, row.created, self.store.closed_row)
+
+    def _read(self, row: ProjectRow) -> Project:
+        """A project as it was: its latest snapshot that can be read, and the log after it."""
+        project, seq = self._new(row), 0
+        for snapshot in self.store.snapshots(row.id):
+            try:
+                project.stream = Stream.load(snapshot.stream)
+            except StateError as error:
+                log.warning("%s: snapshot %d: %s", row.name, snapshot.seq, error)
+                continue
+            project.state = msgspec.msgpack.decode(snapshot.state, type=State)
+            seq = snapshot.seq
+            break
+        else:
+            if self.store.dropped(row.id):
+                raise StoreError(
+                    f"project {row.name}: no snapshot of it can be read by this version, and the "
+                    "labels it was made of were not kept"
+                )
+        project.replay(
+            event
+            for events in self.store.events(row.id, seq)
+            for event in log_events.unpack(events)
+        )
+        project.index.load(self.store.closed_names(row.id))
+        return project
+
+
+def no_such_project(name: str) -> ProblemError:
+    """404."""
+    return ProblemError(404, f"no project {name!r}: PUT /v1/projects/{name} makes it")

@@ -1,0 +1,129 @@
+"""Decisions and workers as files: CSV, lines of JSON, Parquet."""
+
+from __future__ import annotations
+
+import asyncio
+import io
+from collections.abc import Iterator
+from itertools import islice
+from typing import TYPE_CHECKING
+
+import msgspec
+from starlette.requests import Request
+from starlette.responses import Response, StreamingResponse
+
+from crowdstream.labels import ClassLabel
+from crowdstream.serve.server import Endpoint, Query, choice, one_of, server_of
+from crowdstream.serve.store import ClosedTask, Reader
+
+if TYPE_CHECKING:
+    import polars as pl
+
+KINDS = {
+    "csv": "text/csv; charset=utf-8",
+    "ndjson": "application/x-ndjson",
+    "parquet": "application/vnd.apache.parquet",
+}
+
+CHUNK = 20_000
+"""Decisions in memory at a time, but for Parquet, which is made whole."""
+
+
+async def export_decisions(request: Request) -> Response:
+    """Decisions on closed tasks, in the order in which they closed."""
+    server, name = server_of(request), request.path_params["project"]
+    kind = choice(request, "format", tuple(KINDS), "csv")
+    project = await server.engine.ask(lambda: server.engine.project(name))
+    # A connection of its own: the thread that goes on with it is another each time.
+    chunks = _chunks(Reader(server.store.folder), project.id)
+    if kind == "parquet":
+        data = await asyncio.to_thread(_parquet, chunks)
+        return _file(data, f"{name}-decisions", kind)
+    parts = (_text(table, kind, first=number == 0) for number, table in enumerate(chunks))
+    return StreamingResponse(
+        parts, media_type=KINDS[kind], headers=_disposition(f"{name}-decisions", kind)
+    )
+
+
+async def export_workers(request: Request) -> Response:
+    """The table of workers."""
+    import polars as pl
+
+    engine, name = server_of(request).engine, request.path_params["project"]
+    kind = choice(request, "format", tuple(KINDS), "csv")
+    table = await engine.ask(lambda: engine.readings(name).workers())
+    if kind == "csv":
+        table = table.with_columns(pl.col("flags").list.join(" "))
+    if kind == "parquet":
+        data = await asyncio.to_thread(_parquet, iter([table]))
+    else:
+        data = await asyncio.to_thread(_text, table, kind, first=True)
+    return _file(data, f"{name}-workers", kind)
+
+
+def _chunks(reader: Reader, project: int) -> Iterator[pl.DataFrame]:
+    """Closed tasks in tables of `CHUNK` rows; at least one, which may be empty."""
+    found = reader.closed(project, newest_first=False)
+    while True:
+        part = [task for _, _, task in islice(found, CHUNK)]
+        yield _table(part)
+        if len(part) < CHUNK:
+            return
+
+
+def _table(tasks: list[ClosedTask]) -> pl.DataFrame:
+    import polars as pl
+
+    decisions = [task.decision for task in tasks]
+    columns = {
+        "task": pl.Series([str(one.task) for one in decisions], dtype=pl.String),
+        "label": pl.Series([_text_of(one.label) for one in decisions], dtype=pl.String),
+        "confidence": pl.Series([one.confidence for one in decisions], dtype=pl.Float64),
+        "margin": pl.Series([one.margin for one in decisions], dtype=pl.Float64),
+        "votes": pl.Series([one.votes for one in decisions], dtype=pl.Int64),
+        "settled": pl.Series([one.settled for one in decisions], dtype=pl.Boolean),
+        "identifiable": pl.Series([one.identifiable for one in decisions], dtype=pl.Boolean),
+        "closed": pl.Series([one.closed for one in decisions], dtype=pl.String),
+        "at": pl.Series([task.at for task in tasks], dtype=pl.Float64),
+    }
+    return pl.DataFrame(columns)
+
+
+def _text_of(label: ClassLabel | None) -> str | None:
+    if label is None or isinstance(label, str):
+        return label
+    return msgspec.json.encode(label).decode()
+
+
+def _text(table: pl.DataFrame, kind: str, *, first: bool) -> bytes:
+    if kind == "csv":
+        return table.write_csv(include_header=first).encode()
+    return b"".join(msgspec.json.encode(row) + b"\n" for row in table.to_dicts())
+
+
+def _parquet(chunks: Iterator[pl.DataFrame]) -> bytes:
+    import polars as pl
+
+    out = io.BytesIO()
+    pl.concat(list(chunks)).write_parquet(out)
+    return out.getvalue()
+
+
+def _file(data: bytes, name: str, kind: str) -> Response:
+    return Response(data, media_type=KINDS[kind], headers=_disposition(name, kind))
+
+
+def _disposition(name: str, kind: str) -> dict[str, str]:
+    return {"Content-Disposition": f'attachment; filename="{name}.{kind}"'}
+
+
+_P = "/v1/projects/{project}/export"
+_FORMAT = (Query("format", one_of(*KINDS), "The kind of file.", "csv"),)
+_KINDS = tuple(kind.partition(";")[0] for kind in KINDS.values())
+
+ENDPOINTS = (
+    Endpoint("GET", f"{_P}/decisions", export_decisions, "read",
+             "Decisions on closed tasks as a file.", query=_FORMAT, tag="export", kinds=_KINDS),
+    Endpoint("GET", f"{_P}/workers", export_workers, "read", "The table of workers as a file.",
+             query=_FORMAT, tag="export", kinds=_KINDS),
+)  # fmt: skip

@@ -1,0 +1,93 @@
+"""Labels come in here: the one route that must be fast, so it stands on bare ASGI and msgspec.
+
+One object, an array, or lines of JSON; gzip too. All of a request's labels are taken, or none.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+import msgspec
+
+from crowdstream.serve.answers import digest
+from crowdstream.serve.limits import read_body
+from crowdstream.serve.problems import ProblemError, from_msgspec
+from crowdstream.serve.project import MOST_LABELS, Project
+from crowdstream.serve.server import Server, bad_query, idempotency_key
+from crowdstream.serve.wire import LabelIn, LabelsOut
+
+START, END = "/v1/projects/", "/labels"
+LINES = (b"application/x-ndjson", b"application/jsonl", b"application/ndjson")
+WHICH = {
+    b"": "all",
+    b"decisions=all": "all",
+    b"decisions=closed": "closed",
+    b"decisions=none": "none",
+}
+"""The parameter ``decisions``: which of them the answer has."""
+
+_one = msgspec.json.Decoder(LabelIn)
+_many = msgspec.json.Decoder(list[LabelIn])
+
+
+def is_labels(scope: dict[str, Any]) -> bool:
+    """Whether a request brings labels."""
+    path: str = scope["path"]
+    return (
+        path.endswith(END)
+        and scope["method"] == "POST"
+        and path.startswith(START)
+        and "/" not in path[len(START) : -len(END)]
+    )
+
+
+async def take_labels(
+    server: Server,
+    scope: dict[str, Any],
+    receive: Callable[[], Awaitable[Any]],
+) -> bytes:
+    """Take the labels of a request; returns the answer."""
+    path: str = scope["path"]
+    name = path[len(START) : -len(END)]
+    token = server.access.require("POST", scope["headers"], "write", name)
+    server.rates.check(token.id)
+    which = WHICH.get(scope["query_string"])
+    if which is None:
+        raise bad_query("decisions", "all, closed or none", scope["query_string"].decode("latin-1"))
+    headers = dict(scope["headers"])
+    body = await read_body(headers, receive, server.limits.body)
+    labels, single = decode(body, headers.get(b"content-type", b""))
+    key = idempotency_key(token, "POST", path, headers.get(b"idempotency-key"))
+
+    def apply(project: Project, now: float) -> LabelsOut:
+        found = project.observe(labels, now, single=single)
+        if which != "all":
+            found.decisions = [one for one in found.decisions if one.closed and which == "closed"]
+        return found
+
+    def again(project: Project, now: float) -> LabelsOut:
+        return project.decided(labels)
+
+    said, weight = digest(body) if key else b"", len(labels) or 1
+    return await server.engine.write(name, apply, weight=weight, key=key, said=said, again=again)
+
+
+def decode(body: bytes, kind: bytes) -> tuple[list[LabelIn], bool]:
+    """The labels in a body, and whether it is a single one by itself.
+
+    >>> decode(b'{"task": 1, "worker": "ann", "label": "x"}', b"")
+    ([LabelIn(task=1, worker='ann', label='x', at=None)], True)
+    """
+    try:
+        if kind.partition(b";")[0].strip().lower() in LINES:
+            labels = _one.decode_lines(body)
+        elif body.lstrip()[:1] == b"[":
+            labels = _many.decode(body)
+        else:
+            return [_one.decode(body)], True
+    except (msgspec.MsgspecError, UnicodeDecodeError) as error:
+        raise from_msgspec(error) from None
+    if len(labels) > MOST_LABELS:
+        raise ProblemError(413, f"expected at most {MOST_LABELS:,} labels, got {len(labels):,}")
+    return labels, False

@@ -1,0 +1,49 @@
+"""The live page and other files, from the package. Knows nothing of projects."""
+
+from __future__ import annotations
+
+import mimetypes
+from importlib import resources
+from importlib.resources.abc import Traversable
+
+from starlette.requests import Request
+from starlette.responses import Response
+
+from crowdstream.serve.problems import ProblemError
+
+PAGE = resources.files("crowdstream.serve") / "page"
+
+KINDS = {".js": "text/javascript", ".mjs": "text/javascript", ".svg": "image/svg+xml"}
+"""Content types that machines know differently."""
+
+HEADERS = {
+    "Content-Security-Policy": "default-src 'self'; base-uri 'none'; form-action 'self'; "
+    "frame-ancestors 'none'; object-src 'none'",
+    "Cache-Control": "no-cache",
+}
+
+
+def static(path: str) -> Response:
+    """A file of the page."""
+    found = PAGE
+    for part in (path or "index.html").split("/"):
+        if part in ("", ".", "..") or part.startswith(".") or "\\" in part or "\0" in part:
+            raise ProblemError(404, "no such file")
+        found = found / part
+    if not _is_file(found):
+        raise ProblemError(404, "no such file")
+    suffix = "." + path.rpartition(".")[2] if path else ".html"
+    kind = KINDS.get(suffix) or mimetypes.guess_type("x" + suffix)[0] or "application/octet-stream"
+    return Response(found.read_bytes(), media_type=kind, headers=HEADERS)
+
+
+def _is_file(found: Traversable) -> bool:
+    try:
+        return found.is_file()
+    except OSError:  # a name that no file can have
+        return False
+
+
+async def page(request: Request) -> Response:
+    """The page: its first screen at ``/``, what it is made of under ``/page/``."""
+    return static(request.path_params.get("path", ""))

@@ -1,0 +1,381 @@
+"""`Project`: one stream with its settings and counts. Events in, decisions out.
+
+What is applied is noted in ``events`` and ``closed`` until it is on the disk; to apply the events
+again to the state before gives the same state, to the bit. Knows nothing of requests, threads or
+how things are stored. Asking changes nothing.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, deque
+from collections.abc import Callable, Iterable
+from typing import Any, cast
+
+import msgspec
+import numpy as np
+
+from crowdstream import estimators
+from crowdstream.decisions import Decision
+from crowdstream.errors import InputError
+from crowdstream.labels import ClassLabel
+from crowdstream.metrics.expected import Doubt
+from crowdstream.monitoring import monitor
+from crowdstream.serve import asking, log_events
+from crowdstream.serve.closed_index import ClosedIndex
+from crowdstream.serve.log_events import Event, Row
+from crowdstream.serve.problems import ProblemError
+from crowdstream.serve.store import ClosedTask
+from crowdstream.serve.wire import LabelIn, LabelsOut, Settings, seconds, text
+from crowdstream.stream import Stream
+
+MOST_LABELS = 50_000
+"""Labels that one request may have: they are taken in one go, and others wait for it."""
+
+AHEAD = 300.0
+"""Seconds that a label's time may be ahead of the clock: clocks differ. The stream's time never
+runs backwards, so a time far ahead would make every open task idle."""
+
+RECENT = 50
+"""Decisions that a project has at hand for those who watch."""
+
+RULES = ("settle", "min_labels", "max_labels", "idle", "give_up")
+"""Settings that may change at any time."""
+
+FORGETTING = ("adaptive", "agreement", "centred")
+"""Methods that take ``memory``."""
+
+
+class State(msgspec.Struct):
+    """What a project counts beside its stream; saved with it."""
+
+    late: int = 0
+    reasons: dict[str, int] = {}
+    """Closed tasks by why they were closed."""
+    used: int = 0
+    """Labels of closed tasks."""
+    doubt: Doubt = Doubt()
+    gold_tasks: int = 0
+    """Tasks that had been decided before their truth was told."""
+    gold_wrong: int = 0
+    gold_expected: float = 0.0
+    truths: dict[str, ClassLabel] = {}
+    """What is known to be true of open tasks."""
+
+
+def make_stream(settings: Settings) -> Stream:
+    """A new stream as the settings ask for it."""
+    if settings.memory is not None and settings.method not in FORGETTING:
+        expected = f"a method that forgets: {', '.join(FORGETTING)}"
+        raise InputError("memory", expected, settings.method)
+    crowd: estimators.Estimator
+    match settings.method:
+        case "majority":
+            crowd = estimators.MajorityVote()
+        case "tracking":
+            crowd = estimators.Tracking()
+        case "agreement":
+            crowd = estimators.AgreementBased(memory=settings.memory)
+        case "centred":
+            crowd = estimators.CentredAgreement(memory=settings.memory)
+        case _:
+            crowd = estimators.Adaptive(memory=settings.memory)
+    if settings.method != "majority":
+        monitor(crowd)
+    rules: dict[str, Any] = {name: getattr(settings, name) for name in RULES}
+    return Stream(crowd, remember=MOST_LABELS, **rules)
+
+
+class Project:
+    """One project, held by the engine.
+
+    Parameters
+    ----------
+    id, name, created
+        Its number in the store, its name, when it was made.
+    settings
+        How it decides.
+    look_up
+        Reads the closed tasks of a row of the store.
+    """
+
+    def __init__(
+        self,
+        id: int,  # noqa: A002
+        name: str,
+        settings: Settings,
+        created: float,
+        look_up: Callable[[int], list[ClosedTask]],
+    ) -> None:
+        self.id, self.name, self.created = id, name, created
+        self.settings = settings
+        self.stream = make_stream(settings)
+        self.state = State()
+        self.index = ClosedIndex()
+        self.events: list[Event] = []
+        self.closed: dict[str, ClosedTask] = {}
+        self.new_settings: bytes | None = None
+        self.version = 0
+        self.recent: deque[tuple[int, Decision]] = deque(maxlen=RECENT)
+        """The latest decisions, numbered."""
+        self._look_up = look_up
+        self._classes = _allowed(settings)
+
+    # Events ----------------------------------------------------------------------------------
+
+    def observe(self, labels: list[LabelIn], now: float, *, single: bool = False) -> LabelsOut:
+        """Take labels: a single one as `Stream.observe` does, others as `Stream.observe_many`."""
+        late = 0
+        parts: list[list[Decision]] = []
+        for at, rows in self._runs(labels, now, single):
+            gone = self._closed_among({row[0] for row in rows})
+            if gone:
+                past = [row for row in rows if row[0] in gone]
+                rows = [row for row in rows if row[0] not in gone]
+                self._do(log_events.Late(at, past))
+                parts.append(list(gone.values()))
+                late += len(past)
+            if rows:
+                before = self.stream.counts.late
+                parts.append(self._do(log_events.Labels(at, rows, single)))
+                late += self.stream.counts.late - before
+        decisions: Any = parts[0] if len(parts) == 1 else _latest(parts)
+        return LabelsOut(len(labels) - late, late, decisions)
+
+    def decided(self, labels: list[LabelIn]) -> LabelsOut:
+        """The decisions on the tasks of labels that were taken before; changes nothing."""
+        tasks = dict.fromkeys(text(one.task) for one in labels)
+        gone = self._closed_among(tasks)
+        found: Any = [gone.get(task) or self.stream.decision(task) for task in tasks]
+        return LabelsOut(len(labels), 0, found)
+
+    def retract(self, task: str, worker: str, now: float) -> Decision:
+        """Take a label back."""
+        if gone := self._closed_among([task]):
+            self._do(log_events.Late(now, [(task, worker, None)]))
+            return gone[task]
+        return self._do(log_events.Retract(now, task, worker))[0]
+
+    def gold(self, task: str, label: ClassLabel, now: float) -> Decision:
+        """Take the truth of a task; if it was decided before, see whether that was right."""
+        self._check_class(label, "$.label")
+        gone = self._closed_among([task])
+        said = gone.get(task)
+        if said is None and task not in self.state.truths:
+            said = asking.open_decision(self.stream, task)
+        check = None
+        if said is not None and said.label is not None:
+            check = (type(said.label) is not type(label) or said.label != label, said.confidence)
+        found = self._do(log_events.Gold(now, task, label, bool(gone), check))
+        return found[0] if found else gone[task]
+
+    def close(self, task: str, now: float) -> Decision:
+        """Close a task by hand."""
+        if gone := self._closed_among([task]):
+            return gone[task]
+        return self._do(log_events.Close(now, task))[0]
+
+    def offer(self, tasks: list[str], now: float) -> int:
+        """Open tasks before they have a label; those that are known stay as they are."""
+        gone = self._closed_among(tasks)
+        new = [task for task in tasks if task not in gone]
+        if new:
+            self._do(log_events.Offer(now, new))
+        return self.stream.n_open
+
+    def expire(self, now: float) -> None:
+        """Close tasks that were idle for too long."""
+        if self.settings.idle is None:
+            return
+        event = log_events.Expire(now)
+        if self._apply(event):
+            self.events.append(event)
+            self.version += 1
+
+    def change(self, settings: Settings, now: float) -> None:
+        """Take new settings; refused where they would change what was learnt."""
+        if settings == self.settings:
+            return
+        if self.stream.counts.labels or self.stream.n_open or self.stream.counts.closed:
+            for name in ("method", "memory"):
+                if getattr(settings, name) != getattr(self.settings, name):
+                    raise ProblemError(
+                        409,
+                        f"{name} cannot change once there are labels: make another project",
+                        path=f"$.{name}",
+                        expected=str(getattr(self.settings, name)),
+                        got=str(getattr(settings, name)),
+                    )
+        make_stream(settings)  # or it says what is wrong
+        packed = msgspec.msgpack.encode(settings)
+        self._do(log_events.Rules(now, packed))
+        self.new_settings = packed
+
+    def replay(self, events: Iterable[Event]) -> None:
+        """Do again what is in the log, after a start."""
+        for event in events:
+            self._apply(event)
+            self.version += 1
+        self.closed.clear()
+
+    def _do(self, event: Event) -> list[Decision]:
+        found = self._apply(event)
+        self.events.append(event)
+        self.version += 1
+        return found
+
+    def _apply(self, event: Event) -> list[Decision]:
+        """What an event does to the stream and the counts; the same each time it is done."""
+        stream, found = self.stream, list[Decision]()
+        match event:
+            case log_events.Labels(at, rows, one):
+                if one:
+                    found = [stream.observe(*rows[0], at=at)]
+                else:
+                    found = stream.observe_many(rows, at=at)
+            case log_events.Late(_, rows):
+                self.state.late += len(rows)
+            case log_events.Retract(_, task, worker):
+                found = [stream.retract(task, worker)]
+            case log_events.Gold():
+                found = self._tell(event)
+            case log_events.Close(_, task):
+                found = [stream.close(task)]
+            case log_events.Offer(at, tasks):
+                stream.offer(tasks, at=at)
+            case log_events.Expire(at):
+                found = stream.expire(at=at)
+            case log_events.Rules(_, packed):
+                self._rule(msgspec.msgpack.decode(packed, type=Settings))
+        self._count(found, event.at)
+        return found
+
+    def _tell(self, event: log_events.Gold) -> list[Decision]:
+        if event.check is not None:
+            wrong, confidence = event.check
+            self.state.gold_tasks += 1
+            self.state.gold_wrong += wrong
+            self.state.gold_expected += 1.0 - confidence
+        if event.late:
+            self.state.late += 1
+            return []
+        self.state.truths[event.task] = event.label
+        return [self.stream.gold(event.task, event.label, at=event.at)]
+
+    def _rule(self, settings: Settings) -> None:
+        old = self.settings
+        self.settings, self._classes = settings, _allowed(settings)
+        if (old.method, old.memory) != (settings.method, settings.memory):
+            self.stream = make_stream(settings)  # nothing was learnt yet
+        for name in RULES:
+            setattr(self.stream, name, getattr(settings, name))
+
+    def _count(self, decisions: list[Decision], at: float) -> None:
+        """Count the tasks that have closed, and note them for the store."""
+        closed = [one for one in decisions if one.closed is not None]
+        if not closed:
+            return
+        closed = [one for one in closed if one.task not in self.closed]
+        state = self.state
+        latest = closed[-RECENT:]
+        self.recent.extend(enumerate(latest, self.stream.counts.closed - len(latest)))
+        for reason, count in Counter(str(one.closed) for one in closed).items():
+            state.reasons[reason] = state.reasons.get(reason, 0) + count
+        state.used += sum(one.votes for one in closed)
+        for one in closed if state.truths else ():
+            state.truths.pop(str(one.task), None)
+        self.closed.update((str(one.task), ClosedTask(one, at)) for one in closed)
+        sure = np.array([one.confidence for one in closed if one.label is not None])
+        state.doubt = state.doubt.plus(Doubt.of(sure))
+
+    # What is known of closed tasks -----------------------------------------------------------
+
+    def written(self, rows: list[int], most: int) -> None:
+        """What was noted is on the disk, closed tasks in these rows of at most so many each."""
+        names = list(self.closed)
+        for number, row in enumerate(rows):
+            self.index.add(names[number * most : (number + 1) * most], row)
+        self.events, self.new_settings = [], None
+        self.closed.clear()
+
+    def closed_task(self, task: str) -> ClosedTask | None:
+        """A closed task by its name."""
+        if task in self.closed:
+            return self.closed[task]
+        for row, offset in self.index.find([task]).get(task, ()):
+            found = self._look_up(row)
+            if offset < len(found) and found[offset].decision.task == task:
+                return found[offset]
+        return None
+
+    def _closed_among(self, tasks: Iterable[str]) -> dict[str, Decision]:
+        """Of some tasks, the decisions on those that have closed."""
+        names = list(tasks)
+        found = {}
+        if not self.closed.keys().isdisjoint(names):
+            found = {name: self.closed[name].decision for name in names if name in self.closed}
+        for name in self.index.find(names):
+            if (task := self.closed_task(name)) is not None:
+                found[name] = task.decision
+        return found
+
+    # Labels as they come in ------------------------------------------------------------------
+
+    def _runs(
+        self, labels: list[LabelIn], now: float, single: bool
+    ) -> list[tuple[float, list[Row]]]:
+        """Rows by their time: neighbours of the same time are taken together."""
+        if self._classes is not None:
+            for place, one in enumerate(labels):
+                self._check_class(one.label, f"{_root(place, single)}.label")
+        times = [one.at for one in labels]
+        if times.count(None) == len(times):
+            return [(now, _rows(labels))]
+        runs: list[tuple[float, list[Row]]] = []
+        for place, one in enumerate(labels):
+            at = seconds(one.at)
+            if at is None:
+                at = now
+            elif not -1e12 < at <= now + AHEAD:
+                expected = f"seconds since 1970, at most {AHEAD:.0f} ahead of the clock"
+                path, got = f"{_root(place, single)}.at", str(one.at)
+                detail = f"at: expected {expected}"
+                raise ProblemError(422, detail, path=path, expected=expected, got=got)
+            if not runs or runs[-1][0] != at:
+                runs.append((at, []))
+            runs[-1][1].append((text(one.task), text(one.worker), one.label))
+        return runs
+
+    def _check_class(self, label: ClassLabel | None, path: str) -> None:
+        if self._classes is None or label is None or (type(label), label) in self._classes:
+            return
+        expected = "one of the project's classes"
+        shown = msgspec.json.encode(label).decode()
+        raise ProblemError(
+            422, f"label: expected {expected}, got {shown}", path=path, expected=expected, got=shown
+        )
+
+
+def _rows(labels: list[LabelIn]) -> list[Row]:
+    """Labels as a stream takes them; thousands at a time, so what can be done at once is."""
+    tasks, workers = [one.task for one in labels], [one.worker for one in labels]
+    if {*map(type, tasks), *map(type, workers)} - {str}:
+        tasks, workers = list(map(text, tasks)), list(map(text, workers))
+    rows = zip(tasks, workers, [one.label for one in labels], strict=True)
+    return cast("list[Row]", list(rows))
+
+
+def _latest(parts: list[list[Decision]]) -> list[Decision]:
+    """The latest decision on each task."""
+    return list({decision.task: decision for part in parts for decision in part}.values())
+
+
+def _root(place: int, single: bool) -> str:
+    """Where in what was sent a label is."""
+    return "$" if single else f"$[{place}]"
+
+
+def _allowed(settings: Settings) -> set[tuple[type, ClassLabel]] | None:
+    """The classes that are allowed; 1, "1" and true are three of them."""
+    if settings.classes is None:
+        return None
+    return {(type(one), one) for one in settings.classes}

@@ -1,0 +1,164 @@
+"""Tokens: who may do what. A file beside the data, in which no secret stands, only hashes of them.
+
+``crowdstream token`` writes it while the server runs; the server sees the change within a second.
+Knows nothing of HTTP.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import hashlib
+import hmac
+import os
+import re
+import secrets
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Literal
+
+import msgspec
+
+from crowdstream.errors import CrowdstreamError, InputError
+
+Scope = Literal["read", "write", "admin"]
+SCOPES: tuple[Scope, ...] = ("read", "write", "admin")
+
+FILE, ADMIN_FILE = "tokens.json", "admin.token"
+FORM = re.compile(r"cs_([0-9a-z]{8})_([0-9A-Za-z_-]{43})")
+"""What a token looks like: which it is, and its 256 bits of secret."""
+
+LOOK_AGAIN = 1.0
+"""Seconds after which the server looks whether the file has changed."""
+
+LOOK_FOR_NEW = 0.05
+"""The same, where a token is not known: it may have just been made."""
+
+PROJECT = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
+"""Names of projects: they are parts of addresses."""
+
+
+class Token(msgspec.Struct, frozen=True):
+    """A token, without its secret; ``project``: the only one it is for, if it is for one."""
+
+    id: str
+    hash: str
+    scopes: list[Scope]
+    project: str | None
+    note: str
+    created: float
+
+    def may(self, scope: Scope, project: str | None) -> bool:
+        """Whether it allows something of a project, or (``None``) of the whole server."""
+        if self.project is not None and project != self.project:
+            return False
+        return scope in self.scopes or "admin" in self.scopes
+
+
+class _File(msgspec.Struct):
+    version: int = 1
+    tokens: list[Token] = []
+
+
+class TokenFile:
+    """The tokens of a data folder."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self._path = folder / FILE
+        self._known: dict[str, Token] = {}
+        self._stamp: tuple[int, int, int] | None = None
+        self._looked = float("-inf")
+
+    def create(
+        self, scopes: list[Scope], project: str | None = None, note: str = ""
+    ) -> tuple[Token, str]:
+        """A new token and its text, which is shown this once and not kept."""
+        if not scopes or any(scope not in SCOPES for scope in scopes):
+            raise InputError("scope", " or ".join(SCOPES), ", ".join(scopes) or "none")
+        if project is not None and not PROJECT.fullmatch(project):
+            raise InputError("project", "letters, digits, . _ and -", repr(project))
+        secret = secrets.token_urlsafe(32)
+        token_id = secrets.token_hex(4)
+        made = Token(token_id, _hash(secret), scopes, project, note, time.time())
+        with self._changing() as tokens:
+            tokens[made.id] = made
+        return made, f"cs_{token_id}_{secret}"
+
+    def revoke(self, token_id: str) -> Token:
+        """Take a token out."""
+        with self._changing() as tokens:
+            if token_id not in tokens:
+                raise InputError("token", "the id of a token: crowdstream token list", token_id)
+            return tokens.pop(token_id)
+
+    def all(self) -> list[Token]:
+        """All tokens, the oldest first."""
+        return sorted(self._read().values(), key=lambda token: token.created)
+
+    def find(self, text: str) -> Token | None:
+        """The token of this text, if it is one."""
+        form = FORM.fullmatch(text)
+        if form is None:
+            return None
+        token = self.by_id(form[1])
+        expected = "0" * 64 if token is None else token.hash
+        same = hmac.compare_digest(_hash(form[2]), expected)
+        return token if same else None
+
+    def by_id(self, token_id: str) -> Token | None:
+        """A token by its id, as of a second ago."""
+        now = time.monotonic()
+        if now >= self._looked + (LOOK_AGAIN if token_id in self._known else LOOK_FOR_NEW):
+            self._looked = now
+            if self._stamp_now() != self._stamp:
+                self._stamp, self._known = self._stamp_now(), self._read()
+        return self._known.get(token_id)
+
+    def _stamp_now(self) -> tuple[int, int, int] | None:
+        try:
+            found = os.stat(self._path)
+        except OSError:
+            return None
+        return found.st_mtime_ns, found.st_size, found.st_ino
+
+    def _read(self) -> dict[str, Token]:
+        try:
+            data = self._path.read_bytes()
+            return {token.id: token for token in msgspec.json.decode(data, type=_File).tokens}
+        except FileNotFoundError:
+            return {}
+        except (OSError, msgspec.MsgspecError) as error:
+            raise CrowdstreamError(f"{self._path}: cannot be read: {error}") from None
+
+    @contextlib.contextmanager
+    def _changing(self) -> Iterator[dict[str, Token]]:
+        """The tokens, to be changed; written at once or not at all."""
+        if not self.folder.is_dir():
+            raise InputError("--data", "the folder of a server", str(self.folder))
+        lock = os.open(self.folder / f"{FILE}.lock", os.O_RDWR | os.O_CREAT, 0o600)
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            tokens = self._read()
+            yield tokens
+            text = msgspec.json.format(msgspec.json.encode(_File(tokens=list(tokens.values()))))
+            write_secret(self._path, text + b"\n")
+        finally:
+            os.close(lock)
+
+
+def write_secret(path: Path, data: bytes) -> None:
+    """Write a file that only its owner may read, at once or not at all."""
+    beside = path.with_name(f".{path.name}.new")
+    with contextlib.suppress(FileNotFoundError):
+        beside.unlink()
+    with open(os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
+        file.write(data)
+        file.flush()
+        os.fsync(file.fileno())
+    os.replace(beside, path)
+
+
+def _hash(secret: str) -> str:
+    return hashlib.sha256(secret.encode()).hexdigest()

@@ -1,0 +1,376 @@
+"""What goes over the wire, as types: requests are decoded into them, OpenAPI is made of them.
+
+Names of tasks and workers are text: an integer is taken as its digits, so that ``17`` and
+``"17"`` are one task, as they are in an address.
+"""
+
+from __future__ import annotations
+
+import datetime
+from typing import Annotated, Any, Literal, TypeAlias
+
+import msgspec
+from msgspec import Meta
+
+from crowdstream.labels import ClassLabel
+
+LONGEST_NAME = 512
+"""Characters of a name: addresses with it still fit what proxies take."""
+
+Name: TypeAlias = (
+    Annotated[str, Meta(min_length=1, max_length=LONGEST_NAME)]
+    | Annotated[int, Meta(ge=-(2**63), le=2**63 - 1)]
+)
+Class: TypeAlias = (
+    Annotated[str, Meta(min_length=1, max_length=LONGEST_NAME)]
+    | Annotated[int, Meta(ge=-(2**63), le=2**63 - 1)]
+    | bool
+)
+Time: TypeAlias = float | datetime.datetime
+"""Seconds since 1970, or ISO 8601 with a time zone."""
+
+Method = Literal["adaptive", "tracking", "agreement", "centred", "majority"]
+
+
+class LabelIn(msgspec.Struct, forbid_unknown_fields=True, gc=False):
+    """A label: who said what of which task. A label of ``null`` is a skip."""
+
+    task: Name
+    worker: Name
+    label: Class | None
+    at: Time | None = None
+
+
+class RetractIn(msgspec.Struct, forbid_unknown_fields=True):
+    """Whose label is taken back."""
+
+    task: Name
+    worker: Name
+
+
+class GoldIn(msgspec.Struct, forbid_unknown_fields=True):
+    """What is known to be true of a task."""
+
+    task: Name
+    label: Class
+
+
+class CloseIn(msgspec.Struct, forbid_unknown_fields=True):
+    """The task to close."""
+
+    task: Name
+
+
+class OfferIn(msgspec.Struct, forbid_unknown_fields=True):
+    """Tasks to open before they have a label."""
+
+    tasks: Annotated[list[Name], Meta(max_length=50_000)]
+
+
+class LoginIn(msgspec.Struct, forbid_unknown_fields=True):
+    """A token."""
+
+    token: Annotated[str, Meta(max_length=200)]
+
+
+class SessionOut(msgspec.Struct):
+    """What a token allows; ``project``: the only one it is for, if it is for one."""
+
+    id: str
+    note: str
+    scopes: list[str]
+    project: str | None
+
+
+class Settings(msgspec.Struct, forbid_unknown_fields=True):
+    """How a project decides. ``method`` and ``memory`` stay as they are once there are labels."""
+
+    method: Method = "adaptive"
+    settle: Annotated[float, Meta(ge=0.5, le=1.0)] | None = 0.95
+    """Close a task once its decision is this sure; null: never for that."""
+    min_labels: Annotated[int, Meta(ge=1, le=1000)] = 2
+    """Labels that a settled task has at least."""
+    max_labels: Annotated[int, Meta(ge=1, le=1_000_000)] | None = None
+    """Close a task once it has this many."""
+    idle: Annotated[float, Meta(gt=0.0, le=1e9)] | None = None
+    """Seconds without a label after which a task is closed."""
+    give_up: Annotated[float, Meta(gt=0.0, le=1.0)] | None = None
+    """Close a task as hard once its chance to settle falls below this share of a new task's."""
+    memory: Annotated[float, Meta(gt=1.0, le=1e15)] | None = None
+    """Forget what is older than about this many tasks."""
+    classes: Annotated[list[Class], Meta(min_length=2, max_length=10_000)] | None = None
+    """The labels that are allowed; null: any."""
+    price: Annotated[float, Meta(ge=0.0, le=1e9)] | None = None
+    """What a label costs, to say what was saved."""
+    currency: Annotated[str, Meta(max_length=16)] = ""
+
+
+class DecisionOut(msgspec.Struct):
+    """What the crowd says of a task; ``closed`` is why it takes no more labels."""
+
+    task: str
+    label: ClassLabel | None
+    confidence: float
+    margin: float
+    votes: int
+    settled: bool
+    identifiable: bool
+    closed: str | None = None
+
+
+class LabelsOut(msgspec.Struct):
+    """How many labels were taken, how many came after their task had closed, and the decisions."""
+
+    labels: int
+    late: int
+    decisions: list[DecisionOut]
+
+
+class ExpectedErrors(msgspec.Struct):
+    """Closed decisions expected to be wrong: how many, as a share, and how that is known."""
+
+    decided: int
+    errors: float
+    low: float
+    high: float
+    rate: float
+    rate_low: float
+    rate_high: float
+    source: Literal["agreement", "gold"]
+    gold_tasks: int
+
+
+class Saved(msgspec.Struct):
+    """Labels that closed tasks did not need, against giving each ``against`` labels."""
+
+    against: int
+    labels: int
+    share: float
+    money: float | None
+    currency: str
+
+
+class LabelWorth(msgspec.Struct):
+    """How many independent votes the labels of a task are worth."""
+
+    votes: float
+    effective: float
+    share: float
+
+
+class TaskCounts(msgspec.Struct):
+    """Tasks that are open and closed, and why they were closed."""
+
+    open: int = 0
+    closed: int = 0
+    settled: int = 0
+    full: int = 0
+    hard: int = 0
+    idle: int = 0
+    by_hand: int = 0
+
+
+class AlarmOut(msgspec.Struct):
+    """A worker's error rate has changed; ``at`` is when that was noticed."""
+
+    at: float
+    worker: str
+    direction: str
+    before: float
+    after: float
+    evidence: float
+    answers: int
+    everyone: bool
+    tasks_seen: int
+
+
+class Overview(msgspec.Struct):
+    """A project in numbers."""
+
+    project: str
+    created: float
+    at: float
+    settings: Settings
+    labels: int
+    labels_per_second: float
+    repeated: int
+    replaced: int
+    retracted: int
+    skipped: int
+    late: int
+    workers: int
+    classes: list[ClassLabel]
+    chance: float
+    tasks: TaskCounts
+    identifiable: bool
+    why_not: str
+    expected_errors: ExpectedErrors | None
+    saved: Saved | None
+    label_worth: LabelWorth | None
+    mean_accuracy: float
+    alarms: list[AlarmOut]
+    copies: list[list[str]]
+    """Groups of workers who make the same errors."""
+
+
+class ProjectsOut(msgspec.Struct):
+    """All projects that the token may see."""
+
+    projects: list[Overview]
+    next: str | None = None
+
+
+class TaskRow(DecisionOut, kw_only=True):
+    """A task in a list; ``needs``: labels it is expected to need still (null: unknown)."""
+
+    needs: float | None = None
+    at: float | None = None
+
+
+class TasksOut(msgspec.Struct):
+    """Some tasks; ``next`` is the cursor of those after them."""
+
+    tasks: list[TaskRow]
+    next: str | None
+
+
+class VoteOut(msgspec.Struct):
+    """A worker's label on a task and the log-odds of the decided class that it added.
+
+    By what is known of the worker now.
+    """
+
+    worker: str
+    label: ClassLabel | None
+    added: float | None
+    error_rate: float | None = None
+    at: float | None = None
+
+
+class TaskOut(TaskRow, kw_only=True):
+    """A task with its votes; ``votes_kept`` is false where they were not kept."""
+
+    gold: ClassLabel | None = None
+    labels: list[VoteOut]
+    votes_kept: bool
+    probabilities: list[tuple[ClassLabel, float]]
+
+
+class WorkerRow(msgspec.Struct):
+    """A worker; ``trend`` is the error rate of late minus the one before (below 0: better)."""
+
+    worker: str
+    answers: float
+    error_rate: float | None
+    error_low: float | None
+    error_high: float | None
+    evidence: str | None
+    weight: float
+    agreement: float | None
+    quality: float | None
+    flags: list[str]
+    trend: float | None = None
+
+
+class WorkerListRow(WorkerRow, kw_only=True):
+    """A worker in a list; ``line``: error rates over equally many answers each, the latest last."""
+
+    line: list[float] = []
+
+
+class WorkersOut(msgspec.Struct):
+    """Some workers; ``next`` is the cursor of those after them."""
+
+    workers: list[WorkerListRow]
+    total: int
+    next: str | None
+
+
+class HistoryPoint(msgspec.Struct):
+    """A worker's error rate at some time."""
+
+    at: float
+    answers: float
+    error_rate: float | None
+    error_low: float | None
+    error_high: float | None
+
+
+class TrendPoint(msgspec.Struct):
+    """A worker's error rate over a stretch of answers, up to so many tasks of the project."""
+
+    tasks_seen: int
+    error_rate: float
+    error_low: float
+    error_high: float
+
+
+class Confusion(msgspec.Struct):
+    """How often a worker calls a class another."""
+
+    true_class: ClassLabel
+    said: ClassLabel
+    probability: float | None
+
+
+class AnswerOut(msgspec.Struct):
+    """What a worker said of a task, and what is decided of it now."""
+
+    task: str
+    label: ClassLabel | None
+    at: float
+    decided: ClassLabel | None = None
+    closed: bool = False
+
+
+class WorkerOut(WorkerRow, kw_only=True):
+    """A worker with what is known over time; ``recent``: the latest answers, as far as kept."""
+
+    history: list[HistoryPoint]
+    trends: list[TrendPoint]
+    alarms: list[AlarmOut]
+    confusions: list[Confusion]
+    recent: list[AnswerOut] = []
+
+
+class AlarmsOut(msgspec.Struct):
+    """The alarms that are kept, the latest first."""
+
+    alarms: list[AlarmOut]
+
+
+class NextOut(msgspec.Struct):
+    """The task on which this worker's label would tell most; null if none is left."""
+
+    task: str | None
+
+
+class OfferOut(msgspec.Struct):
+    """How many tasks are open now."""
+
+    open: int
+
+
+class Health(msgspec.Struct):
+    """Whether the server can take labels."""
+
+    status: Literal["ok", "starting", "failing"]
+    detail: str = ""
+
+
+class Change(msgspec.Struct, omit_defaults=True):
+    """What `/events` sends: all of it at first, then what has changed since."""
+
+    overview: dict[str, Any]
+    decisions: list[DecisionOut] = []
+    workers: list[WorkerRow] = []
+
+
+def text(name: str | int) -> str:
+    """A name as text."""
+    return name if type(name) is str else str(name)
+
+
+def seconds(at: Time | None) -> float | None:
+    """A time as seconds since 1970."""
+    return at.timestamp() if isinstance(at, datetime.datetime) else at
