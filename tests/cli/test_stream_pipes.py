@@ -370,7 +370,7 @@ def test_a_full_disk_under_the_decisions_loses_none(tmp_path: Path) -> None:
     labels_file, found, state = (tmp_path / name for name in ("l", "d", "s"))
     labels_file.write_bytes(jsonl_of(ROWS))
     files = (labels_file, "-o", found, "--state", state, "--save-every", "1ms")
-    room = 9_000 + len(cs.Stream().to_bytes())
+    room = 2_000 + len(cs.Stream().to_bytes())  # less than the decisions and the last state
     one = start(*files, "-q", "--method", "majority", preexec_fn=lambda: limited(room))
     said = one.communicate()[1].decode()
     assert one.wait(60) == 2
