@@ -211,7 +211,7 @@ def state_without_crash(ledger: Ledger) -> tuple[bytes, object]:
     from crowdstream.serve.wire import LabelIn
 
     settings = Settings(settle=None, max_labels=6)
-    project = Project(1, "p", settings, 0.0, lambda row: [])
+    project = Project(1, "p", settings, 0.0, lambda row, offsets: [])
     assert isinstance(make_stream(settings), type(project.stream))
     for rows in ledger.acknowledged:
         labels = msgspec.convert(rows, list[LabelIn])

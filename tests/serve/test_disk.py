@@ -248,6 +248,38 @@ def test_a_backup_of_a_running_server_is_a_server_of_its_own(tmp_path: Path) -> 
         assert late["late"] == 1
 
 
+def test_tasks_that_closed_long_ago_are_still_known_to_be_closed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("crowdstream.serve.project.REMEMBER", 20)
+    monkeypatch.setattr("crowdstream.serve.store.MOST_CLOSED", 7)
+    monkeypatch.setattr("crowdstream.serve.engine.MOST_CLOSED", 7)
+    names = [f"t{number}" for number in range(100)]
+
+    async def run(store: Store, *, first: bool) -> None:
+        engine = Engine(store)
+        engine.load()
+        engine.start(asyncio.get_running_loop())
+        if first:
+            await engine.ask(lambda: engine.create("p", SETTINGS, 0.0))
+            for number in range(0, 100, 10):
+                part = names[number : number + 10]
+                await observe(engine, *((name, w, "x") for name in part for w in "abc"))
+        late = await observe(engine, *((name, "di", "y") for name in names))
+        assert (late["labels"], late["late"]) == (0, 100)
+        assert {one["task"] for one in late["decisions"]} == set(names)
+        assert {(one["label"], one["closed"]) for one in late["decisions"]} == {("x", "full")}
+        assert await engine.ask(lambda: engine.projects["p"].stream.n_open) == 0
+        await engine.stop()
+
+    for first in (True, False):
+        store = Store(tmp_path)
+        try:
+            asyncio.run(run(store, first=first))
+        finally:
+            store.close()
+
+
 def test_labels_of_closed_tasks_go_when_they_are_not_to_be_kept(tmp_path: Path) -> None:
     folder = tmp_path / "data"
     for _ in range(2):

@@ -404,7 +404,7 @@ class Engine:
 
     def _new(self, row: ProjectRow) -> Project:
         settings = msgspec.msgpack.decode(row.settings, type=Settings)
-        return Project(row.id, row.name, settings, row.created, self.store.closed_row)
+        return Project(row.id, row.name, settings, row.created, self.store.closed_tasks)
 
     def _read(self, row: ProjectRow) -> Project:
         """A project as it was: its latest snapshot that can be read, and the log after it."""
@@ -429,7 +429,7 @@ class Engine:
             for events in self.store.events(row.id, seq)
             for event in log_events.unpack(events)
         )
-        project.index.load(self.store.closed_names(row.id))
+        project.know_closed(self.store.closed_names(row.id))
         return project
 
 

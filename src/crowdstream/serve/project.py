@@ -8,7 +8,7 @@ how things are stored. Asking changes nothing.
 from __future__ import annotations
 
 from collections import Counter, deque
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any, cast
 
 import msgspec
@@ -30,6 +30,10 @@ from crowdstream.stream import Stream
 
 MOST_LABELS = 50_000
 """Labels that one request may have: they are taken in one go, and others wait for it."""
+
+REMEMBER = 2 * MOST_LABELS
+"""Closed tasks that a stream knows by itself: more than can close in one request, so that none of
+its labels can open a task anew. Those before are looked up in the store."""
 
 AHEAD = 300.0
 """Seconds that a label's time may be ahead of the clock: clocks differ. The stream's time never
@@ -82,7 +86,7 @@ def make_stream(settings: Settings) -> Stream:
     if settings.method != "majority":
         monitor(crowd)
     rules: dict[str, Any] = {name: getattr(settings, name) for name in RULES}
-    return Stream(crowd, remember=MOST_LABELS, **rules)
+    return Stream(crowd, remember=REMEMBER, **rules)
 
 
 class Project:
@@ -95,7 +99,7 @@ class Project:
     settings
         How it decides.
     look_up
-        Reads the closed tasks of a row of the store.
+        Reads some of the closed tasks of a row of the store, by their offsets.
     """
 
     def __init__(
@@ -104,7 +108,7 @@ class Project:
         name: str,
         settings: Settings,
         created: float,
-        look_up: Callable[[int], list[ClosedTask]],
+        look_up: Callable[[int, Iterable[int]], list[ClosedTask]],
     ) -> None:
         self.id, self.name, self.created = id, name, created
         self.settings = settings
@@ -118,6 +122,8 @@ class Project:
         self.recent: deque[tuple[int, Decision]] = deque(maxlen=RECENT)
         """The latest decisions, numbered."""
         self._look_up = look_up
+        self._rows: deque[tuple[int, int]] = deque()
+        """The store's latest rows of closed tasks, and how many had closed before each."""
         self._classes = _allowed(settings)
 
     # Events ----------------------------------------------------------------------------------
@@ -292,31 +298,75 @@ class Project:
     def written(self, rows: list[int], most: int) -> None:
         """What was noted is on the disk, closed tasks in these rows of at most so many each."""
         names = list(self.closed)
+        before = self.stream.counts.closed - len(names)
         for number, row in enumerate(rows):
-            self.index.add(names[number * most : (number + 1) * most], row)
+            first = number * most
+            self.index.add(names[first : first + most], row)
+            self._rows.append((row, before + first))
         self.events, self.new_settings = [], None
         self.closed.clear()
+
+    def know_closed(self, rows: Iterable[tuple[int, list[str]]]) -> None:
+        """All tasks that have closed, by their rows, after a start."""
+        sizes: list[tuple[int, int]] = []
+
+        def noted() -> Iterator[tuple[int, list[str]]]:
+            for row, names in rows:
+                sizes.append((row, len(names)))
+                yield row, names
+
+        self.index.load(noted())
+        before = self.stream.counts.closed
+        for row, size in reversed(sizes):
+            before -= size
+            self._rows.appendleft((row, before))
 
     def closed_task(self, task: str) -> ClosedTask | None:
         """A closed task by its name."""
         if task in self.closed:
             return self.closed[task]
-        for row, offset in self.index.find([task]).get(task, ()):
-            found = self._look_up(row)
-            if offset < len(found) and found[offset].decision.task == task:
-                return found[offset]
-        return None
+        return self._stored(self.index.find([task])).get(task)
 
     def _closed_among(self, tasks: Iterable[str]) -> dict[str, Decision]:
         """Of some tasks, the decisions on those that have closed."""
         names = list(tasks)
-        found = {}
+        found: dict[str, Decision] = {}
         if not self.closed.keys().isdisjoint(names):
             found = {name: self.closed[name].decision for name in names if name in self.closed}
-        for name in self.index.find(names):
-            if (task := self.closed_task(name)) is not None:
-                found[name] = task.decision
+        places = self.index.find(names)
+        if places:
+            old = self._oldest_row()
+            for name, where in list(places.items()):
+                if where[-1][0] >= old and (decision := self._remembered(name)) is not None:
+                    found[name] = decision
+                    del places[name]
+            found |= {name: task.decision for name, task in self._stored(places).items()}
         return found
+
+    def _oldest_row(self) -> int:
+        """The first row whose tasks the stream still remembers."""
+        closed = self.stream.counts.closed
+        while self._rows and self._rows[0][1] + REMEMBER < closed:
+            self._rows.popleft()
+        return self._rows[0][0] if self._rows else 0
+
+    def _remembered(self, name: str) -> Decision | None:
+        """The decision on a task that closed not long ago, from the stream."""
+        try:
+            decision = self.stream.decision(name)
+        except InputError:
+            return None
+        return None if decision.closed is None else decision
+
+    def _stored(self, places: dict[str, list[tuple[int, int]]]) -> dict[str, ClosedTask]:
+        """Closed tasks from where they may be: names may share a hash, so the name decides."""
+        by_row: dict[int, list[int]] = {}
+        for where in places.values():
+            for row, offset in where:
+                by_row.setdefault(row, []).append(offset)
+        found = (task for row, offsets in by_row.items() for task in self._look_up(row, offsets))
+        every = {str(task.decision.task): task for task in found}
+        return {name: every[name] for name in places if name in every}
 
     # Labels as they come in ------------------------------------------------------------------
 

@@ -62,6 +62,9 @@ DATABASE = "crowdstream.db"
 MOST_CLOSED = 1000
 """Tasks in one row of `closed`: to find one of them is to decode so many."""
 
+ROWS_AT_HAND = 16
+"""Rows of `closed` that are at hand, for labels that come late: they seldom come alone."""
+
 CHECKPOINT = 2000
 """Pages of WAL after which they are moved into the database: 8 MB, a few milliseconds."""
 
@@ -122,6 +125,7 @@ class Store:
             os.close(self._lock)
             raise
         self.seq = self._last_seq()
+        self._raw_rows: dict[int, list[msgspec.Raw]] = {}
         self._local = threading.local()
 
     def _connect(self, checkpoint: int) -> sqlite3.Connection:
@@ -294,10 +298,16 @@ class Store:
         decode = msgspec.msgpack.Decoder(list[str]).decode
         return ((row, decode(names)) for row, names in self._db.execute(query, (project,)))
 
-    def closed_row(self, row: int) -> list[ClosedTask]:
-        """The closed tasks of a row."""
-        found = self._db.execute("SELECT decisions FROM closed WHERE id = ?", (row,)).fetchone()
-        return [] if found is None else _closed.decode(found[0])
+    def closed_tasks(self, row: int, offsets: Iterable[int]) -> list[ClosedTask]:
+        """Some of the closed tasks of a row."""
+        if row not in self._raw_rows:
+            query = "SELECT decisions FROM closed WHERE id = ?"
+            found = self._db.execute(query, (row,)).fetchone()
+            while len(self._raw_rows) >= ROWS_AT_HAND:
+                del self._raw_rows[next(iter(self._raw_rows))]
+            self._raw_rows[row] = [] if found is None else _raw.decode(found[0])
+        raw = self._raw_rows[row]
+        return [_one_closed.decode(raw[offset]) for offset in offsets if offset < len(raw)]
 
     def answers(self, after: float) -> Iterator[bytes]:
         """Answers kept for requests that come twice, the oldest first."""
@@ -369,6 +379,8 @@ class Reader:
 
 
 _closed = msgspec.msgpack.Decoder(list[ClosedTask])
+_one_closed = msgspec.msgpack.Decoder(ClosedTask)
+_raw = msgspec.msgpack.Decoder(list[msgspec.Raw])
 
 
 def migrate(db: sqlite3.Connection, steps: dict[int, str] = MIGRATIONS, to: int = SCHEMA) -> None:
