@@ -140,6 +140,14 @@ def test_tasks_are_listed_page_by_page(http: httpx.Client, project: str) -> None
     assert [task["task"] for task in page["tasks"]] == ["shut07"]
 
 
+def test_where_votes_are_counted_none_is_said_to_add_more(http: httpx.Client) -> None:
+    http.put("/v1/projects/counted", json={})
+    http.post("/v1/projects/counted/labels", json={"task": "t", "worker": "ann", "label": "x"})
+    task = http.get("/v1/projects/counted/tasks/t").json()
+    assert [vote["added"] for vote in task["labels"]] == [None]
+    assert task["probabilities"] == []  # of one class there is nothing to say
+
+
 def test_a_task_shows_its_votes_and_what_each_added(http: httpx.Client, project: str) -> None:
     crowd = [label(f"t{t}", w, "xy"[t % 2]) for t in range(30) for w in "abcd"]
     post(http, project, crowd)

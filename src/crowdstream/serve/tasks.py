@@ -189,8 +189,9 @@ def _describe(
     answers = {worker: label for worker, (label, _) in said.items() if label is not None}
     adds: dict[str, float | None] = {}
     probabilities: list[tuple[ClassLabel, float]] = []
-    if answers and row.label is not None:
-        adds = asking.added(stream.crowd, answers, row.label)
+    if answers and row.label is not None and len(stream.crowd.classes_) > 1:
+        if stream.crowd.identifiable_:  # else votes are counted, and none adds more than another
+            adds = asking.added(stream.crowd, answers, row.label)
         chances = stream.crowd.predict_proba_one(answers)
         probabilities = sorted(chances.items(), key=lambda item: -item[1])[:20]
     rates = _error_rates(engine, name, list(said))
