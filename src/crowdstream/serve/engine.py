@@ -13,6 +13,7 @@ import queue
 import threading
 import time
 from collections.abc import Callable
+from functools import partial
 from typing import Any, TypeVar
 
 import msgspec
@@ -25,7 +26,7 @@ from crowdstream.serve.problems import ProblemError, from_input_error
 from crowdstream.serve.project import Project, State
 from crowdstream.serve.readings import Readings
 from crowdstream.serve.store import MOST_CLOSED, Changes, ProjectRow, Store, StoreError
-from crowdstream.serve.wire import Settings
+from crowdstream.serve.wire import LabelIn, Settings, text
 from crowdstream.stream import Stream
 
 T = TypeVar("T")
@@ -50,7 +51,9 @@ log = logging.getLogger("crowdstream.serve")
 class Job:
     """A request that waits, or a question."""
 
-    __slots__ = ("again", "answer", "apply", "ask", "future", "key", "project", "said", "weight")
+    __slots__ = (
+        "again", "answer", "apply", "ask", "future", "key", "label", "project", "said", "weight",
+    )  # fmt: skip
 
     def __init__(
         self,
@@ -63,11 +66,38 @@ class Job:
         key: bytes = b"",
         said: bytes = b"",
         again: Apply | None = None,
+        label: LabelIn | None = None,
     ) -> None:
         self.future, self.project, self.apply, self.ask = future, project, apply, ask
-        self.again = again
+        self.again, self.label = again, label
         self.weight, self.key, self.said = weight, key, said
         self.answer: object = None
+
+
+class Together:
+    """Single labels that are taken in one call: of one project, each on a task of its own.
+
+    So each is answered with the decision that its own label made. Nor is one of them another one
+    again, by its key.
+    """
+
+    def __init__(self) -> None:
+        self.jobs: list[Job] = []
+        self._tasks: set[str] = set()
+        self._keys: set[bytes] = set()
+
+    def add(self, job: Job) -> bool:
+        """Take another one in; false if it does not fit."""
+        if job.label is None or (self.jobs and job.project != self.jobs[0].project):
+            return False
+        task = text(job.label.task)
+        if task in self._tasks or job.key in self._keys:
+            return False
+        self.jobs.append(job)
+        self._tasks.add(task)
+        if job.key:
+            self._keys.add(job.key)
+        return True
 
 
 class Engine:
@@ -124,11 +154,13 @@ class Engine:
         key: bytes = b"",
         said: bytes = b"",
         again: Apply | None = None,
+        label: LabelIn | None = None,
     ) -> bytes:
         """Apply a request and write it; returns the answer as JSON once that is on the disk.
 
         ``key`` and what was ``said`` tell whether it was applied before; ``again`` then answers it
-        without applying it, if the answer was too large to be kept.
+        without applying it, if the answer was too large to be kept. ``label``: all it brings is
+        this one, without a time, which may be taken together with others'.
         """
         job = Job(
             self._future(),
@@ -138,6 +170,7 @@ class Engine:
             key=key,
             said=said,
             again=again,
+            label=label,
         )
         found: bytes = await self._put(job)
         return found
@@ -251,8 +284,15 @@ class Engine:
         now = time.time()
         new: dict[bytes, kept.Answer] = {}
         broken: set[str] = set()
+        together = Together()
         for job in jobs:
-            self._apply(job, now, new, broken)
+            if together.add(job):
+                continue
+            self._apply_together(together.jobs, now, new, broken)
+            together = Together()
+            if not together.add(job):
+                self._apply(job, now, new, broken)
+        self._apply_together(together.jobs, now, new, broken)
         if broken:
             self._give_up(jobs, broken)
         names = dict.fromkeys(job.project for job in jobs)
@@ -285,6 +325,41 @@ class Engine:
         elif job.key:
             large = job.again is not None and len(job.answer) > kept.LARGE
             new[job.key] = kept.Answer(job.key, job.said, now, b"" if large else job.answer)
+
+    def _apply_together(
+        self, jobs: list[Job], now: float, new: dict[bytes, kept.Answer], broken: set[str]
+    ) -> None:
+        """Single labels of one project and different tasks, in one call."""
+        project = self.projects.get(jobs[0].project) if jobs else None
+        if len(jobs) <= 1 or project is None:
+            for job in jobs:
+                self._apply(job, now, new, broken)
+            return
+        todo, labels = list[Job](), list[LabelIn]()
+        for job in jobs:
+            assert job.label is not None
+            job.answer = self._outcome(partial(self._answered_or_refused, job, project, new, now))
+            if job.answer is None:
+                todo.append(job)
+                labels.append(job.label)
+        found = self._outcome(lambda: project.observe_each(labels, now)) if todo else []
+        if not isinstance(found, list):
+            broken.add(project.name)
+            found = [found] * len(todo)
+        for job, one in zip(todo, found, strict=True):
+            job.answer = one if isinstance(one, Exception) else self._encode(one)
+            if job.key and isinstance(job.answer, bytes):
+                new[job.key] = kept.Answer(job.key, job.said, now, job.answer)
+
+    def _answered_or_refused(
+        self, job: Job, project: Project, new: dict[bytes, kept.Answer], now: float
+    ) -> bytes | None:
+        """What a single label was answered before; ``None`` if it is to be taken."""
+        assert job.label is not None
+        if job.key and (before := self._before(job, new, now)) is not None:
+            return before
+        project.check(job.label)
+        return None
 
     def _before(self, job: Job, new: dict[bytes, kept.Answer], now: float) -> bytes | None:
         """What was answered when this request came before, if it did."""

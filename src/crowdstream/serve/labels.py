@@ -70,7 +70,10 @@ async def take_labels(
         return project.decided(labels)
 
     said, weight = digest(body) if key else b"", len(labels) or 1
-    return await server.engine.write(name, apply, weight=weight, key=key, said=said, again=again)
+    alone = labels[0] if single and labels[0].at is None and which == "all" else None
+    return await server.engine.write(
+        name, apply, weight=weight, key=key, said=said, again=again, label=alone
+    )
 
 
 def decode(body: bytes, kind: bytes) -> tuple[list[LabelIn], bool]:
