@@ -10,9 +10,9 @@ from typing import Any
 import msgspec
 
 import crowdstream as cs
-from crowdstream.serve.engine import Engine
+from crowdstream.serve.engine import Engine, Job
 from crowdstream.serve.problems import ProblemError
-from crowdstream.serve.project import REMEMBER
+from crowdstream.serve.project import REMEMBER, Project
 from crowdstream.serve.store import Store
 from crowdstream.serve.wire import LabelIn, Settings
 
@@ -20,9 +20,10 @@ SETTINGS = Settings(max_labels=4, classes=["x", "y"])
 
 
 def write(engine: Engine, label: LabelIn, key: bytes = b"") -> Any:
-    return engine.write(
-        "p", lambda project, now: project.observe([label], now, single=True), key=key, label=label
-    )
+    def apply(project: Project, now: float) -> object:
+        return project.observe([label], now, single=True)
+
+    return engine.done(Job(print, "p", apply, key=key, label=label))
 
 
 def test_posts_that_wait_together_are_answered_as_a_stream_does_one_by_one(tmp_path: Path) -> None:

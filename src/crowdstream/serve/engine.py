@@ -13,6 +13,7 @@ import queue
 import threading
 import time
 from collections.abc import Callable
+from dataclasses import dataclass
 from functools import partial
 from typing import Any, TypeVar
 
@@ -48,30 +49,26 @@ TICK = 0.25
 log = logging.getLogger("crowdstream.serve")
 
 
+@dataclass(slots=True, eq=False)
 class Job:
-    """A request that waits, or a question."""
+    """A request that waits, or a question.
 
-    __slots__ = (
-        "again", "answer", "apply", "ask", "future", "key", "label", "project", "said", "weight",
-    )  # fmt: skip
+    ``key`` and what was ``said`` tell whether it was applied before; ``again`` then answers it
+    without applying it, if the answer was too large to be kept. ``label``: all it brings is this
+    one, without a time, which may be taken together with others'. ``tell`` is called with the
+    answer, or the error, in the event loop.
+    """
 
-    def __init__(
-        self,
-        future: asyncio.Future[Any],
-        *,
-        project: str = "",
-        apply: Apply | None = None,
-        ask: Callable[[], object] | None = None,
-        weight: int = 1,
-        key: bytes = b"",
-        said: bytes = b"",
-        again: Apply | None = None,
-        label: LabelIn | None = None,
-    ) -> None:
-        self.future, self.project, self.apply, self.ask = future, project, apply, ask
-        self.again, self.label = again, label
-        self.weight, self.key, self.said = weight, key, said
-        self.answer: object = None
+    tell: Callable[[Any], None]
+    project: str = ""
+    apply: Apply | None = None
+    ask: Callable[[], object] | None = None
+    weight: int = 1
+    key: bytes = b""
+    said: bytes = b""
+    again: Apply | None = None
+    label: LabelIn | None = None
+    answer: object = None
 
 
 class Together:
@@ -146,45 +143,29 @@ class Engine:
         return self._waiting
 
     async def write(
-        self,
-        project: str,
-        apply: Apply,
-        *,
-        weight: int = 1,
-        key: bytes = b"",
-        said: bytes = b"",
-        again: Apply | None = None,
-        label: LabelIn | None = None,
+        self, project: str, apply: Apply, *, weight: int = 1, key: bytes = b"", said: bytes = b""
     ) -> bytes:
-        """Apply a request and write it; returns the answer as JSON once that is on the disk.
-
-        ``key`` and what was ``said`` tell whether it was applied before; ``again`` then answers it
-        without applying it, if the answer was too large to be kept. ``label``: all it brings is
-        this one, without a time, which may be taken together with others'.
-        """
-        job = Job(
-            self._future(),
-            project=project,
-            apply=apply,
-            weight=weight,
-            key=key,
-            said=said,
-            again=again,
-            label=label,
+        """Apply a request and write it; returns the answer as JSON once that is on the disk."""
+        found: bytes = await self.done(
+            Job(_not_told, project, apply, weight=weight, key=key, said=said)
         )
-        found: bytes = await self._put(job)
         return found
 
     async def ask(self, question: Callable[[], T]) -> T:
         """Ask something between two groups."""
-        found: T = await self._put(Job(self._future(), ask=question))
+        found: T = await self.done(Job(_not_told, ask=question))
         return found
 
-    def _future(self) -> asyncio.Future[Any]:
+    def done(self, job: Job) -> asyncio.Future[Any]:
+        """Put a job in the queue; its answer can be awaited."""
         assert self._loop is not None
-        return self._loop.create_future()
+        future = self._loop.create_future()
+        job.tell = partial(_settle, future)
+        self.put(job)
+        return future
 
-    def _put(self, job: Job) -> asyncio.Future[Any]:
+    def put(self, job: Job) -> None:
+        """Put a job in the queue; 429 if too much waits."""
         if self._closing:
             raise ProblemError(503, "the server is stopping", headers={"Retry-After": "5"})
         if self._waiting >= MOST_JOBS or self._waiting_labels + job.weight > MOST_WAITING:
@@ -194,18 +175,12 @@ class Engine:
         self._waiting += 1
         self._waiting_labels += job.weight
         self._jobs.put(job)
-        return job.future
 
-    def _resolve(self, jobs: list[Job]) -> None:
+    def _tell(self, jobs: list[Job]) -> None:
         for job in jobs:
             self._waiting -= 1
             self._waiting_labels -= job.weight
-            if job.future.done():  # whoever asked has left
-                continue
-            if isinstance(job.answer, Exception):
-                job.future.set_exception(job.answer)
-            else:
-                job.future.set_result(job.answer)
+            job.tell(job.answer)
 
     # In the engine's thread ------------------------------------------------------------------
 
@@ -258,7 +233,7 @@ class Engine:
 
     def _answer(self, jobs: list[Job]) -> None:
         assert self._loop is not None
-        self._loop.call_soon_threadsafe(self._resolve, jobs)
+        self._loop.call_soon_threadsafe(self._tell, jobs)
 
     def _outcome(self, question: Callable[[], object]) -> object:
         """What a question gives, or why it does not."""
@@ -506,6 +481,20 @@ class Engine:
         )
         project.know_closed(self.store.closed_names(row.id))
         return project
+
+
+def _not_told(_: object) -> None:
+    """Nobody waits for it yet."""
+
+
+def _settle(future: asyncio.Future[Any], answer: object) -> None:
+    """Whoever awaits the answer gets it, unless they have left."""
+    if future.done():
+        return
+    if isinstance(answer, Exception):
+        future.set_exception(answer)
+    else:
+        future.set_result(answer)
 
 
 def no_such_project(name: str) -> ProblemError:
