@@ -25,9 +25,9 @@ class Careless(Engine):
         super()._group(jobs)
 
     def _answer(self, jobs: Any) -> None:
-        fresh = [job for job in jobs if not getattr(job.future, "told", False)]
+        fresh = [job for job in jobs if job.said != b"told"]
         for job in fresh:
-            job.future.told = True
+            job.said = b"told"
         super()._answer(fresh)
 
 

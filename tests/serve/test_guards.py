@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import re
 import socket
 import subprocess
 import sys
@@ -275,6 +276,33 @@ def test_half_open_clients_do_not_keep_others_waiting(server: Running, http: htt
     assert time.monotonic() - begun < 5
     for way in ways:
         way.close()
+
+
+def test_requests_sent_at_once_are_answered_in_their_order(
+    server: Running, http: httpx.Client
+) -> None:
+    put(http, "piped")
+    head = f"Host: x\r\nAuthorization: Bearer {server.token}\r\n"
+
+    def sent(task: str, more: str = "") -> str:
+        body = f'{{"task": "{task}", "worker": "ann", "label": "x"}}'
+        start = f"POST /v1/projects/piped/labels{more} HTTP/1.1\r\n{head}"
+        return f"{start}Content-Length: {len(body)}\r\n\r\n{body}"
+
+    bad = f"POST /v1/projects/piped/labels HTTP/1.1\r\n{head}Content-Length: 1\r\n\r\n{{"
+    asked = f"GET /v1/projects/piped/tasks/p2 HTTP/1.1\r\n{head}\r\n"
+    last = sent("p4").replace("Host: x", "Host: x\r\nConnection: close")
+    every = sent("p1") + sent("p2", "?decisions=all") + asked + bad + sent("p3") + last
+    way = raw(server, every.encode())
+    way.settimeout(10)
+    answers = b""
+    while more := way.recv(65536):
+        answers += more
+    way.close()
+    codes = re.findall(rb"HTTP/1.1 (\d+)", answers)
+    assert codes == [b"200", b"200", b"200", b"400", b"200", b"200"]
+    places = [answers.index(f'"task":"p{i}"'.encode()) for i in (1, 2, 3, 4)]
+    assert places == sorted(places)
 
 
 def test_what_is_not_http_is_refused(server: Running) -> None:

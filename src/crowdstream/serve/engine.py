@@ -13,6 +13,8 @@ import queue
 import threading
 import time
 from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
 from typing import Any, TypeVar
 
 import msgspec
@@ -25,7 +27,7 @@ from crowdstream.serve.problems import ProblemError, from_input_error
 from crowdstream.serve.project import Project, State
 from crowdstream.serve.readings import Readings
 from crowdstream.serve.store import MOST_CLOSED, Changes, ProjectRow, Store, StoreError
-from crowdstream.serve.wire import Settings
+from crowdstream.serve.wire import LabelIn, Settings, text
 from crowdstream.stream import Stream
 
 T = TypeVar("T")
@@ -47,27 +49,52 @@ TICK = 0.25
 log = logging.getLogger("crowdstream.serve")
 
 
+@dataclass(slots=True, eq=False)
 class Job:
-    """A request that waits, or a question."""
+    """A request that waits, or a question.
 
-    __slots__ = ("again", "answer", "apply", "ask", "future", "key", "project", "said", "weight")
+    ``key`` and what was ``said`` tell whether it was applied before; ``again`` then answers it
+    without applying it, if the answer was too large to be kept. ``label``: all it brings is this
+    one, without a time, which may be taken together with others'. ``tell`` is called with the
+    answer, or the error, in the event loop.
+    """
 
-    def __init__(
-        self,
-        future: asyncio.Future[Any],
-        *,
-        project: str = "",
-        apply: Apply | None = None,
-        ask: Callable[[], object] | None = None,
-        weight: int = 1,
-        key: bytes = b"",
-        said: bytes = b"",
-        again: Apply | None = None,
-    ) -> None:
-        self.future, self.project, self.apply, self.ask = future, project, apply, ask
-        self.again = again
-        self.weight, self.key, self.said = weight, key, said
-        self.answer: object = None
+    tell: Callable[[Any], None]
+    project: str = ""
+    apply: Apply | None = None
+    ask: Callable[[], object] | None = None
+    weight: int = 1
+    key: bytes = b""
+    said: bytes = b""
+    again: Apply | None = None
+    label: LabelIn | None = None
+    answer: object = None
+
+
+class Together:
+    """Single labels that are taken in one call: of one project, each on a task of its own.
+
+    So each is answered with the decision that its own label made. Nor is one of them another one
+    again, by its key.
+    """
+
+    def __init__(self) -> None:
+        self.jobs: list[Job] = []
+        self._tasks: set[str] = set()
+        self._keys: set[bytes] = set()
+
+    def add(self, job: Job) -> bool:
+        """Take another one in; false if it does not fit."""
+        if job.label is None or (self.jobs and job.project != self.jobs[0].project):
+            return False
+        task = text(job.label.task)
+        if task in self._tasks or job.key in self._keys:
+            return False
+        self.jobs.append(job)
+        self._tasks.add(task)
+        if job.key:
+            self._keys.add(job.key)
+        return True
 
 
 class Engine:
@@ -116,42 +143,29 @@ class Engine:
         return self._waiting
 
     async def write(
-        self,
-        project: str,
-        apply: Apply,
-        *,
-        weight: int = 1,
-        key: bytes = b"",
-        said: bytes = b"",
-        again: Apply | None = None,
+        self, project: str, apply: Apply, *, weight: int = 1, key: bytes = b"", said: bytes = b""
     ) -> bytes:
-        """Apply a request and write it; returns the answer as JSON once that is on the disk.
-
-        ``key`` and what was ``said`` tell whether it was applied before; ``again`` then answers it
-        without applying it, if the answer was too large to be kept.
-        """
-        job = Job(
-            self._future(),
-            project=project,
-            apply=apply,
-            weight=weight,
-            key=key,
-            said=said,
-            again=again,
+        """Apply a request and write it; returns the answer as JSON once that is on the disk."""
+        found: bytes = await self.done(
+            Job(_not_told, project, apply, weight=weight, key=key, said=said)
         )
-        found: bytes = await self._put(job)
         return found
 
     async def ask(self, question: Callable[[], T]) -> T:
         """Ask something between two groups."""
-        found: T = await self._put(Job(self._future(), ask=question))
+        found: T = await self.done(Job(_not_told, ask=question))
         return found
 
-    def _future(self) -> asyncio.Future[Any]:
+    def done(self, job: Job) -> asyncio.Future[Any]:
+        """Put a job in the queue; its answer can be awaited."""
         assert self._loop is not None
-        return self._loop.create_future()
+        future = self._loop.create_future()
+        job.tell = partial(_settle, future)
+        self.put(job)
+        return future
 
-    def _put(self, job: Job) -> asyncio.Future[Any]:
+    def put(self, job: Job) -> None:
+        """Put a job in the queue; 429 if too much waits."""
         if self._closing:
             raise ProblemError(503, "the server is stopping", headers={"Retry-After": "5"})
         if self._waiting >= MOST_JOBS or self._waiting_labels + job.weight > MOST_WAITING:
@@ -161,18 +175,12 @@ class Engine:
         self._waiting += 1
         self._waiting_labels += job.weight
         self._jobs.put(job)
-        return job.future
 
-    def _resolve(self, jobs: list[Job]) -> None:
+    def _tell(self, jobs: list[Job]) -> None:
         for job in jobs:
             self._waiting -= 1
             self._waiting_labels -= job.weight
-            if job.future.done():  # whoever asked has left
-                continue
-            if isinstance(job.answer, Exception):
-                job.future.set_exception(job.answer)
-            else:
-                job.future.set_result(job.answer)
+            job.tell(job.answer)
 
     # In the engine's thread ------------------------------------------------------------------
 
@@ -225,7 +233,7 @@ class Engine:
 
     def _answer(self, jobs: list[Job]) -> None:
         assert self._loop is not None
-        self._loop.call_soon_threadsafe(self._resolve, jobs)
+        self._loop.call_soon_threadsafe(self._tell, jobs)
 
     def _outcome(self, question: Callable[[], object]) -> object:
         """What a question gives, or why it does not."""
@@ -251,8 +259,15 @@ class Engine:
         now = time.time()
         new: dict[bytes, kept.Answer] = {}
         broken: set[str] = set()
+        together = Together()
         for job in jobs:
-            self._apply(job, now, new, broken)
+            if together.add(job):
+                continue
+            self._apply_together(together.jobs, now, new, broken)
+            together = Together()
+            if not together.add(job):
+                self._apply(job, now, new, broken)
+        self._apply_together(together.jobs, now, new, broken)
         if broken:
             self._give_up(jobs, broken)
         names = dict.fromkeys(job.project for job in jobs)
@@ -285,6 +300,41 @@ class Engine:
         elif job.key:
             large = job.again is not None and len(job.answer) > kept.LARGE
             new[job.key] = kept.Answer(job.key, job.said, now, b"" if large else job.answer)
+
+    def _apply_together(
+        self, jobs: list[Job], now: float, new: dict[bytes, kept.Answer], broken: set[str]
+    ) -> None:
+        """Single labels of one project and different tasks, in one call."""
+        project = self.projects.get(jobs[0].project) if jobs else None
+        if len(jobs) <= 1 or project is None:
+            for job in jobs:
+                self._apply(job, now, new, broken)
+            return
+        todo, labels = list[Job](), list[LabelIn]()
+        for job in jobs:
+            assert job.label is not None
+            job.answer = self._outcome(partial(self._answered_or_refused, job, project, new, now))
+            if job.answer is None:
+                todo.append(job)
+                labels.append(job.label)
+        found = self._outcome(lambda: project.observe_each(labels, now)) if todo else []
+        if not isinstance(found, list):
+            broken.add(project.name)
+            found = [found] * len(todo)
+        for job, one in zip(todo, found, strict=True):
+            job.answer = one if isinstance(one, Exception) else self._encode(one)
+            if job.key and isinstance(job.answer, bytes):
+                new[job.key] = kept.Answer(job.key, job.said, now, job.answer)
+
+    def _answered_or_refused(
+        self, job: Job, project: Project, new: dict[bytes, kept.Answer], now: float
+    ) -> bytes | None:
+        """What a single label was answered before; ``None`` if it is to be taken."""
+        assert job.label is not None
+        if job.key and (before := self._before(job, new, now)) is not None:
+            return before
+        project.check(job.label)
+        return None
 
     def _before(self, job: Job, new: dict[bytes, kept.Answer], now: float) -> bytes | None:
         """What was answered when this request came before, if it did."""
@@ -431,6 +481,20 @@ class Engine:
         )
         project.know_closed(self.store.closed_names(row.id))
         return project
+
+
+def _not_told(_: object) -> None:
+    """Nobody waits for it yet."""
+
+
+def _settle(future: asyncio.Future[Any], answer: object) -> None:
+    """Whoever awaits the answer gets it, unless they have left."""
+    if future.done():
+        return
+    if isinstance(answer, Exception):
+        future.set_exception(answer)
+    else:
+        future.set_result(answer)
 
 
 def no_such_project(name: str) -> ProblemError:

@@ -11,11 +11,16 @@ from typing import Any
 import msgspec
 
 from crowdstream.serve.answers import digest
+from crowdstream.serve.engine import Job
 from crowdstream.serve.limits import read_body
 from crowdstream.serve.problems import ProblemError, from_msgspec
 from crowdstream.serve.project import MOST_LABELS, Project
 from crowdstream.serve.server import Server, bad_query, idempotency_key
+from crowdstream.serve.tokens import Token
 from crowdstream.serve.wire import LabelIn, LabelsOut
+
+Tell = Callable[[Any], None]
+"""Is given the answer's bytes, or a `ProblemError`."""
 
 START, END = "/v1/projects/", "/labels"
 LINES = (b"application/x-ndjson", b"application/jsonl", b"application/ndjson")
@@ -52,11 +57,32 @@ async def take_labels(
     name = path[len(START) : -len(END)]
     token = server.access.require("POST", scope["headers"], "write", name)
     server.rates.check(token.id)
-    which = WHICH.get(scope["query_string"])
-    if which is None:
-        raise bad_query("decisions", "all, closed or none", scope["query_string"].decode("latin-1"))
     headers = dict(scope["headers"])
     body = await read_body(headers, receive, server.limits.body)
+    job = labels_job(token, path, scope["query_string"], headers, body)
+    found: bytes = await server.engine.done(job)
+    return found
+
+
+def take_small(
+    server: Server, path: str, headers: list[tuple[bytes, bytes]], body: bytes, tell: Tell
+) -> None:
+    """The same for a request that is all there; ``tell`` gets the answer, or what is wrong."""
+    name = path[len(START) : -len(END)]
+    token = server.access.require("POST", headers, "write", name)
+    server.rates.check(token.id)
+    job = labels_job(token, path, b"", dict(headers), body)
+    job.tell = tell
+    server.engine.put(job)
+
+
+def labels_job(
+    token: Token, path: str, query: bytes, headers: dict[bytes, bytes], body: bytes
+) -> Job:
+    """What the engine is asked to do with the labels of a request."""
+    which = WHICH.get(query)
+    if which is None:
+        raise bad_query("decisions", "all, closed or none", query.decode("latin-1"))
     labels, single = decode(body, headers.get(b"content-type", b""))
     key = idempotency_key(token, "POST", path, headers.get(b"idempotency-key"))
 
@@ -69,8 +95,20 @@ async def take_labels(
     def again(project: Project, now: float) -> LabelsOut:
         return project.decided(labels)
 
-    said, weight = digest(body) if key else b"", len(labels) or 1
-    return await server.engine.write(name, apply, weight=weight, key=key, said=said, again=again)
+    return Job(
+        _nobody,
+        path[len(START) : -len(END)],
+        apply,
+        weight=len(labels) or 1,
+        key=key,
+        said=digest(body) if key else b"",
+        again=again,
+        label=labels[0] if single and labels[0].at is None and which == "all" else None,
+    )
+
+
+def _nobody(_: object) -> None:
+    """Who is told is said later."""
 
 
 def decode(body: bytes, kind: bytes) -> tuple[list[LabelIn], bool]:

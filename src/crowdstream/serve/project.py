@@ -147,6 +147,27 @@ class Project:
         decisions: Any = parts[0] if len(parts) == 1 else _latest(parts)
         return LabelsOut(len(labels) - late, late, decisions)
 
+    def observe_each(self, labels: list[LabelIn], now: float) -> list[LabelsOut]:
+        """Take single labels of different tasks and without times; answers each.
+
+        The same as `observe` one by one, to the bit, since that is what `Stream.observe_many`
+        promises; at a fraction of the cost.
+        """
+        rows = _rows(labels)
+        gone = self._closed_among([row[0] for row in rows])
+        past = [row for row in rows if row[0] in gone]
+        if past:
+            self._do(log_events.Late(now, past))
+            rows = [row for row in rows if row[0] not in gone]
+        found = self._do(log_events.Labels(now, rows)) if rows else []
+        decided: dict[Any, Any] = gone | {decision.task: decision for decision in found}
+        tasks = [text(one.task) for one in labels]
+        return [LabelsOut(1 - (task in gone), int(task in gone), [decided[task]]) for task in tasks]
+
+    def check(self, label: LabelIn) -> None:
+        """Refuse a single label that is not of the project's classes."""
+        self._check_class(label.label, "$.label")
+
     def decided(self, labels: list[LabelIn]) -> LabelsOut:
         """The decisions on the tasks of labels that were taken before; changes nothing."""
         tasks = dict.fromkeys(text(one.task) for one in labels)

@@ -14,6 +14,7 @@ from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 from crowdstream.serve.limits import Limits
 from crowdstream.serve.problems import CONTENT_TYPE, ProblemError
+from crowdstream.serve.small_posts import SmallPost, SmallPosts
 
 UNACKNOWLEDGED = 30_000
 """Milliseconds after which a peer that acknowledges nothing is taken to be gone."""
@@ -23,6 +24,8 @@ class GuardedProtocol(HttpToolsProtocol):
     """One connection, within limits."""
 
     limits: ClassVar[Limits] = Limits()
+    posts: ClassVar[SmallPosts | None] = None
+    _post: SmallPost | None = None
     _expects = ""
     _timer: asyncio.TimerHandle | None = None
     _refused = False
@@ -63,12 +66,30 @@ class GuardedProtocol(HttpToolsProtocol):
     def on_headers_complete(self) -> None:
         """Its headers are there."""
         self._expects = "body"
-        super().on_headers_complete()
+        posts, free = self.posts, self.cycle is None or self.cycle.response_complete
+        method = self.parser.get_method()
+        if posts is None or not free or not posts.is_small(method, self.url, self.headers):
+            super().on_headers_complete()
+            return
+        keep = self.parser.get_http_version() == "1.1" and self.parser.should_keep_alive()
+        self._post = SmallPost(keep)
+        self.cycle = self._post  # type: ignore[assignment]
+
+    def on_body(self, body: bytes) -> None:
+        """Some of its body is there."""
+        if self._post is None:
+            super().on_body(body)
+        else:
+            self._post.body += body
 
     def on_message_complete(self) -> None:
         """All of it is there."""
         self._expects = ""
-        super().on_message_complete()
+        if self._post is None or self.posts is None:
+            super().on_message_complete()
+            return
+        post, self._post = self._post, None
+        self.posts.take(self, post)
 
     def _watch(self) -> None:
         limits = self.limits
@@ -104,6 +125,6 @@ class GuardedProtocol(HttpToolsProtocol):
         self.transport.close()
 
 
-def protocol_with(limits: Limits) -> type[Any]:
+def protocol_with(limits: Limits, posts: SmallPosts | None = None) -> type[Any]:
     """The protocol with other limits than usual."""
-    return type("LimitedProtocol", (GuardedProtocol,), {"limits": limits})
+    return type("LimitedProtocol", (GuardedProtocol,), {"limits": limits, "posts": posts})

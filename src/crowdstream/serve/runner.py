@@ -24,6 +24,7 @@ from crowdstream.serve.engine import Engine
 from crowdstream.serve.limits import Limits
 from crowdstream.serve.protocol import protocol_with
 from crowdstream.serve.server import Server
+from crowdstream.serve.small_posts import SmallPosts
 from crowdstream.serve.store import Store
 from crowdstream.serve.tokens import ADMIN_FILE, write_secret
 
@@ -108,7 +109,7 @@ def asyncio_run(server: Server, options: Options, listening: socket.socket) -> N
     app = App(server)
     config = uvicorn.Config(
         app,
-        http=protocol_with(options.limits),
+        http=protocol_with(options.limits, SmallPosts(server, app.statuses)),
         ws="none",
         loop="uvloop",
         lifespan="on",
