@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -13,7 +14,7 @@ import pytest
 import crowdstream as cs
 from tests.cli.tool import SCRIPT, call
 
-pytest.importorskip("pyspark", reason="crowdstream[spark] is not installed")
+pyspark = pytest.importorskip("pyspark", reason="crowdstream[spark] is not installed")
 
 SUBMITTED = Path(__file__).parents[2] / "examples" / "spark_submit.py"
 
@@ -76,10 +77,12 @@ def test_spark_submit_brings_the_cluster(java: None, tmp_path: Path) -> None:
     words += ["--conf", f"spark.pyspark.python={sys.executable}"]
     words += [str(SUBMITTED), str(tmp_path / "labels.parquet"), "-o", str(out)]
     words += ["--method", "majority", "--output-format", "csv"]
-    done = subprocess.run(words, capture_output=True, text=True, check=False)
+    home = {"SPARK_HOME": str(Path(pyspark.__file__).parent)}  # else it asks whatever python3 is
+    environment = os.environ | home
+    done = subprocess.run(words, capture_output=True, text=True, check=False, env=environment)
     assert done.returncode == 0, done.stderr[-2000:]
     assert "100 labels on 20 tasks by 5 workers" in done.stderr
     assert pl.read_csv(out / "*.csv").height == 20
-    again = subprocess.run(words, capture_output=True, text=True, check=False)
+    again = subprocess.run(words, capture_output=True, text=True, check=False, env=environment)
     assert again.returncode == 2
     assert "expected a folder that is not there yet, or --overwrite" in again.stderr

@@ -141,9 +141,9 @@ def test_tasks_are_listed_page_by_page(http: httpx.Client, project: str) -> None
 
 
 def test_where_votes_are_counted_none_is_said_to_add_more(http: httpx.Client) -> None:
-    http.put("/v1/projects/counted", json={})
-    http.post("/v1/projects/counted/labels", json={"task": "t", "worker": "ann", "label": "x"})
-    task = http.get("/v1/projects/counted/tasks/t").json()
+    http.put("/v1/projects/unweighed", json={})
+    http.post("/v1/projects/unweighed/labels", json={"task": "t", "worker": "ann", "label": "x"})
+    task = http.get("/v1/projects/unweighed/tasks/t").json()
     assert [vote["added"] for vote in task["labels"]] == [None]
     assert task["probabilities"] == []  # of one class there is nothing to say
 
