@@ -81,8 +81,8 @@ def test_spark_submit_brings_the_cluster(java: None, tmp_path: Path) -> None:
     environment = os.environ | home
     done = subprocess.run(words, capture_output=True, text=True, check=False, env=environment)
     assert done.returncode == 0, done.stderr[-2000:]
-    assert "100 labels on 20 tasks by 5 workers" in done.stderr
+    assert "100 labels on 20 tasks by 5 workers" in done.stdout  # where it sends all of Python
     assert pl.read_csv(out / "*.csv").height == 20
     again = subprocess.run(words, capture_output=True, text=True, check=False, env=environment)
     assert again.returncode == 2
-    assert "expected a folder that is not there yet, or --overwrite" in again.stderr
+    assert "expected a folder that is not there yet, or --overwrite" in again.stdout
