@@ -129,7 +129,6 @@ def run(
         _refuse_existing(session, out)
         labels = _read(session, given.labels, given.format, "labels")
         gold = None if deciding.gold is None else _read(session, [deciding.gold], None, "--gold")
-        doubts: list[str] = []
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always", UserWarning)
             found = spark.fit_decide(

@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
-import pyarrow as pa
 
 from crowdstream.decisions import MIN_LABELS, SETTLE, SettleRule
 from crowdstream.errors import InputError
@@ -18,7 +17,7 @@ from crowdstream.estimators.state import load_crowd
 from crowdstream.labels import Truths, Vocabulary
 from crowdstream.labels.batch import LabelBatch
 from crowdstream.labels.tables import ColumnNames
-from crowdstream.spark.blocks import read_blocks
+from crowdstream.spark.blocks import TYPES, read_blocks
 from crowdstream.spark.coding import CodedTasks, code_tasks
 from crowdstream.spark.session import on_spark
 from crowdstream.spark.task_table import SparkTasks
@@ -27,8 +26,6 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
 Crowd = TypeVar("Crowd", bound=Estimator)
-
-TYPES = {"string": pa.string(), "bigint": pa.int64(), "boolean": pa.bool_()}
 
 
 @on_spark

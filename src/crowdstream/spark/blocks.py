@@ -39,6 +39,11 @@ LABELS = 1 << 20
 BYTES = [(name, pa.binary()) for name in (*NAMES, *ARRAYS)]
 SCHEMA = pa.schema([*BYTES, *((name, pa.int64()) for name in COUNTS)])
 
+TYPES = {
+    "string": pa.string(), "bigint": pa.int64(), "boolean": pa.bool_(), "double": pa.float64()
+}  # fmt: skip
+"""Arrow's names of the types that columns have once they are clean, by Spark's."""
+
 Values = NDArray[np.int64]
 
 

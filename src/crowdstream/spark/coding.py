@@ -22,6 +22,7 @@ from crowdstream.spark.blocks import (
     COUNTS,
     LOOKED_AT,
     NAMES,
+    TYPES,
     Found,
     MakeBlocks,
     Names,
@@ -223,11 +224,10 @@ def _truths(gold: object, kinds: dict[str, str], session: SparkSession) -> DataF
     known = read_truths(gold)  # type: ignore[arg-type]
     tasks = [_as(task, kinds["task"], "task") for task in known]
     labels = [_as(label, kinds["label"], "label") for label in known.values()]
-    types = {"string": pa.string(), "bigint": pa.int64(), "boolean": pa.bool_()}
     table = pa.table(
         {
-            "task": pa.array(tasks, types[kinds["task"]]),
-            "truth": pa.array(labels, types[kinds["label"]]),
+            "task": pa.array(tasks, TYPES[kinds["task"]]),
+            "truth": pa.array(labels, TYPES[kinds["label"]]),
         }
     )
     found = session.createDataFrame(table)

@@ -23,7 +23,7 @@ from crowdstream.labels import Intake, Vocabulary
 from crowdstream.labels.batch import joined
 from crowdstream.labels.tables import ROLES
 from crowdstream.serialization import pack_arrays, unpack_arrays
-from crowdstream.spark.blocks import Names
+from crowdstream.spark.blocks import TYPES, Names
 from crowdstream.spark.session import quietly, use_this_python
 from crowdstream.spark.stream_blocks import (
     CLOSED,
@@ -52,10 +52,6 @@ if TYPE_CHECKING:
 
 Output = Callable[["DataFrame", int], None]
 """What is given the decisions of a micro-batch, and its id."""
-
-TYPES = {
-    "string": pa.string(), "bigint": pa.int64(), "boolean": pa.bool_(), "double": pa.float64()
-}  # fmt: skip
 
 ROWS = 1_000_000
 """Rows that a partition is meant to have: their text is in memory at once, some 200 MB."""

@@ -58,9 +58,7 @@ def check_packages() -> None:
     """Say how to install Spark's packages if they are missing."""
     for package in PACKAGES:
         if importlib.util.find_spec(package) is None:
-            raise CrowdstreamError(
-                f"Spark needs {package}: pip install 'crowdstream[spark]'"
-            ) from None
+            raise CrowdstreamError(f"Spark needs {package}: pip install 'crowdstream[spark]'")
 
 
 def check_java() -> None:
