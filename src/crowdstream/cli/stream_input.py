@@ -233,7 +233,7 @@ def _is_number(text: str) -> bool:
 
 def _text(value: object, column: str) -> str | None:
     """Every value as text, as files are read."""
-    from crowdstream.labels.readers.jsonl import as_text
+    from crowdstream.labels.label import as_text
 
     found = as_text(value)
     if found is NotImplemented:

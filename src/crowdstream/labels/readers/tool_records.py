@@ -1,0 +1,151 @@
+"""Text of any kind → records, a piece at a time: JSON lines, an array, one document, rows of CSV.
+
+Knows nothing of what is in a record.
+"""
+
+from __future__ import annotations
+
+import codecs
+import csv
+from collections.abc import Iterator, Mapping
+from typing import NamedTuple
+
+import msgspec
+
+from crowdstream.errors import InputError
+from crowdstream.labels.readers.bad_rows import BadRows
+from crowdstream.labels.readers.csv_files import BOM, LONGEST_ROW
+from crowdstream.labels.readers.json_array import ArrayLines
+from crowdstream.labels.readers.jsonl import LONGEST_LINE
+from crowdstream.labels.readers.sniffing import Dialect
+from crowdstream.labels.readers.sources import Readable
+
+DECODER = msgspec.json.Decoder(dict[str, object])
+ENCODER = msgspec.json.Encoder()
+
+
+class FileRecord(NamedTuple):
+    """A record, where it is, and its text."""
+
+    where: str
+    record: Mapping[str, object]
+    raw: str | bytes
+
+
+Piece = tuple[int, list[FileRecord]]
+"""Some records and the number of bytes they were read from."""
+
+
+def read_records(
+    text: Readable, dialect: Dialect, name: str, bad: BadRows, size: int, *, document: bool
+) -> Iterator[Piece]:
+    """The records of a text, about ``size`` bytes at a time; ``document``: it is one record."""
+    if dialect.kind == "csv":
+        return _rows(text, dialect.separator, name, bad, size)
+    if dialect.kind == "array":
+        return _lines(ArrayLines(text, name), name, bad, size, "record")
+    if document:
+        return iter([_document(text, name)])
+    return _lines(text, name, bad, size, "line")
+
+
+def decode_record(raw: bytes, where: str) -> dict[str, object]:
+    """A JSON object whose text can be written."""
+    try:
+        record = DECODER.decode(raw)
+        if b"\\u" in raw:
+            ENCODER.encode(record)  # half a character cannot be
+    except (msgspec.MsgspecError, UnicodeError, RecursionError) as error:
+        raise InputError(where, "a JSON object", str(error)) from None
+    return record
+
+
+def _document(text: Readable, name: str) -> Piece:
+    raw = text.read().removeprefix(BOM)
+    return len(raw), [FileRecord(name, decode_record(raw, name), b"")]
+
+
+def _lines(text: Readable, name: str, bad: BadRows, size: int, unit: str) -> Iterator[Piece]:
+    number, rest, empty = 0, b"", True
+    while True:
+        more = text.read(size)
+        *lines, rest = (rest + more).split(b"\n") if more else (rest, b"")
+        if len(rest) > LONGEST_LINE:
+            raise InputError(name, f"{unit}s of at most {LONGEST_LINE:,} bytes", "a longer one")
+        found, read = [], len(lines)
+        for raw in lines:
+            number += 1
+            read += len(raw)
+            raw = raw.removeprefix(BOM) if number == 1 else raw
+            if not raw.strip():
+                continue
+            empty = False
+            where = f"{name}, {unit} {number}"
+            try:
+                found.append(FileRecord(where, decode_record(raw, where), raw))
+            except InputError as error:
+                shown = raw.decode("utf-8", errors="backslashreplace")
+                bad.add(error.where, error.expected, error.found, shown)
+        yield read, found
+        if not more:
+            if empty:
+                raise InputError(name, "records", "none")
+            return
+
+
+def _rows(text: Readable, separator: str, name: str, bad: BadRows, size: int) -> Iterator[Piece]:
+    csv.field_size_limit(LONGEST_ROW)
+    lines = _TextLines(text, name, size)
+    rows = csv.reader(lines, delimiter=separator)
+    try:
+        header = next(rows, [])
+        found: list[FileRecord] = []
+        for row in rows:
+            if not row:
+                continue
+            where = f"{name}, line {rows.line_num}"
+            if len(row) == len(header):
+                found.append(FileRecord(where, dict(zip(header, row, strict=True)), str(row)))
+            else:
+                bad.add(where, f"{len(header)} cells", str(len(row)), separator.join(row))
+            if lines.pending >= size:
+                yield lines.taken(), found
+                found = []
+        yield lines.taken(), found
+    except csv.Error as error:
+        raise InputError(f"{name}, line {rows.line_num}", "a row of CSV", str(error)) from None
+
+
+class _TextLines:
+    """The lines of a text in UTF-8 with their ends, read some bytes at a time."""
+
+    def __init__(self, text: Readable, name: str, size: int) -> None:
+        self.text, self.name, self.size = text, name, size
+        self.pending = 0  # bytes of the lines given out since they were last taken
+        self._decode = codecs.getincrementaldecoder("utf-8")()
+
+    def taken(self) -> int:
+        """The bytes of the lines given out since the last call."""
+        size, self.pending = self.pending, 0
+        return size
+
+    def __iter__(self) -> Iterator[str]:
+        rest, first = "", True
+        while True:
+            data = self.text.read(self.size)
+            data, first = data.removeprefix(BOM) if first else data, False
+            try:
+                rest += self._decode.decode(data, final=not data)
+            except UnicodeError as error:
+                raise InputError(self.name, "text in UTF-8", str(error)) from None
+            *lines, rest = rest.split("\n")
+            if len(rest) > LONGEST_ROW:
+                raise InputError(self.name, f"a row of at most {LONGEST_ROW:,} bytes", "more")
+            for line in lines:
+                self.pending += len(line) + 1
+                yield line + "\n"
+            if not data:
+                if rest:
+                    self.pending += len(rest)
+                    yield rest
+                return
