@@ -6,14 +6,30 @@ Workbooks are such archives too. Knows nothing of what is in the files.
 from __future__ import annotations
 
 import io
-import zipfile
+import lzma
+import sys
 import zlib
 from collections.abc import Iterator
 from pathlib import PurePosixPath
 
-from crowdstream.errors import InputError
+from crowdstream.errors import CrowdstreamError, InputError
 from crowdstream.labels.column_hints import shown_columns
 from crowdstream.labels.readers.sources import HARMLESS, Readable, Source, open_bytes, too_large
+
+if sys.version_info >= (3, 14):
+    import zipfile
+
+    from compression import zstd
+else:
+    from backports import zstd
+    from backports.zstd import zipfile  # logs of inspect_ai are packed with zstd inside
+
+BROKEN = (
+    *(zipfile.BadZipFile, zlib.error, lzma.LZMAError, zstd.ZstdError),
+    *(ValueError, RuntimeError, EOFError, OSError, KeyError),
+)
+"""What unpacking raises where bytes are not what they should be; a RuntimeError where a password is
+asked for, or a method is not known."""
 
 UNPACKED_MAX = 4 << 30
 """Bytes that an archive may hold unless ``--max-bytes`` says: the million rows that a sheet of a
@@ -30,16 +46,32 @@ def read_archive(source: Source) -> Iterator[tuple[str, Readable]]:
     """The files of labels in an archive: their names and what they hold, one after another."""
     with open_bytes(source) as file:
         data = file.read()
-    check_unpacked(data, source, "a .zip file")
-    with zipfile.ZipFile(io.BytesIO(data)) as archive:
-        for name in _label_files(archive.namelist(), source.name):
-            try:
-                yield name, io.BytesIO(archive.read(name))
-            except (zipfile.BadZipFile, zlib.error, NotImplementedError, EOFError) as error:
-                raise InputError(f"{source.name}/{name}", "a whole file", str(error)) from None
-            except RuntimeError as error:  # it is encrypted
-                found = str(error)
-                raise InputError(f"{source.name}/{name}", "a file to be read", found) from None
+    try:
+        with zipfile.ZipFile(io.BytesIO(data)) as archive:
+            total = 0
+            for name in _label_files(archive.namelist(), source.name):
+                pieces = []
+                with archive.open(name) as entry:
+                    while piece := entry.read(HARMLESS):
+                        total += len(piece)
+                        _check_total(total, len(data), source)
+                        pieces.append(piece)
+                yield name, io.BytesIO(b"".join(pieces))
+    except BROKEN as error:
+        if isinstance(error, CrowdstreamError):
+            raise
+        raise InputError(source.name, "a .zip file that can be read", str(error)) from None
+
+
+def _check_total(total: int, packed: int, source: Source) -> None:
+    """Refuse what has unpacked to more than is allowed."""
+    options = source.options
+    most = UNPACKED_MAX if options.max_bytes is None else options.max_bytes
+    if total > most:
+        raise too_large(source, most)
+    if total > max(HARMLESS, int(options.max_ratio * packed)):
+        expected = f"at most {options.max_ratio:g} times its size unpacked"
+        raise InputError(source.name, expected, "more (--max-ratio allows it)")
 
 
 def _label_files(names: list[str], where: str) -> list[str]:
@@ -66,13 +98,9 @@ def check_unpacked(data: bytes, source: Source, what: str) -> None:
         with zipfile.ZipFile(io.BytesIO(data)) as book:
             for entry in book.infolist():
                 total += _unpacked_size(data, entry, min(most, ratio) - total)
-                if total > most:
-                    raise too_large(source, most)
-                if total > ratio:
-                    expected = f"at most {options.max_ratio:g} times its size unpacked"
-                    raise InputError(source.name, expected, "more (--max-ratio allows it)")
-    except (zipfile.BadZipFile, zlib.error, ValueError, NotImplementedError, EOFError) as error:
-        if isinstance(error, InputError):
+                _check_total(total, len(data), source)
+    except BROKEN as error:
+        if isinstance(error, CrowdstreamError):
             raise
         raise InputError(source.name, what, str(error)) from None
 

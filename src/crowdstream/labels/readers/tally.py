@@ -124,7 +124,9 @@ class Tally:
             left = counted(self.left_out, "prediction", "left out")
             parts.append(f"{left} (--include-predictions counts them)")
         if self.several:
-            parts.append(counted(self.several, "answer", "of several choices, of which the first"))
+            parts.append(
+                counted(self.several, "answer", "of several choices, of which the first counts")
+            )
         others = sum(self.questions.values()) - self.labels
         if others:
             parts.append(f"{counted(others, 'label')} of other questions left out")

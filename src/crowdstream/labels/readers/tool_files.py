@@ -54,7 +54,7 @@ def _tally(bad: BadRows, source: Source, found: Found) -> Tally:
     bad.tally.files.append(source.name)
     bad.tally.titles[title] = None
     if remark:
-        bad.note(f"{source.name}: read as {title}, {remark}")
+        bad.note(f"read as {title}, {remark}")
     if bad.explain is not None:
         bad.explain(f"{source.name}: read as {title}: {found.reason}")
     return bad.tally
