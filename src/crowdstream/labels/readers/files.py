@@ -239,7 +239,8 @@ def _pieces(
     elif source.format == "zip":
         for entry, file in read_archive(source):
             kind = FORMATS[PurePath(entry).suffix.lower()]
-            inside = source._replace(path=f"{source.path}/{entry}", format=kind)
+            path = f"{source.path}/{entry}"
+            inside = source._replace(path=path, format=kind, archive=name)
             yield from _text_pieces(file, inside, names, bad, size, whole=whole)
     else:
         with open_bytes(source) as file:

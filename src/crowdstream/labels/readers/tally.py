@@ -39,7 +39,7 @@ class Tally:
         self.questions: Counter[str] = Counter()
         self.skips = self.left_out = self.several = 0
         self._gold: dict[str, dict[str, str]] = {}
-        self.files: list[str] = []
+        self.files: dict[str, None] = {}
         self.titles: dict[str, None] = {}
         self.unlabelled: dict[str, None] = {}
 
@@ -83,7 +83,7 @@ class Tally:
     def where(self) -> str:
         """The files, as messages name them."""
         more = f" and {len(self.files) - 1} more" if len(self.files) > 1 else ""
-        return f"{self.files[0]}{more}"
+        return f"{next(iter(self.files))}{more}"
 
     def check(self) -> None:
         """Refuse files without labels, or of more questions than one; all have been read."""
@@ -124,9 +124,8 @@ class Tally:
             left = counted(self.left_out, "prediction", "left out")
             parts.append(f"{left} (--include-predictions counts them)")
         if self.several:
-            parts.append(
-                counted(self.several, "answer", "of several choices, of which the first counts")
-            )
+            which = "of several choices, of which the first counts"
+            parts.append(counted(self.several, "answer", which))
         others = sum(self.questions.values()) - self.labels
         if others:
             parts.append(f"{counted(others, 'label')} of other questions left out")

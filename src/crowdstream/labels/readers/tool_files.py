@@ -51,12 +51,12 @@ def _tally(bad: BadRows, source: Source, found: Found) -> Tally:
     if bad.tally is None:
         bad.tally = Tally(source.options.question, predictions=source.options.predictions)
     title, remark = found.tool.title, found.tool.remark
-    bad.tally.files.append(source.name)
-    bad.tally.titles[title] = None
+    name = source.archive or source.name
+    if bad.explain is not None and not (name in bad.tally.files and title in bad.tally.titles):
+        bad.explain(f"{name}: read as {title}: {found.reason}")
+    bad.tally.files[name] = bad.tally.titles[title] = None
     if remark:
         bad.note(f"read as {title}, {remark}")
-    if bad.explain is not None:
-        bad.explain(f"{source.name}: read as {title}: {found.reason}")
     return bad.tally
 
 
