@@ -49,8 +49,8 @@ def _answers(row: Mapping[str, object], reading: Reading) -> Iterator[Answer]:
 
 def _questions(row: Mapping[str, object], asked: str | None) -> list[str]:
     """The one asked for; else those with a column of gold; else those that a name gives away."""
-    if asked is not None:
-        return [asked] if asked in row else []
+    if asked is not None and asked in row:
+        return [asked]
     names = [name for name in row if not name.startswith("_") and not name.endswith(GOLD)]
     checked = [name for name in names if name + GOLD in row]
     known = [name for name in names if simple_name(name) in ALIASES["label"]]

@@ -49,8 +49,8 @@ def _questions(row: Mapping[str, object], asked: str | None) -> list[str]:
     JSON_MIN writes the task's data first, then its id, then what the annotator said. A CSV has its
     columns in the order of the alphabet: there all that may be answers are.
     """
-    if asked is not None:
-        return [asked] if asked in row else []
+    if asked is not None and asked in row:
+        return [asked]
     names = list(row)
     first, last = names.index("id"), names.index("annotator")
     between = [name for name in names[first + 1 : last] if name not in OWN]

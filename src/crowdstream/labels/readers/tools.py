@@ -136,11 +136,13 @@ def shown_keys(records: Sequence[Record]) -> str:
 def _refuse_document(
     records: Sequence[Record], document: bool, names: ColumnNames, where: str
 ) -> None:
-    """Say what is expected of one object on many lines, which is no table."""
-    if document and records and count_roles(names, list(records[0])) < 3:
+    """Say what is expected of an object that is no row: on many lines, or of objects and lists."""
+    nested = bool(records) and any(isinstance(x, (dict, list)) for x in records[0].values())
+    roles = count_roles(names, list(records[0])) if records else 3
+    if (document and roles < 3) or (nested and not roles):
         known = ", ".join(TOOL_NAMES)
         expected = f"rows with a task, a worker and a label, or a file of {known}"
-        raise InputError(where, expected, f"one JSON object with {shown_keys(records)}")
+        raise InputError(where, expected, f"JSON with {shown_keys(records)}")
 
 
 def first_records(head: str, dialect: Dialect) -> tuple[list[Record], bool]:
