@@ -151,7 +151,23 @@ def mutate(data: bytes, draw: random.Random) -> bytes:
     return data
 
 
-VALUES = (None, True, 0, -1, 10**30, 1e300, 0.5, "", " ", "x", "\ud800", [], [[]], {}, {"id": {}})
+VALUES: tuple[object, ...] = (
+    None,
+    True,
+    0,
+    -1,
+    10**30,
+    1e300,
+    0.5,
+    "",
+    " ",
+    "x",
+    "\ud800",
+    [],
+    [[]],
+    {},
+    {"id": {}},
+)
 """What stands in JSON where something else is expected."""
 
 

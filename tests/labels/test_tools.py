@@ -76,10 +76,14 @@ def read(
 
 
 def written(folder: Path, name: str, content: object) -> Path:
+    """A file of text, or of JSON: a list as lines if it is called so."""
     path = folder / name
-    lines = isinstance(content, list) and name.endswith(".jsonl")
-    text = "\n".join(map(json.dumps, content)) if lines else json.dumps(content)  # type: ignore[arg-type]
-    path.write_text(content if isinstance(content, str) else text)
+    if isinstance(content, str):
+        path.write_text(content)
+    elif isinstance(content, list) and name.endswith(".jsonl"):
+        path.write_text("".join(json.dumps(each) + "\n" for each in content))
+    else:
+        path.write_text(json.dumps(content))
     return path
 
 

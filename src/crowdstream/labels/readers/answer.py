@@ -37,6 +37,7 @@ class Tool(NamedTuple):
     ``name`` is what ``--format`` calls it and ``title`` what messages do. ``tell`` says by what a
     record shows that it is of this tool, or None. ``document``: a file is one record, not many.
     ``events``: records are what happened, so a later one about the same answer replaces it.
+    ``shape``: a typed dictionary of the keys that are read, so that the rest is passed over.
     ``unlabelled`` says what a record without a label holds instead, ``remark`` what whoever reads
     such a file should know.
     """
@@ -47,6 +48,7 @@ class Tool(NamedTuple):
     answers: Callable[[Mapping[str, object], Reading], Iterator[Answer]]
     document: bool = False
     events: bool = False
+    shape: type | None = None
     unlabelled: Callable[[Mapping[str, object]], str] | None = None
     remark: str = ""
 
@@ -78,7 +80,9 @@ def name_of(value: object) -> str | None:
     >>> name_of(17), name_of("ann"), name_of(True), name_of(None), name_of([1])
     ('17', 'ann', None, None, None)
     """
-    if value is None or value == "" or isinstance(value, bool):
+    if type(value) is str:  # most are: the rest takes longer
+        return value or None
+    if value is None or isinstance(value, bool):
         return None
     text = as_text(value)
     return text if isinstance(text, str) else None
@@ -117,7 +121,7 @@ def first_of(value: object) -> tuple[str | None, bool]:
 
 def mapping(value: object) -> Mapping[str, object]:
     """An object of JSON; an empty one for anything else."""
-    return value if isinstance(value, Mapping) else {}
+    return value if isinstance(value, dict) else {}
 
 
 def items(value: object) -> list[object]:

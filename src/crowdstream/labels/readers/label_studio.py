@@ -8,6 +8,7 @@ Knows nothing of files.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from typing import TypedDict
 
 from crowdstream.labels.readers.answer import (
     Answer,
@@ -108,19 +109,14 @@ def annotation_answers(
     if worker is None:
         complain(f"{path}completed_by", "a user's id", annotation.get("completed_by"))
         return
-    skip = Answer(
-        name,
-        worker,
-        None,
-        at=seconds_of(annotation.get("updated_at") or annotation.get("created_at")),
-        gold=annotation.get("ground_truth") is True,
-        id=name_of(annotation.get("id")) or "",
-    )
+    at = seconds_of(annotation.get("updated_at") or annotation.get("created_at"))
+    gold = annotation.get("ground_truth") is True
+    own = name_of(annotation.get("id")) or ""
     labels = [] if annotation.get("was_cancelled") is True else list(result_labels(annotation))
     for question, label, several in labels:
-        yield skip._replace(label=label, question=question, several=several)
+        yield Answer(name, worker, label, question, at, gold, several=several, id=own)
     if not labels:
-        yield skip._replace(gold=False)
+        yield Answer(name, worker, None, at=at, id=own)
 
 
 def task_of(annotation: Mapping[str, object]) -> str | None:
@@ -229,11 +225,41 @@ def _event_answers(event: Mapping[str, object], reading: Reading) -> Iterator[An
     return event_answers(event, complain=reading.complain)
 
 
+class _Result(TypedDict, total=False):
+    """What is read of a result."""
+
+    from_name: object
+    type: object
+    value: object
+
+
+class _Annotation(TypedDict, total=False):
+    """What is read of an annotation."""
+
+    id: object
+    task: object
+    completed_by: object
+    was_cancelled: object
+    ground_truth: object
+    updated_at: object
+    created_at: object
+    result: list[_Result]
+
+
+class _Task(TypedDict, total=False):
+    """What is read of a task: not its data, of which most of an export may be."""
+
+    id: object
+    annotations: list[_Annotation]
+    predictions: object
+
+
 EXPORT = Tool(
     "label-studio",
     "a Label Studio export",
     _tell_export,
     _export_answers,
+    shape=_Task,
     unlabelled=_unlabelled,
 )
 

@@ -31,7 +31,15 @@ def read_tool(
     one table. What happened (events) is always read whole: a later event may undo an earlier one.
     """
     tally = _tally(bad, source, found)
-    pieces = read_records(text, text.dialect, source.name, bad, size, document=found.document)
+    pieces = read_records(
+        text,
+        text.dialect,
+        source.name,
+        bad,
+        size,
+        document=found.document,
+        shape=found.tool.shape,
+    )
     answered = ((read, _answers(records, found, source, bad)) for read, records in pieces)
     if found.tool.events:
         total, latest = _latest(answered)

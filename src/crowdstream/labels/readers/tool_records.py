@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import codecs
 import csv
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple
 
 import msgspec
@@ -32,27 +32,43 @@ class FileRecord(NamedTuple):
     raw: str | bytes
 
 
-Piece = tuple[int, list[FileRecord]]
-"""Some records and the number of bytes they were read from."""
+Piece = tuple[int, Iterable[FileRecord]]
+"""Some records, to be gone through before the next piece, and the bytes they were read from."""
+
+Decoder = msgspec.json.Decoder[dict[str, object]]
 
 
 def read_records(
-    text: Readable, dialect: Dialect, name: str, bad: BadRows, size: int, *, document: bool
+    text: Readable,
+    dialect: Dialect,
+    name: str,
+    bad: BadRows,
+    size: int,
+    *,
+    document: bool,
+    shape: type | None = None,
 ) -> Iterator[Piece]:
-    """The records of a text, about ``size`` bytes at a time; ``document``: it is one record."""
+    """The records of a text, about ``size`` bytes at a time.
+
+    ``document``: it is one record. ``shape``: what of a record is needed, where it has that shape.
+    """
     if dialect.kind == "csv":
         return _rows(text, dialect.separator, name, bad, size)
+    decoder = DECODER if shape is None else msgspec.json.Decoder(shape)
     if dialect.kind == "array":
-        return _lines(ArrayLines(text, name), name, bad, size, "record")
+        return _lines(ArrayLines(text, name), name, bad, size, "record", decoder)
     if document:
         return iter([_document(text, name)])
-    return _lines(text, name, bad, size, "line")
+    return _lines(text, name, bad, size, "line", decoder)
 
 
-def decode_record(raw: bytes, where: str) -> dict[str, object]:
+def decode_record(raw: bytes, where: str, decoder: Decoder = DECODER) -> dict[str, object]:
     """A JSON object whose text can be written."""
     try:
-        record = DECODER.decode(raw)
+        try:
+            record = decoder.decode(raw)
+        except msgspec.ValidationError:  # of another shape: whoever reads it will say what is wrong
+            record = DECODER.decode(raw)
         if b"\\u" in raw:
             ENCODER.encode(record)  # half a character cannot be
     except (msgspec.MsgspecError, UnicodeError, RecursionError) as error:
@@ -65,32 +81,41 @@ def _document(text: Readable, name: str) -> Piece:
     return len(raw), [FileRecord(name, decode_record(raw, name), b"")]
 
 
-def _lines(text: Readable, name: str, bad: BadRows, size: int, unit: str) -> Iterator[Piece]:
+def _lines(
+    text: Readable, name: str, bad: BadRows, size: int, unit: str, decoder: Decoder
+) -> Iterator[Piece]:
     number, rest, empty = 0, b"", True
     while True:
         more = text.read(size)
         *lines, rest = (rest + more).split(b"\n") if more else (rest, b"")
         if len(rest) > LONGEST_LINE:
             raise InputError(name, f"{unit}s of at most {LONGEST_LINE:,} bytes", "a longer one")
-        found, read = [], len(lines)
-        for raw in lines:
-            number += 1
-            read += len(raw)
-            raw = raw.removeprefix(BOM) if number == 1 else raw
-            if not raw.strip():
-                continue
-            empty = False
-            where = f"{name}, {unit} {number}"
-            try:
-                found.append(FileRecord(where, decode_record(raw, where), raw))
-            except InputError as error:
-                shown = raw.decode("utf-8", errors="backslashreplace")
-                bad.add(error.where, error.expected, error.found, shown)
-        yield read, found
+        if number == 0 and lines:
+            lines[0] = lines[0].removeprefix(BOM)
+        empty = empty and not any(map(bytes.strip, lines))
+        read = sum(map(len, lines)) + len(lines)
+        yield read, _decoded(lines, number, name, bad, unit, decoder)
+        number += len(lines)
         if not more:
             if empty:
                 raise InputError(name, "records", "none")
             return
+
+
+def _decoded(
+    lines: list[bytes], number: int, name: str, bad: BadRows, unit: str, decoder: Decoder
+) -> Iterator[FileRecord]:
+    """The objects of lines behind so many others; one at a time, so that memory is soon free."""
+    for raw in lines:
+        number += 1
+        if not raw.strip():
+            continue
+        where = f"{name}, {unit} {number}"
+        try:
+            yield FileRecord(where, decode_record(raw, where, decoder), raw)
+        except InputError as error:
+            shown = raw.decode("utf-8", errors="backslashreplace")
+            bad.add(error.where, error.expected, error.found, shown)
 
 
 def _rows(text: Readable, separator: str, name: str, bad: BadRows, size: int) -> Iterator[Piece]:
