@@ -59,6 +59,13 @@ def test_standard_input_is_told_by_its_keys_too() -> None:
     assert (result.code, result.report["labels"]) == (0, 26)
 
 
+def test_a_stream_of_what_a_tool_wrote_says_which_command_reads_it() -> None:
+    for name in ("prodigy/choice.jsonl", "mturk/batch.csv", "label-studio/webhooks.jsonl"):
+        result = call("stream", FIXTURES / name)
+        assert result.code == 2
+        assert f"it looks like {WANTED[name].title}, which crowdstream run reads" in result.err
+
+
 def test_a_wrong_format_is_one_line() -> None:
     path = FIXTURES / "label-studio" / "export.json"
     result = call("run", path, "--format", "argilla")

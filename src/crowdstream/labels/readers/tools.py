@@ -97,9 +97,9 @@ def find_tool(
     if named is None and (names.wide or any(names[:3])):
         return None
     records, document = first_records(head, dialect)
-    found = _told(records)
+    found = tell_tool(records)
     if named is not None and (found is None or found[0].name != named):
-        found = _told(records, named)
+        found = tell_tool(records, named)
         if found is None:
             raise _mismatch(named, records, where)
     if found is None:
@@ -108,7 +108,8 @@ def find_tool(
     return Found(*found, document or found[0].document)
 
 
-def _told(records: Sequence[Record], named: str | None = None) -> tuple[Tool, str] | None:
+def tell_tool(records: Sequence[Record], named: str | None = None) -> tuple[Tool, str] | None:
+    """The tool that one of these records is of, and why; ``named``: of those of this name."""
     for record in records:
         for tool in TOOLS:
             if named in (None, tool.name) and (reason := tool.tell(record)) is not None:
@@ -118,7 +119,7 @@ def _told(records: Sequence[Record], named: str | None = None) -> tuple[Tool, st
 
 def _mismatch(named: str, records: Sequence[Record], where: str) -> InputError:
     titles = " or ".join(tool.title for tool in TOOLS if tool.name == named)
-    other = _told(records)
+    other = tell_tool(records)
     if other is not None:
         hint = f"what looks like {other[0].title}; use --format {other[0].name}"
     else:
