@@ -59,7 +59,7 @@ WANTED = {
     "appen/full.csv": Counts("Appen's full report", 6, 4, 23, 1, gold=2),
     "ground-truth/annotations.json": Counts("annotations of SageMaker Ground Truth", 6, 4, 24),
     "inspect-ai/log.json": Counts("a log of inspect_ai", 8, 6, 47, 1),
-    "inspect-ai/log.eval": Counts("samples of inspect_ai", 8, 6, 47, 1),
+    "inspect-ai/log.eval": Counts("a log of inspect_ai", 8, 6, 47, 1),
     "promptfoo/results.json": Counts("results of promptfoo", 4, 4, 16),
     "langfuse/scores.json": Counts("scores of langfuse", 6, 4, 24),
     "langfuse/page.json": Counts("scores of langfuse", 6, 4, 23, 1),

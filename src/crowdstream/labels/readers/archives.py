@@ -6,6 +6,7 @@ Workbooks are such archives too. Knows nothing of what is in the files.
 from __future__ import annotations
 
 import io
+import itertools
 import lzma
 import sys
 import zlib
@@ -41,6 +42,9 @@ TEXTS = (".csv", ".tsv", ".json", ".jsonl")
 SAMPLES = "samples/"
 """The folder of a log of inspect_ai (.eval) that has a file per sample."""
 
+LOG = "samples.json"
+"""What its samples are called, taken together as a log in JSON has them."""
+
 
 def read_archive(source: Source) -> Iterator[tuple[str, Readable]]:
     """The files of labels in an archive: their names and what they hold, one after another."""
@@ -48,19 +52,30 @@ def read_archive(source: Source) -> Iterator[tuple[str, Readable]]:
         data = file.read()
     try:
         with zipfile.ZipFile(io.BytesIO(data)) as archive:
-            total = 0
-            for name in _label_files(archive.namelist(), source.name):
-                pieces = []
-                with archive.open(name) as entry:
-                    while piece := entry.read(HARMLESS):
-                        total += len(piece)
-                        _check_total(total, len(data), source)
-                        pieces.append(piece)
-                yield name, io.BytesIO(b"".join(pieces))
+            entries = _entries(archive, source, len(data))
+            first = next(entries, None)
+            if first is not None and first[0].startswith(SAMPLES):
+                every = (content for _, content in itertools.chain([first], entries))
+                yield LOG, io.BytesIO(b'{"samples":[' + b",".join(every) + b"]}")
+            elif first is not None:
+                for name, content in itertools.chain([first], entries):
+                    yield name, io.BytesIO(content)
     except BROKEN as error:
         if isinstance(error, CrowdstreamError):
             raise
         raise InputError(source.name, "a .zip file that can be read", str(error)) from None
+
+
+def _entries(archive: zipfile.ZipFile, source: Source, packed: int) -> Iterator[tuple[str, bytes]]:
+    total = 0
+    for name in _label_files(archive.namelist(), source.name):
+        pieces = []
+        with archive.open(name) as entry:
+            while piece := entry.read(HARMLESS):
+                total += len(piece)
+                _check_total(total, packed, source)
+                pieces.append(piece)
+        yield name, b"".join(pieces)
 
 
 def _check_total(total: int, packed: int, source: Source) -> None:

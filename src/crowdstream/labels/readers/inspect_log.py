@@ -1,4 +1,4 @@
-"""inspect_ai: the log of an evaluation, whole or one sample of it → `Answer`.
+"""inspect_ai: the log of an evaluation → `Answer`.
 
 Scorers are the workers; where a score has the votes of a panel in its metadata, the panel's members
 are, and the score made of them is none. Knows nothing of files.
@@ -7,6 +7,7 @@ are, and the score made of them is none. Knows nothing of files.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from typing import TypedDict
 
 from crowdstream.labels.readers.answer import (
     Answer,
@@ -40,29 +41,23 @@ def _tell(record: Mapping[str, object]) -> str | None:
     return None
 
 
-def _tell_sample(record: Mapping[str, object]) -> str | None:
-    if "scores" in record and "epoch" in record and "id" in record:
-        return "its records have id, epoch and scores"
-    return None
-
-
 def _answers(log: Mapping[str, object], reading: Reading) -> Iterator[Answer]:
-    for place, sample in enumerate(items(log.get("samples"))):
-        yield from _scores(mapping(sample), reading, f"samples[{place}].")
+    samples = [mapping(sample) for sample in items(log.get("samples"))]
+    several = any(sample.get("epoch") not in (None, 1) for sample in samples)
+    for place, sample in enumerate(samples):
+        yield from _scores(sample, reading, f"samples[{place}].", several)
 
 
-def _sample_answers(sample: Mapping[str, object], reading: Reading) -> Iterator[Answer]:
-    return _scores(sample, reading, "")
-
-
-def _scores(sample: Mapping[str, object], reading: Reading, path: str) -> Iterator[Answer]:
-    """The scores of one sample; from its second epoch on it is a task of its own."""
+def _scores(
+    sample: Mapping[str, object], reading: Reading, path: str, several: bool
+) -> Iterator[Answer]:
+    """The scores of one sample; where there are several epochs, each is a task of its own."""
     task = name_of(sample.get("id"))
     if task is None:
         reading.complain(f"{path}id", "a sample's id", sample.get("id"))
         return
-    epoch = name_of(sample.get("epoch"))
-    task = task if epoch in (None, "1") else f"{task}, epoch {epoch}"
+    if several:
+        task = f"{task} (epoch {name_of(sample.get('epoch')) or 1})"
     at = seconds_of(sample.get("completed_at"))
     for scorer, found in mapping(sample.get("scores")).items():
         score = mapping(found)
@@ -95,6 +90,19 @@ def _vote(answer: Answer, value: object) -> Iterator[Answer]:
         yield answer._replace(label=label, question=question, several=several)
 
 
-LOG = Tool("inspect-ai", "a log of inspect_ai", _tell, _answers, document=True)
+class _Sample(TypedDict, total=False):
+    """What is read of a sample: not its events, of which most of a log may be."""
 
-SAMPLES = Tool("inspect-ai", "samples of inspect_ai", _tell_sample, _sample_answers)
+    id: object
+    epoch: object
+    completed_at: object
+    scores: object
+
+
+class _Log(TypedDict, total=False):
+    """What is read of a log."""
+
+    samples: list[_Sample]
+
+
+LOG = Tool("inspect-ai", "a log of inspect_ai", _tell, _answers, document=True, shape=_Log)

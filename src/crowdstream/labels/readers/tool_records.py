@@ -58,7 +58,7 @@ def read_records(
     if dialect.kind == "array":
         return _lines(ArrayLines(text, name), name, bad, size, "record", decoder)
     if document:
-        return iter([_document(text, name)])
+        return iter([_document(text, name, decoder)])
     return _lines(text, name, bad, size, "line", decoder)
 
 
@@ -76,9 +76,9 @@ def decode_record(raw: bytes, where: str, decoder: Decoder = DECODER) -> dict[st
     return record
 
 
-def _document(text: Readable, name: str) -> Piece:
+def _document(text: Readable, name: str, decoder: Decoder) -> Piece:
     raw = text.read().removeprefix(BOM)
-    return len(raw), [FileRecord(name, decode_record(raw, name), b"")]
+    return len(raw), [FileRecord(name, decode_record(raw, name, decoder), b"")]
 
 
 def _lines(

@@ -45,7 +45,6 @@ TOOLS = (
     appen.REPORT,
     ground_truth.RESPONSES,
     inspect_log.LOG,
-    inspect_log.SAMPLES,
     promptfoo.RESULTS,
     langfuse.SCORES,
     doccano.LINES,
