@@ -20,6 +20,7 @@ _NAMES = {
     "estimators.specialists": "ByGroup by_group",
     "labels": "Answers ClassLabel Intake Label TaskId WorkerId",
     "labels.cleaning": "normalise_labels",
+    "labels.reading": "read_labels",
     "metrics": "",
     "monitoring": "DriftAlarm IdentifiabilityReport alarms difficulty effective_votes families "
     "identifiability monitor pairs trends",

@@ -32,6 +32,7 @@ from crowdstream.labels import Label as Label
 from crowdstream.labels import TaskId as TaskId
 from crowdstream.labels import WorkerId as WorkerId
 from crowdstream.labels.cleaning import normalise_labels as normalise_labels
+from crowdstream.labels.reading import read_labels as read_labels
 from crowdstream.monitoring import DriftAlarm as DriftAlarm
 from crowdstream.monitoring import IdentifiabilityReport as IdentifiabilityReport
 from crowdstream.monitoring import alarms as alarms

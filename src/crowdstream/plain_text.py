@@ -40,6 +40,26 @@ def shortened(text: str, most: int) -> str:
     return f"{text[: most - 1 - end]}…{text[len(text) - end :]}"
 
 
+def counted(count: int, noun: str, rest: str = "") -> str:
+    """A count with its noun in the right number.
+
+    Parameters
+    ----------
+    count
+        How many.
+    noun
+        Of what, in the singular; its plural takes an s.
+    rest
+        What follows.
+
+    Examples
+    --------
+    >>> counted(1, "bad row", "left out"), counted(2000, "alarm")
+    ('1 bad row left out', '2,000 alarms')
+    """
+    return f"{count:,} {noun}{'' if count == 1 else 's'} {rest}".rstrip()
+
+
 def chart_names(names: Iterable[object]) -> list[str]:
     r"""Names for a chart: printable, short, and as many different ones as there were.
 

@@ -181,12 +181,12 @@ def _read(
     files: options.LabelFiles, cleaning: WideCleaning, outputs: dict[str, str | None]
 ) -> tuple[CodedLabels, list[str]]:
     """The labels, and what is to be said of them."""
-    from crowdstream.labels.readers import BadRows, find_sources, read_all
+    from crowdstream.labels.readers import find_sources, read_all
 
     sources = find_sources(files.labels, files.format, files.input_options())
     check_apart([source.path for source in sources], outputs)
     cleaner = cleaning.start(wide=files.wide)
-    with BadRows("fail") as bad_rows:
+    with files.bad_rows() as bad_rows:
         table = cleaner.clean(read_all(sources, files.names(wide=files.wide), bad_rows))
     return table, [*bad_rows.notes, *cleaner.end(ordinal=True)]
 

@@ -130,7 +130,7 @@ def run(
     """
     from crowdstream.cli.advised import advised_table
     from crowdstream.cli.estimator import EstimatorFactory
-    from crowdstream.labels.readers import BadRows, find_sources
+    from crowdstream.labels.readers import find_sources
     from crowdstream.labels.readers.small_tables import read_costs
 
     started = time.perf_counter()
@@ -159,7 +159,7 @@ def run(
             job.replay = _replay(job, prior, method.seed)
         workers = functools.cache(lambda: advised_table(job.estimator, table.level, costs))
         # Whatever fails before the end takes the file of decisions with it.
-        with BadRows(bad_input.on_error) as bad_rows, _decisions(out, report) as write:
+        with files.bad_rows(bad_input.on_error) as bad_rows, _decisions(out, report) as write:
             job.decide(sources, files.names(wide=files.wide), bad_rows, write, deciding.window)
             if out.workers is not None:
                 write_table(workers(), out.workers)

@@ -152,11 +152,14 @@ class Job:
     def _decide_whole(
         self, sources: list[Source], names: ColumnNames, bad_rows: BadRows, write: Write | None
     ) -> None:
+        from crowdstream.cli.truths import gold_within
         from crowdstream.labels.readers import read_all
 
         with ProgressBar("reading", None, silent=self.silent) as bar:
             table = self.cleaner.clean(read_all(sources, names, bad_rows))
             self.workers_here = len(table.workers)
+            self.gold, said = gold_within(bad_rows.tally, table, self.gold)
+            self.notes += said
             bar.update(f"deciding {table.height:,} labels")
             gold = self._gold_of(table)
             if self.gold is not None:
@@ -247,6 +250,9 @@ class Job:
         if not once:  # bad rows are counted when they are read again
             read(learn, "learning", BadRows("fail" if bad_rows.kind == "fail" else "skip"))
         self.late = read(decide, "deciding", bad_rows)
+        if bad_rows.tally is not None and bad_rows.tally.gold:
+            where = bad_rows.tally.where
+            self.notes.append(f"the gold in {where} is left out: --window learns from --gold alone")
 
     def _take(
         self,

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from crowdstream.plain_text import counted as counted
+
 if TYPE_CHECKING:
     import polars as pl
 
@@ -90,26 +92,6 @@ def has_flag(workers: pl.DataFrame, flag: str) -> pl.Series:
     """Which workers of a table have a flag, given by its code."""
 
     return workers["flags"].list.contains(flag)
-
-
-def counted(count: int, noun: str, rest: str = "") -> str:
-    """A count with its noun in the right number.
-
-    Parameters
-    ----------
-    count
-        How many.
-    noun
-        Of what, in the singular; its plural takes an s.
-    rest
-        What follows.
-
-    Examples
-    --------
-    >>> counted(1, "bad row", "left out"), counted(2000, "alarm")
-    ('1 bad row left out', '2,000 alarms')
-    """
-    return f"{count:,} {noun}{'' if count == 1 else 's'} {rest}".rstrip()
 
 
 def percent(share: float) -> str:
