@@ -24,6 +24,8 @@ COMMANDS = (
     "token list",
     "token revoke",
     "backup",
+    "sync label-studio",
+    "sync argilla",
     "workers",
     "merge",
     "savings",
