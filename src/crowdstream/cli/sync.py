@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -100,7 +101,8 @@ def label_studio(source: From, to: To, how: Pushing) -> None:
         if how.push:
             _push(tool, client, outcome, how)
 
-    _again(lambda: _once(tool, source, to, how, after), how)
+    with closing(tool.api):
+        _again(lambda: _once(tool, source, to, how, after), how)
 
 
 def argilla(source: From, to: To, how: How) -> None:
@@ -118,7 +120,8 @@ def argilla(source: From, to: To, how: How) -> None:
 
     token = _secret(source.tool_token_file, "--tool-token-file", "ARGILLA_API_KEY")
     tool = Argilla(source.url, token)
-    _again(lambda: _once(tool, source, to, how, lambda client, outcome: None), how)
+    with closing(tool.api):
+        _again(lambda: _once(tool, source, to, how, lambda client, outcome: None), how)
 
 
 def _again(once: Callable[[], bool], how: How) -> None:

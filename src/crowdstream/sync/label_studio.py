@@ -18,6 +18,8 @@ PAGE = 200
 MODEL_VERSION = "crowdstream"
 """By which Label Studio knows our predictions."""
 
+GONE = 404
+
 ADDRESS = re.compile(r"(?P<base>https?://.+?)/projects/(?P<project>\d+)(?:/.*)?")
 
 
@@ -60,14 +62,21 @@ class LabelStudio:
         """All tasks with their annotations and predictions, by pages."""
         page, seen, total = 1, 0, 1
         while seen < total:
-            found = self.api.get(
-                "/api/tasks", project=self.project, fields="all", page=page, page_size=PAGE
-            )
-            tasks, total = items(mapping(found).get("tasks")), int(found.get("total", 0))
+            found = self._page(page)
+            tasks, total = items(found.get("tasks")), int(str(found.get("total", 0)))
             if not tasks:
                 return
             yield from map(mapping, tasks)
             page, seen = page + 1, seen + len(tasks)
+
+    def _page(self, page: int) -> Mapping[str, object]:
+        given = {"project": self.project, "fields": "all", "page": page, "page_size": PAGE}
+        try:
+            return mapping(self.api.get("/api/tasks", **given))
+        except ToolError as error:
+            if error.status == GONE and page > 1:  # tasks were deleted while pages were read
+                return {}
+            raise
 
     def push(self, decisions: Iterable[Decision], question: str) -> Pushed:
         """Write decisions as predictions: one per task, the confidence as its score."""

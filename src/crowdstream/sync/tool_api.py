@@ -17,7 +17,11 @@ UNKNOWN = 401
 
 
 class ToolError(CrowdstreamError):
-    """The tool refused a request, or cannot be reached."""
+    """The tool refused a request (``status``), or cannot be reached (0)."""
+
+    def __init__(self, message: str, status: int = 0) -> None:
+        super().__init__(message)
+        self.status = status
 
 
 class Tool(Protocol):
@@ -77,10 +81,10 @@ class ToolApi:
     def _read(self, method: str, path: str, answer: Any) -> Any:
         status = answer.status_code
         if status in (UNKNOWN, 403):
-            raise ToolError(f"{self.url}: the token is not accepted ({status})")
+            raise ToolError(f"{self.url}: the token is not accepted ({status})", status)
         if status >= 300:
             shown = f"{method} {path}: {status}: {answer.text[:200]}"
-            raise ToolError(f"{self.url}: {shown}")
+            raise ToolError(f"{self.url}: {shown}", status)
         if not answer.content:
             return None
         try:
