@@ -11,12 +11,10 @@ from crowdstream.errors import InputError
 from crowdstream.labels.readers.answer import Answer, items, mapping
 from crowdstream.labels.readers.label_studio import task_answers
 from crowdstream.sync.tool_api import ToolApi, ToolError
+from crowdstream.writers.label_studio import MODEL_VERSION, Control, prediction
 
 PAGE = 200
 """Tasks of a page."""
-
-MODEL_VERSION = "crowdstream"
-"""By which Label Studio knows our predictions."""
 
 GONE = 404
 
@@ -80,14 +78,14 @@ class LabelStudio:
 
     def push(self, decisions: Iterable[Decision], question: str) -> Pushed:
         """Write decisions as predictions: one per task, the confidence as its score."""
-        wanted = {str(one.task): one for one in decisions if one.label is not None}
-        to_name = self._to_name(question)
+        wanted = {str(one.task): one for one in decisions}
+        control = self._control(question)
         made = changed = same = 0
         for task in self.tasks():
             decision = wanted.get(str(task.get("id")))
-            if decision is None:
+            if decision is None or decision.label is None:
                 continue
-            body = prediction(decision, question, to_name)
+            body = prediction(decision.label, decision.confidence, control)
             ours = [one for one in map(mapping, items(task.get("predictions")))
                     if one.get("model_version") == MODEL_VERSION]  # fmt: skip
             if not ours:
@@ -100,26 +98,13 @@ class LabelStudio:
                 changed += 1
         return Pushed(made, changed, same)
 
-    def _to_name(self, question: str) -> str:
-        """What a question is about, by the project's labelling configuration."""
+    def _control(self, question: str) -> Control:
+        """The tags of a question, by the project's labelling configuration."""
         project = mapping(self.api.get(f"/api/projects/{self.project}"))
         control = mapping(mapping(project.get("parsed_label_config")).get(question))
         if control.get("type") != "Choices":
             raise ToolError(f"{self.api.url}: no Choices called {question!r} in this project")
-        return str(items(control.get("to_name"))[0])
-
-
-def prediction(decision: Decision, question: str, to_name: str) -> dict[str, object]:
-    """A decision as Label Studio takes a prediction.
-
-    >>> from crowdstream.decisions import Decision
-    >>> decision = Decision("1", "good", 0.9, 0.8, 3, True, True)
-    >>> prediction(decision, "mood", "text")["score"]
-    0.9
-    """
-    result = {"from_name": question, "to_name": to_name, "type": "choices",
-              "value": {"choices": [str(decision.label)]}}  # fmt: skip
-    return {"model_version": MODEL_VERSION, "score": decision.confidence, "result": [result]}
+        return Control(question, str(items(control.get("to_name"))[0]))
 
 
 def _is(found: Mapping[str, object], wanted: Mapping[str, object]) -> bool:
