@@ -101,8 +101,8 @@ def label_studio(given: Original, out: Output) -> None:
 def mturk(given: Original, rejecting: Rejecting, out: Output) -> None:
     """Fill in the review of a Mechanical Turk batch, to be uploaded.
 
-    Every assignment that waits for a review is approved. With --reject, those are rejected that fail
-    twice: the worker is advised to be dropped, and this answer is not what was decided, for sure.
+    Every assignment that waits for a review is approved. With --reject, those are rejected that
+    fail twice: the worker is advised to be dropped, and this answer is not the settled decision.
     The worker is told so in words. Look at the file before you upload it: it decides who is paid.
 
     \b
