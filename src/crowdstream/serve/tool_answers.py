@@ -179,7 +179,7 @@ class Telling:
             self.project.gold(task, truth, now)
             self.out.gold += 1
         if rows:
-            found = self.project.observe(rows, now)
+            found = self.project.observe(rows, now, single=len(rows) == 1)
             self.out.labels = found.labels
             self.out.late += found.late
         return self.out

@@ -77,8 +77,9 @@ class ToolTable:
 
     def of(self, project: int, tool: str, task: str, worker: str) -> list[ToolAnswer]:
         """All answers of one worker on one task."""
+        # SQLite knows nothing of how many rows a tool has: by itself it goes through all of them.
         query = (
-            f"SELECT {COLUMNS} FROM tool_answers "
+            f"SELECT {COLUMNS} FROM tool_answers INDEXED BY tool_answers_of_task "
             "WHERE project = ? AND tool = ? AND task = ? AND worker = ?"
         )
         return [_answer(row) for row in self._db.execute(query, (project, tool, task, worker))]
