@@ -259,7 +259,7 @@ def test_labels_by_a_hook_appear_and_so_does_what_was_refused(
     """Annotation tools tell nobody that they were refused: the page does, as text."""
     with server.http() as http, visiting(browser, server) as visit:
         put(http, "hooked", settle=None)
-        page = visit.to("#/p/hooked")
+        page = visit.sign_in().open("#/hooked", "pre")
         both = annotation(1, 1, 10, **{"<img src=x onerror=alert(1)>": "good", "mood": "bad"})
         assert label_studio(http, "hooked", "ANNOTATION_CREATED", both).status_code == 422
         expect(page.get_by_text("1 request of annotation tools refused.")).to_be_visible()
