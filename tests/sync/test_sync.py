@@ -10,7 +10,10 @@ import httpx
 import pytest
 from click.testing import CliRunner, Result
 
+import crowdstream as cs
 from crowdstream.cli import app
+from crowdstream.labels.readers.answer import Answer
+from crowdstream.sync.syncing import ProjectClient, sync
 from tests.serve import tools
 from tests.serve.running import Running, put, serving
 from tests.sync.fake_tools import KEY, LEGACY, FakeArgilla, FakeLabelStudio, FakeTool, listening
@@ -142,6 +145,65 @@ def test_what_cannot_be_taken_is_said(
     assert found.exit_code == 1
     assert "not taken: label-studio 2: its label '<i>' is not one of" in found.output
     assert set(tools.known(http, "classes", "label-studio")) == {"1", "3"}
+
+
+class TwoQuestions:
+    """A tool that asks two questions."""
+
+    name = "label-studio"
+
+    def answers(self) -> Iterator[Answer]:
+        skip = Answer("1", "ann", None, id="2")
+        mood = Answer("1", "bob", "good", "mood", 5.0, id="1")
+        return iter([mood, mood._replace(label="sport", question="topic"), skip])
+
+
+def test_of_several_questions_one_is_chosen(server: Running, http: httpx.Client) -> None:
+    put(http, "questions", settle=None)
+    with ProjectClient(server.url, server.token, "questions") as client:
+        with pytest.raises(cs.InputError, match="'mood' and 'topic'"):
+            sync(TwoQuestions(), client)
+        with pytest.raises(cs.InputError, match="expected 'mood' or 'topic', found 'colour'"):
+            sync(TwoQuestions(), client, question="colour")
+        put(http, "questions", settle=None, question="topic")
+        assert sync(TwoQuestions(), client).told.labels == 1
+        assert tools.votes(http, "questions", 1) == {"bob": "sport"}
+        found = sync(TwoQuestions(), client, question="mood")
+        assert (len(found.difference.changed), found.told.labels) == (2, 1)
+        assert tools.votes(http, "questions", 1) == {"bob": "good"}
+
+
+def test_again_and_again_until_interrupted(
+    server: Running,
+    http: httpx.Client,
+    studio: tuple[FakeLabelStudio, str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """A time that fails is said, and the next may go well."""
+    put(http, "again", settle=None)
+    tool, url = studio
+    naps: list[float] = []
+
+    def nap(seconds: float) -> None:
+        naps.append(seconds)
+        tool.do_something()
+        if len(naps) == 1:
+            monkeypatch.setattr("crowdstream.sync.syncing.chosen", fail)
+        elif len(naps) == 2:
+            monkeypatch.undo()
+            monkeypatch.setattr("crowdstream.cli.sync.time.sleep", nap)
+        else:
+            raise KeyboardInterrupt
+
+    def fail(*_: object) -> None:
+        raise cs.CrowdstreamError("the tool is away")
+
+    monkeypatch.setattr("crowdstream.cli.sync.time.sleep", nap)
+    found = run_sync(server, "label-studio", url, "again", "--every", "5m")
+    assert naps == [300.0] * 3
+    assert found.exit_code == 130
+    assert found.output.splitlines()[1:2] == ["not this time: the tool is away"]
+    assert "2 new" in found.output
 
 
 def test_decisions_go_back_as_predictions(

@@ -175,9 +175,9 @@ def _read(
         found = chosen(every, question, known)
     except ProblemError as error:
         raise InputError("--question", "one of the questions", error.problem.got) from None
-    if question is not None and every and all(one.question != question for one in every):
-        names = sorted({one.question for one in every if one.question})
-        raise InputError("--question", " or ".join(map(repr, names)) or "answers", repr(question))
+    names = sorted({one.question for one in every if one.question})
+    if question is not None and names and question not in names:
+        raise InputError("--question", " or ".join(map(repr, names)), repr(question))
     return {
         one.id: ToolAnswerIO(
             one.id, one.task, one.worker, one.label, one.question, one.at, one.gold
