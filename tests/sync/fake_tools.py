@@ -93,6 +93,9 @@ class FakeLabelStudio(FakeTool):
         super().__init__(seed)
         self.predictions: dict[int, dict[str, Any]] = {}
         self.skipped_page = False
+        self.access = "short-1"
+        self.hiccups: list[int] = []
+        """Statuses of its next answers."""
 
     def annotation(self, one: dict[str, Any]) -> dict[str, Any]:
         choices = {} if one["label"] is None else {"mood": one["label"]}
@@ -115,9 +118,12 @@ class FakeLabelStudio(FakeTool):
     def app(self) -> Starlette:
         async def refresh(request: Request) -> Response:
             good = (await request.json())["refresh"] == KEY
-            return JSONResponse({"access": "short"} if good else {}, 200 if good else 401)
+            return JSONResponse({"access": self.access} if good else {}, 200 if good else 401)
 
         async def tasks(request: Request) -> Response:
+            if self.hiccups:
+                self.access = "short-2"  # what let in before does no longer
+                return JSONResponse({}, self.hiccups.pop())
             if not self.lets_in(request):
                 return JSONResponse({}, 401)
             assert request.query_params["project"] == "3"
@@ -153,7 +159,7 @@ class FakeLabelStudio(FakeTool):
         ])  # fmt: skip
 
     def lets_in(self, request: Request) -> bool:
-        return request.headers["authorization"] in ("Bearer short", f"Token {LEGACY}")
+        return request.headers["authorization"] in (f"Bearer {self.access}", f"Token {LEGACY}")
 
     def shown(self, task: int) -> dict[str, Any]:
         here = [one for one in self.now.values() if one["task"] == task]

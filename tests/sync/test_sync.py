@@ -132,6 +132,19 @@ def test_a_page_that_moved_deletes_nothing(
     check_the_same(http, "pages", "label-studio", tool)
 
 
+def test_a_tool_that_is_busy_or_forgets_us_is_asked_again(
+    server: Running, http: httpx.Client, studio: tuple[FakeLabelStudio, str]
+) -> None:
+    put(http, "busy", settle=None)
+    tool, url = studio
+    tool.do_something()
+    for hiccups in ([503], [401]):
+        tool.hiccups = hiccups
+        found = run_sync(server, "label-studio", url, "busy")
+        assert found.exit_code == 0, found.output
+    check_the_same(http, "busy", "label-studio", tool)
+
+
 def test_what_cannot_be_taken_is_said(
     server: Running, http: httpx.Client, studio: tuple[FakeLabelStudio, str]
 ) -> None:

@@ -6,6 +6,7 @@ A tool that is told «no» tells nobody, so what is refused is counted where peo
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import time
 from collections.abc import Awaitable, Callable
 from functools import wraps
@@ -69,17 +70,25 @@ def counted(handler: Handler) -> Handler:
 
     @wraps(handler)
     async def counting(request: Request) -> Response:
-        engine, name = server_of(request).engine, request.path_params["project"]
         try:
             return await handler(request)
         except ProblemError as error:
-            if name in engine.projects:
-                hooks = engine.readings(name).hooks
-                hooks.refused += 1
-                hooks.why, hooks.refused_at = error.problem.detail[:300], time.time()
+            await _count_refusal(request, error.problem.detail)
             raise
 
     return counting
+
+
+async def _count_refusal(request: Request, why: str) -> None:
+    engine, name = server_of(request).engine, request.path_params["project"]
+
+    def note() -> None:
+        hooks = engine.readings(name).hooks
+        hooks.refused += 1
+        hooks.why, hooks.refused_at = why[:300], time.time()
+
+    with contextlib.suppress(ProblemError):  # there is no such project, or the server stops
+        await engine.ask(note)
 
 
 async def hook_label_studio(request: Request) -> Response:
@@ -171,17 +180,16 @@ async def _take(
         if answers:
             known = "" if question else table.question(project.id, tool)
             found = tool_answers.chosen(answers, question, known)
-        return tool_answers.take(project, table, tool, found, now, deleted=deleted)
+        told = tool_answers.take(project, table, tool, found, now, deleted=deleted)
+        server.engine.readings(name).hooks.taken += 1
+        return told
 
     weight = max(len(answers) + len(deleted), 1)
     if tool == ARGILLA:  # who sends it twice may say it in other words: the id counts
         key = digest(tool.encode(), name.encode(), request.headers["webhook-id"].encode())
         answer = await server.engine.write(name, apply, weight=weight, key=key)
-        response = Response(answer, media_type="application/json")
-    else:
-        response = await write(request, apply, body, weight)
-    server.engine.readings(name).hooks.taken += 1
-    return response
+        return Response(answer, media_type="application/json")
+    return await write(request, apply, body, weight)
 
 
 def _question(request: Request) -> str | None:
@@ -205,8 +213,11 @@ def _needed(value: Any, what: str) -> Any:
 
 async def _ignored(request: Request) -> Response:
     engine, name = server_of(request).engine, request.path_params["project"]
-    hooks = await engine.ask(lambda: engine.readings(name).hooks)
-    hooks.ignored += 1
+
+    def note() -> None:
+        engine.readings(name).hooks.ignored += 1
+
+    await engine.ask(note)
     return json(AnswersOut(ignored=1))
 
 

@@ -62,7 +62,7 @@ class ToolApi:
     ) -> Any:
         """A request; what cannot be reached or is busy is asked again."""
         httpx = need_httpx()
-        why = ""
+        why, renewed = "", False
         for attempt in range(ATTEMPTS):
             if attempt:
                 time.sleep(2.0 ** (attempt - 2) * random.uniform(0.5, 1.0))
@@ -71,8 +71,9 @@ class ToolApi:
             except httpx.TransportError as error:
                 why = str(error) or type(error).__name__
                 continue
-            if answer.status_code == UNKNOWN and not attempt:  # what lets us in may have expired
+            if answer.status_code == UNKNOWN and not renewed:  # what lets us in may have expired
                 self._http.headers.update(self._headers())
+                renewed = True
             elif answer.status_code not in AGAIN:
                 return self._read(method, path, answer)
             why = f"it answers {answer.status_code}"
