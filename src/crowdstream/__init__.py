@@ -31,6 +31,7 @@ _NAMES = {
     "science.simulate": "simulate simulate_blocks",
     "stopping": "information labels_needed",
     "stream": "Stream load",
+    "writers": "",
 }
 """The public names by their module; a module without names is public itself."""
 

@@ -1,4 +1,5 @@
 from crowdstream import metrics as metrics
+from crowdstream import writers as writers
 from crowdstream.checks import check_estimator as check_estimator
 from crowdstream.client import AsyncClient as AsyncClient
 from crowdstream.client import Client as Client

@@ -13,6 +13,7 @@ import pytest
 
 from tests.chromium import CHROMIUM, needs_chromium
 from tests.serve.running import Running, label, post, put, serving, start
+from tests.serve.tools import annotation, label_studio
 
 if CHROMIUM is None:
     pytest.skip("no Chromium to open the live page with", allow_module_level=True)
@@ -250,6 +251,23 @@ def _run_what_is_shown(visit: Visit, project: str) -> None:
     )  # fmt: skip
     assert '"decisions"' in told.stdout, told
     expect(page.locator(".tile .about").first).to_contain_text("of 2", timeout=6000)
+
+
+def test_labels_by_a_hook_appear_and_so_does_what_was_refused(
+    browser: Browser, server: Running
+) -> None:
+    """Annotation tools tell nobody that they were refused: the page does, as text."""
+    with server.http() as http, visiting(browser, server) as visit:
+        put(http, "hooked", settle=None)
+        page = visit.sign_in().open("#/hooked", "pre")
+        both = annotation(1, 1, 10, **{"<img src=x onerror=alert(1)>": "good", "mood": "bad"})
+        assert label_studio(http, "hooked", "ANNOTATION_CREATED", both).status_code == 422
+        expect(page.get_by_text("1 request of annotation tools refused.")).to_be_visible()
+        expect(page.get_by_text("which question? There are '<img src=x")).to_be_visible()
+        told = label_studio(http, "hooked", "ANNOTATION_CREATED", both, question="mood")
+        assert told.json()["labels"] == 1
+        expect(page.get_by_role("heading", name="Whom to trust")).to_be_visible()
+        expect(page.get_by_text("1 request of annotation tools refused.")).to_be_visible()
 
 
 def test_light_and_dark_by_the_system_and_by_choice(browser: Browser, server: Running) -> None:
