@@ -24,6 +24,7 @@ _NAMES = {
     "monitoring": "DriftAlarm IdentifiabilityReport alarms difficulty effective_votes families "
     "identifiability monitor pairs trends",
     "ordinal": "ordinal_decisions",
+    "panel": "EffectiveJudges Jury effective_judges error_correlation jury",
     "science.baselines": "",
     "science.datasets": "",
     "science.theory": "",

@@ -5,6 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from crowdstream.plain_text import counted as counted
+from crowdstream.plain_text import percent as percent
+
 if TYPE_CHECKING:
     import polars as pl
 
@@ -90,37 +93,6 @@ def has_flag(workers: pl.DataFrame, flag: str) -> pl.Series:
     """Which workers of a table have a flag, given by its code."""
 
     return workers["flags"].list.contains(flag)
-
-
-def counted(count: int, noun: str, rest: str = "") -> str:
-    """A count with its noun in the right number.
-
-    Parameters
-    ----------
-    count
-        How many.
-    noun
-        Of what, in the singular; its plural takes an s.
-    rest
-        What follows.
-
-    Examples
-    --------
-    >>> counted(1, "bad row", "left out"), counted(2000, "alarm")
-    ('1 bad row left out', '2,000 alarms')
-    """
-    return f"{count:,} {noun}{'' if count == 1 else 's'} {rest}".rstrip()
-
-
-def percent(share: float) -> str:
-    """A share as people read it: one digit, two below one per cent.
-
-    >>> percent(0.0193), percent(0.0081), percent(0.0)
-    ('1.9 %', '0.81 %', '0 %')
-    """
-    if share in (0.0, 1.0):
-        return f"{share:.0%}".replace("%", " %")
-    return f"{100 * share:.{2 if share < 0.01 else 1}f} %"
 
 
 def error_words(rate: float | None, low: float | None, high: float | None) -> str | None:

@@ -1,0 +1,20 @@
+"""Panels of judges, such as language models: what they say together, and what that is worth."""
+
+from crowdstream.panel.effective import (
+    EffectiveJudges,
+    Estimate,
+    effective_judges,
+    error_correlation,
+)
+from crowdstream.panel.jury import jury
+from crowdstream.panel.report import Jury, ToCheck
+
+__all__ = [
+    "EffectiveJudges",
+    "Estimate",
+    "Jury",
+    "ToCheck",
+    "effective_judges",
+    "error_correlation",
+    "jury",
+]
