@@ -15,7 +15,7 @@ import crowdstream as cs
 
 RESULTS = {
     "DriftAlarm", "EffectiveJudges", "GoldCheck", "Identifiability", "IdentifiabilityReport",
-    "Intake", "Jury", "Label",
+    "Intake", "Jury", "Label", "Preferences",
 }  # fmt: skip
 """Records that users are given and do not make; their fields are documented."""
 

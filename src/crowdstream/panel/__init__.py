@@ -7,14 +7,17 @@ from crowdstream.panel.effective import (
     error_correlation,
 )
 from crowdstream.panel.jury import jury
+from crowdstream.panel.preferences import Preferences, preferences
 from crowdstream.panel.report import Jury, ToCheck
 
 __all__ = [
     "EffectiveJudges",
     "Estimate",
     "Jury",
+    "Preferences",
     "ToCheck",
     "effective_judges",
     "error_correlation",
     "jury",
+    "preferences",
 ]
