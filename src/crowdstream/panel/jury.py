@@ -16,6 +16,7 @@ from crowdstream.errors import ManyClasses, NotIdentifiable, SureInDoubt
 from crowdstream.estimators import Adaptive
 from crowdstream.estimators.common_factor import common_factor_decisions
 from crowdstream.estimators.independence import GATE
+from crowdstream.estimators.parameters import Families
 from crowdstream.labels import ClassLabel, ColumnNames, TaskId, Truths, in_kind, read_truths
 from crowdstream.monitoring import effective_votes, monitor
 from crowdstream.monitoring import families as alike
@@ -49,7 +50,7 @@ def jury(
     votes: PanelVotes,
     *,
     gold: Truths | None = None,
-    families: Mapping[str, str] | None = None,
+    families: Families | None = None,
     sure: float = SURE,
     verdict: Verdict = "auto",
     seed: int = 0,
@@ -210,7 +211,7 @@ def _decisions(
     )  # fmt: skip
 
 
-def _judges(crowd: Adaptive, families: Mapping[str, str] | None) -> pl.DataFrame:
+def _judges(crowd: Adaptive, families: Families | None) -> pl.DataFrame:
     """One row per judge."""
     import polars as pl
 
@@ -239,7 +240,7 @@ def _to_check(decisions: pl.DataFrame, known: set[TaskId], seed: int) -> ToCheck
     return ToCheck(len(items), enough, [items[k] for k in order])
 
 
-def _notes(crowd: Adaptive, density: float, families: Mapping[str, str] | None) -> list[str]:
+def _notes(crowd: Adaptive, density: float, families: Families | None) -> list[str]:
     """What to know of this panel."""
     notes = []
     if not crowd.n_workers_:
@@ -255,9 +256,9 @@ def _notes(crowd: Adaptive, density: float, families: Mapping[str, str] | None) 
         notes.append(f"says (nearly) always the same, which tells little: {listed(constant)}")
     if density < DENSE and crowd.identifiable_:
         notes.append("a sparse panel: the default's verdict alone, no common-factor vote")
-    declared = families or {}
+    declared = {str(judge): family for judge, family in (families or {}).items()}
     for group in alike(crowd) if crowd.n_workers_ > 2 else []:
-        if len({declared.get(str(judge), judge) for judge in group}) > 1:
+        if len({declared.get(str(judge), str(judge)) for judge in group}) > 1:
             notes.append(
                 f"err nearly alike: {listed(group)}; if they are one model, say so (families=)"
             )
