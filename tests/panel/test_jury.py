@@ -121,6 +121,22 @@ def test_gold_gives_the_effective_number_and_is_not_sent_to_a_human(
     assert verdicts(checked, "label") == gold
 
 
+def test_what_gold_puts_in_doubt_is_said_and_nothing_warns() -> None:
+    votes, truths = shared_pull(7, 400, hard=0.0, seed=5)
+    other = {"yes": "no", "no": "yes"}
+    fooled = {item: other[str(truth)] for item, truth in list(truths.items())[::4]}
+    gold = dict(list((truths | fooled).items())[:150])  # every fourth item fools all of them
+    found = cs.jury(votes, gold=gold, verdict="common_factor")
+    assert any("confidence was lowered" in note for note in found.notes), found.notes
+
+
+def test_a_crowd_too_large_for_pairs_is_decided_all_the_same() -> None:
+    made = cs.simulate(1100, 300, p=0.2, per_task=9, seed=1)
+    found = cs.jury(made.labels(), gold=dict(made.truths().head(20).iter_rows()))
+    assert found.joint_errors is None
+    assert found.items == 300
+
+
 def test_a_declared_family_counts_less(panel: tuple[Votes, Truths]) -> None:
     votes = {
         item: {**each, "copy-1": each["judge-6"], "copy-2": each["judge-6"]}

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
-from crowdstream.errors import ManyClasses, NotIdentifiable, SureInDoubt
+from crowdstream.errors import SureInDoubt
 from crowdstream.estimators import Adaptive
 from crowdstream.estimators.common_factor import common_factor_decisions
 from crowdstream.estimators.independence import GATE
@@ -23,7 +23,7 @@ from crowdstream.monitoring import families as alike
 from crowdstream.monitoring.estimator_view import as_polars
 from crowdstream.panel.effective import EffectiveJudges, effective_judges
 from crowdstream.panel.report import WHY, Jury, ToCheck
-from crowdstream.panel.votes import Panel, PanelVotes, read_panel
+from crowdstream.panel.votes import MOST_JUDGES, Panel, PanelVotes, read_panel
 from crowdstream.panel.wording import listed
 from crowdstream.validation import SEED, check_number, one_of
 
@@ -108,7 +108,7 @@ def jury(
     panel = read_panel(votes, ColumnNames(task, worker, label))
     truths = read_truths(gold)
     crowd = monitor(Adaptive(families=families, seed=seed))
-    default = _fit(crowd, panel, truths)
+    default, doubts = _fit(crowd, panel, truths)
     density = _density(default, crowd)
     second = None
     if density >= DENSE:
@@ -122,7 +122,9 @@ def jury(
     decisions = _decisions(labels, default, second, set(truths), sure)
     judges = _judges(crowd, families)
     human = dict(decisions.filter("needs_human")["why"].value_counts().iter_rows())
-    joint = effective_judges(panel.table, truths, seed=seed) if truths else None
+    joint = None
+    if truths and crowd.n_workers_ <= MOST_JUDGES:
+        joint = effective_judges(panel.table, truths, seed=seed)
     return Jury(
         decisions=in_kind(decisions, panel.kind),
         judges=in_kind(judges, panel.kind),
@@ -134,18 +136,19 @@ def jury(
         correlation=crowd.excess_correlation_ if crowd.identifiable_ else None,
         human={why: human.get(why, 0) for why in WHY},
         to_check=None if second is None else _to_check(decisions, set(truths), seed),
-        notes=_notes(crowd, density, families),
+        notes=[*doubts, *_notes(crowd, density, families)],
         items=decisions.height,
         classes=len(crowd.classes_),
     )
 
 
-def _fit(crowd: Adaptive, panel: Panel, truths: Gold) -> pl.DataFrame:
-    """The default's decisions."""
-    with warnings.catch_warnings():
-        for doubt in (ManyClasses, NotIdentifiable, SureInDoubt):
-            warnings.simplefilter("ignore", doubt)  # said in the notes
-        return as_polars(crowd.fit_predict(panel.table, gold=truths or None))
+def _fit(crowd: Adaptive, panel: Panel, truths: Gold) -> tuple[pl.DataFrame, list[str]]:
+    """The default's decisions, and whether known truths put them in doubt."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        found = as_polars(crowd.fit_predict(panel.table, gold=truths or None))
+    doubts = [str(one.message) for one in caught if issubclass(one.category, SureInDoubt)]
+    return found, doubts  # what else there is to say, `_notes` does
 
 
 def _density(default: pl.DataFrame, crowd: Adaptive) -> float:
@@ -172,7 +175,9 @@ def _believe(
     confidence = default["confidence"].to_numpy().copy()
     differ = np.flatnonzero(default["label"].ne_missing(second["label"]).to_numpy())
     if differ.size:
-        chances = as_polars(crowd.predict_proba_many(panel.table)).drop("task").to_numpy()
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", SureInDoubt)  # said already
+            chances = as_polars(crowd.predict_proba_many(panel.table)).drop("task").to_numpy()
         places = {str(name): place for place, name in enumerate(crowd.classes_)}
         found = [places[str(name)] for name in second["label"].gather(differ)]
         confidence[differ] = chances[differ, found]
