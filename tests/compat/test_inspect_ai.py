@@ -157,7 +157,7 @@ def test_the_metric_says_when_it_cannot_tell(caplog: pytest.LogCaptureFixture) -
         SampleScore(
             score=Score(value="C", metadata={"panel": panel}), sample_metadata={"human": "C"}
         )
-        for panel in [{"a": "C", "b": "C"}, {"a": "C", "b": "I"}, {"a": "I", "b": "I"}] * 5
+        for panel in [{"a": "C", "b": "C"}, {"a": "C", "b": "I"}, {"a": "I", "b": "I"}] * 10
     ]
     found = effective_judges(truth="human")
     assert found(human)["effective_judges"] == pytest.approx(2 / 1.5)  # type: ignore[arg-type, index, call-overload]

@@ -103,7 +103,8 @@ def test_judges_who_never_err_are_named_and_leave_no_nan() -> None:
         (np.zeros((20, 3), bool), "never erred"),
         (np.ones((20, 3), bool), "always erred"),
         (np.random.default_rng(0).random((20, 1)) < 0.3, "one judge alone"),
-        (np.eye(3, 2, dtype=bool), "mostly chance"),
+        (np.eye(30, 2, dtype=bool), "mostly chance"),
+        (np.eye(3, 2, dtype=bool), "fewer than 20 items"),
     ],
 )
 def test_what_cannot_be_told_is_said(wrong: np.ndarray[Any, Any], words: str) -> None:

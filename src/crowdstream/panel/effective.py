@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-import msgspec
 import numpy as np
 
 from crowdstream.decisions import value_series
@@ -23,9 +22,9 @@ from crowdstream.panel.joint_errors import (
     mean_correlation,
     resampled,
 )
+from crowdstream.panel.report import EffectiveJudges, Estimate
 from crowdstream.panel.votes import PanelVotes, Scored, read_panel, score_panel
 from crowdstream.panel.wording import listed
-from crowdstream.plain_text import counted, percent
 from crowdstream.validation import SEED
 
 if TYPE_CHECKING:
@@ -36,70 +35,9 @@ FEW_ERRORS = 5
 shared error more or less moves them by 0.2."""
 
 
-class Estimate(msgspec.Struct, frozen=True):
-    """A number with its 95 % interval; ``None`` where it cannot be told."""
-
-    value: float
-    low: float | None = None
-    high: float | None = None
-
-
-class EffectiveJudges(msgspec.Struct, frozen=True):
-    """How many independent judges a panel is worth, and what its joint errors cost.
-
-    Attributes
-    ----------
-    judges, items
-        How many judges there are, and items of known truth that they judged.
-    effective
-        What they are worth in independent judges; ``None`` where it is not defined.
-    correlation
-        The mean correlation of two judges' errors.
-    accuracy
-        Of the plain vote of all judges, on these items.
-    accuracy_if_independent
-        What it would be if the same judges, with the same confusions, erred independently.
-    without
-        One row per judge: its error rate with its interval, and what effective number, correlation
-        and accuracy of the vote are without it.
-    notes
-        What could not be told, and why.
-    """
-
-    judges: int
-    items: int
-    effective: Estimate | None
-    correlation: Estimate | None
-    accuracy: float
-    accuracy_if_independent: float
-    without: NativeTable
-    notes: list[str]
-
-    def __repr__(self) -> str:
-        panel = f"{counted(self.judges, 'judge')} on {counted(self.items, 'item')} of known truth"
-        worth = "what they are worth cannot be told"
-        if self.effective is not None:
-            worth = f"worth {with_interval(self.effective, 1)} independent ones"
-        lines = [f"{panel}: {worth}"]
-        if self.correlation is not None:
-            lines.append(f"mean correlation of errors: {with_interval(self.correlation, 2)}")
-        lines.append(
-            f"their vote is right on {percent(self.accuracy)}; if the same judges erred "
-            f"independently, on {percent(self.accuracy_if_independent)}"
-        )
-        return "\n".join([*lines, *self.notes])
-
-
-def with_interval(estimate: Estimate, digits: int) -> str:
-    """An estimate in words.
-
-    >>> with_interval(Estimate(2.04, 1.81, 2.39), 1)
-    '2.0 (1.8 to 2.4)'
-    """
-    text = f"{estimate.value:.{digits}f}"
-    if estimate.low is None or estimate.high is None:
-        return text
-    return f"{text} ({estimate.low:.{digits}f} to {estimate.high:.{digits}f})"
+FEWEST_ITEMS = 20
+"""Items of known truth below which nothing is said of joint errors: a correlation of ten items has
+a standard error of 0.3, and drawing them anew does not show it."""
 
 
 def error_correlation(
@@ -205,7 +143,8 @@ def effective_judges(
     scored = score_panel(panel.table, gold)
     counted = _weights_of(weights, scored.judges)
     table = _correlations(scored)
-    rho = mean_correlation(table, counted)
+    enough = len(scored.items) >= FEWEST_ITEMS
+    rho = mean_correlation(table, counted) if enough else None
     number = effective_number(rho, counted)
     drawn = resampled(scored, counted, seed) if rho is not None else None
     return EffectiveJudges(
@@ -287,11 +226,13 @@ def _notes(scored: Scored, table: Floats) -> list[str]:
         "judged no item of known truth": judged == 0,
         "never erred: no correlation, left out of the mean": (judged > 0) & (errors == 0),
         "always erred: no correlation, left out of the mean": (judged > 0) & (errors == judged),
-        f"erred fewer than {FEW_ERRORS} times: its correlations are mostly chance": (
+        f"erred fewer than {FEW_ERRORS} times: correlations with them are mostly chance": (
             (errors > 0) & (errors < np.minimum(FEW_ERRORS, judged))
         ),
     }
     notes = [f"{listed(names[who])}: {what}" for what, who in groups.items() if who.any()]
+    if len(scored.items) < FEWEST_ITEMS:
+        notes.append(f"fewer than {FEWEST_ITEMS} items of known truth: joint errors cannot be told")
     if len(names) < 2:
         notes.append("one judge alone has nobody to err together with")
     elif not (~np.isnan(table) & ~np.eye(len(table), dtype=bool)).any():

@@ -21,8 +21,8 @@ from crowdstream.labels import ClassLabel, ColumnNames, TaskId, Truths, in_kind,
 from crowdstream.monitoring import effective_votes, monitor
 from crowdstream.monitoring import families as alike
 from crowdstream.monitoring.estimator_view import as_polars
-from crowdstream.panel.effective import EffectiveJudges, effective_judges
-from crowdstream.panel.report import WHY, Jury, ToCheck
+from crowdstream.panel.effective import effective_judges
+from crowdstream.panel.report import WHY, EffectiveJudges, Jury, ToCheck
 from crowdstream.panel.votes import MOST_JUDGES, Panel, PanelVotes, read_panel
 from crowdstream.panel.wording import listed
 from crowdstream.validation import SEED, check_number, one_of

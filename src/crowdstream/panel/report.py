@@ -1,4 +1,4 @@
-"""What `jury` found: tables and numbers, and the same in plain words. Computes nothing."""
+"""What was found of a panel: tables and numbers, and the same in plain words. Computes nothing."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ import msgspec
 
 from crowdstream.estimators.tables import NativeTable
 from crowdstream.monitoring.estimator_view import as_polars
-from crowdstream.panel.effective import EffectiveJudges
 from crowdstream.panel.wording import NAMED, listed
 from crowdstream.plain_text import counted, percent, printable, shortened
 
@@ -21,6 +20,9 @@ NAME = 24
 SHOWN = 12
 """Judges that the summary lists, the heaviest first."""
 
+NEARLY = 0.99
+"""Share of the items from which on a judge saw nearly all of them."""
+
 WHY = {
     "no verdict": "nobody judged them",
     "one verdict": "only one judge did",
@@ -28,6 +30,72 @@ WHY = {
     "not sure": "the panel is not sure enough",
 }
 """Why an item needs a human, and how that is said of several."""
+
+
+class Estimate(msgspec.Struct, frozen=True):
+    """A number with its 95 % interval; ``None`` where it cannot be told."""
+
+    value: float
+    low: float | None = None
+    high: float | None = None
+
+
+class EffectiveJudges(msgspec.Struct, frozen=True):
+    """How many independent judges a panel is worth, and what its joint errors cost.
+
+    Attributes
+    ----------
+    judges, items
+        How many judges there are, and items of known truth that they judged.
+    effective
+        What they are worth in independent judges; ``None`` where it is not defined.
+    correlation
+        The mean correlation of two judges' errors.
+    accuracy
+        Of the plain vote of all judges, on these items.
+    accuracy_if_independent
+        What it would be if the same judges, with the same confusions, erred independently.
+    without
+        One row per judge: its error rate with its interval, and what effective number, correlation
+        and accuracy of the vote are without it.
+    notes
+        What could not be told, and why.
+    """
+
+    judges: int
+    items: int
+    effective: Estimate | None
+    correlation: Estimate | None
+    accuracy: float
+    accuracy_if_independent: float
+    without: NativeTable
+    notes: list[str]
+
+    def __repr__(self) -> str:
+        panel = f"{counted(self.judges, 'judge')} on {counted(self.items, 'item')} of known truth"
+        worth = "what they are worth cannot be told"
+        if self.effective is not None:
+            worth = f"worth {with_interval(self.effective, 1)} independent ones"
+        lines = [f"{panel}: {worth}"]
+        if self.correlation is not None:
+            lines.append(f"mean correlation of errors: {with_interval(self.correlation, 2)}")
+        lines.append(
+            f"their vote is right on {percent(self.accuracy)}; if the same judges erred "
+            f"independently, on {percent(self.accuracy_if_independent)}"
+        )
+        return "\n".join([*lines, *self.notes])
+
+
+def with_interval(estimate: Estimate, digits: int) -> str:
+    """An estimate in words.
+
+    >>> with_interval(Estimate(2.04, 1.81, 2.39), 1)
+    '2.0 (1.8 to 2.4)'
+    """
+    text = f"{estimate.value:.{digits}f}"
+    if estimate.low is None or estimate.high is None:
+        return text
+    return f"{text} ({estimate.low:.{digits}f} to {estimate.high:.{digits}f})"
 
 
 class ToCheck(msgspec.Struct, frozen=True):
@@ -108,7 +176,7 @@ class Jury(msgspec.Struct, frozen=True, kw_only=True):
         >>> import crowdstream as cs
         >>> votes = {k: {judge: k % 2 for judge in "abc"} for k in range(30)}
         >>> print(cs.jury(votes).summary().splitlines()[0])
-        30 items, 3 judges, 2 classes; every judge saw all of them
+        30 items, 3 judges, 2 classes; a judge saw all of them
         """
         judges = as_polars(self.judges)
         lines = [self._size(judges.height), *_judge_lines(judges), *self._worth(), *self._human()]
@@ -117,12 +185,12 @@ class Jury(msgspec.Struct, frozen=True, kw_only=True):
         return "\n".join([*lines, *(f"note: {note}" for note in self.notes)])
 
     def _size(self, judges: int) -> str:
-        seen = "all" if self.density >= 1.0 else f"{self.density:.0%}"
         sizes = f"{counted(self.items, 'item')}, {counted(judges, 'judge')}"
         classes = f"{self.classes:,} class" + ("" if self.classes == 1 else "es")
-        return f"{sizes}, {classes}; every judge saw {seen} of them" + (
-            " on average" if self.density < 1.0 else ""
-        )
+        seen = "all" if self.density >= 1.0 else "nearly all"
+        if self.density < NEARLY:
+            seen = f"{self.density:.0%}"
+        return f"{sizes}, {classes}; a judge saw {seen} of them"
 
     def _worth(self) -> list[str]:
         found = self.joint_errors

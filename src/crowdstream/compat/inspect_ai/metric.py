@@ -31,7 +31,7 @@ def effective_judges(truth: str = TARGET_TEXT) -> Metric:
     Examples
     --------
     >>> from inspect_ai.scorer import Score
-    >>> panels = [{"a": "C", "b": "C"}, {"a": "C", "b": "I"}, {"a": "I", "b": "I"}] * 5
+    >>> panels = [{"a": "C", "b": "C"}, {"a": "C", "b": "I"}, {"a": "I", "b": "I"}] * 10
     >>> scores = [
     ...     SampleScore(score=Score(value="C", metadata={"panel": panel, "target": "C"}))
     ...     for panel in panels
