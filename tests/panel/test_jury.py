@@ -54,6 +54,9 @@ def test_every_shape_of_a_panel_gives_the_same(panel: tuple[Votes, Truths]) -> N
         assert other.weights == first.weights
     kinds = [type(cs.jury(shape).decisions) for shape in (shapes[2], shapes[3])]
     assert kinds == [pa.Table, pd.DataFrame]
+    joint = cs.jury(shapes[3], gold=dict(list(panel[1].items())[:30])).joint_errors
+    assert joint is not None
+    assert isinstance(joint.without, pd.DataFrame)
 
 
 def test_the_default_verdict_is_that_of_adaptive(

@@ -10,6 +10,7 @@ import warnings
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Literal
 
+import msgspec
 import numpy as np
 
 from crowdstream.errors import SureInDoubt
@@ -125,6 +126,7 @@ def jury(
     joint = None
     if truths and crowd.n_workers_ <= MOST_JUDGES:
         joint = effective_judges(panel.table, truths, seed=seed)
+        joint = msgspec.structs.replace(joint, without=in_kind(joint.without, panel.kind))
     return Jury(
         decisions=in_kind(decisions, panel.kind),
         judges=in_kind(judges, panel.kind),
