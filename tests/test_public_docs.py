@@ -13,7 +13,10 @@ import pytest
 
 import crowdstream as cs
 
-RESULTS = {"DriftAlarm", "GoldCheck", "Identifiability", "IdentifiabilityReport", "Intake", "Label"}
+RESULTS = {
+    "DriftAlarm", "EffectiveJudges", "GoldCheck", "Identifiability", "IdentifiabilityReport",
+    "Intake", "Jury", "Label", "Preferences",
+}  # fmt: skip
 """Records that users are given and do not make; their fields are documented."""
 
 

@@ -25,6 +25,7 @@ _NAMES = {
     "monitoring": "DriftAlarm IdentifiabilityReport alarms difficulty effective_votes families "
     "identifiability monitor pairs trends",
     "ordinal": "ordinal_decisions",
+    "panel": "EffectiveJudges Jury Preferences effective_judges error_correlation jury preferences",
     "science.baselines": "",
     "science.datasets": "",
     "science.theory": "",

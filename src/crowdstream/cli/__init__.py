@@ -23,6 +23,8 @@ COMMANDS = {
     "sync": "Bring a project up to date with Label Studio or Argilla.",
     "workers": "Show what a state file knows about each worker.",
     "merge": "Merge state files of different tasks into one.",
+    "jury": "Decide what a panel of judges says of every item.",
+    "preferences": "Rate items by pairwise comparisons of judges who differ.",
     "savings": "Show how many of the labels in a file would have been enough.",
     "compare": "Compare methods on data whose correct labels are known.",
     "simulate": "Make up labels with known truth, to try things on.",

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from crowdstream.plain_text import counted as counted
+from crowdstream.plain_text import percent as percent
 
 if TYPE_CHECKING:
     import polars as pl
@@ -92,17 +93,6 @@ def has_flag(workers: pl.DataFrame, flag: str) -> pl.Series:
     """Which workers of a table have a flag, given by its code."""
 
     return workers["flags"].list.contains(flag)
-
-
-def percent(share: float) -> str:
-    """A share as people read it: one digit, two below one per cent.
-
-    >>> percent(0.0193), percent(0.0081), percent(0.0)
-    ('1.9 %', '0.81 %', '0 %')
-    """
-    if share in (0.0, 1.0):
-        return f"{share:.0%}".replace("%", " %")
-    return f"{100 * share:.{2 if share < 0.01 else 1}f} %"
 
 
 def error_words(rate: float | None, low: float | None, high: float | None) -> str | None:
