@@ -12,7 +12,7 @@ import polars as pl
 import pytest
 
 from crowdstream.plain_text import NAME_LENGTH, chart_names, printable, shortened
-from crowdstream.science.theme import LIGHT, inline_svg
+from crowdstream.theme import LIGHT, inline_svg
 from tests.chromium import DARK, needs_chromium, open_page, picture
 from tests.cli.tool import call
 

@@ -14,8 +14,8 @@ import pytest
 
 from crowdstream.cli.output import write_table
 from crowdstream.cli.summary import ranked, workers_table
-from crowdstream.cli.wording import error_words, flag_words, has_flag
 from crowdstream.plain_text import chart_names
+from crowdstream.wording import error_words, flag_words, has_flag
 from tests.cli.tool import Row, call, csv_of, jsonl_of, labels, refused
 
 ROWS = labels(200)

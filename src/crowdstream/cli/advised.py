@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, cast
 
 from crowdstream.cli.json_output import AdvisedWorker
-from crowdstream.cli.wording import ADVICE
+from crowdstream.wording import ADVICE
 
 if TYPE_CHECKING:
     import polars as pl

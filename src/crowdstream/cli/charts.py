@@ -6,14 +6,14 @@ import textwrap
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from crowdstream.cli.extras import need
 from crowdstream.cli.output import check_writable
 from crowdstream.cli.terminal import LINE_LENGTH
-from crowdstream.cli.wording import UNSEEN, evidence_words, flag_words, has_flag
 from crowdstream.errors import InputError
+from crowdstream.extras import need
 from crowdstream.plain_text import NAME_LENGTH, chart_names, printable, shortened
-from crowdstream.science.theme import LETTER_WIDTH, LIGHT, html_table, inline_svg, page_head, theme
 from crowdstream.serialization import replacing
+from crowdstream.theme import LETTER_WIDTH, LIGHT, html_table, inline_svg, page_head, theme
+from crowdstream.wording import UNSEEN, evidence_words, flag_words, has_flag
 
 if TYPE_CHECKING:
     import altair as alt

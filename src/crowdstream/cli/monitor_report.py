@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, cast
 
 from crowdstream.cli.json_output import Change
-from crowdstream.cli.wording import alarm_words, shift_words
+from crowdstream.wording import alarm_words, shift_words
 
 if TYPE_CHECKING:
     from crowdstream.estimators import Estimator

@@ -17,9 +17,9 @@ from typing import TYPE_CHECKING, Any
 from crowdstream.cli.expected import ErrorCount
 from crowdstream.cli.task_lists import doubtful, hardest
 from crowdstream.cli.terminal import ProgressBar
-from crowdstream.cli.wording import percent
 from crowdstream.errors import InputError, ManyClasses, NotIdentifiable, SureInDoubt
 from crowdstream.labels.coding import Intake
+from crowdstream.wording import percent
 
 if TYPE_CHECKING:
     import polars as pl

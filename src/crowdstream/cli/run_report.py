@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from crowdstream.cli.advised import advised_workers, count_advice, evidence_of
 from crowdstream.cli.json_output import DoubtfulTask, HardTask, RunReport
 from crowdstream.cli.monitor_report import latest_changes
-from crowdstream.cli.wording import counted
+from crowdstream.wording import counted
 
 if TYPE_CHECKING:
     import polars as pl

@@ -17,7 +17,7 @@ from crowdstream.cli.terminal import (
     say_paragraph,
     shorten_name,
 )
-from crowdstream.cli.wording import (
+from crowdstream.wording import (
     alarm_words,
     counted,
     error_words,

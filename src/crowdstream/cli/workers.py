@@ -20,10 +20,10 @@ from crowdstream.cli.monitor_report import alarms_of, is_monitored
 from crowdstream.cli.output import check_apart, check_output, write_table
 from crowdstream.cli.summary import NAME, ranked, workers_table
 from crowdstream.cli.terminal import add_row, console, make_table, say, shorten_name
-from crowdstream.cli.wording import UNSEEN, counted, evidence_words
 from crowdstream.errors import InputError
 from crowdstream.plain_text import printable
 from crowdstream.validation import check_number
+from crowdstream.wording import UNSEEN, counted, evidence_words
 
 if TYPE_CHECKING:
     import polars as pl

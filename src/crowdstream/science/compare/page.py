@@ -27,7 +27,7 @@ from crowdstream.science.compare.wording import (
     verdict_text,
 )
 from crowdstream.science.experiments.page import save_figure
-from crowdstream.science.theme import html_table, inline_svg, page_head
+from crowdstream.theme import html_table, inline_svg, page_head
 
 LONGEST = 300
 """Characters of a name, or of a cell, in a document."""

@@ -14,7 +14,7 @@ import polars as pl
 
 from crowdstream.science.experiments import notes
 from crowdstream.science.experiments.common import Claim, Source
-from crowdstream.science.theme import STYLE, inline_svg, page_head, theme
+from crowdstream.theme import STYLE, inline_svg, page_head, theme
 
 __all__ = ["SCALE", "STYLE", "Outcome", "counted", "save_figure", "write_page"]
 
