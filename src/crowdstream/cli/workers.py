@@ -8,7 +8,6 @@ import textwrap
 from typing import TYPE_CHECKING
 
 from crowdstream.cli import options
-from crowdstream.cli.advised import advised_table
 from crowdstream.cli.charts import (
     MOST_TRENDS,
     check_chart,
@@ -16,12 +15,13 @@ from crowdstream.cli.charts import (
     draw_workers,
     save_chart,
 )
-from crowdstream.cli.monitor_report import alarms_of, is_monitored
 from crowdstream.cli.output import check_apart, check_output, write_table
 from crowdstream.cli.summary import NAME, ranked, workers_table
 from crowdstream.cli.terminal import add_row, console, make_table, say, shorten_name
 from crowdstream.errors import InputError
 from crowdstream.plain_text import printable
+from crowdstream.report.advised import advised_table
+from crowdstream.report.monitors import alarms_of, is_monitored
 from crowdstream.validation import check_number
 from crowdstream.wording import UNSEEN, counted, evidence_words
 
