@@ -24,6 +24,8 @@ _NAMES = {
     "monitoring": "DriftAlarm IdentifiabilityReport alarms difficulty effective_votes families "
     "identifiability monitor pairs trends",
     "ordinal": "ordinal_decisions",
+    "report.charts": "",
+    "report.making": "Report make_report",
     "science.baselines": "",
     "science.datasets": "",
     "science.theory": "",

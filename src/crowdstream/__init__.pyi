@@ -43,6 +43,9 @@ from crowdstream.monitoring import monitor as monitor
 from crowdstream.monitoring import pairs as pairs
 from crowdstream.monitoring import trends as trends
 from crowdstream.ordinal import ordinal_decisions as ordinal_decisions
+from crowdstream.report import charts as charts
+from crowdstream.report.making import Report as Report
+from crowdstream.report.making import make_report as make_report
 from crowdstream.science import baselines as baselines
 from crowdstream.science import datasets as datasets
 from crowdstream.science import theory as theory

@@ -20,6 +20,7 @@ COMMANDS = {
     "token": "Make, list and revoke the tokens of a server.",
     "backup": "Copy a server's data while it runs.",
     "workers": "Show what a state file knows about each worker.",
+    "report": "Tell what a crowd came to on one page.",
     "merge": "Merge state files of different tasks into one.",
     "savings": "Show how many of the labels in a file would have been enough.",
     "compare": "Compare methods on data whose correct labels are known.",

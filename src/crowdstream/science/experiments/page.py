@@ -14,7 +14,7 @@ import polars as pl
 
 from crowdstream.science.experiments import notes
 from crowdstream.science.experiments.common import Claim, Source
-from crowdstream.theme import STYLE, inline_svg, page_head, theme
+from crowdstream.theme import STYLE, html_figure, page_head, theme
 
 __all__ = ["SCALE", "STYLE", "Outcome", "counted", "save_figure", "write_page"]
 
@@ -115,7 +115,7 @@ def _section(outcome: Outcome) -> str:
     if outcome.skipped:
         return "\n".join([*parts, f"<p>Not checked: {html.escape(outcome.skipped)}</p>"])
     if outcome.picture:
-        parts.append(f"<figure>{inline_svg(outcome.picture, outcome.title)}</figure>")
+        parts.append(html_figure(outcome.picture, outcome.title))
     head = "".join(f"<th>{name}" for name in ("claim", "whose", "read as", "measured", "verdict"))
     parts.append(f"<div class=wide><table><thead><tr>{head}</tr></thead>")
     for claim in outcome.claims:
