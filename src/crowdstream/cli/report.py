@@ -126,7 +126,7 @@ def report(
                 files, bad_input, out, deciding, method, scoring, cleaning, settings, bar
             )
         bar.update("drawing")
-        made = Report(found, out.title or Path(files.labels[0]).name)
+        made = Report(found, out.title or f"Report on {Path(files.labels[0]).name}")
         for path in filter(None, (out.output, out.png, out.pdf)):
             made.save(path)
     if not quiet.quiet:

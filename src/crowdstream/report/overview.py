@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple, cast
 
-from crowdstream.report.parts import band, chip, name_of
+from crowdstream.report.parts import band, band_axis, chip, name_of
 from crowdstream.report.told import answer, changes_words, how_known, workers_words
 from crowdstream.theme import Markup, escaped, html_table
 from crowdstream.wording import counted, percent, reason_words
@@ -34,14 +34,15 @@ class Tile(NamedTuple):
 
 def overview(found: Findings) -> str:
     """All of it."""
-    said = [answer(found), changes_words(found)]
-    if not found.from_state:
-        said.insert(1, workers_words(found))
-    lines = "".join(f"<p>{escaped(line)}</p>" for line in said[1:] if line)
+    how = how_known(found)
+    said = ["" if found.from_state else workers_words(found), changes_words(found)]
+    lines = "".join(f"<p>{escaped(line)}</p>" for line in said if line)
+    known = f" <span>{escaped(how[0].upper() + how[1:])}.</span>" if how else ""
+    first = f"<p><strong>{escaped(answer(found))}</strong>{known}</p>"
     tiles = "".join(map(_tile, tiles_of(found)))
     panels = [_trust(found), _doubt(found)]
     return (
-        f"<div class=answer><p><strong>{escaped(said[0])}</strong></p>{lines}</div>"
+        f"<div class=answer>{first}{lines}</div>"
         f"<div class=tiles>{tiles}</div><div class=panels>{''.join(filter(None, panels))}</div>"
     )
 
@@ -79,12 +80,14 @@ def _saved(found: Findings) -> Tile:
     each = f"{found.labels / max(found.tasks, 1):.1f} per task"
     if spending is None or spending.saved is None:
         return Tile("Labels", f"{found.labels:,}", each)
-    how = "could have been spared, had each task been stopped once settled"
+    other = spending.other_decisions
+    then = "" if other is None else f", with {percent(other)} of the decisions other ones"
+    spared = f"had each task been stopped once settled{then}"
     if found.settings.price is None:
-        about = f"of {counted(found.labels, 'label')} {how}"
+        about = f"of {counted(found.labels, 'label')}, {spared}"
         return Tile("Labels to spare", percent(max(spending.saved, 0.0)), about, spending.saved)
-    about = f"{percent(max(spending.saved, 0.0))} {how} · {counted(found.labels, 'label')}"
-    return Tile("Money spent", f"{spending.total:,.2f}", about, spending.saved)
+    about = f"{spending.enough:,.2f} would have been enough, {spared}"
+    return Tile("Money spent", f"{spending.total:,.2f}", about, 1.0 - spending.saved)
 
 
 def _worth(found: Findings) -> Tile:
@@ -124,11 +127,12 @@ def _trust(found: Findings) -> str:
     busy = known.top_k(TRUSTED, by="answers").sort("answers", descending=True)
     said = f"The {busy.height} busiest of {counted(found.crowd.n_workers_, 'worker')}."
     level = f"{100 * found.settings.level:.4g} %"
+    chance = 1 - 1 / max(len(found.crowd.classes_), 2)
     legend = f"Band: {level} interval. Dashed: a worker who guesses. " + (
         "Hollow: rests on agreement alone." if is_hollow(busy) else "Filled: borne out by gold."
     )
     table = html_table(
-        ["worker", "answers", "", "error rate", "advice"],
+        ["worker", "answers", band_axis(_reach(busy, chance), chance), "error rate", "advice"],
         worker_rows(busy, len(found.crowd.classes_)),
         label="the busiest workers",
         right=["answers", "error rate"],
@@ -144,8 +148,7 @@ def is_hollow(workers: pl.DataFrame) -> bool:
 def worker_rows(workers: pl.DataFrame, classes: int) -> list[list[str]]:
     """Rows of worker, answers, band, error rate, advice."""
     chance = 1 - 1 / max(classes, 2)
-    highest = workers["error_high"].max()
-    top = max(chance * 1.05, cast("float", highest) if highest is not None else 0.0)
+    top = _reach(workers, chance)
     hollow = is_hollow(workers)
     rows = []
     for row in workers.iter_rows(named=True):
@@ -160,6 +163,12 @@ def worker_rows(workers: pl.DataFrame, classes: int) -> list[list[str]]:
             ]
         )
     return rows
+
+
+def _reach(workers: pl.DataFrame, chance: float) -> float:
+    """Where the axis of error rates ends."""
+    highest = workers["error_high"].max()
+    return max(chance * 1.05, cast("float", highest) if highest is not None else 0.0)
 
 
 def interval(rate: float, low: float | None, high: float | None) -> Markup:

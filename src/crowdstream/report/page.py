@@ -77,10 +77,11 @@ def write_page(found: Findings, title: str) -> str:
 def _endings(found: Findings) -> list[Section]:
     """What could not be told, what was odd in the input, and what words mean."""
     unknown = limits(found)
-    lead = "These labels cannot answer:" if unknown else "Nothing of what was asked."
+    lead = "What these labels cannot answer, and what to keep in mind."
+    lead = lead if unknown else "Nothing of what was asked."
     made = [Section("limits", "What the engine could not tell", lead, bullets(unknown))]
     if found.notes:
-        made.append(Section("notes", "Notes on the input", "", bullets(found.notes)))
+        made.append(Section("notes", "Notes on the input", "", bullets(found.notes), short=True))
     words = bullets(f"{name}: {meaning}" for name, meaning in WORDS.items())
-    made.append(Section("words", "What the words mean", "", words))
+    made.append(Section("words", "What the words mean", "", words, short=True))
     return made

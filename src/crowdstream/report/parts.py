@@ -18,19 +18,23 @@ TRACK, HEIGHT, EDGE = 200, 16, 8
 
 @dataclass(frozen=True)
 class Section:
-    """A part of the page: its anchor, its heading, an answer in a sentence, and the rest."""
+    """A part of the page: its anchor, its heading, an answer in a sentence, and the rest.
+
+    ``short``: it needs no page of its own on paper.
+    """
 
     name: str
     title: str
     answer: str
     body: str
+    short: bool = False
 
     def html(self) -> str:
         """As it stands in the page."""
         answer = f"<p class=lead>{escaped(self.answer)}</p>" if self.answer else ""
-        return (
-            f'<section id="{self.name}"><h2>{escaped(self.title)}</h2>{answer}{self.body}</section>'
-        )
+        kind = " class=short" if self.short else ""
+        head = f'<section id="{self.name}"{kind}><h2>{escaped(self.title)}</h2>'
+        return f"{head}{answer}{self.body}</section>"
 
 
 def name_of(value: object) -> Markup:
@@ -80,29 +84,44 @@ def svg_of(chart: Any) -> str:
     return str(vl_convert.vegalite_to_svg(chart.to_dict()))
 
 
+def band_x(value: float, top: float) -> float:
+    """Where a rate lies on an axis from 0 to ``top``."""
+    return round(EDGE + min(value / top, 1.0) * (TRACK - 2 * EDGE), 1)
+
+
+def band_axis(top: float, chance: float) -> Markup:
+    """The heading of a column of bands: where 0 is, and chance."""
+    at = band_x(chance, top)
+    return Markup(
+        f'<svg class=band role=img aria-label="error rate from 0 to chance" '
+        f'viewBox="0 0 {TRACK} {HEIGHT}" fill="var(--soft)" font-size="11">'
+        f'<text x="{EDGE - 3}" y="12">0</text>'
+        f'<text x="{at}" y="12" text-anchor="middle" fill="var(--bad)">chance</text></svg>'
+    )
+
+
 def band(
     rate: float, low: float | None, high: float | None, top: float, chance: float, hollow: bool
 ) -> Markup:
     """An interval and its dot on an axis from 0 to ``top``, with a dashed line at ``chance``."""
 
-    def x(value: float) -> float:
-        return round(EDGE + min(value / top, 1.0) * (TRACK - 2 * EDGE), 1)
-
+    at = [None if value is None else band_x(value, top) for value in (rate, low, high, chance)]
+    dot, left, right, guess = at
     y, size = HEIGHT / 2, HEIGHT / 4
     parts = [
         f'<line x1="{EDGE}" x2="{TRACK - EDGE}" y1="{y}" y2="{y}" stroke="var(--line)"/>',
-        f'<line x1="{x(chance)}" x2="{x(chance)}" y1="0" y2="{HEIGHT}" stroke="var(--bad)" '
+        f'<line x1="{guess}" x2="{guess}" y1="0" y2="{HEIGHT}" stroke="var(--bad)" '
         'stroke-dasharray="3 2"/>',
     ]
-    if low is not None and high is not None:
-        wide = max(round(x(high) - x(low), 1), 1)
+    if left is not None and right is not None:
+        wide = max(round(right - left, 1), 1)
         parts.append(
-            f'<rect x="{x(low)}" width="{wide}" y="{y - size}" height="{2 * size}" rx="{size}" '
+            f'<rect x="{left}" width="{wide}" y="{y - size}" height="{2 * size}" rx="{size}" '
             'fill="var(--band)"/>'
         )
     fill = "var(--panel)" if hollow else "var(--accent)"
     parts.append(
-        f'<circle cx="{x(rate)}" cy="{y}" r="{size}" fill="{fill}" stroke="var(--accent)" '
+        f'<circle cx="{dot}" cy="{y}" r="{size}" fill="{fill}" stroke="var(--accent)" '
         'stroke-width="2"/>'
     )
     return Markup(

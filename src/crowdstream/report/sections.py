@@ -37,6 +37,9 @@ ADVISED = 12
 ALARMS = 10
 """Alarms that are listed."""
 
+TOLD = 20
+"""Tasks that two must share for a sentence about them: fewer agree by chance."""
+
 WHAT = {
     "drop": "Drop: the interval of the error rate says at chance or worse.",
     "coach": "Coach: clearly more mistakes than the crowd, got worse, one label nearly always, or "
@@ -55,7 +58,9 @@ def workers_section(found: Findings) -> Section | None:
     chart = draw_workers(
         known, found.settings.level, len(found.crowd.classes_), DRAWN, titled=False
     )
-    which = f"the {shown.height} busiest of {counted(found.crowd.n_workers_, 'worker')}"
+    which = counted(found.crowd.n_workers_, "worker")
+    if shown.height < found.crowd.n_workers_:
+        which = f"the {shown.height} busiest of {which}"
     low, high = percent(shown["error_rate"][0]), percent(shown["error_rate"][-1])
     body = note(
         f"Each row is a worker, the best on top: the dot is the error rate, the band its "
@@ -75,7 +80,7 @@ def workers_section(found: Findings) -> Section | None:
     ]
     head = ["worker", "answers", "error rate", "weight of a vote", "remarks"]
     body += numbers(head, rows, ["answers", "error rate", "weight of a vote"])
-    words = f"{which[0].upper()}{which[1:]} err in {low} to {high} of their answers."
+    words = f"{which[0].upper()}{which[1:]} err in {low} to {high} of the answers."
     return Section("workers", "How often each worker errs", words, body)
 
 
@@ -129,9 +134,11 @@ def drift_section(found: Findings) -> Section | None:
     if len(lines) > ALARMS:
         body += note(f"… and {len(lines) - ALARMS:,} more alarms.")
     number = found.crowd.n_workers_
-    who = "those with alarms, then the busiest" if len(names) < number else "all of them"
+    who = counted(number, "worker")
+    if len(names) < number:
+        who = f"{len(names)} of {who} (those with alarms, then the busiest)"
     body += note(
-        f"Error rates over the tasks, {len(names)} of {counted(number, 'worker')}: {who}. Bands "
+        f"Error rates of {who} over the tasks. Bands "
         f"are 95 % intervals, from agreement between workers; {UNSEEN}."
     )
     chart = draw_trends(trends, names, changed, number, titled=False)
@@ -153,14 +160,11 @@ def agreement_section(found: Findings) -> Section | None:
     pairs = agreements(found.crowd)
     if not pairs.height:
         return None
-    lowest, highest = pairs["agreement"].arg_min(), pairs["agreement"].arg_max()
-    assert lowest is not None
-    assert highest is not None
-    least, most = pairs.row(lowest), pairs.row(highest)
-    words = (
-        f"Of the busiest, {named(most[:2])} agree most ({percent(most[3])}), "
-        f"{named(least[:2])} least ({percent(least[3])})."
-    )
+    enough = pairs.filter(pl.col("tasks") >= TOLD)
+    told = (enough if enough.height else pairs).sort("agreement", maintain_order=True)
+    least, most = told.row(0), told.row(-1)
+    words = f"Of the busiest, {named(most[:2])} agree most ({_on_tasks(most)})"
+    words += f", {named(least[:2])} least ({_on_tasks(least)})." if told.height > 1 else "."
     body = "".join(
         note(f"Not independent of each other: {named(family, 8)}.")
         for family in found.monitors.families[:ALARMS]
@@ -178,3 +182,7 @@ def agreement_section(found: Findings) -> Section | None:
     head = ["worker", "and worker", "tasks of both", "agreement"]
     body += numbers(head, rows, head[2:])
     return Section("agreement", "Who agrees with whom", words, body)
+
+
+def _on_tasks(pair: tuple[str, str, float, float]) -> str:
+    return f"{percent(pair[3])} of {counted(round(pair[2]), 'task')}"

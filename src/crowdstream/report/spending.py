@@ -52,6 +52,7 @@ class Replay:
         from crowdstream.stream import Stream
 
         self.compared = compared
+        crowd.observers = []  # nobody asks them, and they take longer than all else
         self.stream = Stream(crowd, settle=settle, min_labels=min_labels, remember=2**30)
         self.rng = np.random.default_rng(seed)
         self.tasks = self.labels = self.other = 0

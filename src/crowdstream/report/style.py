@@ -11,7 +11,8 @@ header {{ margin-bottom: 16px; }} header h1 {{ margin: 0; font-size: 28px; }}
 header p {{ margin: 4px 0 0; color: var(--soft); }}
 .answer {{ border: 1px solid var(--line); border-left: 3px solid var(--accent);
   border-radius: 10px; background: var(--panel); padding: 12px 18px; margin: 0 0 16px; }}
-.answer p {{ margin: 0; }} .answer p + p {{ color: var(--soft); margin-top: 4px; }}
+.answer p {{ margin: 0; }} .answer span, .answer p + p {{ color: var(--soft); }}
+.answer p + p {{ margin-top: 4px; }} section td:last-child {{ min-width: 11em; }}
 .tiles {{ display: grid; grid-template-columns: repeat(4, 1fr); gap: 16px; }}
 .tile, .panel {{ background: var(--panel); border: 1px solid var(--line); border-radius: 10px;
   padding: 16px 18px; min-width: 0; }}
@@ -32,7 +33,7 @@ nav {{ margin-top: 20px; font-size: 14px; }} nav a {{ margin-right: 16px; white-
 .pair {{ display: grid; grid-template-columns: 1fr 1fr; gap: 16px; align-items: start; }}
 .pair > div {{ min-width: 0; }} .pair h3 {{ font-size: 15px; margin: 12px 0 0; }}
 figure.half svg {{ min-width: 320px; }} figure.small svg {{ min-width: 480px; }}
-figure.small svg, figure.half svg {{ max-width: 620px; }}
+figure.small {{ max-width: 660px; }} figure.small svg, figure.half svg {{ max-width: 620px; }}
 figure.matrix svg {{ width: auto; max-width: none; min-width: 0; height: auto; }}
 details summary {{ color: var(--accent); cursor: pointer; font-size: 14px; padding: 4px 0; }}
 li {{ margin: 4px 0; overflow-wrap: anywhere; }} footer {{ margin-top: 40px; }}
@@ -43,13 +44,16 @@ li {{ margin: 4px 0; overflow-wrap: anywhere; }} footer {{ margin-top: 40px; }}
 @media print {{
   :root {{ {_LIGHT} color-scheme: light; }}
   html {{ background: #fff; }}
-  body {{ margin: 0; padding: 0; max-width: none; font-size: 11pt; }}
+  body {{ margin: 0; padding: 0; max-width: none; font-size: 10.5pt; }}
   * {{ print-color-adjust: exact; -webkit-print-color-adjust: exact; }}
   nav, details {{ display: none; }}
   .tiles {{ grid-template-columns: repeat(4, 1fr); gap: 8px; }} .tile {{ padding: 10px 12px; }}
   .tile .value {{ font-size: 20pt; }}
   .panels {{ grid-template-columns: 1fr; }} .pair {{ grid-template-columns: 1fr 1fr; }}
   section {{ break-before: page; }} section.short {{ break-before: auto; }}
+  .panel td, .panel th {{ padding: 3px 6px; }} .panel {{ padding: 10px 12px; }}
+  .panel, .note, .tile p {{ font-size: 10pt; }} header h1 {{ font-size: 20pt; }}
+  section.short {{ margin-top: 10mm; break-inside: avoid; }}
   h2 {{ margin-top: 0; break-after: avoid; }} .panel, .tile, tr, figure {{ break-inside: avoid; }}
   figure svg, figure.half svg, figure.small svg {{ min-width: 0; }}
   figure.matrix svg {{ width: 100%; }} figure {{ overflow: visible; }}

@@ -77,7 +77,7 @@ def confidence_section(found: Findings) -> Section | None:
         words += f" Confidence is off by {percent(off)} on average where the truth is known."
         right = f"<div><h3>Whether confidence means what it says</h3>{_reliability(found)}</div>"
     body = f"<div class=pair>{left}{right}</div>"
-    return Section("confidence", "How sure decisions are", words, body)
+    return Section("confidence", "How sure decisions are", words, body, short=True)
 
 
 def _reliability(found: Findings) -> str:
@@ -110,7 +110,7 @@ def money_section(found: Findings) -> Section | None:
         f"{spending.per_decision:.3g} a decision."
     )
     if spending.enough is None or spending.saved is None:
-        return Section("money", "Money spent and saved", words, "")
+        return Section("money", "Money spent and saved", words, "", short=True)
     other = ""
     if spending.other_decisions is not None:
         other = f"; {percent(spending.other_decisions)} of the decisions would be other ones"
@@ -122,4 +122,5 @@ def money_section(found: Findings) -> Section | None:
     )
     chart = draw_money(spending.total, spending.enough, titled=False)
     label = f"{spending.total:,.2f} spent, {spending.enough:,.2f} would have been enough"
-    return Section("money", "Money spent and saved", words, body + figure(chart, label, "small"))
+    body += figure(chart, label, "small")
+    return Section("money", "Money spent and saved", words, body, short=True)

@@ -30,4 +30,4 @@ def together_section(found: Findings) -> Section | None:
     if monitors.families:
         groups = counted(len(monitors.families), "group")
         body += note(f"{groups} of workers who are not independent of each other: see above.")
-    return Section("together", "Mistakes made together", words, body)
+    return Section("together", "Mistakes made together", words, body, short=True)

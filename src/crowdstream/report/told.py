@@ -10,7 +10,7 @@ from crowdstream.monitoring import identifiability
 from crowdstream.monitoring.identifiability import NOTICED
 from crowdstream.report.advised import count_advice
 from crowdstream.report.parts import plain_name
-from crowdstream.wording import UNSEEN, counted, has_flag, percent, rate_words, shift_words
+from crowdstream.wording import UNSEEN, counted, has_flag, percent, shift_words
 
 if TYPE_CHECKING:
     from crowdstream.labels import WorkerId
@@ -33,10 +33,7 @@ def named(names: Sequence[WorkerId], most: int = NAMED) -> str:
 
 
 def size_words(found: Findings) -> str:
-    """How large the crowd is.
-
-    A class is a label that may be given.
-    """
+    """How large the crowd is."""
     classes = len(found.crowd.classes_)
     return (
         f"{counted(found.labels, 'label')} on {counted(found.tasks, 'task')} from "
@@ -53,10 +50,7 @@ def answer(found: Findings) -> str:
         return f"This crowd has answered {counted(found.tasks, 'task')}. {workers_words(found)}"
     settled = f"{percent(found.settled / found.tasks)} of the tasks are settled"
     if found.measured is not None:
-        return (
-            f"{settled}, and {percent(found.measured.error)} of the decisions were found to be "
-            "wrong where the truth is known."
-        )
+        return f"{settled}, and {percent(found.measured.error)} of the decisions are wrong."
     assert found.errors is not None
     wrong = percent(found.errors.errors / found.tasks)
     about = "" if found.errors.gold_tasks else "about "
@@ -64,22 +58,30 @@ def answer(found: Findings) -> str:
 
 
 def how_known(found: Findings) -> str:
-    """What the share of wrong decisions rests on."""
-    if found.errors is None:
+    """Between which limits the share of wrong decisions is, and what that rests on."""
+    if found.errors is None or not found.tasks:
         return ""
     if (measured := found.measured) is not None:
-        rate = rate_words(measured.error, measured.low, measured.high)
-        return f"{rate}; measured on {counted(measured.tasks, 'task')} whose truth is known"
-    shares = (value / max(found.tasks, 1) for value in found.errors[:3])
-    rate = rate_words(*shares)
+        within = range_words(measured.low, measured.high)
+        return f"{within}, measured on {counted(measured.tasks, 'task')} whose truth is known"
+    within = range_words(found.errors.low / found.tasks, found.errors.high / found.tasks)
     if found.errors.gold_tasks:
-        return f"{rate}; checked against {counted(found.errors.gold_tasks, 'gold task')}"
+        return f"{within}, checked against {counted(found.errors.gold_tasks, 'gold task')}"
     if found.crowd.dependence_:
         return (
-            f"{rate} if the crowd's own confidence holds, which is in doubt: these workers make "
+            f"{within} if the crowd's own confidence holds, which is in doubt: these workers make "
             "mistakes together"
         )
-    return f"{rate} if the crowd's own confidence holds; checked against no truth"
+    return f"{within} if the crowd's own confidence holds; checked against no truth"
+
+
+def range_words(low: float, high: float) -> str:
+    """Two limits of a share.
+
+    >>> range_words(0.012, 0.031)
+    '1.2–3.1 %'
+    """
+    return f"{percent(low).removesuffix(' %')}–{percent(high)}"
 
 
 def workers_words(found: Findings) -> str:
@@ -87,16 +89,21 @@ def workers_words(found: Findings) -> str:
     if not found.identified:
         return "How good each worker is cannot be told from these labels."
     counts = count_advice(found.workers)
-    parts = [
-        f"{counts.get('drop', 0):,} to drop (at chance or worse)",
-        f"{counts.get('coach', 0):,} to coach",
-        f"{counts.get('pay', 0):,} better than the crowd",
+    drop, coach, pay = (counts.get(name, 0) for name in ("drop", "coach", "pay"))
+    shown = [
+        drop and f"{drop:,} {_does(drop)} no better than guessing (drop)",
+        coach and f"{coach:,} {'needs' if coach == 1 else 'need'} coaching",
+        pay and f"{pay:,} {'errs' if pay == 1 else 'err'} less than the crowd (pay)",
     ]
-    shown = [part for part in parts if not part.startswith("0 ")]
     total = counted(found.crowd.n_workers_, "worker")
-    if not shown:
-        return f"Of {total}, none stands out from the crowd."
-    return f"Of {total}: {', '.join(shown)}."
+    said = [part for part in shown if part]
+    if not said:
+        return f"Of {total}, none stands out from the crowd so far."
+    return f"Of {total}, {', '.join(said[:-1])}{' and ' if said[1:] else ''}{said[-1]}."
+
+
+def _does(number: int) -> str:
+    return "does" if number == 1 else "do"
 
 
 def changes_words(found: Findings) -> str:
@@ -151,13 +158,13 @@ def limits(found: Findings) -> list[str]:
     few = int((workers["answers"] < FEW_ANSWERS).sum())
     if few:
         lines.append(
-            f"How good {few:,} of {counted(workers.height, 'worker')} are: they have given fewer "
-            f"than {FEW_ANSWERS:g} answers."
+            f"How good {few:,} of {counted(workers.height, 'worker')} "
+            f"{'is' if few == 1 else 'are'}: fewer than {FEW_ANSWERS:g} answers each."
         )
     if found.identified and (unclear := int(has_flag(workers, "undecided").sum())):
         lines.append(
-            f"Whether {counted(unclear, 'worker')} do better than a guesser: their intervals "
-            "reach chance."
+            f"Whether {counted(unclear, 'worker')} {_does(unclear)} better than a guesser: "
+            f"{'the interval reaches' if unclear == 1 else 'their intervals reach'} chance."
         )
     return lines + _task_limits(found)
 

@@ -16,7 +16,7 @@ from crowdstream.report.charts.drawing import (
     ready,
     title,
 )
-from crowdstream.theme import RAMP
+from crowdstream.theme import LIGHT
 from crowdstream.validation import check_number
 
 if TYPE_CHECKING:
@@ -28,6 +28,9 @@ if TYPE_CHECKING:
 
 MOST = 12
 """Tasks that are drawn."""
+
+COLOURS = [LIGHT[name] for name in ("accent", "magenta", "teal", "violet")]
+"""Of the most frequent labels."""
 
 OTHERS = "other labels"
 """What the labels beyond the most frequent are called together: there are four colours."""
@@ -93,7 +96,7 @@ def draw_hardest(tasks: pl.DataFrame, *, titled: bool = True) -> alt.TopLevelMix
     table = tasks.with_columns(pl.col("task", "label").cast(pl.String))
     counts = table.group_by("label", maintain_order=True).agg(pl.col("votes").sum())
     often = counts.sort("votes", descending=True, maintain_order=True)["label"].to_list()
-    kept = often if len(often) <= len(RAMP) else often[: len(RAMP)]
+    kept = often if len(often) <= len(COLOURS) else often[: len(COLOURS)]
     shown_as = dict(zip(kept, chart_names(kept), strict=True))
     order = chart_names(table["task"].unique(maintain_order=True))
     shown = (
@@ -105,10 +108,10 @@ def draw_hardest(tasks: pl.DataFrame, *, titled: bool = True) -> alt.TopLevelMix
         .agg(pl.col("votes").sum())
         .with_columns(share=pl.col("votes") / pl.col("votes").sum().over("task"))
     )
-    domain = [*shown_as.values(), *([OTHERS] if len(often) > len(RAMP) else [])]
+    domain = [*shown_as.values(), *([OTHERS] if len(often) > len(COLOURS) else [])]
     places = {name: place for place, name in enumerate(domain)}
     shown = shown.with_columns(place=pl.col("label").replace_strict(places, return_dtype=pl.Int64))
-    colours = alt.Scale(domain=domain, range=[*RAMP[: len(kept)], GREY][: len(domain)])
+    colours = alt.Scale(domain=domain, range=[*COLOURS[: len(kept)], GREY][: len(domain)])
     legend = alt.Legend(orient="top", symbolType="square", symbolStrokeWidth=0, labelLimit=300)
     base = alt.Chart(shown).encode(
         y=names_axis("task", order),
@@ -124,7 +127,7 @@ def draw_hardest(tasks: pl.DataFrame, *, titled: bool = True) -> alt.TopLevelMix
     bars = base.mark_bar(size=14).encode(
         color=alt.Color("label:N", title=None, scale=colours, legend=legend, sort=domain)
     )
-    drawn = bars.properties(width=700, height={"step": 22})
+    drawn = bars.properties(width=860, height={"step": 22})
     if not titled:
         return cast("alt.TopLevelMixin", drawn)
     number = len(order)
