@@ -160,10 +160,14 @@ PAINT = re.compile(r' (fill|stroke|stop-color)="(#[0-9a-fA-F]{6}|white)"')
 VARIABLES = {colour: f"var(--{name})" for name, colour in LIGHT.items()} | {"white": "var(--panel)"}
 
 
+INNER = re.compile(r' (?:role|aria-label|aria-roledescription)="[^"]*"')
+"""What Vega says of every mark: nobody is told, as the chart is one picture to readers."""
+
+
 def inline_svg(svg: str, label: str) -> str:
     """A chart's SVG for a page: in the page's own colours, with a text that says what it is.
 
-    Colours alone are changed: a name that reads like one stays what it is.
+    Only where something is painted are colours changed: a name that reads like one stays.
 
     >>> inline_svg('<svg ><g fill="#1f5fbf"><text>#1f5fbf</text></g></svg>', "error & rate")
     '<svg role="img" aria-label="error &amp; rate" ><g fill="var(--accent)"><text>#1f5fbf</text>...'
@@ -173,7 +177,7 @@ def inline_svg(svg: str, label: str) -> str:
         colour = found[2].lower()
         return f' {found[1]}="{VARIABLES.get(colour, colour)}"'
 
-    svg = TAG.sub(lambda tag: PAINT.sub(paint, tag[0]), svg)
+    svg = TAG.sub(lambda tag: PAINT.sub(paint, INNER.sub("", tag[0])), svg)
     quoted = html.escape(printable(label))
     return svg.replace("<svg ", f'<svg role="img" aria-label="{quoted}" ', 1)
 

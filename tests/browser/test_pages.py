@@ -24,7 +24,7 @@ if CHROMIUM is None:
 pytest.importorskip("playwright", reason="Playwright, which drives Chromium, is not installed")
 pytest.importorskip("vl_convert", reason="the extra report is not installed")
 
-from playwright.sync_api import Browser, Page
+from playwright.sync_api import Browser, BrowserContext, Page
 
 from crowdstream.science.experiments import find
 from tests.browser.browsing import WATCH, Visit, ink_of
@@ -143,13 +143,36 @@ class Tabs:
         self.opened: dict[str, Opened] = {}
 
     def __getitem__(self, name: str) -> Opened:
+        if name.startswith("live "):
+            return self._live(name.removeprefix("live "))
         if name not in self.opened:
-            self.opened[name] = self._open(name)
+            self.opened[name] = self._file(name)
         return self.opened[name]
 
-    def _open(self, name: str) -> Opened:
-        live = name.startswith("live ")
-        found = Opened((self.visit.context if live else self.context).new_page())
+    def _live(self, place: str) -> Opened:
+        """One tab for all views: each keeps a connection open, and a browser has six of them."""
+        if "live" not in self.opened:
+            self.opened["live"] = self._tab(self.visit.context)
+        found = self.opened["live"]
+        found.complaints.clear()
+        found.page.goto("/#/-/words/settled" if place == "words" else f"/#/{place}")
+        found.page.evaluate("() => new Promise((done) => setTimeout(done))")
+        found.page.wait_for_selector("main[aria-busy=false]")
+        found.page.wait_for_selector("h1", state="attached")
+        found.page.wait_for_timeout(100)
+        return found
+
+    def _file(self, name: str) -> Opened:
+        folder = self.folder / name.replace(" ", "-")
+        folder.mkdir()
+        self.files[name] = MAKE[name](folder)
+        found = self._tab(self.context)
+        found.page.goto(self.files[name].as_uri())
+        return found
+
+    @staticmethod
+    def _tab(context: BrowserContext) -> Opened:
+        found = Opened(context.new_page())
         page = found.page
         page.on(
             "console",
@@ -159,16 +182,6 @@ class Tabs:
         )
         page.on("pageerror", lambda error: found.complaints.append(str(error)))
         page.on("request", lambda asked: found.requests.append(asked.url))
-        if live:
-            place = name.removeprefix("live ")
-            page.goto("/#/-/words/settled" if place == "words" else f"/#/{place}")
-            page.wait_for_selector("main[aria-busy=false]")
-            page.wait_for_timeout(150)
-        else:
-            folder = self.folder / name.replace(" ", "-")
-            folder.mkdir()
-            self.files[name] = MAKE[name](folder)
-            page.goto(self.files[name].as_uri())
         return found
 
 
@@ -176,7 +189,10 @@ class Tabs:
 def tabs(
     browser: Browser, server: Running, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Tabs]:
-    yield Tabs(browser, server, tmp_path_factory.mktemp("pages"))
+    found = Tabs(browser, server, tmp_path_factory.mktemp("pages"))
+    yield found
+    found.visit.close()
+    found.context.close()
 
 
 @pytest.mark.parametrize("name", PAGES)
@@ -229,7 +245,9 @@ def test_every_chart_is_seen(tabs: Tabs, name: str, scheme: Any) -> None:
     page = tabs[name].page
     page.emulate_media(color_scheme=scheme)
     try:
-        charts = page.locator("figure" if name in FILES else "main svg").all()
+        charts = page.locator(
+            "figure" if name in FILES else "main svg.banddot, main svg.histogram"
+        ).all()
         assert len(charts) >= CHARTS.get(name, 1)
         for place, chart in enumerate(charts):
             share, colours = ink_of(tabs.blank, chart.screenshot())
@@ -256,7 +274,7 @@ def test_text_of_a_chart_is_inside_it_in_one_font_and_in_the_pages_colours(
     page = tabs[name].page
     assert page.evaluate(OUTSIDE) == []
     fonts = (
-        "[...new Set([...document.querySelectorAll('svg text')]"
+        "[...new Set([...document.querySelectorAll('figure svg text')]"
         ".map((text) => getComputedStyle(text).fontFamily))].length"
     )
     assert page.evaluate(fonts) == 1

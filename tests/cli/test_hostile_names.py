@@ -104,7 +104,7 @@ def test_what_is_short_stays(most: int) -> None:
 
 def test_colours_are_changed_where_something_is_painted_and_nowhere_else() -> None:
     blue = LIGHT["accent"]
-    svg = f'<svg class="a"><text fill="{blue}" aria-label="{blue}">fill="{blue}"</text></svg>'
+    svg = f'<svg class="a"><text fill="{blue}" class="{blue}">fill="{blue}"</text></svg>'
     found = inline_svg(svg, '"><script>')
-    assert f'<text fill="var(--accent)" aria-label="{blue}">fill="{blue}"</text>' in found
+    assert f'<text fill="var(--accent)" class="{blue}">fill="{blue}"</text>' in found
     assert 'aria-label="&quot;&gt;&lt;script&gt;"' in found

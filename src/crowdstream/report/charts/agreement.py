@@ -94,7 +94,7 @@ def draw_agreement(pairs: pl.DataFrame, *, titled: bool = True) -> alt.TopLevelM
         "other:N",
         title=None,
         sort=names,
-        axis=alt.Axis(orient="top", labelAngle=-60, labelLimit=0, ticks=False, maxExtent=room),
+        axis=alt.Axis(orient="top", labelAngle=-90, labelLimit=0, ticks=False, minExtent=room),
     )
     base = alt.Chart(shown).encode(x=across, y=names_axis("one", names))
     # One colour, more or less of it, below one ink: legible on dark screens too.
