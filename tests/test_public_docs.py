@@ -17,7 +17,7 @@ RESULTS = {"DriftAlarm", "GoldCheck", "Identifiability", "IdentifiabilityReport"
 """Records that users are given and do not make; their fields are documented."""
 
 
-MODULES: tuple[ModuleType, ...] = (cs.metrics, cs.theory, cs.datasets)
+MODULES: tuple[ModuleType, ...] = (cs.charts, cs.metrics, cs.theory, cs.datasets)
 """Public modules, whose own names count and not what they import. Their records describe all fields
 and show an example too, so that none has to be exempt."""
 

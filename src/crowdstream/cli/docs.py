@@ -25,6 +25,7 @@ COMMANDS = (
     "token revoke",
     "backup",
     "workers",
+    "report",
     "merge",
     "savings",
     "gold plan",

@@ -20,6 +20,9 @@ TRUSTED = 8
 STATES = {"drop": "bad", "coach": "warn", "pay": "good", "keep": "", "wait": ""}
 """The colour of what is advised; the word stands beside it."""
 
+NOTHING = 0.0005
+"""Share of labels below which none is said to have been spared."""
+
 NEEDS = {"labels": "+{}", "expert": "an expert"}
 
 
@@ -80,12 +83,14 @@ def _saved(found: Findings) -> Tile:
     each = f"{found.labels / max(found.tasks, 1):.1f} per task"
     if spending is None or spending.saved is None:
         return Tile("Labels", f"{found.labels:,}", each)
+    if spending.saved < NOTHING and found.settings.price is None:
+        return Tile("Labels", f"{found.labels:,}", f"{each}; all were needed, by this rule")
     other = spending.other_decisions
     then = "" if other is None else f", with {percent(other)} of the decisions other ones"
     spared = f"had each task been stopped once settled{then}"
     if found.settings.price is None:
         about = f"of {counted(found.labels, 'label')}, {spared}"
-        return Tile("Labels to spare", percent(max(spending.saved, 0.0)), about, spending.saved)
+        return Tile("Labels to spare", percent(spending.saved), about, spending.saved)
     about = f"{spending.enough:,.2f} would have been enough, {spared}"
     return Tile("Money spent", f"{spending.total:,.2f}", about, 1.0 - spending.saved)
 

@@ -50,7 +50,9 @@ def answer(found: Findings) -> str:
         return f"This crowd has answered {counted(found.tasks, 'task')}. {workers_words(found)}"
     settled = f"{percent(found.settled / found.tasks)} of the tasks are settled"
     if found.measured is not None:
-        return f"{settled}, and {percent(found.measured.error)} of the decisions are wrong."
+        known = "" if found.measured.tasks == found.tasks else " whose truth is known"
+        wrong = percent(found.measured.error)
+        return f"{settled}, and {wrong} of the decisions{known} are wrong."
     assert found.errors is not None
     wrong = percent(found.errors.errors / found.tasks)
     about = "" if found.errors.gold_tasks else "about "
@@ -64,6 +66,8 @@ def how_known(found: Findings) -> str:
     if (measured := found.measured) is not None:
         within = range_words(measured.low, measured.high)
         return f"{within}, measured on {counted(measured.tasks, 'task')} whose truth is known"
+    if found.gold_tasks >= found.tasks:
+        return "the correct label of every task was given as gold"
     within = range_words(found.errors.low / found.tasks, found.errors.high / found.tasks)
     if found.errors.gold_tasks:
         return f"{within}, checked against {counted(found.errors.gold_tasks, 'gold task')}"
