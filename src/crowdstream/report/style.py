@@ -23,7 +23,9 @@ header p {{ margin: 4px 0 0; color: var(--soft); }}
   align-items: start; }}
 .panel h2 {{ font-size: 16px; margin: 0; }} .panel p {{ margin: 2px 0 0; }}
 .panel td, .panel th {{ padding: 7px 6px; }} .panel table {{ margin-bottom: 4px; }}
-svg.band {{ display: block; width: 100%; min-width: 120px; max-width: 220px; height: 16px; }}
+svg.band {{ display: block; width: 100%; min-width: 120px; max-width: 220px; height: 16px;
+  overflow: visible; }}
+td small {{ display: inline-block; min-width: 6.4em; color: var(--soft); }}
 .chip {{ background: var(--chip); border-radius: 10px; padding: 2px 10px; font-size: 13px;
   white-space: nowrap; }}
 .chip.good {{ color: var(--good); }} .chip.warn {{ color: var(--warn); }}
@@ -51,8 +53,10 @@ li {{ margin: 4px 0; overflow-wrap: anywhere; }} footer {{ margin-top: 40px; }}
   .tile .value {{ font-size: 20pt; }}
   .panels {{ grid-template-columns: 1fr; }} .pair {{ grid-template-columns: 1fr 1fr; }}
   section {{ break-before: page; }} section.short {{ break-before: auto; }}
-  .panel td, .panel th {{ padding: 3px 6px; }} .panel {{ padding: 10px 12px; }}
-  .panel, .note, .tile p {{ font-size: 10pt; }} header h1 {{ font-size: 20pt; }}
+  .panel td, .panel th {{ padding: 2px 6px; }} .panel {{ padding: 8px 12px; }}
+  .panels {{ gap: 8px; margin-top: 8px; }} .panel table {{ margin: 4px 0 0; }}
+  .panel, .note, .tile p {{ font-size: 9.5pt; }} .tile p {{ font-size: 8.5pt; }}
+  header h1 {{ font-size: 20pt; }}
   section.short {{ margin-top: 10mm; break-inside: avoid; }}
   h2 {{ margin-top: 0; break-after: avoid; }} .panel, .tile, tr, figure {{ break-inside: avoid; }}
   figure svg, figure.half svg, figure.small svg {{ min-width: 0; }}
