@@ -86,7 +86,7 @@ def report(
     cleaning: WideCleaning,
     costing: Costing,
 ) -> None:
-    """Tell what a crowd came to on one page: how right, whom to trust, what is hard, what it cost.
+    """Tell what a crowd came to on one page.
 
     Decides every task and writes one page that needs nothing else: no network, no script. Its
     first screen is enough for somebody who reads no further; then come workers with intervals,
