@@ -108,13 +108,15 @@ def advice_section(found: Findings) -> Section | None:
         head = ["worker", "answers", "error rate", "advice", "why"]
         table = html_table(head, rows, label=f"workers to {advice}", right=head[1:3])
         parts.append(note(WHAT[advice] + more) + table)
-    if not parts:
+    nobody = not parts
+    if nobody:
         parts = [note("Nobody's interval says that something should be done.")]
     rest = found.workers.filter(pl.col("advice") == "wait").height
     if rest:
         parts.append(note(f"{counted(rest, 'worker')} to wait for: not known well enough yet."))
     words = workers_words(found)
-    return Section("advice", "Whom to drop, coach or pay", words, "".join(parts))
+    body = "".join(parts)
+    return Section("advice", "Whom to drop, coach or pay", words, body, short=nobody)
 
 
 def drift_section(found: Findings) -> Section | None:
