@@ -20,7 +20,13 @@ RESULTS = {
 """Records that users are given and do not make; their fields are documented."""
 
 
-MODULES: tuple[ModuleType, ...] = (cs.metrics, cs.theory, cs.datasets, cs.writers)
+MODULES: tuple[ModuleType, ...] = (
+    cs.charts,
+    cs.metrics,
+    cs.theory,
+    cs.datasets,
+    cs.writers,
+)
 """Public modules, whose own names count and not what they import. Their records describe all fields
 and show an example too, so that none has to be exempt."""
 

@@ -26,6 +26,8 @@ _NAMES = {
     "identifiability monitor pairs trends",
     "ordinal": "ordinal_decisions",
     "panel": "EffectiveJudges Jury Preferences effective_judges error_correlation jury preferences",
+    "report.charts": "",
+    "report.making": "Report make_report",
     "science.baselines": "",
     "science.datasets": "",
     "science.theory": "",

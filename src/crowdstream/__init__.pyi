@@ -52,6 +52,9 @@ from crowdstream.panel import effective_judges as effective_judges
 from crowdstream.panel import error_correlation as error_correlation
 from crowdstream.panel import jury as jury
 from crowdstream.panel import preferences as preferences
+from crowdstream.report import charts as charts
+from crowdstream.report.making import Report as Report
+from crowdstream.report.making import make_report as make_report
 from crowdstream.science import baselines as baselines
 from crowdstream.science import datasets as datasets
 from crowdstream.science import theory as theory

@@ -22,6 +22,7 @@ COMMANDS = {
     "export": "Write decisions as Label Studio, MTurk or Ground Truth take them.",
     "sync": "Bring a project up to date with Label Studio or Argilla.",
     "workers": "Show what a state file knows about each worker.",
+    "report": "Tell what a crowd came to on one page.",
     "merge": "Merge state files of different tasks into one.",
     "jury": "Decide what a panel of judges says of every item.",
     "preferences": "Rate items by pairwise comparisons of judges who differ.",

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import html
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Container, Iterable, Sequence
 from typing import Any
 
 from crowdstream.plain_text import printable
@@ -103,6 +103,8 @@ figure {{ margin: 12px 0; background: var(--panel); border: 1px solid var(--line
 figure svg {{ min-width: 860px; }}
 figure svg, img {{ display: block; width: 100%; max-width: 1120px; height: auto; }}
 img {{ background: #fff; }} svg text {{ font-variant-numeric: tabular-nums; }}
+:focus-visible {{ outline: 2px solid var(--accent); outline-offset: 2px; }}
+th.number, td.number {{ text-align: right; white-space: nowrap; }}
 .note {{ color: var(--soft); font-size: 13px; }} .wide {{ overflow-x: auto; }}
 @media print {{ figure, tr {{ break-inside: avoid; }} }}
 """
@@ -158,10 +160,14 @@ PAINT = re.compile(r' (fill|stroke|stop-color)="(#[0-9a-fA-F]{6}|white)"')
 VARIABLES = {colour: f"var(--{name})" for name, colour in LIGHT.items()} | {"white": "var(--panel)"}
 
 
+INNER = re.compile(r' (?:role|aria-label|aria-roledescription)="[^"]*"')
+"""What Vega says of every mark: nobody is told, as the chart is one picture to readers."""
+
+
 def inline_svg(svg: str, label: str) -> str:
     """A chart's SVG for a page: in the page's own colours, with a text that says what it is.
 
-    Colours alone are changed: a name that reads like one stays what it is.
+    Only where something is painted are colours changed: a name that reads like one stays.
 
     >>> inline_svg('<svg ><g fill="#1f5fbf"><text>#1f5fbf</text></g></svg>', "error & rate")
     '<svg role="img" aria-label="error &amp; rate" ><g fill="var(--accent)"><text>#1f5fbf</text>...'
@@ -171,7 +177,7 @@ def inline_svg(svg: str, label: str) -> str:
         colour = found[2].lower()
         return f' {found[1]}="{VARIABLES.get(colour, colour)}"'
 
-    svg = TAG.sub(lambda tag: PAINT.sub(paint, tag[0]), svg)
+    svg = TAG.sub(lambda tag: PAINT.sub(paint, INNER.sub("", tag[0])), svg)
     quoted = html.escape(printable(label))
     return svg.replace("<svg ", f'<svg role="img" aria-label="{quoted}" ', 1)
 
@@ -189,15 +195,50 @@ def page_head(title: str, style: str = "") -> str:
     )
 
 
-def html_table(head: Sequence[str], lines: Iterable[Sequence[str]]) -> str:
-    """A table that scrolls inside itself.
+class Markup(str):
+    """Text that is HTML already: escaped where it was made."""
+
+    __slots__ = ()
+
+
+def escaped(text: object) -> Markup:
+    """Any text as a page shows it; what is `Markup` stays.
+
+    >>> escaped("<b>"), escaped(Markup("<b>"))
+    ('&lt;b&gt;', '<b>')
+    """
+    return text if isinstance(text, Markup) else Markup(html.escape(printable(text)))
+
+
+def html_table(
+    head: Sequence[str],
+    lines: Iterable[Sequence[str]],
+    *,
+    label: str = "table",
+    right: Container[str] = (),
+) -> str:
+    """A table that scrolls inside itself, by keyboard too; ``right``: columns of numbers.
 
     >>> html_table(["worker"], [["<b>"]]).count("&lt;b&gt;")
     1
     """
+    sides = [" class=number" if name in right else "" for name in head]
     rows = "\n".join(
-        "<tr>" + "".join(f"<td>{html.escape(printable(cell))}</td>" for cell in cells) + "</tr>"
+        "<tr>"
+        + "".join(f"<td{side}>{escaped(x)}</td>" for side, x in zip(sides, cells, strict=True))
+        + "</tr>"
         for cells in lines
     )
-    top = "".join(f"<th>{html.escape(printable(name))}</th>" for name in head)
-    return f"<div class=wide><table><tr>{top}</tr>\n{rows}</table></div>"
+    top = "".join(
+        f"<th scope=col{side}>{escaped(x)}</th>" if x else f"<td{side}></td>"
+        for side, x in zip(sides, head, strict=True)
+    )
+    return (
+        f'<div class=wide tabindex=0 role=region aria-label="{escaped(label)}"><table>'
+        f"<thead><tr>{top}</tr></thead>\n<tbody>{rows}</tbody></table></div>"
+    )
+
+
+def html_figure(svg: str, label: str, kind: str = "") -> str:
+    """A chart in a frame that scrolls inside itself where the screen is narrow."""
+    return f'<figure class="{kind}" tabindex=0>{inline_svg(svg, label)}</figure>'

@@ -11,6 +11,4 @@ def need(*packages: str, extra: str = "science") -> None:
     """Refuse to begin without packages of an extra."""
     for package in packages:
         if importlib.util.find_spec(package) is None:
-            raise CrowdstreamError(
-                f"this command needs {package}: pip install 'crowdstream[{extra}]'"
-            )
+            raise CrowdstreamError(f"this needs {package}: pip install 'crowdstream[{extra}]'")

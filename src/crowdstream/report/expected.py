@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
-from crowdstream.cli.json_output import ExpectedErrors
-from crowdstream.cli.output import DIGITS
 from crowdstream.labels import ColumnNames
 from crowdstream.metrics.expected import Doubt
 
@@ -20,9 +18,21 @@ if TYPE_CHECKING:
 LEVEL = 0.95
 """Of the interval."""
 
+DIGITS = 6
+"""Decimals that are told: the sums of pieces differ from those of the whole in their last ones."""
+
 FOLDS = 2
 """Halves of the gold, each decided by an estimator that was told the other: the labels are learnt
 twice more, which is as long as anybody wants to wait for one line."""
+
+
+class WrongDecisions(NamedTuple):
+    """How many are expected, between which limits; gold tasks that this was checked against."""
+
+    errors: float
+    low: float
+    high: float
+    gold_tasks: int
 
 
 class ErrorCount:
@@ -53,11 +63,10 @@ class ErrorCount:
         self.wrong = sum(str(label) != str(known[task]) for task, label in rows)
         self.expected = Doubt.of(decided["confidence"].to_numpy()).mean
 
-    def report(self) -> ExpectedErrors:
-        """As ``--json`` prints it."""
+    def report(self) -> WrongDecisions:
+        """The errors to be expected among all decisions taken in."""
         found = self.doubt.errors(LEVEL)
         if self.gold_tasks:
             found = self.doubt.corrected(self.wrong, self.expected, LEVEL)
-        # The sums of pieces differ from those of the whole in their last digits.
         errors, low, high = (round(number, DIGITS) for number in found)
-        return ExpectedErrors(errors, low, high, self.gold_tasks)
+        return WrongDecisions(errors, low, high, self.gold_tasks)

@@ -6,11 +6,10 @@ Knows nothing of options or terminals.
 from __future__ import annotations
 
 import warnings
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from crowdstream.cli.json_output import Cost
 from crowdstream.errors import NotIdentifiable
 
 if TYPE_CHECKING:
@@ -22,6 +21,22 @@ if TYPE_CHECKING:
 REPLAYED = 20_000
 """Labels that are bought again at most: a fifth of a second for a figure to the nearest per cent
 (`crowdstream savings` buys all of them, in several orders)."""
+
+
+class Spending(NamedTuple):
+    """What labels cost, and what would have been enough had each task been stopped once settled.
+
+    ``saved``: the share not spent then; ``other_decisions``: the share of tasks that would have
+    been decided otherwise; ``replayed_tasks``: how many it was tried on. None: not tried.
+    """
+
+    price: float
+    total: float
+    per_decision: float
+    enough: float | None
+    saved: float | None
+    other_decisions: float | None
+    replayed_tasks: int | None
 
 
 class Replay:
@@ -37,6 +52,7 @@ class Replay:
         from crowdstream.stream import Stream
 
         self.compared = compared
+        crowd.observers = []  # nobody asks them, and they take longer than all else
         self.stream = Stream(crowd, settle=settle, min_labels=min_labels, remember=2**30)
         self.rng = np.random.default_rng(seed)
         self.tasks = self.labels = self.other = 0
@@ -69,12 +85,12 @@ class Replay:
         self.labels += mixed.height
         self.other += sum(before[decision.task] != decision.label for decision in made)
 
-    def cost(self, price: float, labels: int, decided: int) -> Cost:
+    def cost(self, price: float, labels: int, decided: int) -> Spending:
         """What all labels cost, and what those would have that were enough."""
         total = price * labels
         each = total / decided if decided else 0.0
         if not self.tasks:
-            return Cost(price, total, each, None, None, None, None)
+            return Spending(price, total, each, None, None, None, None)
         saved = 1.0 - self.stream.counts.labels / self.labels
         other = self.other / self.tasks if self.compared else None
-        return Cost(price, total, each, total * (1.0 - saved), saved, other, self.tasks)
+        return Spending(price, total, each, total * (1.0 - saved), saved, other, self.tasks)
