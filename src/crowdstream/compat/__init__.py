@@ -1,0 +1,1 @@
+"""Other libraries' verbs over our estimators and baselines; import a module by its name."""
