@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import pickle
+from collections.abc import Callable
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -241,7 +242,7 @@ def test_a_missing_column_is_said(name: str, column: str) -> None:
 
 def test_mistakes_are_said_plainly() -> None:
     table = TABLES["two classes"]
-    for wrong, words in {
+    mistakes: dict[Callable[[], object], str] = {
         lambda: crowdkit.MajorityVote().fit([1, 2]): "a pandas DataFrame, found list",
         lambda: crowdkit.MajorityVote(on_missing_skill="guess"): "'error' or 'ignore' or 'value'",
         lambda: crowdkit.MajorityVote(default_skill=1.0).fit(table, pd.Series({"w0": 1.0})): (
@@ -269,7 +270,8 @@ def test_mistakes_are_said_plainly() -> None:
         lambda: crowdkit.GLAD(labels_priors=pd.Series({0: 0.5})): "the priors are those",
         lambda: crowdkit.MACE(alpha=1.0).fit(table): "alpha, which is 1.0",
         lambda: crowdkit.MajorityVote().fit(table.assign(task=None)): "a missing value",
-    }.items():
+    }
+    for wrong, words in mistakes.items():
         with pytest.raises(InputError, match=words):
             wrong()
 
