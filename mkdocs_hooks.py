@@ -2,10 +2,12 @@
 
 The README, and other pages beside docs/, become pages of the site; links between them and docs/ are
 turned to where they are there. Notebooks become pages with the outputs that they were saved with.
+The page of the API is what the docstrings say.
 """
 
 from __future__ import annotations
 
+import inspect
 import json
 import re
 from pathlib import Path
@@ -14,6 +16,8 @@ from typing import Any
 from mkdocs.config.defaults import MkDocsConfig
 from mkdocs.structure.files import File, Files
 from mkdocs.structure.pages import Page
+
+import crowdstream as cs
 
 ROOT = Path(__file__).parent
 PAGES = "README.md", "CONTRIBUTING.md", "CHANGELOG.md", "SECURITY.md"
@@ -31,6 +35,7 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
         page = as_markdown(json.loads(Path(notebook.abs_src_path).read_text("utf-8")))
         name = notebook.src_uri.replace(".ipynb", ".md")
         files.append(File.generated(config, name, content=page))
+    files.append(File.generated(config, "api.md", content=api_page()))
     return files
 
 
@@ -64,3 +69,40 @@ def _shown(output: dict[str, Any]) -> str:
         return f"![]({'data:image/png;base64,' + ''.join(data['image/png']).strip()})"
     text = "".join(output.get("text", data.get("text/plain", "")))
     return f"```text\n{text.rstrip()}\n```"
+
+
+def api_page() -> str:
+    """Every public name of the package, with its docstring; of a class, also its methods."""
+    parts = ["# API\n\nWhat `import crowdstream as cs` has, by name. Examples run as tests."]
+    for name in sorted(cs.__all__, key=str.lower):
+        found = getattr(cs, name)
+        if not (inspect.isroutine(found) or inspect.isclass(found) or inspect.ismodule(found)):
+            continue  # an alias of types
+        parts.append(_entry(f"## cs.{name}", name, found))
+        if inspect.isclass(found):
+            parts += [_entry(f"### cs.{name}.{verb}", verb, each) for verb, each in _verbs(found)]
+    return "\n\n".join(parts) + "\n"
+
+
+def _verbs(found: type) -> list[tuple[str, Any]]:
+    """The methods of a class, but for those that it has as an estimator."""
+    return [
+        (verb, method)
+        for verb, method in inspect.getmembers(found, inspect.isfunction)
+        if not verb.startswith("_") and method.__module__.startswith("crowdstream")
+        if found is cs.Estimator or getattr(cs.Estimator, verb, None) is not method
+    ]
+
+
+def _entry(title: str, name: str, found: Any) -> str:
+    called = "" if inspect.ismodule(found) else f"```python\n{name}{_signature(found)}\n```\n\n"
+    first, _, rest = (inspect.getdoc(found) or "").partition("\n")
+    more = f"\n\n```text\n{rest.strip()}\n```" if rest.strip() else ""
+    return f"{title}\n\n{called}{first}{more}"
+
+
+def _signature(found: Any) -> str:
+    try:
+        return str(inspect.signature(found)).replace("'", "")
+    except ValueError:
+        return "(…)"
