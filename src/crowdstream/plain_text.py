@@ -86,26 +86,6 @@ def _free(name: str, taken: set[str]) -> str:
     return free
 
 
-def counted(count: int, noun: str, rest: str = "") -> str:
-    """A count with its noun in the right number.
-
-    Parameters
-    ----------
-    count
-        How many.
-    noun
-        Of what, in the singular; its plural takes an s.
-    rest
-        What follows.
-
-    Examples
-    --------
-    >>> counted(1, "bad row", "left out"), counted(2000, "alarm")
-    ('1 bad row left out', '2,000 alarms')
-    """
-    return f"{count:,} {noun}{'' if count == 1 else 's'} {rest}".rstrip()
-
-
 def percent(share: float) -> str:
     """A share as people read it: one digit, two below one per cent.
 

@@ -1,1 +1,1 @@
-"""Adapters to other libraries, each in a module of its name that needs that library."""
+"""Other libraries' verbs over our estimators, a module per library, which needs that library."""
