@@ -59,6 +59,18 @@ def test_standard_input_is_told_by_its_keys_too() -> None:
     assert (result.code, result.report["labels"]) == (0, 26)
 
 
+def test_a_plain_table_is_explained_by_its_columns(tmp_path: Path) -> None:
+    for name, text in (
+        ("labels.csv", "item,rater,answer\n1,ann,x\n1,bob,x\n"),
+        ("labels.json", '[{"item": 1, "rater": "ann", "answer": "x"}]'),
+    ):
+        (tmp_path / name).write_text(text)
+        result = call("run", tmp_path / name, "-q", "--explain", "-o", tmp_path / "out.csv")
+        assert result.code == 0
+        assert "task 'item', worker 'rater', label 'answer'" in result.err
+        assert "in all 1 task, " in result.err
+
+
 def test_a_stream_of_what_a_tool_wrote_says_which_command_reads_it() -> None:
     for name in ("prodigy/choice.jsonl", "mturk/batch.csv", "label-studio/webhooks.jsonl"):
         result = call("stream", FIXTURES / name)
