@@ -12,7 +12,7 @@ endif
 LOOPS := $(shell grep -rl --include='*loops.py' '^\# cython: language_level=3' src)
 RUN_LOOPS := $(wildcard tests/labels tests/sums tests/estimators tests/monitoring tests/contract tests/test_stream.py)
 
-.PHONY: demo build test test-bounds soak sanitise lint bench clean
+.PHONY: demo build test test-bounds soak e2e sanitise lint bench docs clean
 
 demo: $(VENV)/.base
 	$(BIN)/python examples/demo.py
@@ -32,6 +32,15 @@ test-bounds: $(VENV)/.dev
 # What takes long: twice 500 kills, 10,000 listeners, and half an hour (CROWDSTREAM_SOAK_SECONDS) of spoilt input.
 soak: build
 	$(BIN)/python -m pytest -q tests/soak/soak_kills.py tests/soak/soak_fuzz.py tests/soak/soak_serve.py
+
+# With a real Label Studio, in an environment of its own: it brings 150 packages.
+e2e: build build/e2e/.installed
+	CROWDSTREAM_LABEL_STUDIO=build/e2e/venv/bin/label-studio $(BIN)/python -m pytest -q tests/e2e
+
+build/e2e/.installed:
+	$(PYTHON) -m venv build/e2e/venv
+	build/e2e/venv/bin/python -m pip install --quiet label-studio
+	touch $@
 
 # Reads and writes outside of any array, by AddressSanitizer (gcc or clang on Linux).
 sanitise: $(VENV)/.dev
@@ -55,6 +64,10 @@ bench: $(VENV)/.bench
 	$(BIN)/python benchmarks/teaching.py
 	$(BIN)/python benchmarks/sparse.py
 	$(BIN)/python benchmarks/serve.py
+
+# The documentation as a site, in build/site: any warning ends it, such as a link that leads nowhere.
+docs: $(VENV)/.dev
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
 
 clean:
 	rm -rf $(VENV) build

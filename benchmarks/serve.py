@@ -1,6 +1,7 @@
 """The server's promises on loopback: durable posts and labels a second, memory, time to start.
 
     python benchmarks/serve.py            posts and batches, with the estimator and counting votes
+    python benchmarks/serve.py hooks      webhooks of Label Studio, one annotation each
     python benchmarks/serve.py big        10 M labels of 2 M tasks: memory, and a start after a kill
     python benchmarks/serve.py --quick    less of everything, to see that it runs
 
@@ -77,10 +78,10 @@ def labels(tasks: int, *, spread: bool, first: int = 0, seed: int = 1) -> Iterat
                 yield Label(f"task-{task}", f"w{worker}", "ab"[(task % 2) ^ wrong])
 
 
-def request(project: str, token: str, body: bytes) -> bytes:
+def request(project: str, token: str, body: bytes, verb: str = "labels") -> bytes:
     """A request as it goes over the wire."""
     head = (
-        f"POST /v1/projects/{project}/labels HTTP/1.1\r\nHost: localhost\r\n"
+        f"POST /v1/projects/{project}/{verb} HTTP/1.1\r\nHost: localhost\r\n"
         f"Authorization: Bearer {token}\r\nContent-Type: application/json\r\n"
         f"Content-Length: {len(body)}\r\n\r\n"
     )
@@ -306,6 +307,40 @@ def rates(posts: int, tasks: int) -> None:
         print(f"{kind}: with the estimator {share:.0%} of the throughput of counting votes")
 
 
+def hooks(posts: int) -> None:
+    """Webhooks of Label Studio, which waits a second for each: one annotation, with its task."""
+    print(f"{'connections':>12}{'a second':>12}{'p50 ms':>9}{'p99 ms':>9}{'worst':>9}"
+          f"{'µs of CPU':>11}")  # fmt: skip
+    with tempfile.TemporaryDirectory() as folder, serving(Path(folder), counting=False) as running:
+        make_project(running, "hooks")
+        first = 0
+        for connections in (1, 16, 64):
+            made = [
+                request("hooks", running.token, hook(number, label), "hooks/label-studio")
+                for number, label in enumerate(
+                    labels(posts // ROUNDS, spread=True, first=first), start=first * ROUNDS
+                )
+            ]
+            first += posts // ROUNDS
+            ways, used = [made[i::connections] for i in range(connections)], cpu(running)
+            result = in_another_process(Load(running.port, ways))
+            each = 1e6 * (cpu(running) - used) / len(made)
+            print(f"{connections:12,}{result.rate:12,.0f}{result.p50:9.1f}{result.p99:9.1f}"
+                  f"{result.worst:9.1f}{each:11.0f}")  # fmt: skip
+
+
+def hook(number: int, label: Label) -> bytes:
+    """An annotation as Label Studio tells it."""
+    value = {"choices": [label.label]}
+    result = {"from_name": "mood", "to_name": "text", "type": "choices", "value": value}
+    told = {
+        "id": number, "task": label.task, "completed_by": label.worker, "was_cancelled": False,
+        "updated_at": "2026-01-01T00:00:00.000000Z", "result": [result],
+    }  # fmt: skip
+    task = {"id": label.task, "data": {"text": "some words " * 100}}
+    return json.dumps({"action": "ANNOTATION_CREATED", "annotation": told, "task": task}).encode()
+
+
 def big(millions: int) -> None:
     """Many labels: memory, and how long a start takes after a kill."""
     with tempfile.TemporaryDirectory() as name:
@@ -334,12 +369,14 @@ def big(millions: int) -> None:
 def main() -> None:
     """Measure."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("what", nargs="?", choices=("rates", "big"), default="rates")
+    parser.add_argument("what", nargs="?", choices=("rates", "hooks", "big"), default="rates")
     parser.add_argument("--quick", action="store_true")
     parser.add_argument("--millions", type=int, default=10)
     given = parser.parse_args()
     if given.what == "big":
         big(1 if given.quick else given.millions)
+    elif given.what == "hooks":
+        hooks(2_000 if given.quick else 20_000)
     elif given.quick:
         rates(5_000, 4_000)
     else:

@@ -25,12 +25,16 @@ _NAMES = {
     "monitoring": "DriftAlarm IdentifiabilityReport alarms difficulty effective_votes families "
     "identifiability monitor pairs trends",
     "ordinal": "ordinal_decisions",
+    "panel": "EffectiveJudges Jury Preferences effective_judges error_correlation jury preferences",
+    "report.charts": "",
+    "report.making": "Report make_report",
     "science.baselines": "",
     "science.datasets": "",
     "science.theory": "",
     "science.simulate": "simulate simulate_blocks",
     "stopping": "information labels_needed",
     "stream": "Stream load",
+    "writers": "",
 }
 """The public names by their module; a module without names is public itself."""
 

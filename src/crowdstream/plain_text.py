@@ -84,3 +84,14 @@ def _free(name: str, taken: set[str]) -> str:
         number += 1
         free = f"{name} ({number})"
     return free
+
+
+def percent(share: float) -> str:
+    """A share as people read it: one digit, two below one per cent.
+
+    >>> percent(0.0193), percent(0.0081), percent(0.0)
+    ('1.9 %', '0.81 %', '0 %')
+    """
+    if share in (0.0, 1.0):
+        return f"{share:.0%}".replace("%", " %")
+    return f"{100 * share:.{2 if share < 0.01 else 1}f} %"

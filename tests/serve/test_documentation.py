@@ -1,4 +1,4 @@
-"""The lines of docs/server.md work when they are typed."""
+"""The lines of docs/server.md and docs/hooks.md work when they are typed."""
 
 from __future__ import annotations
 
@@ -12,12 +12,15 @@ import pytest
 
 from tests.serve.running import Running
 
-PAGE = Path(__file__).parents[2] / "docs" / "server.md"
+DOCS = Path(__file__).parents[2] / "docs"
 
 
 @pytest.mark.skipif(shutil.which("curl") is None, reason="curl is not installed")
-def test_the_examples_work_with_curl(server: Running) -> None:
-    blocks = re.findall(r"```sh\n(.*?)```", PAGE.read_text("utf-8"), re.S)
+@pytest.mark.parametrize("page", ["server.md", "hooks.md"])
+def test_the_examples_work_with_curl(server: Running, page: str) -> None:
+    if page == "hooks.md" and shutil.which("openssl") is None:
+        pytest.skip("openssl, which signs, is not installed")
+    blocks = re.findall(r"```sh\n(.*?)```", (DOCS / page).read_text("utf-8"), re.S)
     assert len(blocks) >= 5
     environment = os.environ | {"URL": server.url, "TOKEN": server.token}
     for block in blocks:

@@ -19,8 +19,13 @@ COMMANDS = {
     "serve": "Take labels over HTTP, decide at once, lose nothing.",
     "token": "Make, list and revoke the tokens of a server.",
     "backup": "Copy a server's data while it runs.",
+    "export": "Write decisions as Label Studio, MTurk or Ground Truth take them.",
+    "sync": "Bring a project up to date with Label Studio or Argilla.",
     "workers": "Show what a state file knows about each worker.",
+    "report": "Tell what a crowd came to on one page.",
     "merge": "Merge state files of different tasks into one.",
+    "jury": "Decide what a panel of judges says of every item.",
+    "preferences": "Rate items by pairwise comparisons of judges who differ.",
     "savings": "Show how many of the labels in a file would have been enough.",
     "compare": "Compare methods on data whose correct labels are known.",
     "simulate": "Make up labels with known truth, to try things on.",
@@ -32,14 +37,19 @@ COMMANDS = {
 """Every command, and what ``--help`` says of it; each is a function in a file of its name."""
 
 PARTS = {
+    "export": ("label-studio", "mturk", "ground-truth", "crowd-kit"),
     "gold": ("plan", "check"),
     "spark": ("run",),
+    "sync": ("label-studio", "argilla"),
     "token": ("create", "list", "revoke"),
 }
 """Commands that have commands of their own."""
 
 
-PART_NAMES = {"list": "list_all"}
+PART_NAMES = {
+    "list": "list_all", "label-studio": "label_studio", "ground-truth": "ground_truth",
+    "crowd-kit": "crowd_kit",
+}  # fmt: skip
 """Functions that cannot be called as their command is."""
 
 

@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, TypedDict
 
 from crowdstream.cli import options
 from crowdstream.cli.cleaning import Cleaning
-from crowdstream.cli.extras import need
 from crowdstream.cli.json_output import compare_report, print_json
 from crowdstream.cli.ordinal import ComparedScale as Scale
 from crowdstream.cli.output import make_folder
 from crowdstream.cli.terminal import ProgressBar, add_row, console, make_table, say, say_paragraph
 from crowdstream.errors import InputError
+from crowdstream.extras import need
 from crowdstream.validation import check_number
 
 if TYPE_CHECKING:

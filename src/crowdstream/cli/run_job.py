@@ -14,18 +14,17 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from crowdstream.cli.expected import ErrorCount
 from crowdstream.cli.task_lists import doubtful, hardest
 from crowdstream.cli.terminal import ProgressBar
-from crowdstream.cli.wording import percent
 from crowdstream.errors import InputError, ManyClasses, NotIdentifiable, SureInDoubt
 from crowdstream.labels.coding import Intake
+from crowdstream.report.expected import ErrorCount
+from crowdstream.wording import percent
 
 if TYPE_CHECKING:
     import polars as pl
 
     from crowdstream.cli.cleaning import InputCleaner
-    from crowdstream.cli.cost import Replay
     from crowdstream.cli.estimator import EstimatorFactory
     from crowdstream.cli.ordinal import Ordinal
     from crowdstream.cli.score import Score
@@ -33,6 +32,7 @@ if TYPE_CHECKING:
     from crowdstream.estimators import Estimator
     from crowdstream.labels import ClassLabel, CodedLabels, ColumnNames, TaskId
     from crowdstream.labels.readers import BadRows, Source
+    from crowdstream.report.spending import Replay
 
     Write = Callable[[pl.DataFrame], None]
 

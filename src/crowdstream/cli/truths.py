@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from crowdstream.cli.json_output import TruthMatch
-from crowdstream.cli.wording import counted
 from crowdstream.errors import InputError
+from crowdstream.wording import counted
 
 if TYPE_CHECKING:
     import polars as pl

@@ -19,7 +19,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from crowdstream.serve import events, export, login, metrics, openapi, pages, projects, tasks
+from crowdstream.serve import events, export, hooks, login, metrics, openapi, pages, projects, tasks
 from crowdstream.serve import workers as worker_routes
 from crowdstream.serve.labels import is_labels, take_labels
 from crowdstream.serve.limits import Rates
@@ -33,7 +33,7 @@ Handler = Callable[[Request], Awaitable[Response]]
 
 ENDPOINTS: tuple[Endpoint, ...] = (
     *projects.ENDPOINTS, *tasks.ENDPOINTS, *worker_routes.ENDPOINTS, *events.ENDPOINTS,
-    *export.ENDPOINTS, *metrics.ENDPOINTS, *login.ENDPOINTS,
+    *export.ENDPOINTS, *hooks.ENDPOINTS, *metrics.ENDPOINTS, *login.ENDPOINTS,
 )  # fmt: skip
 
 LOGINS = 5.0
@@ -130,7 +130,10 @@ class App:
 
 
 def _route(endpoint: Endpoint) -> Route:
-    return Route(endpoint.path, _let_in(endpoint), methods=[endpoint.method])
+    handler = _let_in(endpoint)
+    if endpoint.tag == hooks.TAG:
+        handler = hooks.counted(handler)
+    return Route(endpoint.path, handler, methods=[endpoint.method])
 
 
 def _let_in(endpoint: Endpoint) -> Handler:

@@ -198,7 +198,7 @@ class Engine:
             self._housekeeping.look(time.time())
         except StoreError as error:
             self.failing = str(error)
-            self._rebuild([one for one in self.projects.values() if one.events])
+            self._rebuild([one for one in self.projects.values() if one.unwritten])
         except Exception:
             log.exception("housekeeping failed; it is tried again")
         return goes_on
@@ -351,16 +351,17 @@ class Engine:
                 job.answer = ProblemError(503, detail, headers={"Retry-After": "1"})
 
     def _commit(self, now: float, projects: list[Project], answers: list[kept.Answer]) -> None:
-        touched = [project for project in projects if project.events]
+        touched = [project for project in projects if project.unwritten]
         if not touched and not answers:
             return
         changes = [
             Changes(
                 project.id,
                 now,
-                log_events.pack(project.events),
+                log_events.pack(project.events) if project.events else b"",
                 list(project.closed.values()),
                 project.new_settings,
+                project.answers,
             )
             for project in touched
         ]
@@ -381,7 +382,7 @@ class Engine:
         for job in jobs:
             if not isinstance(job.answer, Exception):
                 job.answer = self._cannot_write()
-        self._rebuild([project for project in self.projects.values() if project.events])
+        self._rebuild([project for project in self.projects.values() if project.unwritten])
 
     def _cannot_write(self) -> ProblemError:
         full = "full" in self.failing

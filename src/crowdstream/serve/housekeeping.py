@@ -46,6 +46,10 @@ MOST_SAMPLES = 256
 """Samples of one worker."""
 
 
+DELETED_SECONDS = 86_400.0
+"""How long it is known that a tool has deleted an answer: what it tells late comes much earlier."""
+
+
 class Watch(msgspec.Struct):
     """What was last done for a project."""
 
@@ -151,3 +155,4 @@ class Housekeeping:
         if now >= self._dropped_at + 60.0:
             self._dropped_at = now
             self.engine.forget_answers(now - kept.KEPT_SECONDS)
+            self.engine.store.drop_deleted(now - DELETED_SECONDS)

@@ -26,6 +26,7 @@ HELP = {
     "open_tasks": ("gauge", "Tasks that take labels."),
     "workers": ("gauge", "Workers met."),
     "alarms_total": ("counter", "Changes of workers noticed, as far as they are remembered."),
+    "hook_requests_total": ("counter", "Requests of annotation tools, by what became of them."),
     "waiting_requests": ("gauge", "Requests that wait to be written."),
     "commits_total": ("counter", "Groups of requests written."),
     "writable": ("gauge", "Whether labels can be written."),
@@ -67,6 +68,9 @@ def _of_projects(engine: Engine) -> Iterator[tuple[str, str, float]]:
         yield "late_labels_total", label, counts.late + project.state.late
         yield "workers", label, project.stream.crowd.n_workers_
         yield "alarms_total", label, len(engine.readings(name).alarms)
+        hooks = engine.readings(name).hooks
+        for outcome in ("taken", "ignored", "refused"):
+            yield "hook_requests_total", f'{label},outcome="{outcome}"', getattr(hooks, outcome)
         tasks = msgspec.structs.asdict(task_counts(project))
         yield "open_tasks", label, tasks["open"]
         for why in ("settled", "full", "hard", "idle", "by_hand"):

@@ -80,6 +80,7 @@ def _operation(endpoint: Endpoint, schemas: dict[str, Any]) -> dict[str, Any]:
         found["description"] = f"Needs the scope {endpoint.needs}."
     if endpoint.method == "POST" and endpoint.needs is not None:
         found["parameters"].append(_IDEMPOTENCY)
+    found["parameters"] += [_header(name) for name in endpoint.headers]
     if endpoint.takes is not None:
         content = {JSON: {"schema": schemas[repr(endpoint.takes)]}}
         if endpoint.operation == "labels":
@@ -103,6 +104,11 @@ def _query(one: Query) -> dict[str, Any]:
         "name": one.name, "in": "query", "required": one.default is ...,
         "description": one.about, "schema": shape,
     }  # fmt: skip
+
+
+def _header(name: str) -> dict[str, Any]:
+    shape = {"type": "string", "minLength": 1, "pattern": "^[!-~]+$"}
+    return {"name": name, "in": "header", "required": True, "schema": shape}
 
 
 _IDEMPOTENCY = {

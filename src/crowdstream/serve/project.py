@@ -1,8 +1,8 @@
 """`Project`: one stream with its settings and counts. Events in, decisions out.
 
-What is applied is noted in ``events`` and ``closed`` until it is on the disk; to apply the events
-again to the state before gives the same state, to the bit. Knows nothing of requests, threads or
-how things are stored. Asking changes nothing.
+What is applied is noted in ``events``, ``closed`` and ``answers`` until it is on the disk; to apply
+the events again to the state before gives the same state, to the bit. Knows nothing of requests,
+threads or how things are stored. Asking changes nothing.
 """
 
 from __future__ import annotations
@@ -25,6 +25,7 @@ from crowdstream.serve.closed_index import ClosedIndex
 from crowdstream.serve.log_events import Event, Row
 from crowdstream.serve.problems import ProblemError
 from crowdstream.serve.store import ClosedTask
+from crowdstream.serve.tool_table import ToolChanges
 from crowdstream.serve.wire import LabelIn, LabelsOut, Settings, seconds, text
 from crowdstream.stream import Stream
 
@@ -118,6 +119,8 @@ class Project:
         self.events: list[Event] = []
         self.closed: dict[str, ClosedTask] = {}
         self.new_settings: bytes | None = None
+        self.answers = ToolChanges()
+        """What annotation tools have told."""
         self.version = 0
         self.recent: deque[tuple[int, Decision]] = deque(maxlen=RECENT)
         """The latest decisions, numbered."""
@@ -316,6 +319,11 @@ class Project:
 
     # What is known of closed tasks -----------------------------------------------------------
 
+    @property
+    def unwritten(self) -> bool:
+        """Whether something is noted that is not on the disk."""
+        return bool(self.events or self.answers)
+
     def written(self, rows: list[int], most: int) -> None:
         """What was noted is on the disk, closed tasks in these rows of at most so many each."""
         names = list(self.closed)
@@ -324,7 +332,7 @@ class Project:
             first = number * most
             self.index.add(names[first : first + most], row)
             self._rows.append((row, before + first))
-        self.events, self.new_settings = [], None
+        self.events, self.new_settings, self.answers = [], None, ToolChanges()
         self.closed.clear()
 
     def know_closed(self, rows: Iterable[tuple[int, list[str]]]) -> None:

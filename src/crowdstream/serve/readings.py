@@ -21,6 +21,7 @@ from crowdstream.serve.store import Store
 from crowdstream.serve.wire import (
     AlarmOut,
     ExpectedErrors,
+    HookCounts,
     LabelWorth,
     Overview,
     Saved,
@@ -89,6 +90,7 @@ class Readings:
         self._store = store
         found = store.alarms(project().id, MOST_ALARMS)
         self.alarms = [msgspec.msgpack.decode(one, type=AlarmOut) for one in found]
+        self.hooks = HookCounts()
         self._meter: deque[tuple[float, int]] = deque()
         self._workers = Cached(self._read_workers)
         self._worth = Cached(self._read_worth)
@@ -181,6 +183,7 @@ class Readings:
             mean_accuracy=crowd.mean_accuracy_,
             alarms=self.alarms[-SHOWN_ALARMS:],
             copies=copies,
+            hooks=self.hooks,
         )
 
     def _read_worth(self) -> tuple[LabelWorth | None, list[list[str]]]:

@@ -80,6 +80,8 @@ class Endpoint(NamedTuple):
     """Content types of the answer."""
     operation: str = ""
     """Its name in OpenAPI; the handler's unless given."""
+    headers: tuple[str, ...] = ()
+    """Headers that it needs beside the usual."""
 
 
 def server_of(request: Request) -> Server:

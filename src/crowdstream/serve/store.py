@@ -21,11 +21,13 @@ import msgspec
 
 from crowdstream.decisions import Decision
 from crowdstream.errors import CrowdstreamError
+from crowdstream.serve import tool_table
+from crowdstream.serve.tool_table import ToolChanges, ToolTable
 
-SCHEMA = 1
+SCHEMA = 2
 """Version of the tables; raised with a step in `MIGRATIONS` when they change."""
 
-TABLES = """
+FIRST_TABLES = """
 CREATE TABLE projects (
     id INTEGER PRIMARY KEY, name TEXT UNIQUE NOT NULL, settings BLOB NOT NULL,
     created REAL NOT NULL, dropped INTEGER NOT NULL DEFAULT 0
@@ -54,7 +56,9 @@ CREATE TABLE history (
 ) WITHOUT ROWID;
 """
 
-MIGRATIONS: dict[int, str] = {}
+TABLES = FIRST_TABLES + tool_table.TABLES
+
+MIGRATIONS: dict[int, str] = {1: tool_table.TABLES}
 """SQL that takes the tables from a version to the next."""
 
 DATABASE = "crowdstream.db"
@@ -108,6 +112,7 @@ class Changes(msgspec.Struct):
     events: bytes
     closed: list[ClosedTask]
     settings: bytes | None = None
+    answers: ToolChanges | None = None
 
 
 class Store:
@@ -124,6 +129,7 @@ class Store:
         except BaseException:
             os.close(self._lock)
             raise
+        self.tools = ToolTable(self._db)
         self.seq = self._last_seq()
         self._raw_rows: dict[int, list[msgspec.Raw]] = {}
         self._local = threading.local()
@@ -165,6 +171,8 @@ class Store:
                         (seq, change.project, change.at, change.events),
                     )
                 rows[change.project] = self._insert_closed(db, change, seq)
+                if change.answers:
+                    self.tools.write(change.project, change.answers, change.at)
             if answers:
                 db.execute("INSERT INTO answers (at, answers) VALUES (?, ?)", (at, answers))
         self.seq = seq
@@ -213,7 +221,18 @@ class Store:
             )
             if done.rowcount:
                 db.execute("UPDATE projects SET dropped = 1")
+            self.tools.drop(before, deleted_only=False)
             return done.rowcount
+
+    def drop_deleted(self, before: float) -> None:
+        """Forget answers that tools had deleted by then."""
+        with self._transaction():
+            self.tools.drop(before, deleted_only=True)
+
+    def set_secret(self, project: int, tool: str, secret: str | None) -> None:
+        """The secret that a tool signs with, on the disk when it returns; ``None``: none."""
+        with self._transaction():
+            self.tools.set_secret(project, tool, secret)
 
     def probe(self) -> None:
         """Write something, to see whether that is possible."""
@@ -336,6 +355,7 @@ class Reader:
         uri = f"{(folder / DATABASE).resolve().as_uri()}?mode=ro"
         self._db = sqlite3.connect(uri, uri=True, isolation_level=None, check_same_thread=False)
         self._db.execute("PRAGMA query_only=1")
+        self.tools = ToolTable(self._db)
 
     def closed(
         self, project: int, before: tuple[int, int] | None = None, *, newest_first: bool = True

@@ -103,6 +103,8 @@ class Settings(msgspec.Struct, forbid_unknown_fields=True):
     price: Annotated[float, Meta(ge=0.0, le=1e9)] | None = None
     """What a label costs, to say what was saved."""
     currency: Annotated[str, Meta(max_length=16)] = ""
+    question: Annotated[str, Meta(min_length=1, max_length=LONGEST_NAME)] | None = None
+    """Of what annotation tools ask, the question that this project decides; null: the only one."""
 
 
 class DecisionOut(msgspec.Struct):
@@ -124,6 +126,92 @@ class LabelsOut(msgspec.Struct):
     labels: int
     late: int
     decisions: list[DecisionOut]
+
+
+class LabelStudioIn(msgspec.Struct):
+    """A webhook of Label Studio: of all that it has, what is looked at.
+
+    ``annotation`` is a list where many were made at once.
+    """
+
+    action: str
+    annotation: dict[str, Any] | list[dict[str, Any]] | None = None
+    annotations: list[dict[str, Any]] = []
+
+
+class ArgillaIn(msgspec.Struct):
+    """A webhook of Argilla: of all that it has, what is looked at."""
+
+    type: str
+    data: dict[str, Any]
+    timestamp: str = ""
+
+
+class SecretIn(msgspec.Struct, forbid_unknown_fields=True):
+    """The secret that a tool signs with; null: none any more. It cannot be read back."""
+
+    secret: Annotated[str, Meta(min_length=16, max_length=500)] | None
+
+
+class ToolAnswerIO(msgspec.Struct, forbid_unknown_fields=True):
+    """An answer as a tool has it: ``id`` is the tool's own, a label of null is a skip.
+
+    ``at``: when it was last changed, in seconds since 1970.
+    """
+
+    id: Name
+    task: Name
+    worker: Name
+    label: str | None
+    question: str = ""
+    at: Annotated[float, Meta(ge=-1e12, le=1e12)] | None = None
+    gold: bool = False
+
+
+class AnswersIn(msgspec.Struct, forbid_unknown_fields=True):
+    """Answers as a tool has them now, and the ids of those that it has no longer."""
+
+    answers: Annotated[list[ToolAnswerIO], Meta(max_length=10_000)] = []
+    gone: Annotated[list[Name], Meta(max_length=10_000)] = []
+
+
+class AnswersOut(msgspec.Struct):
+    """What became of answers that a tool told.
+
+    Of each id: ``taken``, the ``same`` as is known, ``stale`` (later is known), or ``deleted``; or
+    the request was ``ignored``, because it is about something else. And what that did: ``labels``,
+    votes ``retracted``, truths (``gold``), and what was ``late``, after the task had closed.
+    """
+
+    taken: int = 0
+    same: int = 0
+    stale: int = 0
+    deleted: int = 0
+    ignored: int = 0
+    labels: int = 0
+    retracted: int = 0
+    gold: int = 0
+    late: int = 0
+
+
+class AnswersPage(msgspec.Struct):
+    """Some of a tool's answers as they are known; ``next`` is the cursor of those after them."""
+
+    answers: list[ToolAnswerIO]
+    next: str | None = None
+
+
+class HookCounts(msgspec.Struct):
+    """Requests of annotation tools since the server started, and why the last was refused.
+
+    Tools hide such errors from those who use them, so they are shown here.
+    """
+
+    taken: int = 0
+    ignored: int = 0
+    refused: int = 0
+    why: str = ""
+    refused_at: float | None = None
 
 
 class ExpectedErrors(msgspec.Struct):
@@ -211,6 +299,7 @@ class Overview(msgspec.Struct):
     alarms: list[AlarmOut]
     copies: list[list[str]]
     """Groups of workers who make the same errors."""
+    hooks: HookCounts
 
 
 class ProjectsOut(msgspec.Struct):

@@ -229,7 +229,7 @@ function follow(project) {
     if (state.live !== live) return;
     showStatus();
     const view = state.view;
-    if (view instanceof Empty) return live.overview.labels && render();
+    if (view instanceof Empty && live.overview.labels) return render();
     view?.change?.(detail);
     state.dirty = true;
     return null;

@@ -1,10 +1,25 @@
 // Pieces that several views are made of: panels, a pager, a search field, a legend.
 
-import { el } from "/page/dom.js";
+import { el, replace } from "/page/dom.js";
+import { plural, when } from "/page/format.js";
 import { word } from "/page/tips.js";
 
 export function panel(title, sub, ...children) {
   return el("section", { class: "panel" }, el("h2", {}, title), sub ? el("p", { class: "sub" }, sub) : null, ...children);
+}
+
+/** What annotation tools were refused: they do not tell it themselves. */
+export class Refusals {
+  constructor(overview) {
+    this.node = el("div", { class: "note plain", hidden: true });
+    this.update(overview);
+  }
+
+  update(overview) {
+    const hooks = overview?.hooks;
+    this.node.hidden = !hooks?.refused;
+    if (hooks?.refused) replace(this.node, el("b", {}, `${plural(hooks.refused, "request")} of annotation tools refused. `), el("span", {}, `The last at ${when(hooks.refused_at)}: ${hooks.why}`));
+  }
 }
 
 /** The heading of a view, with a line below it. */

@@ -1,7 +1,7 @@
 // Nothing there yet: the command that changes that, ready to be copied.
 
 import { command, el } from "/page/dom.js";
-import { heading } from "/page/parts.js";
+import { heading, Refusals } from "/page/parts.js";
 
 const LABELS = [
   ["t1", "ann", "cat"], ["t1", "bob", "cat"], ["t1", "cem", "cat"],
@@ -32,8 +32,10 @@ export class Empty {
     const token = session.id === "-" ? [] : [
       el("p", {}, "First the token that you signed in with:"), command("TOKEN=cs_…", "Command to set the token"),
     ];
+    this.context = context;
+    this.refusals = new Refusals(context.overview);
     this.node = el("div", { class: "stack narrow" },
-      heading(exists ? "No labels yet" : "No project yet", exists ? `Project ${project} waits for its first label.` : "Make one and send it labels; this page follows by itself."),
+      this.refusals.node, heading(exists ? "No labels yet" : "No project yet", exists ? `Project ${project} waits for its first label.` : "Make one and send it labels; this page follows by itself."),
       el("section", { class: "panel" }, token,
         el("p", {}, exists ? "Send some labels:" : "Make a project and send it some labels:"), command(commands(project, session, exists), "Command to send labels"),
         el("p", { class: "sub" }, "A label is a task, a worker and what the worker said. The answer is the decision on each task. All addresses: ", el("a", { href: "/openapi.json" }, "openapi.json"), ".")));
@@ -42,4 +44,8 @@ export class Empty {
   load() {}
 
   refresh() {}
+
+  change() {
+    this.refusals.update(this.context.overview);
+  }
 }

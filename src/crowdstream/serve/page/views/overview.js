@@ -5,7 +5,7 @@ import * as cells from "/page/cells.js";
 import { Axis, histogram, interval, meter } from "/page/charts.js";
 import { el, replace, setText } from "/page/dom.js";
 import { count, decimal, label, money, percent, plural, range, sureness, when, whole } from "/page/format.js";
-import { choices, legend, panel } from "/page/parts.js";
+import { choices, legend, panel, Refusals } from "/page/parts.js";
 import { Rows } from "/page/rows.js";
 import { to } from "/page/route.js";
 import { word } from "/page/tips.js";
@@ -28,6 +28,7 @@ export class Overview {
     this.votes = [];
     this.note = el("div", { class: "note", hidden: true });
     this.doubt = el("div", { class: "note plain", hidden: true });
+    this.refusals = new Refusals(context.overview);
     this.tiles = tiles();
     this.workersPanel = panel("Whom to trust", "");
     this.makeWorkers();
@@ -39,7 +40,7 @@ export class Overview {
         el("p", { class: "more" }, el("a", { href: to(this.project, "tasks") }, "All tasks"))),
       el("section", {}, el("h2", {}, "Labels a decision took"), this.chartSub, this.chart.node));
     this.node = el("div", { class: "stack" }, el("h1", { class: "hidden", tabindex: "-1" }, `Overview of ${this.project}`),
-      this.note, this.doubt, el("div", { class: "tiles" }, this.tiles.nodes), el("div", { class: "columns" }, this.workersPanel, side));
+      this.note, this.doubt, this.refusals.node, el("div", { class: "tiles" }, this.tiles.nodes), el("div", { class: "columns" }, this.workersPanel, side));
     this.change({ overview: context.overview });
   }
 
@@ -132,6 +133,7 @@ export class Overview {
   change({ overview, workers, decisions, whole: all }) {
     const now = this.context.overview;
     this.tiles.update(now);
+    if (overview && "hooks" in overview) this.refusals.update(now);
     if (!overview || "alarms" in overview || "copies" in overview) this.changes(now);
     this.doubt.hidden = now.identifiable || !now.labels;
     if (!now.identifiable) replace(this.doubt, el("b", {}, "Workers cannot be told apart yet, so the majority decides. "), el("span", {}, now.why_not));

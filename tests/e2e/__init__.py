@@ -1,0 +1,1 @@
+"""With real tools, installed for it: ``make e2e``."""

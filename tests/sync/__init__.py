@@ -1,0 +1,1 @@
+"""Annotation tools and a server that come to know the same."""

@@ -1,0 +1,1 @@
+"""Decisions, back in the tools that the labels came from."""
