@@ -36,6 +36,15 @@ def test_gold_in_a_file_is_learnt_from_unless_gold_is_given(tmp_path: Path) -> N
     assert any("--window learns from --gold alone" in note for note in result.report["warnings"])
 
 
+def test_a_report_learns_from_the_gold_in_a_file_as_a_run_does(tmp_path: Path) -> None:
+    path = FIXTURES / "toloka" / "assignments.tsv"
+    page = tmp_path / "report.html"
+    result = call("report", path, "-o", page, "--explain")
+    assert result.code == 0, result.err
+    assert "read as Toloka's assignments" in result.err
+    assert "learnt from the gold in" in page.read_text() + result.err
+
+
 def test_other_commands_read_exports_by_the_same_door() -> None:
     path = FIXTURES / "mturk" / "batch.csv"
     for command in (("savings", path, "--repeats", "1"), ("gold", "plan", path)):
