@@ -37,6 +37,7 @@ TOOLS = (
     label_studio.EXPORT,
     label_studio.WEBHOOK,
     label_studio_min.SHORT,
+    argilla.WITHOUT_STATUS,
     argilla.RECORDS,
     argilla.WEBHOOK,
     prodigy.LINES,
@@ -117,7 +118,7 @@ def tell_tool(records: Sequence[Record], named: str | None = None) -> tuple[Tool
 
 
 def _mismatch(named: str, records: Sequence[Record], where: str) -> InputError:
-    titles = " or ".join(tool.title for tool in TOOLS if tool.name == named)
+    titles = " or ".join(dict.fromkeys(tool.title for tool in TOOLS if tool.name == named))
     other = tell_tool(records)
     if other is not None:
         hint = f"what looks like {other[0].title}; use --format {other[0].name}"
