@@ -36,6 +36,15 @@ def test_gold_in_a_file_is_learnt_from_unless_gold_is_given(tmp_path: Path) -> N
     assert any("--window learns from --gold alone" in note for note in result.report["warnings"])
 
 
+def test_a_report_learns_from_the_gold_in_a_file_as_a_run_does(tmp_path: Path) -> None:
+    path = FIXTURES / "toloka" / "assignments.tsv"
+    page = tmp_path / "report.html"
+    result = call("report", path, "-o", page, "--explain")
+    assert result.code == 0, result.err
+    assert "read as Toloka's assignments" in result.err
+    assert "learnt from the gold in" in page.read_text() + result.err
+
+
 def test_other_commands_read_exports_by_the_same_door() -> None:
     path = FIXTURES / "mturk" / "batch.csv"
     for command in (("savings", path, "--repeats", "1"), ("gold", "plan", path)):
@@ -57,6 +66,18 @@ def test_standard_input_is_told_by_its_keys_too() -> None:
     data = (FIXTURES / "label-studio" / "export.json").read_bytes()
     result = call("run", "-", "--json", stdin=data)
     assert (result.code, result.report["labels"]) == (0, 26)
+
+
+def test_a_plain_table_is_explained_by_its_columns(tmp_path: Path) -> None:
+    for name, text in (
+        ("labels.csv", "item,rater,answer\n1,ann,x\n1,bob,x\n"),
+        ("labels.json", '[{"item": 1, "rater": "ann", "answer": "x"}]'),
+    ):
+        (tmp_path / name).write_text(text)
+        result = call("run", tmp_path / name, "-q", "--explain", "-o", tmp_path / "out.csv")
+        assert result.code == 0
+        assert "task 'item', worker 'rater', label 'answer'" in result.err
+        assert "in all 1 task, " in result.err
 
 
 def test_a_stream_of_what_a_tool_wrote_says_which_command_reads_it() -> None:

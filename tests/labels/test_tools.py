@@ -240,6 +240,16 @@ def test_flat_responses_go_by_their_parallel_lists(tmp_path: Path) -> None:
     assert (table.height, bad.rows) == (1, 1)
 
 
+def test_nested_responses_without_status_are_said_to_hold_drafts() -> None:
+    said = {
+        name: [
+            note for note in read(FIXTURES / f"argilla/{name}.json")[1].notes if "drafts" in note
+        ]
+        for name in ("nested", "flat")
+    }
+    assert (len(said["nested"]), said["flat"]) == (1, [])
+
+
 def test_a_rejected_choice_of_prodigy_is_no_label(tmp_path: Path) -> None:
     line = {"_input_hash": 1, "_session_id": "s-ann", "accept": ["good"], "answer": "accept"}
     lines = [line, line | {"_session_id": "s-bob", "answer": "reject"}]

@@ -200,8 +200,8 @@ def _of_labels(
 ) -> Findings:
     """Read the labels and find out what they tell."""
     from crowdstream.cli.estimator import EstimatorFactory
-    from crowdstream.cli.truths import TruthFile
-    from crowdstream.labels.readers import BadRows, find_sources, read_all
+    from crowdstream.cli.truths import TruthFile, gold_within
+    from crowdstream.labels.readers import find_sources, read_all
     from crowdstream.report.findings import find_in_labels
 
     factory = EstimatorFactory(method, monitored=True)
@@ -215,15 +215,16 @@ def _of_labels(
         None if path is None else TruthFile(option, path, teaches=option == "--gold")
         for option, path in (("--gold", deciding.gold), ("--truth", scoring.truth))
     ]
-    with BadRows(bad_input.on_error) as bad_rows:
+    with files.bad_rows(bad_input.on_error) as bad_rows:
         table = cleaner.clean(read_all(sources, files.names(wide=files.wide), bad_rows))
+    truths[0], said = gold_within(bad_rows.tally, table, truths[0])
     if not table.height:
         raise InputError(sources[0].name, "at least one label", "none")
     gold, truth = (_match(file, table) for file in truths)
     found = find_in_labels(
         table, crowd, settings, gold=gold, truth=truth, learnt=learnt, tick=bar.update
     )
-    notes = [*bad_rows.notes, *cleaner.end(ordinal=True)]
+    notes = [*said, *bad_rows.notes, *cleaner.end(ordinal=True)]
     if bad_rows.rows:
         notes.append(f"{bad_rows.rows:,} bad rows left out")
     for file in filter(None, truths):

@@ -129,6 +129,14 @@ def event_answers(data: Mapping[str, object]) -> Iterator[Answer]:
         yield skip
 
 
+def _tell_nested(record: Mapping[str, object]) -> str | None:
+    reason = _tell_record(record)
+    responses = list(_responses(record, overlook))
+    if reason is None or "responses" not in record or not responses:
+        return None
+    return reason if all(status is None for *_, status in responses) else None
+
+
 def _tell_record(record: Mapping[str, object]) -> str | None:
     beside = ("fields", "suggestions", "metadata", "_server_id", "id")
     if isinstance(record.get("responses"), Mapping) and any(key in record for key in beside):
@@ -163,5 +171,10 @@ def _event_answers(event: Mapping[str, object], reading: Reading) -> Iterator[An
 
 
 RECORDS = Tool("argilla", "an Argilla export", _tell_record, _record_answers)
+
+WITHOUT_STATUS = RECORDS._replace(
+    tell=_tell_nested,
+    remark="which does not say which responses were submitted: drafts count (export flattened)",
+)
 
 WEBHOOK = Tool("argilla", "Argilla's webhooks", _tell_event, _event_answers, events=True)

@@ -28,7 +28,7 @@ from crowdstream.labels.readers.sources import (
 )
 from crowdstream.labels.readers.text_stream import TextStream, decide_whole, decode_head
 from crowdstream.labels.readers.tool_files import finish, read_tool
-from crowdstream.labels.readers.tools import TOOL_NAMES, Found, find_tool
+from crowdstream.labels.readers.tools import TOOL_NAMES, Found, describe_table, find_tool
 from crowdstream.labels.tables import ColumnNames, count_roles
 from crowdstream.plain_text import counted
 
@@ -160,8 +160,9 @@ def _read(source: Source, names: ColumnNames, bad: BadRows) -> CodedLabels:
             table = columnar.read(columnar_data(source), source.name, source.format, names, bad)
             return code_frame(table)
         if not source.piped and not source.packed and source.format not in ("xlsx", "zip"):
-            dialect, tool = _sniff_file(source, names)
+            dialect, tool, head = _sniff_file(source, names)
             if dialect.plain and dialect.kind != "array" and tool is None:
+                _explain_table(head, dialect, source, names, bad)
                 return _read_plain(source, dialect, names, bad)
         # What is packed or piped is never in memory as text.
         pieces = _pieces(source, names, bad, BATCH_BYTES, whole=True)
@@ -180,12 +181,19 @@ def columnar_data(source: Source) -> str | bytes:
         return file.read()
 
 
-def _sniff_file(source: Source, names: ColumnNames) -> tuple[Dialect, Found | None]:
+def _sniff_file(source: Source, names: ColumnNames) -> tuple[Dialect, Found | None, str]:
     with open(source.path, "rb") as file:
         head = file.read(SNIFFED)
     dialect = sniff(head, source.format, source.options, partial(count_roles, names))
     text = decode_head(head, dialect)
-    return dialect, find_tool(text, dialect, names, source.options.tool, source.name)
+    return dialect, find_tool(text, dialect, names, source.options.tool, source.name), text
+
+
+def _explain_table(
+    head: str, dialect: Dialect, source: Source, names: ColumnNames, bad: BadRows
+) -> None:
+    if bad.explain is not None:
+        bad.explain(f"{source.name}: read as {describe_table(head, dialect, names)}")
 
 
 def _read_plain(source: Source, dialect: Dialect, names: ColumnNames, bad: BadRows) -> CodedLabels:
@@ -253,6 +261,8 @@ def _text_pieces(
     name = source.name
     text = TextStream(file, source, partial(count_roles, names))
     tool = find_tool(text.head, text.dialect, names, source.options.tool, name)
+    if tool is None:
+        _explain_table(text.head, text.dialect, source, names, bad)
     if tool is not None:
         yield from read_tool(text, tool, source, bad, size, whole=whole)
     elif text.dialect.kind == "csv":

@@ -14,7 +14,7 @@ from typing import NamedTuple
 import msgspec
 
 from crowdstream.errors import InputError
-from crowdstream.labels.column_hints import shown_columns
+from crowdstream.labels.column_hints import shown_columns, shown_name
 from crowdstream.labels.readers import (
     appen,
     argilla,
@@ -31,12 +31,13 @@ from crowdstream.labels.readers import (
 )
 from crowdstream.labels.readers.answer import Tool
 from crowdstream.labels.readers.sniffing import Dialect
-from crowdstream.labels.tables import ColumnNames, count_roles
+from crowdstream.labels.tables import ROLES, ColumnNames, count_roles, find_columns
 
 TOOLS = (
     label_studio.EXPORT,
     label_studio.WEBHOOK,
     label_studio_min.SHORT,
+    argilla.WITHOUT_STATUS,
     argilla.RECORDS,
     argilla.WEBHOOK,
     prodigy.LINES,
@@ -117,7 +118,7 @@ def tell_tool(records: Sequence[Record], named: str | None = None) -> tuple[Tool
 
 
 def _mismatch(named: str, records: Sequence[Record], where: str) -> InputError:
-    titles = " or ".join(tool.title for tool in TOOLS if tool.name == named)
+    titles = " or ".join(dict.fromkeys(tool.title for tool in TOOLS if tool.name == named))
     other = tell_tool(records)
     if other is not None:
         hint = f"what looks like {other[0].title}; use --format {other[0].name}"
@@ -143,6 +144,24 @@ def _refuse_document(
         known = ", ".join(TOOL_NAMES)
         expected = f"rows with a task, a worker and a label, or a file of {known}"
         raise InputError(where, expected, f"JSON with {shown_keys(records)}")
+
+
+def describe_table(head: str, dialect: Dialect, names: ColumnNames) -> str:
+    """What a text that is of no tool is read as, in words.
+
+    >>> describe_table("item,rater,said\\n", Dialect("csv"), ColumnNames(label="said"))
+    "a table (csv): task 'item', worker 'rater', label 'said'"
+    """
+    records, _ = first_records(head, dialect)
+    header = list(records[0]) if records else []
+    kind = "JSON array" if dialect.kind == "array" else dialect.kind
+    if names.wide:
+        return f"a table ({kind}) with one column per worker"
+    if count_roles(names, header) < len(ROLES):
+        return f"a table ({kind})"
+    found = find_columns(names, header, "")
+    shown = [f"{role} {shown_name(name)!r}" for role, name in zip(ROLES, found, strict=True)]
+    return f"a table ({kind}): {', '.join(shown)}"
 
 
 def first_records(head: str, dialect: Dialect) -> tuple[list[Record], bool]:
