@@ -12,7 +12,7 @@ endif
 LOOPS := $(shell grep -rl --include='*loops.py' '^\# cython: language_level=3' src)
 RUN_LOOPS := $(wildcard tests/labels tests/sums tests/estimators tests/monitoring tests/contract tests/test_stream.py)
 
-.PHONY: demo build test test-bounds soak e2e sanitise lint bench clean
+.PHONY: demo build test test-bounds soak e2e sanitise lint bench docs clean
 
 demo: $(VENV)/.base
 	$(BIN)/python examples/demo.py
@@ -64,6 +64,10 @@ bench: $(VENV)/.bench
 	$(BIN)/python benchmarks/teaching.py
 	$(BIN)/python benchmarks/sparse.py
 	$(BIN)/python benchmarks/serve.py
+
+# The documentation as a site, in build/site: any warning ends it, such as a link that leads nowhere.
+docs: $(VENV)/.dev
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
 
 clean:
 	rm -rf $(VENV) build

@@ -25,9 +25,12 @@ from crowdstream.labels.tables import ColumnNames
 from crowdstream.serialization import HEADER, kind_of, seal
 
 if sys.version_info >= (3, 14):
+    import zipfile
+
     from compression import zstd
 else:
     from backports import zstd
+    from backports.zstd import zipfile
 
 ROWS = [(f"t{k // 3}", f"wé{k % 4}", "xyz"[k % 3 * (k % 2)]) for k in range(24)]
 NAMES = ("task", "worker", "label")
@@ -89,15 +92,42 @@ def seeds() -> dict[str, bytes]:
     }
 
 
+FIXTURES = Path(__file__).parent / "fixtures"
+
+
+def tool_seeds() -> dict[str, bytes]:
+    """Every file of a tool that the fixtures have, by its tool and name."""
+    files = (path for path in sorted(FIXTURES.glob("*/*")) if path.parent.name != "make")
+    return {f"{path.parent.name}-{path.name}": path.read_bytes() for path in files}
+
+
 def unpacked(name: str, data: bytes) -> tuple[bytes, Packer]:
     """What is inside of a packed file or a sealed state, and how to pack it again."""
     if name.endswith(".gz"):
         return gzip.decompress(data), lambda inner: gzip.compress(inner, 1, mtime=0)
     if name.endswith(".zst"):
         return zstd.decompress(data), zstd.compress
+    if name.endswith((".zip", ".eval")):
+        return _archive_entry(data)
     if name.endswith(".state"):
         return data[HEADER.size :], lambda inner: seal(kind_of(data), inner)
     return data, bytes
+
+
+def _archive_entry(data: bytes) -> tuple[bytes, Packer]:
+    """The first file of labels in an archive, and the archive with another one in its place."""
+    with zipfile.ZipFile(io.BytesIO(data)) as archive:
+        entries = {name: archive.read(name) for name in archive.namelist()}
+    first = next(name for name in entries if not name.startswith("_journal"))
+
+    def pack(inner: bytes) -> bytes:
+        file = io.BytesIO()
+        with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as archive:
+            for name, content in (entries | {first: inner}).items():
+                archive.writestr(name, content)
+        return file.getvalue()
+
+    return entries[first], pack
 
 
 def mutate(data: bytes, draw: random.Random) -> bytes:
@@ -121,8 +151,53 @@ def mutate(data: bytes, draw: random.Random) -> bytes:
     return data
 
 
+VALUES: tuple[object, ...] = (
+    None,
+    True,
+    0,
+    -1,
+    10**30,
+    1e300,
+    0.5,
+    "",
+    " ",
+    "x",
+    "\ud800",
+    [],
+    [[]],
+    {},
+    {"id": {}},
+)
+"""What stands in JSON where something else is expected."""
+
+
+def scramble(value: object, draw: random.Random, rate: float) -> object:
+    """JSON some of whose values are others, or missing, or twice as many."""
+    if draw.random() < rate:
+        return draw.choice(VALUES)
+    if isinstance(value, dict):
+        kept = [key for key in value if draw.random() >= rate]
+        return {key: scramble(value[key], draw, rate) for key in kept}
+    if isinstance(value, list):
+        found = [scramble(each, draw, rate) for each in value]
+        return found + found if draw.random() < rate else found
+    return value
+
+
+def spoil_values(name: str, seed: bytes, draw: random.Random) -> bytes:
+    """A file whose JSON is whole but holds what nobody expects there."""
+    inner, pack = unpacked(name, seed)
+    rate = draw.choice([0.003, 0.03, 0.2])
+    if name.endswith((".jsonl", ".zip")):
+        records = [scramble(json.loads(line), draw, rate) for line in inner.splitlines()]
+        return pack("".join(json.dumps(record) + "\n" for record in records).encode())
+    return pack(json.dumps(scramble(json.loads(inner), draw, rate)).encode())
+
+
 def spoil(name: str, seed: bytes, draw: random.Random) -> bytes:
     """A file that was good, changed outside or, if it is packed, inside."""
+    if "-" in name and name.endswith((".json", ".jsonl", ".zip", ".eval")) and draw.random() < 0.5:
+        return spoil_values(name, seed, draw)
     if draw.random() < 0.3:
         return mutate(seed, draw)
     inner, pack = unpacked(name, seed)

@@ -13,11 +13,20 @@ import pytest
 
 import crowdstream as cs
 
-RESULTS = {"DriftAlarm", "GoldCheck", "Identifiability", "IdentifiabilityReport", "Intake", "Label"}
+RESULTS = {
+    "DriftAlarm", "EffectiveJudges", "GoldCheck", "Identifiability", "IdentifiabilityReport",
+    "Intake", "Jury", "Label", "Preferences",
+}  # fmt: skip
 """Records that users are given and do not make; their fields are documented."""
 
 
-MODULES: tuple[ModuleType, ...] = (cs.metrics, cs.theory, cs.datasets, cs.writers)
+MODULES: tuple[ModuleType, ...] = (
+    cs.charts,
+    cs.metrics,
+    cs.theory,
+    cs.datasets,
+    cs.writers,
+)
 """Public modules, whose own names count and not what they import. Their records describe all fields
 and show an example too, so that none has to be exempt."""
 

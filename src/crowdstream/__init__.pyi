@@ -33,6 +33,7 @@ from crowdstream.labels import Label as Label
 from crowdstream.labels import TaskId as TaskId
 from crowdstream.labels import WorkerId as WorkerId
 from crowdstream.labels.cleaning import normalise_labels as normalise_labels
+from crowdstream.labels.reading import read_labels as read_labels
 from crowdstream.monitoring import DriftAlarm as DriftAlarm
 from crowdstream.monitoring import IdentifiabilityReport as IdentifiabilityReport
 from crowdstream.monitoring import alarms as alarms
@@ -44,6 +45,16 @@ from crowdstream.monitoring import monitor as monitor
 from crowdstream.monitoring import pairs as pairs
 from crowdstream.monitoring import trends as trends
 from crowdstream.ordinal import ordinal_decisions as ordinal_decisions
+from crowdstream.panel import EffectiveJudges as EffectiveJudges
+from crowdstream.panel import Jury as Jury
+from crowdstream.panel import Preferences as Preferences
+from crowdstream.panel import effective_judges as effective_judges
+from crowdstream.panel import error_correlation as error_correlation
+from crowdstream.panel import jury as jury
+from crowdstream.panel import preferences as preferences
+from crowdstream.report import charts as charts
+from crowdstream.report.making import Report as Report
+from crowdstream.report.making import make_report as make_report
 from crowdstream.science import baselines as baselines
 from crowdstream.science import datasets as datasets
 from crowdstream.science import theory as theory

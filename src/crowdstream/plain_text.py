@@ -40,6 +40,26 @@ def shortened(text: str, most: int) -> str:
     return f"{text[: most - 1 - end]}…{text[len(text) - end :]}"
 
 
+def counted(count: int, noun: str, rest: str = "") -> str:
+    """A count with its noun in the right number.
+
+    Parameters
+    ----------
+    count
+        How many.
+    noun
+        Of what, in the singular; its plural takes an s.
+    rest
+        What follows.
+
+    Examples
+    --------
+    >>> counted(1, "bad row", "left out"), counted(2000, "alarm")
+    ('1 bad row left out', '2,000 alarms')
+    """
+    return f"{count:,} {noun}{'' if count == 1 else 's'} {rest}".rstrip()
+
+
 def chart_names(names: Iterable[object]) -> list[str]:
     r"""Names for a chart: printable, short, and as many different ones as there were.
 
@@ -64,3 +84,14 @@ def _free(name: str, taken: set[str]) -> str:
         number += 1
         free = f"{name} ({number})"
     return free
+
+
+def percent(share: float) -> str:
+    """A share as people read it: one digit, two below one per cent.
+
+    >>> percent(0.0193), percent(0.0081), percent(0.0)
+    ('1.9 %', '0.81 %', '0 %')
+    """
+    if share in (0.0, 1.0):
+        return f"{share:.0%}".replace("%", " %")
+    return f"{100 * share:.{2 if share < 0.01 else 1}f} %"

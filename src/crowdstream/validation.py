@@ -105,8 +105,13 @@ class Parameters:
         kinds = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)
         return {each.name: each.default for each in found if each.kind in kinds}
 
-    def get_params(self) -> dict[str, object]:
+    def get_params(self, deep: bool = True) -> dict[str, object]:
         """The constructor's arguments, as given.
+
+        Parameters
+        ----------
+        deep
+            What scikit-learn asks for, to copy an estimator; nothing is nested here.
 
         Examples
         --------

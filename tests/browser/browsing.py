@@ -1,11 +1,12 @@
-"""A real Chromium that opens the live page, and what the page complained of."""
+"""A real Chromium that opens pages, what they complained of, and what is seen of them."""
 
 from __future__ import annotations
 
+import base64
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from playwright.sync_api import Browser, Page, sync_playwright
 
@@ -93,6 +94,30 @@ def visiting(browser: Browser, server: Running, **options: Any) -> Iterator[Visi
         visit.context.close()
         raise
     assert visit.close() == []
+
+
+class Ink(NamedTuple):
+    """How much of a picture is not background: the share of its pixels, and different colours."""
+
+    share: float
+    colours: int
+
+
+INK = """async (data) => {
+  const bitmap = await createImageBitmap(await (await fetch(data)).blob());
+  const canvas = new OffscreenCanvas(bitmap.width, bitmap.height), pen = canvas.getContext("2d");
+  pen.drawImage(bitmap, 0, 0);
+  const pixels = new Uint32Array(pen.getImageData(0, 0, bitmap.width, bitmap.height).data.buffer);
+  const counts = new Map();
+  for (const pixel of pixels) counts.set(pixel, (counts.get(pixel) ?? 0) + 1);
+  return [1 - Math.max(...counts.values()) / pixels.length, counts.size];
+}"""
+
+
+def ink_of(blank: Page, picture: bytes) -> Ink:
+    """Look at a picture (PNG) by means of an empty page."""
+    data = "data:image/png;base64," + base64.b64encode(picture).decode()
+    return Ink(*blank.evaluate(INK, data))
 
 
 def texts(page: Page, selector: str) -> list[str]:

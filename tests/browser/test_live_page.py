@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import os
-import random
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -22,53 +20,12 @@ pytest.importorskip("uvloop", reason="the extra serve is not installed")
 
 from playwright.sync_api import Browser, Page, expect
 
-from tests.browser.browsing import Visit, chromium, texts, until, visiting
+from tests.browser.browsing import Visit, texts, until, visiting
+from tests.browser.conftest import HOSTILE
 
 pytestmark = needs_chromium
 
-HOSTILE = (
-    "<img src=x onerror=alert(1)>",
-    "</script><script>alert(2)</script>",
-    '"><svg onload=alert(3)>',
-    "javascript:alert(4)",
-    "a/b?c=d#e&f %20 ..",
-    "x" * 300,
-    "𝕯𝖆𝖛𝖎𝖉 العربية",
-)
-VIEWS = ("", "/workers", "/workers/w07", "/tasks", "/tasks/t3", "/alarms", "/export")
-WORKERS, PAGE = 60, 25
-
-
-@pytest.fixture(scope="module")
-def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
-    with serving(tmp_path_factory.mktemp("page") / "data") as running:
-        with running.http() as http:
-            chance = random.Random(5)
-            put(http, "crowd", max_labels=7, price=0.04, currency="USD")
-            crowd = {f"w{i:02d}": 0.02 + i * 0.005 for i in range(WORKERS)}
-            post(http, "crowd", list(_labels(chance, crowd, ("cat", "dog"), 600)))
-            put(http, "hostile", max_labels=9)
-            errors = dict.fromkeys(HOSTILE, 0.1)
-            post(http, "hostile", list(_labels(chance, errors, ("<b>yes</b>", "no"), 40)))
-            post(http, "hostile", [label(HOSTILE[0], HOSTILE[1], "no")])
-        yield running
-
-
-def _labels(
-    chance: random.Random, crowd: dict[str, float], classes: tuple[str, str], tasks: int
-) -> Iterator[dict[str, object]]:
-    for task in range(tasks):
-        truth = chance.choice(classes)
-        for worker in chance.sample(list(crowd), 5):
-            wrong = chance.random() < crowd[worker]
-            said = classes[1 - classes.index(truth)] if wrong else truth
-            yield label(f"t{task}", worker, said)
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    with chromium() as found:
-        yield found
+PAGE = 25
 
 
 @pytest.fixture
@@ -286,47 +243,6 @@ def test_light_and_dark_by_the_system_and_by_choice(browser: Browser, server: Ru
 def _ground(page: Page) -> list[int]:
     text: str = page.evaluate("getComputedStyle(document.body).backgroundColor")
     return [int(part) for part in text.removeprefix("rgb(").removesuffix(")").split(",")]
-
-
-@pytest.mark.parametrize("project", ["crowd", "hostile"])
-def test_a_phone_shows_all_views_without_scrolling_sideways(
-    browser: Browser, server: Running, project: str
-) -> None:
-    with visiting(browser, server, viewport={"width": 390, "height": 844}) as visit:
-        visit.sign_in()
-        for view in VIEWS:
-            if project == "hostile" and view == "/workers/w07":
-                view = "/workers/" + "x" * 300
-            page = visit.open(f"#/{project}{view}")
-            page.wait_for_timeout(150)
-            wide = page.evaluate("document.documentElement.scrollWidth - innerWidth")
-            assert wide <= 0, f"{project}{view} is {wide} px too wide"
-            if project == "crowd":
-                visit.picture("phone" + "-".join(view.split("/")[:2]))
-
-
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_axe_finds_nothing_and_no_image_is_broken(
-    browser: Browser, server: Running, scheme: str
-) -> None:
-    from axe_playwright_python.sync_playwright import Axe
-
-    axe = Axe()
-    rules: dict[str, Any] = {"resultTypes": ["violations"]}
-    if scheme == "dark":  # only colours differ
-        rules["runOnly"] = ["color-contrast"]
-    options: dict[str, Any] = {"color_scheme": scheme, "reduced_motion": "reduce"}
-    with visiting(browser, server, **options) as visit:
-        visit.sign_in()
-        for view in (*VIEWS, None):
-            page = visit.open("#/-/words/settled" if view is None else f"#/crowd{view}")
-            page.wait_for_timeout(150)
-            found = axe.run(page, options=rules)
-            assert found.violations_count == 0, f"{view}: {found.generate_report()}"
-            broken = "[...document.images].filter((one) => !one.naturalWidth).length"
-            assert page.evaluate(broken) == 0
-            if view is not None and scheme == "light":
-                visit.picture(f"{scheme}{view.replace('/', '-') or '-overview'}")
 
 
 def test_a_keyboard_is_enough(visit: Visit) -> None:

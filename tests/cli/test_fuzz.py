@@ -17,7 +17,7 @@ import crowdstream as cs
 from crowdstream.errors import StateError
 from crowdstream.serialization import HEADER
 from tests.cli.tool import Result, call, csv_of, jsonl_of, labels
-from tests.fuzzing import attempt, seeds, spoil
+from tests.fuzzing import attempt, seeds, spoil, tool_seeds
 
 Spoil = Callable[[bytes, random.Random], bytes]
 SEEDS = 6
@@ -225,6 +225,22 @@ def test_whatever_is_in_a_file_or_a_state_nothing_but_our_own_errors_is_raised(
     attempt(name, data, tmp_path, draw)  # raises what is not our own
     if name.endswith(".state") and data.startswith(GOOD[name][: HEADER.size]):
         assert data == GOOD[name] or not attempt(name, data, tmp_path, draw)
+
+
+TOOLS = tool_seeds()
+
+
+@pytest.mark.parametrize("name", TOOLS)
+@settings(
+    deadline=None,
+    max_examples=25,
+    suppress_health_check=[HealthCheck.function_scoped_fixture],
+)
+@given(draw=st.randoms(use_true_random=False))
+def test_a_spoilt_export_of_a_tool_gives_labels_or_one_of_our_own_errors(
+    tmp_path: Path, name: str, draw: random.Random
+) -> None:
+    attempt(name, spoil(name, TOOLS[name], draw), tmp_path, draw)  # raises what is not our own
 
 
 @settings(deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])

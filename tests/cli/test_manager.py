@@ -10,8 +10,8 @@ import polars as pl
 import pytest
 
 from crowdstream.cli.terminal import shorten_name
-from crowdstream.cli.wording import REASONS
 from crowdstream.monitoring.advice import REASONS as CODES
+from crowdstream.wording import REASONS
 from tests.cli.tool import Row, call, csv_of, gold_of, labels, refused
 from tests.real import DATA, needs_data
 

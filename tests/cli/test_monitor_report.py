@@ -14,8 +14,8 @@ import pytest
 
 from crowdstream.cli.output import write_table
 from crowdstream.cli.summary import ranked, workers_table
-from crowdstream.cli.wording import error_words, flag_words, has_flag
 from crowdstream.plain_text import chart_names
+from crowdstream.wording import error_words, flag_words, has_flag
 from tests.cli.tool import Row, call, csv_of, jsonl_of, labels, refused
 
 ROWS = labels(200)
@@ -400,7 +400,7 @@ def test_without_the_extra_a_chart_says_which_to_install(label_file: Path) -> No
     state = state_of(label_file)
     with mock.patch("importlib.util.find_spec", return_value=None):
         result = call("workers", state, "--chart", "c.png")
-    refused(result, "this command needs altair: pip install 'crowdstream[science]'")
+    refused(result, "this needs altair: pip install 'crowdstream[science]'")
 
 
 # What a stream tells ------------------------------------------------------------------------

@@ -17,7 +17,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.fuzzing import attempt, seeds, spoil
+from tests.fuzzing import attempt, seeds, spoil, tool_seeds
 
 INPUTS = 10**6
 """Inputs that are tried if there is time."""
@@ -35,7 +35,7 @@ def soak_seconds() -> float:
 
 
 def test_no_input_does_harm(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
-    good = seeds()
+    good = seeds() | tool_seeds()
     names = list(good)
     started = time.monotonic()
     first = random.SystemRandom().randrange(
@@ -65,5 +65,5 @@ def test_no_input_does_harm(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -
         print(f"\n{tried.total():,} inputs in {seconds:,.0f} s, first seed {first}")
         print(f"peak memory {peak / 1e6:,.0f} MB")
         for name in names:
-            print(f"{name:>16} {tried[name]:>8,} tried, {read[name]:>8,} could be read")
+            print(f"{name:>32} {tried[name]:>8,} tried, {read[name]:>8,} could be read")
     assert peak < MOST_MEMORY

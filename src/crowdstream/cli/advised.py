@@ -1,58 +1,18 @@
-"""The table of workers with advice on each, and which of them are reported.
-
-Knows nothing of files or terminals.
-"""
+"""Advice on workers as ``--json`` prints it."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
 from crowdstream.cli.json_output import AdvisedWorker
-from crowdstream.cli.wording import ADVICE
+from crowdstream.report.advised import shown_workers
 
 if TYPE_CHECKING:
     import polars as pl
 
-    from crowdstream.estimators import Estimator
-    from crowdstream.estimators.worker_table import Costs
-
-SHOWN = 4
-"""Workers of each kind of advice that are reported."""
-
-ACTED_ON = ("drop", "coach", "pay")
-"""Advice that asks for something to be done."""
-
-
-def advised_table(estimator: Estimator, level: float, costs: Costs | None) -> pl.DataFrame:
-    """The table of workers with the columns ``advice``, ``reason`` and ``on_class``."""
-    from crowdstream.monitoring import advice
-
-    table = cast("pl.DataFrame", estimator.workers(level=level, costs=costs))
-    if not estimator.weighs:
-        return table
-    return table.hstack(advice(estimator, table).drop("worker"))
-
-
-def count_advice(workers: pl.DataFrame) -> dict[str, int]:
-    """How many workers each advice is for."""
-    if "advice" not in workers.columns:
-        return {}
-    counts = dict(workers["advice"].value_counts().iter_rows())
-    return {advice: counts.get(advice, 0) for advice in ADVICE}
-
-
-def shown_workers(workers: pl.DataFrame) -> pl.DataFrame:
-    """The first of those to drop, coach and pay: those with most answers, who matter most."""
-    import polars as pl
-
-    if "advice" not in workers.columns:
-        return workers.head(0)
-    busy = workers.sort("answers", descending=True, maintain_order=True)
-    return pl.concat(busy.filter(pl.col("advice") == advice).head(SHOWN) for advice in ACTED_ON)
-
 
 def advised_workers(workers: pl.DataFrame) -> list[AdvisedWorker]:
-    """The same as ``--json`` prints them."""
+    """The first of those to drop, coach and pay."""
     found = shown_workers(workers)
     if not found.height:
         return []

@@ -12,8 +12,8 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from crowdstream.cli import options
-from crowdstream.cli.wording import counted
 from crowdstream.errors import InputError
+from crowdstream.wording import counted
 
 if TYPE_CHECKING:
     from crowdstream.labels import CodedLabels

@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, TypedDict
 
 from crowdstream.cli import options
 from crowdstream.cli.cleaning import Cleaning
-from crowdstream.cli.extras import need
 from crowdstream.cli.json_output import compare_report, print_json
 from crowdstream.cli.ordinal import ComparedScale as Scale
 from crowdstream.cli.output import make_folder
 from crowdstream.cli.terminal import ProgressBar, add_row, console, make_table, say, say_paragraph
 from crowdstream.errors import InputError
+from crowdstream.extras import need
 from crowdstream.validation import check_number
 
 if TYPE_CHECKING:
@@ -182,11 +182,11 @@ def _named(names: list[str]) -> list[Dataset]:
 def _read(given: Input, truth: str, cleaning: Cleaning, scale: Scale) -> tuple[Dataset, list[str]]:
     """A data set of the user's own, and what is to be said of it."""
     from crowdstream.cli.truths import match_truths
-    from crowdstream.labels.readers import BadRows, find_sources, read_all
+    from crowdstream.labels.readers import find_sources, read_all
     from crowdstream.science.datasets import Dataset, Meta
 
     cleaner, files = cleaning.start(), given.sets
-    with BadRows("fail") as bad_rows:
+    with given.bad_rows() as bad_rows:
         sources = find_sources(files, options=given.input_options())
         labels = cleaner.clean(read_all(sources, given.names(), bad_rows))
     truths, file = match_truths("--truth", truth, labels)

@@ -31,6 +31,7 @@ COMMANDS = (
     "sync label-studio",
     "sync argilla",
     "workers",
+    "report",
     "merge",
     "savings",
     "gold plan",

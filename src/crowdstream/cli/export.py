@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 from crowdstream.cli import options
 from crowdstream.cli.output import check_apart, check_output, check_writable, write_table
 from crowdstream.cli.terminal import say
-from crowdstream.cli.wording import counted
 from crowdstream.errors import InputError
+from crowdstream.plain_text import counted
 from crowdstream.serialization import replacing
 
 if TYPE_CHECKING:

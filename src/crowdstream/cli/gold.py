@@ -10,15 +10,14 @@ from crowdstream.cli import options
 from crowdstream.cli.cleaning import WideCleaning
 from crowdstream.cli.gold_wording import show_check, show_plan, warn_of_formulas
 from crowdstream.cli.json_output import PlanReport, StratumReport, check_report, print_json
-from crowdstream.cli.output import check_apart, check_output, write_table
+from crowdstream.cli.label_input import read_labels
+from crowdstream.cli.output import check_output, write_table
 from crowdstream.cli.terminal import say
 from crowdstream.errors import CrowdstreamError, InputError
 from crowdstream.validation import check_number
 
 if TYPE_CHECKING:
     import polars as pl
-
-    from crowdstream.labels import CodedLabels
 
 SHOWN_TO_NOBODY = ("label", "confidence", "votes")
 """Columns that ``--blind`` leaves out: who sees the crowd's answer tends to agree with it."""
@@ -98,7 +97,7 @@ def plan(
     check_number("--number", choosing.number, 1, 10**9, whole=True)
     check_number("--settle", deciding.settle, 0.5, 1.0)
     factory = EstimatorFactory(method)
-    table, notes = _read(files, cleaning, {"--output": out.output})
+    table, notes = read_labels(files, cleaning, {"--output": out.output})
     _check_unfilled(out.output)
     known = None if choosing.gold is None else TruthFile("--gold", choosing.gold, teaches=True)
     gold = None if known is None else known.match(table)
@@ -165,7 +164,7 @@ def check(
     factory = EstimatorFactory(method)
     if not Path(answers.filled).exists():
         raise InputError("FILLED", "a file that exists", repr(answers.filled))
-    table, notes = _read(files, cleaning, {})
+    table, notes = read_labels(files, cleaning, {})
     also = [name.strip() for name in answers.also.split(",") if name.strip()]
     found = gold_check(
         table, answers.filled, crowd=factory.make(), settle=deciding.settle, also=also
@@ -175,20 +174,6 @@ def check(
         print_json(check_report(method.method, found))
     else:
         show_check(found, deciding.settle, notes=not report.quiet)
-
-
-def _read(
-    files: options.LabelFiles, cleaning: WideCleaning, outputs: dict[str, str | None]
-) -> tuple[CodedLabels, list[str]]:
-    """The labels, and what is to be said of them."""
-    from crowdstream.labels.readers import BadRows, find_sources, read_all
-
-    sources = find_sources(files.labels, files.format, files.input_options())
-    check_apart([source.path for source in sources], outputs)
-    cleaner = cleaning.start(wide=files.wide)
-    with BadRows("fail") as bad_rows:
-        table = cleaner.clean(read_all(sources, files.names(wide=files.wide), bad_rows))
-    return table, [*bad_rows.notes, *cleaner.end(ordinal=True)]
 
 
 def _check_unfilled(path: str | None) -> None:

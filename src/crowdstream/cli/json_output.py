@@ -1,7 +1,8 @@
 """Every JSON that the command line prints: its fields, its version, and how it is written.
 
 ``run --json``, ``spark run --json``, ``savings --json``, ``gold plan --json``, ``gold check
---json`` and ``compare --json`` print one object on one line; ``stream`` prints one
+--json``, ``jury --json``, ``preferences --json`` and ``compare --json`` print one object on one
+line; ``stream`` prints one
 `crowdstream.Decision` per line; a table in a ``.jsonl`` file has one object per row with the names
 of its columns.
 """
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
 
     from crowdstream.decisions import Decision
     from crowdstream.gold_plan import GoldCheck
+    from crowdstream.panel import Jury, Preferences
     from crowdstream.science.compare import Study
     from crowdstream.science.savings import Savings
 
@@ -217,6 +219,28 @@ class PlanReport(msgspec.Struct, kw_only=True):
 def check_report(method: str, found: GoldCheck) -> dict[str, object]:
     """What ``crowdstream gold check --json`` prints."""
     return {"schema_version": SCHEMA_VERSION, "method": method, **msgspec.structs.asdict(found)}
+
+
+def jury_report(found: Jury, warnings: list[str]) -> dict[str, object]:
+    """What ``crowdstream jury --json`` prints: all of `Jury` but the decisions."""
+    fields = msgspec.structs.asdict(found)
+    joint = found.joint_errors
+    more = {
+        "judges": found.judges.to_dicts(),
+        "joint_errors": None
+        if joint is None
+        else {**msgspec.structs.asdict(joint), "without": joint.without.to_dicts()},
+        "notes": [*warnings, *found.notes],
+    }
+    del fields["decisions"]
+    return {"schema_version": SCHEMA_VERSION, **fields, **more}
+
+
+def preferences_report(found: Preferences, warnings: list[str]) -> dict[str, object]:
+    """What ``crowdstream preferences --json`` prints."""
+    more = {"items": found.items.to_dicts(), "judges": found.judges.to_dicts()}
+    more["notes"] = [*warnings, *found.notes]
+    return {"schema_version": SCHEMA_VERSION, **msgspec.structs.asdict(found), **more}
 
 
 def compare_report(study: Study, warnings: list[str]) -> dict[str, object]:

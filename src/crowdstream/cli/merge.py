@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 from crowdstream.cli import options
 from crowdstream.cli.terminal import say
-from crowdstream.cli.wording import counted
 from crowdstream.errors import InputError, MergeError
+from crowdstream.wording import counted
 
 if TYPE_CHECKING:
     from crowdstream.estimators import Estimator

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, ClassVar, NamedTuple, dataclass_transform
 
 if TYPE_CHECKING:
     from crowdstream.labels import ColumnNames
-    from crowdstream.labels.readers import InputOptions
+    from crowdstream.labels.readers import BadRows, InputOptions
 
 TABLE_FILE = ".csv, .tsv, .jsonl or .parquet by its name; - is standard output"
 
@@ -101,20 +101,39 @@ class InputForm(Group, panel="Input"):
     --sheet SHEET  Sheet of a workbook (.xlsx) by its name or number; the first unless said.
     --max-ratio NUMBER  Refuse a packed file that grows by more than this when it is unpacked.
     --max-bytes SIZE  Refuse a file that holds more than this, unpacked, such as 500MB or 2GB.
+    --question NAME  Of a labelling tool's export with several questions, read this one.
+    --include-predictions  Models whose predictions are in an export are workers too (model:NAME).
+    --explain  Say on standard error as what each file is read, why, and what was in it.
     """
     separator: str | None = None
     encoding: str | None = None
     sheet: str | None = None
     max_ratio: float = 200.0
     max_bytes: str | None = None
+    question: str | None = None
+    include_predictions: bool = False
+    explain: bool = False
 
     def input_options(self) -> InputOptions:
         """The same as readers take it, checked."""
         from crowdstream.labels.readers import make_options
 
         return make_options(
-            self.separator, self.encoding, self.sheet, self.max_ratio, self.max_bytes
+            self.separator,
+            self.encoding,
+            self.sheet,
+            self.max_ratio,
+            self.max_bytes,
+            question=self.question,
+            predictions=self.include_predictions,
         )
+
+    def bad_rows(self, policy: str = "fail") -> BadRows:
+        """What takes the rows that cannot be read, and says how files are read if that is asked."""
+        from crowdstream.cli.terminal import say
+        from crowdstream.labels.readers import BadRows
+
+        return BadRows(policy, say if self.explain else None)
 
 
 class LabelFiles(Columns, InputForm):
@@ -122,9 +141,12 @@ class LabelFiles(Columns, InputForm):
 
     HELP = """
     labels: FILE  Files or quoted globs: CSV, TSV, JSON lines, a JSON array, Parquet, Arrow or
-        Excel; also .gz and .zst. - is standard input.
+        Excel; also .gz and .zst. Exports of labelling tools are read as they are. - is standard
+        input.
     --wide  The input has one row per task and one column per worker.
-    --format FORMAT  csv, tsv, jsonl, parquet, ipc or xlsx, if the file name does not tell.
+    --format FORMAT  csv, tsv, jsonl, parquet, ipc, xlsx or zip, if the file name does not tell; or
+        the tool that wrote it, if its keys do not: label-studio, argilla, prodigy, doccano, mturk,
+        toloka, appen, ground-truth, inspect-ai, promptfoo or langfuse.
     """
     labels: list[str]
     wide: bool = False

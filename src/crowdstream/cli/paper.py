@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING
 import click
 
 from crowdstream.cli import options
-from crowdstream.cli.extras import need
 from crowdstream.cli.output import make_folder
 from crowdstream.cli.terminal import ProgressBar, console
 from crowdstream.errors import CrowdstreamError, InputError
+from crowdstream.extras import need
 from crowdstream.plain_text import printable
 
 if TYPE_CHECKING:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from crowdstream.cli.extras import need
 from crowdstream.errors import InputError
+from crowdstream.extras import need
 from crowdstream.validation import check_number
 
 if TYPE_CHECKING:

@@ -14,7 +14,7 @@ import click
 
 from crowdstream.cli import options
 from crowdstream.cli.cleaning import WideCleaning
-from crowdstream.cli.json_output import print_json
+from crowdstream.cli.json_output import Cost, print_json
 from crowdstream.cli.ordinal import DecidedScale
 from crowdstream.cli.output import TableWriter, check_apart, check_output, write_table
 from crowdstream.cli.run_state import RunState
@@ -27,11 +27,11 @@ if TYPE_CHECKING:
     import polars as pl
 
     from crowdstream.cli.cleaning import InputCleaner
-    from crowdstream.cli.cost import Replay
     from crowdstream.cli.estimator import EstimatorFactory
     from crowdstream.cli.ordinal import Ordinal
     from crowdstream.cli.run_job import Job
     from crowdstream.estimators import Estimator
+    from crowdstream.report.spending import Replay
 
 
 class Output(options.Group, panel="Output"):
@@ -128,10 +128,10 @@ def run(
       crowdstream run labels.csv --resend again.csv --price 0.05
       crowdstream run 'day-*.parquet' --truth correct.csv --max-error 0.05 --json
     """
-    from crowdstream.cli.advised import advised_table
     from crowdstream.cli.estimator import EstimatorFactory
-    from crowdstream.labels.readers import BadRows, find_sources
+    from crowdstream.labels.readers import find_sources
     from crowdstream.labels.readers.small_tables import read_costs
+    from crowdstream.report.advised import advised_table
 
     started = time.perf_counter()
     _check(out, deciding, table, scoring, costing)
@@ -159,7 +159,7 @@ def run(
             job.replay = _replay(job, prior, method.seed)
         workers = functools.cache(lambda: advised_table(job.estimator, table.level, costs))
         # Whatever fails before the end takes the file of decisions with it.
-        with BadRows(bad_input.on_error) as bad_rows, _decisions(out, report) as write:
+        with files.bad_rows(bad_input.on_error) as bad_rows, _decisions(out, report) as write:
             job.decide(sources, files.names(wide=files.wide), bad_rows, write, deciding.window)
             if out.workers is not None:
                 write_table(workers(), out.workers)
@@ -234,7 +234,7 @@ def _make_job(
 
 def _replay(job: Job, prior: Estimator | None, seed: int) -> Replay:
     """The purchase of the labels by a crowd that knows what it knew before this run."""
-    from crowdstream.cli.cost import Replay
+    from crowdstream.report.spending import Replay
 
     before = job.factory.make() if prior is None else prior.copy()
     return Replay(before, job.settle, job.min_labels, seed, compared=job.ordinal is None)
@@ -254,13 +254,13 @@ def _decisions(
 def _report(
     job: Job, json: bool, started: float, workers: pl.DataFrame, price: float | None
 ) -> None:
-    from crowdstream.cli.monitor_report import monitor_report
     from crowdstream.cli.run_report import run_report
+    from crowdstream.report.monitors import monitor_report
 
     found = monitor_report(job.estimator, job.decided + job.before.tasks)
     report = run_report(job, found, workers, time.perf_counter() - started)
     if price is not None and job.replay is not None:
-        report.cost = job.replay.cost(price, report.labels, report.tasks)
+        report.cost = Cost(*job.replay.cost(price, report.labels, report.tasks))
     if json:
         print_json(report)
     else:

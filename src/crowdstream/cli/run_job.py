@@ -14,18 +14,17 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from crowdstream.cli.expected import ErrorCount
 from crowdstream.cli.task_lists import doubtful, hardest
 from crowdstream.cli.terminal import ProgressBar
-from crowdstream.cli.wording import percent
 from crowdstream.errors import InputError, ManyClasses, NotIdentifiable, SureInDoubt
 from crowdstream.labels.coding import Intake
+from crowdstream.report.expected import ErrorCount
+from crowdstream.wording import percent
 
 if TYPE_CHECKING:
     import polars as pl
 
     from crowdstream.cli.cleaning import InputCleaner
-    from crowdstream.cli.cost import Replay
     from crowdstream.cli.estimator import EstimatorFactory
     from crowdstream.cli.ordinal import Ordinal
     from crowdstream.cli.score import Score
@@ -33,6 +32,7 @@ if TYPE_CHECKING:
     from crowdstream.estimators import Estimator
     from crowdstream.labels import ClassLabel, CodedLabels, ColumnNames, TaskId
     from crowdstream.labels.readers import BadRows, Source
+    from crowdstream.report.spending import Replay
 
     Write = Callable[[pl.DataFrame], None]
 
@@ -152,11 +152,14 @@ class Job:
     def _decide_whole(
         self, sources: list[Source], names: ColumnNames, bad_rows: BadRows, write: Write | None
     ) -> None:
+        from crowdstream.cli.truths import gold_within
         from crowdstream.labels.readers import read_all
 
         with ProgressBar("reading", None, silent=self.silent) as bar:
             table = self.cleaner.clean(read_all(sources, names, bad_rows))
             self.workers_here = len(table.workers)
+            self.gold, said = gold_within(bad_rows.tally, table, self.gold)
+            self.notes += said
             bar.update(f"deciding {table.height:,} labels")
             gold = self._gold_of(table)
             if self.gold is not None:
@@ -247,6 +250,9 @@ class Job:
         if not once:  # bad rows are counted when they are read again
             read(learn, "learning", BadRows("fail" if bad_rows.kind == "fail" else "skip"))
         self.late = read(decide, "deciding", bad_rows)
+        if bad_rows.tally is not None and bad_rows.tally.gold:
+            where = bad_rows.tally.where
+            self.notes.append(f"the gold in {where} is left out: --window learns from --gold alone")
 
     def _take(
         self,

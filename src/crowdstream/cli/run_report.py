@@ -4,16 +4,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from crowdstream.cli.advised import advised_workers, count_advice, evidence_of
-from crowdstream.cli.json_output import DoubtfulTask, HardTask, RunReport
+from crowdstream.cli.advised import advised_workers, evidence_of
+from crowdstream.cli.json_output import DoubtfulTask, ExpectedErrors, HardTask, RunReport
 from crowdstream.cli.monitor_report import latest_changes
-from crowdstream.cli.wording import counted
+from crowdstream.report.advised import count_advice
+from crowdstream.wording import counted
 
 if TYPE_CHECKING:
     import polars as pl
 
-    from crowdstream.cli.monitor_report import MonitorReport
     from crowdstream.cli.run_job import Job
+    from crowdstream.report.monitors import MonitorReport
 
 
 def run_report(
@@ -42,7 +43,7 @@ def run_report(
         changes=None if found is None else latest_changes(found),
         labels_per_task=round(labels / max(job.decided, 1), 3),
         hardest=None if found is None else _hardest(job.hardest),
-        expected_errors=job.errors.report(),
+        expected_errors=ExpectedErrors(*job.errors.report()),
         warnings=_warnings(job),
         seconds=round(seconds, 3),
     )

@@ -11,8 +11,8 @@ from crowdstream.cli.cleaning import WideCleaning
 from crowdstream.cli.json_output import print_json, savings_report
 from crowdstream.cli.output import check_apart, check_output, write_table
 from crowdstream.cli.terminal import ProgressBar, add_row, console, make_table, say_paragraph
-from crowdstream.cli.wording import percent
 from crowdstream.validation import check_number
+from crowdstream.wording import percent
 
 if TYPE_CHECKING:
     from crowdstream.science.savings import Savings
@@ -71,7 +71,7 @@ def savings(
     """
     from crowdstream.cli.estimator import EstimatorFactory
     from crowdstream.cli.truths import match_truths
-    from crowdstream.labels.readers import BadRows, find_sources, read_all
+    from crowdstream.labels.readers import find_sources, read_all
     from crowdstream.science.savings import savings as replay
 
     check_output(out.output, "--output")
@@ -83,7 +83,7 @@ def savings(
     paths = [source.path for source in sources]
     check_apart(paths, {"--output": out.output, "--chart": out.chart})
     cleaner = cleaning.start(wide=files.wide)
-    with BadRows("fail") as bad_rows:
+    with files.bad_rows() as bad_rows:
         labels = cleaner.clean(read_all(sources, files.names(wide=files.wide), bad_rows))
     notes = [*bad_rows.notes, *cleaner.end(ordinal=True)]
     truths, file, table = None, None, labels.frame()

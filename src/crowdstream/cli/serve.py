@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from crowdstream.cli import options
-from crowdstream.cli.extras import need
 from crowdstream.cli.stream_input import seconds
 from crowdstream.cli.terminal import say
+from crowdstream.extras import need
 from crowdstream.validation import check_number
 
 if TYPE_CHECKING:

@@ -20,10 +20,10 @@ from crowdstream.cli.stream_position import PIPE, Bookmark
 from crowdstream.cli.stream_saving import StateFile
 from crowdstream.cli.stream_source import Source
 from crowdstream.cli.terminal import say
-from crowdstream.cli.wording import counted
 from crowdstream.errors import InputError
 from crowdstream.labels.readers.input_options import parse_size
 from crowdstream.validation import check_number
+from crowdstream.wording import counted
 
 if TYPE_CHECKING:
     from crowdstream.stream import Stream

@@ -10,6 +10,7 @@ import datetime
 import math
 import re
 import time
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, NamedTuple
 
 from crowdstream.errors import InputError
@@ -122,13 +123,25 @@ class LineParser:
         record = self._record(raw)
         if record is None:
             return None
-        from crowdstream.labels.tables import find_columns
-
         if self.columns is None or not all(name in record for name in self.columns):
-            self.columns = find_columns(self.names, list(record), self.where)
+            self.columns = self._find_columns(record)
         task, worker, label = (_text(record[name], name) for name in self.columns)
         at, gold = self.times.read(record.get("at")), _text(record.get("gold"), "gold")
         return LabelEvent(task, worker, label, at, gold)
+
+    def _find_columns(self, record: Mapping[str, object]) -> tuple[str, str, str]:
+        """The columns by a row or a header; what a tool wrote is said to be for another command."""
+        from crowdstream.labels.tables import find_columns
+
+        try:
+            return find_columns(self.names, list(record), self.where)
+        except InputError as error:
+            from crowdstream.labels.readers.tools import tell_tool
+
+            found = tell_tool([record])
+            if found is not None:
+                error.found += f"; it looks like {found[0].title}, which crowdstream run reads"
+            raise
 
     def clean(self, raw: bytes) -> bytes:
         """A line without line ending and byte order mark; sees which format it is."""
@@ -152,10 +165,8 @@ class LineParser:
         except (csv.Error, UnicodeDecodeError, ValueError) as error:
             raise InputError(self.where, "a row of CSV in UTF-8", str(error)) from None
         if self.header is None or (self._maybe_header and self._is_header(cells)):
-            from crowdstream.labels.tables import find_columns
-
             self.header = cells
-            self.columns = find_columns(self.names, cells, self.where)
+            self.columns = self._find_columns(dict.fromkeys(cells))
             self._maybe_header = False
             return None
         self._maybe_header = False
@@ -233,7 +244,7 @@ def _is_number(text: str) -> bool:
 
 def _text(value: object, column: str) -> str | None:
     """Every value as text, as files are read."""
-    from crowdstream.labels.readers.jsonl import as_text
+    from crowdstream.labels.label import as_text
 
     found = as_text(value)
     if found is NotImplemented:

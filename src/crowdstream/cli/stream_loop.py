@@ -21,8 +21,8 @@ from crowdstream.cli.stream_output import Output
 from crowdstream.cli.stream_saving import StateFile
 from crowdstream.cli.stream_source import TICK, Line, Source
 from crowdstream.cli.terminal import say
-from crowdstream.cli.wording import counted
 from crowdstream.errors import InputError
+from crowdstream.wording import counted
 
 if TYPE_CHECKING:
     from crowdstream.decisions import Decision

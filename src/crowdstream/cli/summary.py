@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 
 from msgspec import UNSET
 
-from crowdstream.cli.advised import shown_workers
 from crowdstream.cli.terminal import (
     add_row,
     console,
@@ -17,7 +16,8 @@ from crowdstream.cli.terminal import (
     say_paragraph,
     shorten_name,
 )
-from crowdstream.cli.wording import (
+from crowdstream.report.advised import shown_workers
+from crowdstream.wording import (
     alarm_words,
     counted,
     error_words,
@@ -35,8 +35,8 @@ if TYPE_CHECKING:
     from rich.table import Table
 
     from crowdstream.cli.json_output import Cost, RunReport
-    from crowdstream.cli.monitor_report import MonitorReport
     from crowdstream.cli.run_job import Job
+    from crowdstream.report.monitors import MonitorReport
 
 SHOWN = 3
 """Lines of a list, such as alarms."""

@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING
 import click
 
 from crowdstream.cli import options
-from crowdstream.cli.extras import need
 from crowdstream.cli.stream_input import seconds
 from crowdstream.cli.terminal import ProgressBar, say
-from crowdstream.cli.wording import counted
 from crowdstream.errors import CrowdstreamError, InputError
+from crowdstream.extras import need
+from crowdstream.plain_text import counted
 
 if TYPE_CHECKING:
     from crowdstream.sync.label_studio import LabelStudio

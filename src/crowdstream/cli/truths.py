@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from crowdstream.cli.json_output import TruthMatch
-from crowdstream.cli.wording import counted
 from crowdstream.errors import InputError
+from crowdstream.wording import counted
 
 if TYPE_CHECKING:
     import polars as pl
 
     from crowdstream.labels import ClassLabel, CodedLabels, TaskId
     from crowdstream.labels.matching import TruthMatcher
+    from crowdstream.labels.readers.tally import Tally
 
 SHOWN = 5
 """Classes that a note names."""
@@ -25,15 +26,21 @@ RESPELT = 2
 class TruthFile:
     """The correct labels of a file, as the tasks and classes of the labels are spelt.
 
+    They are read from its path, or given where they were read with the labels already.
+
     ``teaches``: whether it is learnt from, so that a class that nobody gave is left out.
     """
 
-    def __init__(self, option: str, path: str, *, teaches: bool = False) -> None:
+    def __init__(
+        self, option: str, given: str | Mapping[TaskId, ClassLabel], *, teaches: bool = False
+    ) -> None:
         from crowdstream.labels.matching import TruthMatcher
 
         self.option, self.teaches = option, teaches
         self.read_notes: list[str] = []
-        self.matcher = TruthMatcher(read_truth_file(option, path, self.read_notes))
+        if isinstance(given, str):
+            given = read_truth_file(option, given, self.read_notes)
+        self.matcher = TruthMatcher(given)
         self.example: object = None
 
     def match(self, table: CodedLabels) -> dict[TaskId, ClassLabel]:
@@ -86,6 +93,25 @@ def match_truths(option: str, path: str, table: CodedLabels) -> tuple[pl.DataFra
     truths = file.match(table)
     file.check()
     return truth_table(truths), file
+
+
+def gold_within(
+    tally: Tally | None, table: CodedLabels, given: TruthFile | None
+) -> tuple[TruthFile | None, list[str]]:
+    """The gold to learn from, and what is to be said of it: ``given``, else what files hold.
+
+    ``tally``: what was read of the files of labels, where those were of a tool.
+    """
+    if tally is None or not tally.gold:
+        return given, []
+    truths: dict[TaskId, ClassLabel] = dict(tally.gold.items())
+    where = f"the gold in {tally.where}"
+    if given is not None:
+        return given, [f"{where} is left out: --gold goes before it"]
+    if not TruthFile(where, truths, teaches=True).match(table):
+        return None, [f"{where} is of tasks without labels: nothing to learn from"]
+    note = f"learnt from {where}: {counted(len(truths), 'task')}"
+    return TruthFile(where, truths, teaches=True), [note]
 
 
 def match_notes(option: str, found: TruthMatcher, *, teaches: bool = False) -> list[str]:

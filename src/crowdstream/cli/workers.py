@@ -8,22 +8,16 @@ import textwrap
 from typing import TYPE_CHECKING
 
 from crowdstream.cli import options
-from crowdstream.cli.advised import advised_table
-from crowdstream.cli.charts import (
-    MOST_TRENDS,
-    check_chart,
-    draw_trends,
-    draw_workers,
-    save_chart,
-)
-from crowdstream.cli.monitor_report import alarms_of, is_monitored
+from crowdstream.cli.charts import check_chart, save_chart
 from crowdstream.cli.output import check_apart, check_output, write_table
 from crowdstream.cli.summary import NAME, ranked, workers_table
 from crowdstream.cli.terminal import add_row, console, make_table, say, shorten_name
-from crowdstream.cli.wording import UNSEEN, counted, evidence_words
 from crowdstream.errors import InputError
 from crowdstream.plain_text import printable
+from crowdstream.report.advised import advised_table
+from crowdstream.report.monitors import alarms_of, is_monitored
 from crowdstream.validation import check_number
+from crowdstream.wording import UNSEEN, counted, evidence_words
 
 if TYPE_CHECKING:
     import polars as pl
@@ -173,7 +167,8 @@ def _identifiability(estimator: Estimator) -> pl.DataFrame:
 
 
 def _draw(estimator: Estimator, table: pl.DataFrame, name: str, level: float, path: str) -> None:
-    import polars as pl
+    from crowdstream.report.charts.trends import draw_trends, watched
+    from crowdstream.report.charts.workers import draw_workers
 
     if not name:
         if not table["error_rate"].count():
@@ -181,12 +176,8 @@ def _draw(estimator: Estimator, table: pl.DataFrame, name: str, level: float, pa
             raise InputError("--chart", "error rates that are known", reason)
         save_chart(draw_workers(table, level, len(estimator.classes_)), path, table)
         return
-    alarms = sorted(alarms_of(estimator), key=lambda alarm: -alarm.evidence)
-    changed = list(dict.fromkeys(str(alarm.worker) for alarm in alarms))
-    active = estimator.workers().sort("answers", descending=True)["worker"].cast(pl.String)
-    names = list(dict.fromkeys([*changed, *active]))[:MOST_TRENDS]
-    lines = table.cast({"worker": pl.String})
-    save_chart(draw_trends(lines, names, changed, estimator.n_workers_), path, lines)
+    names, changed = watched(estimator)
+    save_chart(draw_trends(table, names, changed, estimator.n_workers_), path, table)
 
 
 def _show(table: pl.DataFrame, name: str) -> None:

@@ -144,3 +144,16 @@ def shorten(value: object, width: int = 60) -> str:
     """The value as an error message can show it."""
     shown = repr(value)
     return shown if len(shown) <= width else shown[: width - 3] + "..."
+
+
+def as_text(value: object) -> object:
+    """As polars writes it; NotImplemented for what is not a single value."""
+    if value is None or isinstance(value, str):
+        return value
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, float) and value.is_integer():
+        return str(int(value))
+    if isinstance(value, (int, float)):
+        return str(value)
+    return NotImplemented

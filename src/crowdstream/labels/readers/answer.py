@@ -5,11 +5,52 @@ Knows nothing of any tool.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import math
+from collections.abc import Callable, Iterator, Mapping
 from datetime import UTC, datetime
 from typing import NamedTuple
 
-from crowdstream.labels.readers.jsonl import as_text
+from crowdstream.labels.label import as_text
+
+Complain = Callable[[str, str, object], None]
+"""Takes what is wrong in a record: the path in it, what was expected, what was found."""
+
+
+def overlook(path: str, expected: str, found: object) -> None:
+    """A complaint that nobody hears."""
+
+
+class Reading(NamedTuple):
+    """What a tool's reader is told beside the record.
+
+    ``file``: the name of its file without its ending. ``question``: the one that is asked for.
+    """
+
+    file: str = ""
+    question: str | None = None
+    complain: Complain = overlook
+
+
+class Tool(NamedTuple):
+    """One shape in which a tool writes answers.
+
+    ``name`` is what ``--format`` calls it and ``title`` what messages do. ``tell`` says by what a
+    record shows that it is of this tool, or None. ``document``: a file is one record, not many.
+    ``events``: records are what happened, so a later one about the same answer replaces it.
+    ``shape``: a typed dictionary of the keys that are read, so that the rest is passed over.
+    ``unlabelled`` says what a record without a label holds instead, ``remark`` what whoever reads
+    such a file should know.
+    """
+
+    name: str
+    title: str
+    tell: Callable[[Mapping[str, object]], str | None]
+    answers: Callable[[Mapping[str, object], Reading], Iterator[Answer]]
+    document: bool = False
+    events: bool = False
+    shape: type | None = None
+    unlabelled: Callable[[Mapping[str, object]], str] | None = None
+    remark: str = ""
 
 
 class Answer(NamedTuple):
@@ -18,7 +59,8 @@ class Answer(NamedTuple):
     ``label`` is None where the worker skipped or gave nothing that is one class. ``gold``: this is
     the truth of the task, not a vote. ``predicted``: a model said so. ``several``: of more choices
     than one the first is ``label``. ``at`` in seconds since 1970. ``id`` is the tool's own name of
-    the answer, by which it is deleted later.
+    the answer, by which it is deleted later; an answer with neither task nor worker says that it is
+    deleted.
     """
 
     task: str
@@ -38,7 +80,9 @@ def name_of(value: object) -> str | None:
     >>> name_of(17), name_of("ann"), name_of(True), name_of(None), name_of([1])
     ('17', 'ann', None, None, None)
     """
-    if value is None or value == "" or isinstance(value, bool):
+    if type(value) is str:  # most are: the rest takes longer
+        return value or None
+    if value is None or isinstance(value, bool):
         return None
     text = as_text(value)
     return text if isinstance(text, str) else None
@@ -50,20 +94,34 @@ def seconds_of(value: object) -> float | None:
     >>> seconds_of("1970-01-02T00:00:00Z"), seconds_of(12), seconds_of("yesterday")
     (86400.0, 12.0, None)
     """
-    if isinstance(value, (int, float)) and not isinstance(value, bool):
-        return float(value)
-    if not isinstance(value, str):
-        return None
     try:
+        if isinstance(value, (int, float)) and not isinstance(value, bool):
+            return float(value) if math.isfinite(value) else None
+        if not isinstance(value, str):
+            return None
         moment = datetime.fromisoformat(value)
-    except ValueError:
+    except (ValueError, OverflowError):
         return None
     return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp()
 
 
+def first_of(value: object) -> tuple[str | None, bool]:
+    """A value as one label, and whether it had more.
+
+    >>> first_of("good"), first_of(["a", "b"]), first_of({"text": "no class"})
+    (('good', False), ('a', True), (None, False))
+    """
+    if isinstance(value, list):
+        labels = [name for name in map(name_of, value) if name is not None]
+        return (labels[0] if labels else None), len(labels) > 1
+    if isinstance(value, bool):
+        return ("true" if value else "false"), False
+    return name_of(value), False
+
+
 def mapping(value: object) -> Mapping[str, object]:
     """An object of JSON; an empty one for anything else."""
-    return value if isinstance(value, Mapping) else {}
+    return value if isinstance(value, dict) else {}
 
 
 def items(value: object) -> list[object]:

@@ -7,14 +7,27 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from crowdstream.labels.readers.answer import Answer, items, mapping, name_of, seconds_of
+from crowdstream.labels.readers.answer import (
+    Answer,
+    Complain,
+    Reading,
+    Tool,
+    first_of,
+    items,
+    mapping,
+    name_of,
+    overlook,
+    seconds_of,
+)
 from crowdstream.labels.readers.label_studio import MODEL
 
 SUBMITTED = "submitted"
 """The only status of a response that counts; drafts and what was discarded are skips."""
 
 
-def record_answers(record: Mapping[str, object], *, predictions: bool = False) -> Iterator[Answer]:
+def record_answers(
+    record: Mapping[str, object], *, predictions: bool = False, complain: Complain = overlook
+) -> Iterator[Answer]:
     """All answers in one record.
 
     Parameters
@@ -24,6 +37,8 @@ def record_answers(record: Mapping[str, object], *, predictions: bool = False) -
         (``mood.responses``, ``mood.responses.users``, ``mood.responses.status``).
     predictions
         Whether suggestions are votes too, of their agent.
+    complain
+        Takes what is wrong in it.
 
     Examples
     --------
@@ -34,32 +49,45 @@ def record_answers(record: Mapping[str, object], *, predictions: bool = False) -
     """
     task = name_of(record.get("id"))
     if task is None:
+        complain("id", "a record's id", record.get("id"))
         return
-    for question, value, user, status in _responses(record):
+    for path, question, value, user, status in _responses(record, complain):
         worker = name_of(user)
-        if worker is not None:
-            label, several = label_of(value)
-            counts = status in (None, SUBMITTED)
-            yield Answer(task, worker, label if counts else None, question, several=several)
+        if worker is None:
+            complain(path, "a user's id", user)
+            continue
+        label, several = first_of(value)
+        counts = status in (None, SUBMITTED)
+        yield Answer(task, worker, label if counts else None, question, several=counts and several)
     for question, value, agent in _suggestions(record) if predictions else ():
-        label, several = label_of(value)
+        label, several = first_of(value)
         model = MODEL + (name_of(agent) or "unnamed")
         if label is not None:
             yield Answer(task, model, label, question, predicted=True, several=several)
 
 
-def _responses(record: Mapping[str, object]) -> Iterator[tuple[str, object, object, object]]:
+def _responses(
+    record: Mapping[str, object], complain: Complain
+) -> Iterator[tuple[str, str, object, object, object]]:
+    """Path of the user, question, value, user and status of each response."""
     for question, responses in mapping(record.get("responses")).items():
-        for response in map(mapping, items(responses)):
-            yield question, response.get("value"), response.get("user_id"), response.get("status")
+        for place, response in enumerate(map(mapping, items(responses))):
+            user, status = response.get("user_id"), response.get("status")
+            path = f"responses.{question}[{place}].user_id"
+            yield path, question, response.get("value"), user, status
     for key, values in record.items():
         question, dot, last = key.rpartition(".")
         if not dot or last != "responses":
             continue
         users = items(record.get(f"{key}.users"))
         statuses = items(record.get(f"{key}.status")) or [None] * len(users)
-        for value, user, status in zip(items(values), users, statuses, strict=False):
-            yield question, value, user, status
+        answers = items(values)
+        if not len(answers) == len(users) == len(statuses):
+            expected = f"one user and one status for each of {len(answers)} responses"
+            complain(f"{key}.users", expected, f"{len(users)} and {len(statuses)}")
+            continue
+        for place, found in enumerate(zip(answers, users, statuses, strict=True)):
+            yield f"{key}.users[{place}]", question, *found
 
 
 def _suggestions(record: Mapping[str, object]) -> Iterator[tuple[str, object, object]]:
@@ -95,19 +123,45 @@ def event_answers(data: Mapping[str, object]) -> Iterator[Answer]:
     skip = Answer(task, worker, None, at=at, id=name_of(data.get("id")) or "")
     values = mapping(data.get("values")) if data.get("status") == SUBMITTED else {}
     for question, value in values.items():
-        label, several = label_of(mapping(value).get("value"))
+        label, several = first_of(mapping(value).get("value"))
         yield skip._replace(label=label, question=question, several=several)
     if not values:
         yield skip
 
 
-def label_of(value: object) -> tuple[str | None, bool]:
-    """A response's value as one label, and whether it had more.
+def _tell_record(record: Mapping[str, object]) -> str | None:
+    beside = ("fields", "suggestions", "metadata", "_server_id", "id")
+    if isinstance(record.get("responses"), Mapping) and any(key in record for key in beside):
+        return "its records have responses by question"
+    flat = next((key for key in record if key.endswith(".responses.users")), None)
+    return None if flat is None else f"its records have {flat}"
 
-    >>> label_of("good"), label_of(["a", "b"]), label_of({"text": "no class"})
-    (('good', False), ('a', True), (None, False))
-    """
-    if isinstance(value, list):
-        labels = [name for name in map(name_of, value) if name is not None]
-        return (labels[0] if labels else None), len(labels) > 1
-    return name_of(value), False
+
+def _tell_event(record: Mapping[str, object]) -> str | None:
+    kind = record.get("type")
+    if isinstance(kind, str) and kind.startswith("response.") and "data" in record:
+        return f"its records have data and a type such as {kind}"
+    return None
+
+
+def _record_answers(record: Mapping[str, object], reading: Reading) -> Iterator[Answer]:
+    return record_answers(record, predictions=True, complain=reading.complain)
+
+
+def _event_answers(event: Mapping[str, object], reading: Reading) -> Iterator[Answer]:
+    data = mapping(event.get("data"))
+    if event.get("type") != "response.deleted":
+        found = list(event_answers(data))
+        if not found:
+            expected = "record.id and user.id"
+            reading.complain("data", expected, f"{', '.join(map(str, data)) or 'nothing'}")
+        yield from found
+    elif (name := name_of(data.get("id"))) is not None:
+        yield Answer("", "", None, id=name)
+    else:
+        reading.complain("data.id", "a response's id", data.get("id"))
+
+
+RECORDS = Tool("argilla", "an Argilla export", _tell_record, _record_answers)
+
+WEBHOOK = Tool("argilla", "Argilla's webhooks", _tell_event, _event_answers, events=True)

@@ -2,24 +2,31 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import IO, Self
 
 from crowdstream.errors import InputError
+from crowdstream.labels.readers.tally import Tally
 
 
 class BadRows:
     """Fail at the first bad row, skip bad rows, or put them aside in a file, and count them.
 
-    ``notes`` are what users should know of how their files were read.
+    ``notes`` are what users should know of how their files were read; ``tally`` is what tools'
+    files came to, if there were any.
 
     Parameters
     ----------
     policy
         ``"fail"``, ``"skip"`` or ``"quarantine=FILE"``.
+    explain
+        Takes, while files are being read, as what they are read and why.
     """
 
-    def __init__(self, policy: str = "fail") -> None:
+    def __init__(
+        self, policy: str = "fail", explain: Callable[[str], object] | None = None
+    ) -> None:
         kind, _, target = policy.partition("=")
         if kind not in ("fail", "skip", "quarantine") or (kind == "quarantine") != bool(target):
             raise InputError("--on-error", "fail, skip or quarantine=FILE", repr(policy))
@@ -27,6 +34,8 @@ class BadRows:
         self.target = Path(target) if target else None
         self.rows = 0
         self.notes: list[str] = []
+        self.explain = explain
+        self.tally: Tally | None = None
         self.mode = "w"  # "a" adds to what an earlier run has put aside
         self._file: IO[str] | None = None
 

@@ -8,18 +8,32 @@ from __future__ import annotations
 import glob
 from collections.abc import Iterator, Sequence
 from functools import partial
-from pathlib import Path
+from pathlib import Path, PurePath
+from typing import TYPE_CHECKING
 
 from crowdstream.errors import InputError
 from crowdstream.labels.coded_labels import CodedLabels, code_frame
 from crowdstream.labels.readers import columnar, csv_files, excel, jsonl
+from crowdstream.labels.readers.archives import read_archive
 from crowdstream.labels.readers.bad_rows import BadRows
 from crowdstream.labels.readers.input_options import InputOptions
 from crowdstream.labels.readers.json_array import ArrayLines
 from crowdstream.labels.readers.sniffing import SNIFFED, Dialect, sniff
-from crowdstream.labels.readers.sources import Source, check_size, clear_errors, open_bytes
-from crowdstream.labels.readers.text_stream import TextStream, decide_whole
+from crowdstream.labels.readers.sources import (
+    Readable,
+    Source,
+    check_size,
+    clear_errors,
+    open_bytes,
+)
+from crowdstream.labels.readers.text_stream import TextStream, decide_whole, decode_head
+from crowdstream.labels.readers.tool_files import finish, read_tool
+from crowdstream.labels.readers.tools import TOOL_NAMES, Found, find_tool
 from crowdstream.labels.tables import ColumnNames, count_roles
+from crowdstream.plain_text import counted
+
+if TYPE_CHECKING:
+    import polars as pl
 
 FORMATS = {
     ".csv": "csv",
@@ -36,6 +50,8 @@ FORMATS = {
     ".ipc": "ipc",
     ".xlsx": "xlsx",
     ".xlsm": "xlsx",
+    ".zip": "zip",
+    ".eval": "zip",
 }
 
 COLUMNAR = ("parquet", "ipc")
@@ -58,14 +74,17 @@ def find_sources(
     patterns
         Paths, globs and ``-``.
     kind
-        Their format, where their names do not tell.
+        Their format, where their names do not tell, or the tool that wrote them.
     options
         What else is known of them.
     option
         The option that named them, for messages; none for the files of labels.
     """
-    if kind is not None and kind not in FORMATS.values():
-        raise InputError("--format", " ".join(dict.fromkeys(FORMATS.values())), repr(kind))
+    if kind in TOOL_NAMES:
+        kind, options = None, options._replace(tool=kind)
+    elif kind is not None and kind not in FORMATS.values():
+        known = " ".join(dict.fromkeys([*FORMATS.values(), *TOOL_NAMES]))
+        raise InputError("--format", known, repr(kind))
     found: list[Source] = []
     for pattern in patterns:
         if pattern == "-":
@@ -91,6 +110,8 @@ def _source(path: str, named: str | None, options: InputOptions, option: str) ->
     suffixes = [suffix.lower() for suffix in Path(path).suffixes]
     packed = suffixes.pop() if suffixes and suffixes[-1] in (".gz", ".zst") else ""
     kind = named or FORMATS.get(suffixes[-1] if suffixes else "")
+    if kind is None and options.tool is not None:
+        kind = "text"
     if kind is None:
         known = " ".join(FORMATS)
         raise InputError(path, f"a name that ends in {known} (.gz, .zst)", "another; use --format")
@@ -109,7 +130,27 @@ def read_all(sources: Sequence[Source], names: ColumnNames, bad: BadRows) -> Cod
     bad
         What to do with bad rows; takes what is to be said of the files, too.
     """
-    return CodedLabels.concat([_read(source, names, bad) for source in sources])
+    pieces = [_read(source, names, bad) for source in sources]
+    finish(bad)
+    found = CodedLabels.concat(pieces)
+    if bad.explain is not None:
+        tasks, _ = found.task_order()
+        shown = counted(int(tasks.max(initial=-1)) + 1, "task")
+        shown += f", {counted(len(found.workers), 'worker')}, {counted(found.height, 'label')}"
+        bad.explain(f"in all {shown}")
+    return found
+
+
+def read_tables(
+    sources: Sequence[Source], names: ColumnNames, bad: BadRows
+) -> Iterator[pl.DataFrame]:
+    """The labels of each source as tables; those of tools say when (at), if they know."""
+    for source in sources:
+        with clear_errors(source):
+            check_size(source)
+            for _, found in _pieces(source, names, bad, BATCH_BYTES, whole=True):
+                yield found.frame() if isinstance(found, CodedLabels) else found
+    finish(bad)
 
 
 def _read(source: Source, names: ColumnNames, bad: BadRows) -> CodedLabels:
@@ -118,13 +159,17 @@ def _read(source: Source, names: ColumnNames, bad: BadRows) -> CodedLabels:
         if source.format in COLUMNAR:
             table = columnar.read(columnar_data(source), source.name, source.format, names, bad)
             return code_frame(table)
-        if not source.piped and not source.packed and source.format != "xlsx":
-            dialect = _sniff_file(source, names)
-            if dialect.plain and dialect.kind != "array":
+        if not source.piped and not source.packed and source.format not in ("xlsx", "zip"):
+            dialect, tool = _sniff_file(source, names)
+            if dialect.plain and dialect.kind != "array" and tool is None:
                 return _read_plain(source, dialect, names, bad)
         # What is packed or piped is never in memory as text.
-        pieces = [coded for _, coded in _pieces(source, names, bad, BATCH_BYTES)]
-        return CodedLabels.concat(pieces)
+        pieces = _pieces(source, names, bad, BATCH_BYTES, whole=True)
+        return CodedLabels.concat([_coded(found) for _, found in pieces])
+
+
+def _coded(found: CodedLabels | pl.DataFrame) -> CodedLabels:
+    return found if isinstance(found, CodedLabels) else code_frame(found)
 
 
 def columnar_data(source: Source) -> str | bytes:
@@ -135,10 +180,12 @@ def columnar_data(source: Source) -> str | bytes:
         return file.read()
 
 
-def _sniff_file(source: Source, names: ColumnNames) -> Dialect:
+def _sniff_file(source: Source, names: ColumnNames) -> tuple[Dialect, Found | None]:
     with open(source.path, "rb") as file:
         head = file.read(SNIFFED)
-    return sniff(head, source.format, source.options, partial(count_roles, names))
+    dialect = sniff(head, source.format, source.options, partial(count_roles, names))
+    text = decode_head(head, dialect)
+    return dialect, find_tool(text, dialect, names, source.options.tool, source.name)
 
 
 def _read_plain(source: Source, dialect: Dialect, names: ColumnNames, bad: BadRows) -> CodedLabels:
@@ -173,29 +220,47 @@ def read_batches(
     for source in sources:
         with clear_errors(source):
             check_size(source)
-            yield from _pieces(source, names, bad, size)
+            for read, found in _pieces(source, names, bad, size):
+                yield read, _coded(found)
+    finish(bad)
 
 
 def _pieces(
-    source: Source, names: ColumnNames, bad: BadRows, size: int
-) -> Iterator[tuple[int, CodedLabels]]:
+    source: Source, names: ColumnNames, bad: BadRows, size: int, *, whole: bool = False
+) -> Iterator[tuple[int, CodedLabels | pl.DataFrame]]:
+    """The labels of a source a piece at a time; ``whole``: what a tool wrote as one piece."""
     name = source.name
     if source.format in COLUMNAR:
         data = columnar_data(source)
         pieces = columnar.read_pieces(data, name, source.format, names, bad)
         yield from ((read, code_frame(table)) for read, table in pieces)
-        return
-    if source.format == "xlsx":
+    elif source.format == "xlsx":
         yield 0, code_frame(columnar.read_frame(excel.read_sheet(source), name, names, bad))
-        return
-    with open_bytes(source) as file:
-        text = TextStream(file, source, partial(count_roles, names))
-        if text.dialect.kind == "csv":
-            separator = text.dialect.separator
-            yield from csv_files.read_pieces(text, name, separator, names, bad, size)
-        else:
-            array = text.dialect.kind == "array"
-            lines = ArrayLines(text, name) if array else text
-            unit = "row" if array else "line"
-            yield from jsonl.read_pieces(lines, name, names, bad, size, unit)
-        bad.note(text.dialect.note(name))
+    elif source.format == "zip":
+        for entry, file in read_archive(source):
+            kind = FORMATS[PurePath(entry).suffix.lower()]
+            path = f"{source.path}/{entry}"
+            inside = source._replace(path=path, format=kind, archive=name)
+            yield from _text_pieces(file, inside, names, bad, size, whole=whole)
+    else:
+        with open_bytes(source) as file:
+            yield from _text_pieces(file, source, names, bad, size, whole=whole)
+
+
+def _text_pieces(
+    file: Readable, source: Source, names: ColumnNames, bad: BadRows, size: int, *, whole: bool
+) -> Iterator[tuple[int, CodedLabels | pl.DataFrame]]:
+    name = source.name
+    text = TextStream(file, source, partial(count_roles, names))
+    tool = find_tool(text.head, text.dialect, names, source.options.tool, name)
+    if tool is not None:
+        yield from read_tool(text, tool, source, bad, size, whole=whole)
+    elif text.dialect.kind == "csv":
+        separator = text.dialect.separator
+        yield from csv_files.read_pieces(text, name, separator, names, bad, size)
+    else:
+        array = text.dialect.kind == "array"
+        lines = ArrayLines(text, name) if array else text
+        unit = "row" if array else "line"
+        yield from jsonl.read_pieces(lines, name, names, bad, size, unit)
+    bad.note(text.dialect.note(name))

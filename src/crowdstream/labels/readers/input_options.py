@@ -35,11 +35,17 @@ class InputOptions(NamedTuple):
         How many times larger than its file unpacked data may be.
     max_bytes
         How many bytes a file may hold, unpacked.
+    question
+        Of tools' files with several questions, the one that is read.
+    predictions
+        Whether models whose predictions are in tools' files are workers.
+    tool
+        The tool whose file it is, as ``--format`` calls it.
 
     Examples
     --------
     >>> make_options(separator="tab", max_bytes="2GB")
-    InputOptions(separator='\\t', encoding=None, sheet=None, max_ratio=200.0, max_bytes=2000000000)
+    InputOptions(separator='\\t', encoding=None, sheet=None, ..., max_bytes=2000000000, ...)
     """
 
     separator: str | None = None
@@ -47,6 +53,9 @@ class InputOptions(NamedTuple):
     sheet: str | None = None
     max_ratio: float = MAX_RATIO
     max_bytes: int | None = None
+    question: str | None = None
+    predictions: bool = False
+    tool: str | None = None
 
 
 def make_options(
@@ -55,6 +64,9 @@ def make_options(
     sheet: str | None = None,
     max_ratio: float = MAX_RATIO,
     max_bytes: str | None = None,
+    *,
+    question: str | None = None,
+    predictions: bool = False,
 ) -> InputOptions:
     """The options as a user writes them, checked."""
     if separator is not None:
@@ -65,7 +77,7 @@ def make_options(
         encoding = _known_encoding(encoding)
     check_number("--max-ratio", max_ratio, 1.0, 1e9)
     most = None if max_bytes is None else parse_size(max_bytes, "--max-bytes")
-    return InputOptions(separator, encoding, sheet, max_ratio, most)
+    return InputOptions(separator, encoding, sheet, max_ratio, most, question, predictions)
 
 
 def _known_encoding(name: str) -> str:

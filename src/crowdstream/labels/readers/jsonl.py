@@ -18,7 +18,7 @@ import numpy as np
 from crowdstream.errors import InputError
 from crowdstream.labels.coded_labels import CodedLabels, code_frame
 from crowdstream.labels.column_hints import shown_columns
-from crowdstream.labels.label import shorten
+from crowdstream.labels.label import as_text, shorten
 from crowdstream.labels.readers.bad_rows import BadRows
 from crowdstream.labels.readers.csv_files import BOM
 from crowdstream.labels.readers.json_template import find_template, read_alike
@@ -237,16 +237,3 @@ def _same(names: ColumnNames, record: dict[str, object]) -> tuple[str, str, str]
         return find_columns(names, list(record), "")
     except InputError:
         return None
-
-
-def as_text(value: object) -> object:
-    """As polars writes it; NotImplemented for what is not a single value."""
-    if value is None or isinstance(value, str):
-        return value
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    if isinstance(value, float) and value.is_integer():
-        return str(int(value))
-    if isinstance(value, (int, float)):
-        return str(value)
-    return NotImplemented

@@ -1,19 +1,41 @@
 """Label Studio: tasks of a JSON export, and annotations as its webhooks send them → `Answer`.
 
+Its short exports (JSON_MIN, CSV) are in `label_studio_min`.
+
 Knows nothing of files.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from typing import TypedDict
 
-from crowdstream.labels.readers.answer import Answer, items, mapping, name_of, seconds_of
+from crowdstream.labels.readers.answer import (
+    Answer,
+    Complain,
+    Reading,
+    Tool,
+    items,
+    mapping,
+    name_of,
+    overlook,
+    seconds_of,
+)
 
 MODEL = "model:"
 """Before the name of a model, where its predictions are votes."""
 
 
-def task_answers(task: Mapping[str, object], *, predictions: bool = False) -> Iterator[Answer]:
+TASK_KEYS = ("data", "predictions", "drafts", "total_annotations", "inner_id")
+"""One of these is beside ``annotations`` where a task has none yet."""
+
+EVENTS = ("ANNOTATION_", "ANNOTATIONS_")
+"""How the names of events about annotations begin."""
+
+
+def task_answers(
+    task: Mapping[str, object], *, predictions: bool = False, complain: Complain = overlook
+) -> Iterator[Answer]:
     """All answers on one task of an export.
 
     Parameters
@@ -22,6 +44,8 @@ def task_answers(task: Mapping[str, object], *, predictions: bool = False) -> It
         One element of the export's array.
     predictions
         Whether models are workers too.
+    complain
+        Takes what is wrong in it.
 
     Examples
     --------
@@ -31,8 +55,9 @@ def task_answers(task: Mapping[str, object], *, predictions: bool = False) -> It
     [Answer(task='1', worker='10', label='good', question='mood', at=None, ..., id='7')]
     """
     name = name_of(task.get("id"))
-    for annotation in items(task.get("annotations")):
-        yield from annotation_answers(mapping(annotation), name)
+    for place, annotation in enumerate(items(task.get("annotations"))):
+        path = f"annotations[{place}]."
+        yield from annotation_answers(mapping(annotation), name, complain=complain, path=path)
     for prediction in items(task.get("predictions")) if predictions else ():
         found = mapping(prediction)
         model = name_of(found.get("model_version")) or "unnamed"
@@ -52,7 +77,11 @@ def task_answers(task: Mapping[str, object], *, predictions: bool = False) -> It
 
 
 def annotation_answers(
-    annotation: Mapping[str, object], task: str | None = None
+    annotation: Mapping[str, object],
+    task: str | None = None,
+    *,
+    complain: Complain = overlook,
+    path: str = "",
 ) -> Iterator[Answer]:
     """The answers in one annotation: one per question; a skip if it was cancelled or is empty.
 
@@ -62,6 +91,10 @@ def annotation_answers(
         As exports and webhooks have it.
     task
         Its task, where the annotation does not say it itself.
+    complain
+        Takes what is wrong in it.
+    path
+        Where it is in its record, for complaints.
 
     Examples
     --------
@@ -70,21 +103,20 @@ def annotation_answers(
     """
     name = task or task_of(annotation)
     worker = worker_of(annotation.get("completed_by"))
-    if name is None or worker is None:
+    if name is None:
+        complain(f"{path}task", "a task's id", annotation.get("task"))
         return
-    skip = Answer(
-        name,
-        worker,
-        None,
-        at=seconds_of(annotation.get("updated_at") or annotation.get("created_at")),
-        gold=annotation.get("ground_truth") is True,
-        id=name_of(annotation.get("id")) or "",
-    )
+    if worker is None:
+        complain(f"{path}completed_by", "a user's id", annotation.get("completed_by"))
+        return
+    at = seconds_of(annotation.get("updated_at") or annotation.get("created_at"))
+    gold = annotation.get("ground_truth") is True
+    own = name_of(annotation.get("id")) or ""
     labels = [] if annotation.get("was_cancelled") is True else list(result_labels(annotation))
     for question, label, several in labels:
-        yield skip._replace(label=label, question=question, several=several)
+        yield Answer(name, worker, label, question, at, gold, several=several, id=own)
     if not labels:
-        yield skip._replace(gold=False)
+        yield Answer(name, worker, None, at=at, id=own)
 
 
 def task_of(annotation: Mapping[str, object]) -> str | None:
@@ -120,3 +152,115 @@ def result_labels(annotation: Mapping[str, object]) -> Iterator[tuple[str, str |
             labels[0] if labels else None,
             len(labels) > 1,
         )
+
+
+def _unlabelled(task: Mapping[str, object]) -> str:
+    """The kinds of results that are no classes."""
+    results = [
+        mapping(result).get("type")
+        for annotation in items(task.get("annotations"))
+        for result in items(mapping(annotation).get("result"))
+    ]
+    kinds = dict.fromkeys(kind for kind in map(name_of, results) if kind is not None)
+    return f"results of type {', '.join(kinds)}" if kinds else ""
+
+
+def _tell_export(record: Mapping[str, object]) -> str | None:
+    annotations = record.get("annotations")
+    if not isinstance(annotations, list):
+        return None
+    if any("completed_by" in mapping(annotation) for annotation in annotations):
+        return "its records have annotations with completed_by"
+    beside = [key for key in TASK_KEYS if key in record]
+    if "id" in record and beside and not isinstance(record.get("images"), list):
+        return f"its records have id, annotations and {beside[0]}"
+    return None
+
+
+def _tell_event(record: Mapping[str, object]) -> str | None:
+    action = record.get("action")
+    if isinstance(action, str) and action.startswith(EVENTS):
+        return f"its records have an action such as {action}"
+    return None
+
+
+def _export_answers(task: Mapping[str, object], reading: Reading) -> Iterator[Answer]:
+    return task_answers(task, predictions=True, complain=reading.complain)
+
+
+def event_answers(
+    event: Mapping[str, object], *, complain: Complain = overlook
+) -> Iterator[Answer]:
+    """What a webhook's payload says of annotations; an answer without a task says: deleted.
+
+    Parameters
+    ----------
+    event
+        The payload, with its ``action``.
+    complain
+        Takes what is wrong in it.
+
+    Examples
+    --------
+    >>> [answer.id for answer in event_answers(
+    ...     {"action": "ANNOTATIONS_DELETED", "annotations": [{"id": 7}, {"id": 8}]})]
+    ['7', '8']
+    """
+    single = event.get("annotation")
+    annotations = [single] if single is not None else items(event.get("annotations"))
+    for place, annotation in enumerate(map(mapping, annotations)):
+        path = f"annotations[{place}]." if single is None else "annotation."
+        if str(event.get("action")).endswith("_DELETED"):
+            name = name_of(annotation.get("id"))
+            if name is None:
+                complain(f"{path}id", "an annotation's id", annotation.get("id"))
+            else:
+                yield Answer("", "", None, id=name)
+        else:
+            task = name_of(mapping(event.get("task")).get("id"))
+            yield from annotation_answers(annotation, task, complain=complain, path=path)
+
+
+def _event_answers(event: Mapping[str, object], reading: Reading) -> Iterator[Answer]:
+    return event_answers(event, complain=reading.complain)
+
+
+class _Result(TypedDict, total=False):
+    """What is read of a result."""
+
+    from_name: object
+    type: object
+    value: object
+
+
+class _Annotation(TypedDict, total=False):
+    """What is read of an annotation."""
+
+    id: object
+    task: object
+    completed_by: object
+    was_cancelled: object
+    ground_truth: object
+    updated_at: object
+    created_at: object
+    result: list[_Result]
+
+
+class _Task(TypedDict, total=False):
+    """What is read of a task: not its data, of which most of an export may be."""
+
+    id: object
+    annotations: list[_Annotation]
+    predictions: object
+
+
+EXPORT = Tool(
+    "label-studio",
+    "a Label Studio export",
+    _tell_export,
+    _export_answers,
+    shape=_Task,
+    unlabelled=_unlabelled,
+)
+
+WEBHOOK = Tool("label-studio", "Label Studio's webhooks", _tell_event, _event_answers, events=True)

@@ -31,7 +31,8 @@ class Readable(Protocol):
 class Source(NamedTuple):
     """Where labels come from: a path or ``-``, its format, and how it is packed.
 
-    ``option``: the option that named it, for messages, if it is not one of the files of labels.
+    ``option``: the option that named it, for messages, if it is not one of the files of labels;
+    ``archive``: the name of the archive that it is in, if any.
     """
 
     path: str
@@ -39,6 +40,7 @@ class Source(NamedTuple):
     packed: str = ""
     options: InputOptions = InputOptions()
     option: str = ""
+    archive: str = ""
 
     @property
     def name(self) -> str:

@@ -34,11 +34,17 @@ class TextStream:
         self.name = source.name
         self._file = file
         self._head = file.read(SNIFFED)
+        self.beginning = self._head
         self.dialect = sniff(self._head, source.format, source.options, count_roles)
         self._decoder: codecs.IncrementalDecoder | None = None
         if self.dialect.encoding not in (UTF_8, UNDECIDED):
             self._decoder = codecs.getincrementaldecoder(self.dialect.encoding)()
         self._first = True
+
+    @property
+    def head(self) -> str:
+        """How the text begins, whatever has been read of it."""
+        return decode_head(self.beginning, self.dialect)
 
     def read(self, size: int = -1) -> bytes:
         """About so many bytes, none at the end."""
@@ -75,6 +81,15 @@ class TextStream:
             return data
         self._head = data[len(whole) :]
         return whole
+
+
+def decode_head(head: bytes, dialect: Dialect) -> str:
+    """The beginning of a text; a character that is cut at its end becomes another."""
+    try:
+        text = head.decode(dialect.encoding, errors="replace")
+    except UnicodeError:  # an encoding that cannot replace; reading on will say what is wrong
+        text = head.decode("latin-1")
+    return text.replace("\r", "\n") if dialect.returns else text
 
 
 def decide(dialect: Dialect, data: bytes) -> Dialect:

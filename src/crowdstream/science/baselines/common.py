@@ -181,6 +181,10 @@ class LabelsOnly(Baseline):
         coded = self._code(data)
         return self._decide(coded, self._scores(coded), settle)
 
+    def posterior(self, coded: Coded) -> Floats:
+        """Learn from labels in codes: a probability for each class, one row per task."""
+        return np.exp(normalise(self._scores(coded))[0])
+
     @abstractmethod
     def _scores(self, coded: Coded) -> Floats:
         """One row per task: a score for each class, in logarithms."""

@@ -74,14 +74,18 @@ class DawidSkene(Iterated):
 
     def _maximise(self, coded: Coded, posterior: Floats) -> None:
         """The prior and the matrices that explain the posteriors best."""
+        self.class_prior_ = shares(posterior.sum(axis=0) + self.smoothing)
+        self.confusions_ = shares(self._count(coded, posterior) + self.smoothing)
+
+    def _count(self, coded: Coded, posterior: Floats) -> Floats:
+        """How often each worker said each class of each truth, expected by the posteriors."""
         n, k = len(coded.workers), coded.n_classes
         cell = coded.worker * k + coded.label
         counts = np.empty((n, k, k))
         for truth in range(k):
             weights = np.repeat(posterior[:, truth], coded.votes)
             counts[:, truth] = np.bincount(cell, weights, n * k).reshape(n, k)
-        self.class_prior_ = shares(posterior.sum(axis=0) + self.smoothing)
-        self.confusions_ = shares(counts + self.smoothing)
+        return counts
 
     def _expect(self, coded: Coded) -> Floats:
         """Log posteriors of the tasks; notes how likely the labels are."""

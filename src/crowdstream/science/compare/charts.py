@@ -13,7 +13,7 @@ from crowdstream.plain_text import chart_names
 from crowdstream.science.compare.measures import OK
 from crowdstream.science.compare.methods import BASELINE, CROWDKIT, OURS
 from crowdstream.science.compare.paired import TOLD_APART
-from crowdstream.science.theme import LETTER_WIDTH, LIGHT
+from crowdstream.theme import LETTER_WIDTH, LIGHT
 
 if TYPE_CHECKING:
     import altair as alt

@@ -27,7 +27,7 @@ from crowdstream.science.compare.wording import (
     verdict_text,
 )
 from crowdstream.science.experiments.page import save_figure
-from crowdstream.science.theme import html_table, inline_svg, page_head
+from crowdstream.theme import html_figure, html_table, page_head
 
 LONGEST = 300
 """Characters of a name, or of a cell, in a document."""
@@ -166,7 +166,7 @@ code { background: var(--chip); padding: .1rem .3rem; }
 
 def _figure(title: str, seen: str, picture: str) -> str:
     said = f"<h2>{html.escape(title)}</h2><p class=note>{html.escape(seen)}</p>"
-    return f"{said}<figure>{inline_svg(picture, f'{title}. {seen}')}</figure>"
+    return said + html_figure(picture, f"{title}. {seen}")
 
 
 def _list(title: str, lines: Sequence[str]) -> list[str]:

@@ -10,7 +10,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from crowdstream.science import theme
+from crowdstream import theme
 
 if TYPE_CHECKING:
     import altair as alt

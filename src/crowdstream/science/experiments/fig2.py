@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import polars as pl
 
-from crowdstream.science import theme
+from crowdstream import theme
 from crowdstream.science.experiments import batch, common
 from crowdstream.science.experiments.common import Claim, Tick
 

@@ -12,7 +12,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from crowdstream.science import theme
+from crowdstream import theme
 from crowdstream.science.experiments import batch, common
 from crowdstream.science.experiments.common import Claim, Floats, Tick
 

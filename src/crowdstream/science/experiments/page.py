@@ -14,12 +14,15 @@ import polars as pl
 
 from crowdstream.science.experiments import notes
 from crowdstream.science.experiments.common import Claim, Source
-from crowdstream.science.theme import STYLE, inline_svg, page_head, theme
+from crowdstream.theme import STYLE, html_figure, page_head, theme
 
 __all__ = ["SCALE", "STYLE", "Outcome", "counted", "save_figure", "write_page"]
 
 SCALE = 2.0
 """Pixels of a PNG for each of the chart's own: sharp on most screens."""
+
+WIDE = "<div class=wide tabindex=0 role=region aria-label=table>"
+"""Around a table, which scrolls inside itself."""
 
 WHOSE = {"paper": "paper", "ours": "ours"}
 """Whose claim it is, in words."""
@@ -90,19 +93,20 @@ def write_page(outcomes: Sequence[Outcome], path: Path, quick: bool) -> None:
         f"<p><strong>{summary(outcomes)}.</strong> "
         f"<span class=note>{how}{html.escape(versions())}.</span></p>",
         f"<p>{_code(notes.SCOPE)}</p>",
-        "<table><thead><tr><th>experiment<th>verdict<th>processor seconds</tr></thead>",
+        f"{WIDE}<table><thead><tr><th>experiment<th>verdict<th>processor seconds</tr></thead>",
         *(
             f"<tr><td><a href='#{o.name}'>{html.escape(o.title)}</a><td>{_mark(o.verdict)}"
             f"<td>{o.seconds:.1f}</tr>"
             for o in outcomes
         ),
-        "</table>",
+        "</table></div>",
         *(_section(outcome) for outcome in outcomes),
         "<h2>How it was repeated</h2><ul>",
         *(f"<li>{_code(note)}" for note in notes.CHOICES),
-        "</ul><h2>Sentences that were not checked</h2><table>",
+        "</ul><h2>Sentences that were not checked</h2>",
+        f"{WIDE}<table>",
         *(f"<tr><td>{_code(s)}<td>{_code(why)}</tr>" for s, why in notes.UNCHECKED.items()),
-        "</table></html>",
+        "</table></div></html>",
     ]
     path.write_text("\n".join(parts), encoding="utf-8")
 
@@ -115,9 +119,9 @@ def _section(outcome: Outcome) -> str:
     if outcome.skipped:
         return "\n".join([*parts, f"<p>Not checked: {html.escape(outcome.skipped)}</p>"])
     if outcome.picture:
-        parts.append(f"<figure>{inline_svg(outcome.picture, outcome.title)}</figure>")
+        parts.append(html_figure(outcome.picture, outcome.title))
     head = "".join(f"<th>{name}" for name in ("claim", "whose", "read as", "measured", "verdict"))
-    parts.append(f"<div class=wide><table><thead><tr>{head}</tr></thead>")
+    parts.append(f"{WIDE}<table><thead><tr>{head}</tr></thead>")
     for claim in outcome.claims:
         cells = (_code(claim.text), WHOSE[claim.source], _code(claim.wanted), _code(claim.measured))
         parts.append(f"<tr><td>{'<td>'.join(cells)}<td>{_mark(claim.verdict)}</tr>")

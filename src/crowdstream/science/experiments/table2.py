@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 import polars as pl
 
+from crowdstream import theme
 from crowdstream.estimators import Adaptive, CentredAgreement, MajorityVote
-from crowdstream.science import datasets, theme
+from crowdstream.science import datasets
 from crowdstream.science.baselines import DawidSkene
 from crowdstream.science.experiments import batch, common, sentences
 from crowdstream.science.experiments.common import SETS, Claim, Floats, Tick

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 import polars as pl
 
-from crowdstream.science import theme, theory
+from crowdstream import theme
+from crowdstream.science import theory
 from crowdstream.science.experiments import common
 from crowdstream.science.experiments.common import Floats
 

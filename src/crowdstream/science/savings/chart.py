@@ -8,7 +8,7 @@ import polars as pl
 
 from crowdstream.plain_text import chart_names
 from crowdstream.science.savings.result import FIXED, MAJORITY, SAME, STOP, Savings
-from crowdstream.science.theme import LIGHT
+from crowdstream.theme import LIGHT
 
 if TYPE_CHECKING:
     import altair as alt

@@ -1,0 +1,103 @@
+"""`crowdstream jury`: what a panel of judges says of every item, and what that is worth."""
+
+from __future__ import annotations
+
+import sys
+
+from crowdstream.cli import options
+from crowdstream.cli.cleaning import WideCleaning
+from crowdstream.cli.json_output import jury_report, print_json
+from crowdstream.cli.label_input import read_labels
+from crowdstream.cli.output import check_output, write_table
+from crowdstream.cli.terminal import say
+from crowdstream.validation import check_number, one_of
+
+VERDICTS = {"auto": "auto", "default": "default", "common-factor": "common_factor"}
+"""What ``--verdict`` may be, and what it is called in Python."""
+
+
+class Judging(options.Group, panel="Judging"):
+    """How the panel is judged."""
+
+    HELP = """
+    --gold FILE  Correct labels of some items (columns task and label): they show which judges err
+        together.
+    --families FILE  Judges that are not independent (such as versions of one model): a file with
+        columns worker and family.
+    --sure CONFIDENCE  A decision less confident than this needs a human.
+    --verdict NAME  Whose verdict counts: default, common-factor (for dense panels), or auto.
+    --seed NUMBER  Random seed.
+    """
+    gold: str | None = None
+    families: str | None = None
+    sure: float = 0.8
+    verdict: str = "auto"
+    seed: int = 0
+
+
+class JuryOutput(options.Group, panel="Output"):
+    """Where the tables go."""
+
+    HELP = f"""
+    -o, --output FILE  Write the decisions: {options.TABLE_FILE}.
+    --judges FILE  Write a table of the judges.
+    """
+    output: str | None = None
+    judges: str | None = None
+
+
+def jury(
+    files: options.LabelFiles,
+    out: JuryOutput,
+    report: options.Report,
+    judging: Judging,
+    cleaning: WideCleaning,
+) -> None:
+    """Decide what a panel of judges says of every item.
+
+    Prints one row per item: label, confidence, whether it needs a human and why, and in dense
+    panels (every judge on most items) two verdicts beside each other, the default's and the
+    common-factor vote's. The summary says what each judge and the panel as a whole are worth, and
+    which items to have checked first.
+
+    \b
+    Examples:
+      crowdstream jury votes.csv -o decisions.csv --judges judges.csv
+      crowdstream jury votes.csv --wide --gold checked.csv --json
+    """
+    from crowdstream.cli.truths import TruthFile
+    from crowdstream.labels.readers.small_tables import read_families
+    from crowdstream.panel import jury as decide
+
+    check_output(out.output, "--output")
+    check_output(out.judges, "--judges")
+    check_number("--sure", judging.sure, 0.0, 1.0)
+    check_number("--seed", judging.seed, 0, 2**64 - 1, whole=True)
+    one_of(*VERDICTS)("--verdict", judging.verdict)
+    outputs = {"--output": out.output, "--judges": out.judges}
+    table, notes = read_labels(files, cleaning, outputs)
+    families = judging.families
+    gold = None
+    if judging.gold is not None:
+        known = TruthFile("--gold", judging.gold, teaches=True)
+        gold = known.match(table)
+        known.check()
+        notes += known.notes()
+    found = decide(
+        table,
+        gold=gold,
+        families=None if families is None else read_families(families, option="--families"),
+        sure=judging.sure,
+        verdict=VERDICTS[judging.verdict],  # type: ignore[arg-type]
+        seed=judging.seed,
+    )
+    if out.output is not None or (not report.json and not sys.stdout.isatty()):
+        write_table(found.decisions, out.output)
+    if out.judges is not None:
+        write_table(found.judges, out.judges)
+    if report.json:
+        print_json(jury_report(found, notes))
+    elif not report.quiet:
+        print(found.summary(), file=sys.stderr)
+        for note in notes:
+            say(f"note: {note}", "yellow")

@@ -1,0 +1,268 @@
+"""`crowdstream report`: labels, or a state file → one page to send around."""
+
+from __future__ import annotations
+
+import threading
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from crowdstream.cli import options
+from crowdstream.cli.cleaning import WideCleaning
+from crowdstream.cli.output import check_apart, check_writable
+from crowdstream.cli.run import Costing
+from crowdstream.cli.terminal import ProgressBar, say, say_paragraph
+from crowdstream.errors import InputError
+from crowdstream.extras import need
+from crowdstream.validation import check_number
+
+if TYPE_CHECKING:
+    from crowdstream.cli.estimator import EstimatorFactory
+    from crowdstream.cli.truths import TruthFile
+    from crowdstream.estimators import Estimator
+    from crowdstream.labels import CodedLabels
+    from crowdstream.labels.readers import Source
+    from crowdstream.report.findings import Findings, Settings
+
+
+class Files(options.LabelFiles):
+    """Files of labels, or one state file."""
+
+    HELP = """
+    labels: FILE  Files of labels or quoted globs, as run reads them; or one state file of run or
+        stream, whose report has the workers only.
+    """
+
+
+class Output(options.Group, panel="Output"):
+    """Where the report goes, and how it looks."""
+
+    HELP = """
+    -o, --output FILE  The page, a .html file.
+    --png FILE  Write a picture for slides too: the answer, the workers, how sure decisions are.
+    --pdf FILE  Write the printed page too; needs a Chromium or Chrome.
+    --title TEXT  What stands above the report; by default the name of the file.
+    --open  Open the page in the browser.
+    """
+    output: str = "report.html"
+    png: str | None = None
+    pdf: str | None = None
+    title: str | None = None
+    open: bool = False
+
+
+class Deciding(options.Group, panel="Deciding"):
+    """How tasks are decided."""
+
+    HELP = """
+    --settle CONFIDENCE  A decision at least this confident is settled ...
+    --min-labels NUMBER  ... if it has at least this many labels.
+    --gold FILE  Learn from the correct labels of some tasks: a file with columns task and label.
+    --state FILE  Decide by what this state of run --state knows too. It is not changed.
+    """
+    settle: float = 0.95
+    min_labels: int = 2
+    gold: str | None = None
+    state: str | None = None
+
+
+class Scoring(options.Group, panel="Scoring"):
+    """What the decisions are held against."""
+
+    HELP = """
+    --truth FILE  Hold the decisions against correct labels: a file with columns task and label.
+    """
+    truth: str | None = None
+
+
+def report(
+    files: Files,
+    bad_input: options.BadInput,
+    out: Output,
+    quiet: options.Quiet,
+    deciding: Deciding,
+    method: options.Method,
+    table: options.WorkerTable,
+    scoring: Scoring,
+    cleaning: WideCleaning,
+    costing: Costing,
+) -> None:
+    """Tell what a crowd came to on one page.
+
+    Decides every task and writes one page that needs nothing else: no network, no script. Its
+    first screen is enough for somebody who reads no further; then come workers with intervals,
+    whom to coach, drop or pay and why, who changed, who agrees with whom, the hardest tasks, how
+    sure decisions are, money, and what could not be told.
+
+    \b
+    Examples:
+      crowdstream report labels.csv
+      crowdstream report labels.csv --truth correct.csv --price 0.05 -o june.html --pdf june.pdf
+      crowdstream report crowd.state --png workers.png
+    """
+    from crowdstream.labels.readers.small_tables import read_costs
+    from crowdstream.report.findings import Settings
+    from crowdstream.report.making import Report
+    from crowdstream.report.printing import need_browser
+
+    need("altair", "vl_convert", extra="report")
+    _check(out, deciding, table, costing)
+    if out.pdf is not None:
+        need_browser()
+    settings = Settings(
+        settle=deciding.settle,
+        min_labels=deciding.min_labels,
+        level=table.level,
+        costs=None if table.costs is None else read_costs(table.costs, option="--costs"),
+        price=costing.price,
+        seed=method.seed,
+    )
+    threading.Thread(target=_load_charts, daemon=True).start()
+    with ProgressBar("reading", None, silent=quiet.quiet) as bar:
+        if is_state(files.labels):
+            found = _of_state(files.labels[0], deciding, scoring, settings)
+            check_apart(files.labels, _outputs(out))
+        else:
+            found = _of_labels(
+                files, bad_input, out, deciding, method, scoring, cleaning, settings, bar
+            )
+        bar.update("drawing")
+        made = Report(found, out.title or f"Report on {Path(files.labels[0]).name}")
+        for path in filter(None, (out.output, out.png, out.pdf)):
+            made.save(path)
+    if not quiet.quiet:
+        _tell(found, out)
+    if out.open:
+        import webbrowser
+
+        webbrowser.open(Path(out.output).resolve().as_uri())
+
+
+def _check(out: Output, deciding: Deciding, table: options.WorkerTable, costing: Costing) -> None:
+    """Refuse wrong values before any work."""
+    kinds = {"--output": (".html", ".htm"), "--png": (".png",), "--pdf": (".pdf",)}
+    for option, path in _outputs(out).items():
+        if path is not None:
+            if Path(path).suffix.lower() not in kinds[option]:
+                expected = f"a name that ends in {' '.join(kinds[option])}"
+                raise InputError(option, expected, repr(path))
+            check_writable(path, option)
+    check_number("--min-labels", deciding.min_labels, 1, 2**31, whole=True)
+    check_number("--settle", deciding.settle, 0.5, 1.0)
+    check_number("--level", table.level, 0.5, 0.9999)
+    if costing.price is not None:
+        check_number("--price", costing.price, 0.0, 1e9)
+
+
+def _outputs(out: Output) -> dict[str, str | None]:
+    return {"--output": out.output, "--png": out.png, "--pdf": out.pdf}
+
+
+def _load_charts() -> None:
+    """What draws charts takes a second or two to load: done while the files are read."""
+    import altair  # noqa: F401
+    import vl_convert
+
+    empty = {"data": {"values": [{}]}, "mark": "point"}
+    vl_convert.vegalite_to_svg(empty)
+
+
+def is_state(paths: list[str]) -> bool:
+    """Whether a state file is named, not labels."""
+    from crowdstream.serialization import MAGIC
+
+    if len(paths) != 1 or not Path(paths[0]).is_file():
+        return False
+    with open(paths[0], "rb") as file:
+        return file.read(len(MAGIC)) == MAGIC
+
+
+def _of_state(path: str, deciding: Deciding, scoring: Scoring, settings: Settings) -> Findings:
+    from crowdstream.cli.states import load_estimator
+    from crowdstream.report.findings import find_in_state
+
+    given = {"--gold": deciding.gold, "--state": deciding.state, "--truth": scoring.truth}
+    for option, value in given.items():
+        if value is not None:
+            raise InputError(option, "files of labels", f"{path}, a state")
+    return find_in_state(load_estimator(path), settings)
+
+
+def _of_labels(
+    files: Files,
+    bad_input: options.BadInput,
+    out: Output,
+    deciding: Deciding,
+    method: options.Method,
+    scoring: Scoring,
+    cleaning: WideCleaning,
+    settings: Settings,
+    bar: ProgressBar,
+) -> Findings:
+    """Read the labels and find out what they tell."""
+    from crowdstream.cli.estimator import EstimatorFactory
+    from crowdstream.cli.truths import TruthFile
+    from crowdstream.labels.readers import BadRows, find_sources, read_all
+    from crowdstream.report.findings import find_in_labels
+
+    factory = EstimatorFactory(method, monitored=True)
+    sources = find_sources(files.labels, files.format, files.input_options())
+    outputs = _outputs(out) | {"--on-error": bad_input.quarantine}
+    check_apart([source.path for source in sources], outputs)
+    crowd, learnt = _crowd(factory, deciding.state, sources)
+    cleaner = cleaning.start(wide=files.wide)
+    cleaner.know(crowd.workers_, crowd.classes_)
+    truths = [
+        None if path is None else TruthFile(option, path, teaches=option == "--gold")
+        for option, path in (("--gold", deciding.gold), ("--truth", scoring.truth))
+    ]
+    with BadRows(bad_input.on_error) as bad_rows:
+        table = cleaner.clean(read_all(sources, files.names(wide=files.wide), bad_rows))
+    if not table.height:
+        raise InputError(sources[0].name, "at least one label", "none")
+    gold, truth = (_match(file, table) for file in truths)
+    found = find_in_labels(
+        table, crowd, settings, gold=gold, truth=truth, learnt=learnt, tick=bar.update
+    )
+    notes = [*bad_rows.notes, *cleaner.end(ordinal=True)]
+    if bad_rows.rows:
+        notes.append(f"{bad_rows.rows:,} bad rows left out")
+    for file in filter(None, truths):
+        notes += [file.line(), *file.notes()]
+    found.notes += notes
+    return found
+
+
+def _match(file: TruthFile | None, table: CodedLabels) -> dict[str | int, str | int | bool]:
+    if file is None:
+        return {}
+    found = file.match(table)
+    file.check()
+    return found
+
+
+def _crowd(
+    factory: EstimatorFactory, state: str | None, sources: list[Source]
+) -> tuple[Estimator, bool]:
+    """The estimator, and whether it has learnt these labels already."""
+    from crowdstream.cli.states import check_method, load_run
+    from crowdstream.labels.fingerprints import fingerprint
+
+    if state is None:
+        return factory.make(), False
+    crowd = load_run(state)
+    check_method(state, crowd, factory.make())
+    files = [source for source in sources if not source.piped and source.path != "-"]
+    known = [fingerprint(source.path, crowd.learnt_).known_as is not None for source in files]
+    if any(known) and not (all(known) and len(known) == len(sources)):
+        raise InputError("--state", "files that it has learnt, or none of them", "some of them")
+    return crowd, any(known)
+
+
+def _tell(found: Findings, out: Output) -> None:
+    from crowdstream.report.told import answer, how_known
+
+    say_paragraph(" ".join(filter(None, [answer(found), how_known(found)])), "bold", indent=0)
+    for note in found.notes:
+        say_paragraph(f"note: {note}", "yellow", indent=0)
+    for path in filter(None, _outputs(out).values()):
+        say(f"{path}: {Path(path).stat().st_size / 1e6:.2f} MB")

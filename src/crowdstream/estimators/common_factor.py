@@ -1,0 +1,48 @@
+"""The common-factor vote: a second verdict on tasks that a crowd has learnt.
+
+`Adaptive` has it as the third score that known truths weigh (`Crowd.add_common_factor`, where the
+formula stands); here it decides by itself. Where everybody sees the same hard tasks, it subtracts
+what all labels of a task have in common, so that better workers speak against the rest.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from crowdstream.decisions import SettleRule, Votes, decision_table
+from crowdstream.estimators.adaptive import Adaptive
+from crowdstream.estimators.crowd_loops import SCORES
+from crowdstream.estimators.votes import choose
+from crowdstream.labels import Table, Truths, code_table
+
+if TYPE_CHECKING:
+    import polars as pl
+
+COMMON_FACTOR = SCORES - 1
+"""Its place among the scores: the last."""
+
+
+def common_factor_decisions(
+    crowd: Adaptive, data: Table, *, gold: Truths | None = None
+) -> pl.DataFrame | None:
+    """Task, label and margin of every task; ``None`` where the crowd has no such score.
+
+    It has none while it cannot be identified, and where it has more classes than confusions are
+    kept of. A margin of 0 is a tie.
+
+    >>> made = [(t, who, t % 2) for t in range(20) for who in ("ann", "bob", "cy")]
+    >>> crowd = Adaptive().fit(made)
+    >>> common_factor_decisions(crowd, made)["label"].to_list()[:4]
+    [0, 1, 0, 1]
+    """
+    workers, classes = crowd._workers.copy(), crowd._classes.copy()
+    batch, _ = code_table(data, workers, classes, gold=gold)
+    reading = crowd._reading
+    if reading.alone or reading.crowd.fell_back:
+        return None
+    scores = np.ascontiguousarray(reading.features(batch)[:, COMMON_FACTOR])
+    votes = Votes.room(len(batch))
+    choose(batch, scores, votes, crowd._places, crowd._ties(classes), 0.0)
+    return decision_table(batch, votes, classes, SettleRule()).select("task", "label", "margin")

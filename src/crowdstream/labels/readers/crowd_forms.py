@@ -1,0 +1,56 @@
+"""What a form of Amazon's crowd elements sends: fields → question, label, whether there were more.
+
+Knows nothing of Mechanical Turk or Ground Truth, which both keep it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from crowdstream.labels.readers.answer import first_of, name_of
+
+FLAGS = {"true": True, "false": False}
+"""How a radio button or a check box is written."""
+
+Field = tuple[str, str | None, bool]
+"""Question, label, and whether more than one was chosen."""
+
+
+def form_answers(form: Mapping[str, object]) -> Iterator[Field]:
+    """The answers in a form.
+
+    >>> list(form_answers({"category": {"label": "cat"}, "sure": {"yes": True, "no": False}}))
+    [('category', 'cat', False), ('sure', 'yes', False)]
+    >>> list(form_answers({"cat": {"on": "true"}, "dog": {"on": "false"}}))
+    [('', 'cat', False)]
+    """
+    lone: dict[str, bool] = {}  # buttons without a value are called on: the field is the class
+    for name, value in form.items():
+        if not isinstance(value, Mapping):
+            yield name, *first_of(value)
+        elif "label" in value:
+            yield name, *first_of(value["label"])
+        elif "labels" in value:
+            yield name, *first_of(value["labels"])
+        elif (flags := _flags(value)) and list(flags) == ["on"]:
+            lone[name] = flags["on"]
+        elif flags:
+            yield name, *_chosen(flags)
+    if lone:
+        yield "", *_chosen(lone)
+
+
+def _flags(value: Mapping[str, object]) -> dict[str, bool]:
+    """Which buttons are pressed; none if these are no buttons."""
+    found = {}
+    for name, cell in value.items():
+        flag = cell if isinstance(cell, bool) else FLAGS.get(str(name_of(cell)).lower())
+        if flag is None and cell not in (None, ""):
+            return {}
+        found[name] = bool(flag)
+    return found
+
+
+def _chosen(flags: Mapping[str, bool]) -> tuple[str | None, bool]:
+    pressed = [name for name, flag in flags.items() if flag]
+    return (pressed[0] if pressed else None), len(pressed) > 1

@@ -1,0 +1,108 @@
+"""inspect_ai: the log of an evaluation → `Answer`.
+
+Scorers are the workers; where a score has the votes of a panel in its metadata, the panel's members
+are, and the score made of them is none. Knows nothing of files.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import TypedDict
+
+from crowdstream.labels.readers.answer import (
+    Answer,
+    Reading,
+    Tool,
+    first_of,
+    items,
+    mapping,
+    name_of,
+    seconds_of,
+)
+
+NO_ANSWER = "N"
+"""The value of a score where the model gave none."""
+
+PANEL = "panel"
+"""The key of a score's metadata with the votes of a panel."""
+
+VOTES = ("value", "label", "verdict", "vote")
+JUDGES = ("judge", "model", "name", "worker")
+"""What a vote of a panel, if it is an object, calls its label and its judge."""
+
+
+def _tell(record: Mapping[str, object]) -> str | None:
+    samples = [mapping(sample) for sample in items(record.get("samples"))]
+    if any("scores" in sample for sample in samples):
+        return "it has samples with scores"
+    evaluation = mapping(record.get("eval"))
+    if "run_id" in evaluation and "task" in evaluation:
+        return "it has eval with run_id and task"
+    return None
+
+
+def _answers(log: Mapping[str, object], reading: Reading) -> Iterator[Answer]:
+    samples = [mapping(sample) for sample in items(log.get("samples"))]
+    several = any(sample.get("epoch") not in (None, 1) for sample in samples)
+    for place, sample in enumerate(samples):
+        yield from _scores(sample, reading, f"samples[{place}].", several)
+
+
+def _scores(
+    sample: Mapping[str, object], reading: Reading, path: str, several: bool
+) -> Iterator[Answer]:
+    """The scores of one sample; where there are several epochs, each is a task of its own."""
+    task = name_of(sample.get("id"))
+    if task is None:
+        reading.complain(f"{path}id", "a sample's id", sample.get("id"))
+        return
+    if several:
+        task = f"{task} (epoch {name_of(sample.get('epoch')) or 1})"
+    at = seconds_of(sample.get("completed_at"))
+    for scorer, found in mapping(sample.get("scores")).items():
+        score = mapping(found)
+        panel = mapping(score.get("metadata")).get(PANEL)
+        votes = list(_panel(scorer, panel)) or [(scorer, score.get("value"))]
+        for worker, value in votes:
+            yield from _vote(Answer(task, worker, None, at=at), value)
+
+
+def _panel(scorer: str, panel: object) -> Iterator[tuple[str, object]]:
+    """Judge and vote of a panel: by name, or a list of votes that may name their judges."""
+    if isinstance(panel, Mapping):
+        for judge, vote in panel.items():
+            yield judge, _of(vote, VOTES) if isinstance(vote, Mapping) else vote
+    for place, vote in enumerate(items(panel)):
+        judge = name_of(_of(mapping(vote), JUDGES)) or f"{scorer}[{place}]"
+        yield judge, _of(vote, VOTES) if isinstance(vote, Mapping) else vote
+
+
+def _of(found: Mapping[str, object], keys: tuple[str, ...]) -> object:
+    return next((found[key] for key in keys if key in found), None)
+
+
+def _vote(answer: Answer, value: object) -> Iterator[Answer]:
+    """A score may be one value, or one per criterion: then each is a question."""
+    values = value if isinstance(value, Mapping) else {"": value}
+    for question, one in values.items():
+        label, several = first_of(one)
+        label = None if label == NO_ANSWER else label
+        yield answer._replace(label=label, question=question, several=several)
+
+
+class _Sample(TypedDict, total=False):
+    """What is read of a sample: not its events, of which most of a log may be."""
+
+    id: object
+    epoch: object
+    completed_at: object
+    scores: object
+
+
+class _Log(TypedDict, total=False):
+    """What is read of a log."""
+
+    samples: list[_Sample]
+
+
+LOG = Tool("inspect-ai", "a log of inspect_ai", _tell, _answers, document=True, shape=_Log)

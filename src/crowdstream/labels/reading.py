@@ -1,0 +1,93 @@
+"""`read_labels`: a file of labels of any format or tool → a table. Knows no estimators."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from os import PathLike, fspath
+from typing import TYPE_CHECKING
+
+from crowdstream.labels.readers import BadRows, find_sources, make_options
+from crowdstream.labels.readers.files import read_tables
+from crowdstream.labels.tables import ROLES, ColumnNames
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from crowdstream.labels.readers.tally import Tally
+
+
+def read_labels(
+    path: str | PathLike[str] | Iterable[str | PathLike[str]],
+    *,
+    format: str | None = None,  # noqa: A002 what the command line calls it
+    question: str | None = None,
+    include_predictions: bool = False,
+    task: str | None = None,
+    worker: str | None = None,
+    label: str | None = None,
+    wide: bool = False,
+    on_error: str = "fail",
+) -> pl.DataFrame:
+    """Labels of a file, or several, as a table of task, worker and label.
+
+    Reads what ``crowdstream run`` reads: CSV, TSV, JSON lines, JSON arrays, Parquet, Arrow, Excel,
+    packed or not, and the exports of labelling tools, told by their keys. Every value is text.
+    Where a tool says when an answer was given there is a column ``at`` (seconds since 1970), and
+    where it knows the true class of a task, a column ``gold``: the table can be given to an
+    estimator as labels and as gold alike.
+
+    Parameters
+    ----------
+    path
+        A file or a glob, or several.
+    format
+        The format, or the tool that wrote it (``"label-studio"``), if the file does not show it.
+    question
+        Of an export with several questions, the one to read.
+    include_predictions
+        Whether models whose predictions are in an export are workers (``model:name``).
+    task, worker, label
+        The columns, if their names do not tell.
+    wide
+        Whether the file has one row per task and one column per worker.
+    on_error
+        Records that cannot be read: ``"fail"``, ``"skip"`` or ``"quarantine=FILE"``.
+
+    Examples
+    --------
+    >>> import json
+    >>> from pathlib import Path; from tempfile import TemporaryDirectory
+    >>> import crowdstream as cs
+    >>> record = {"id": "r1", "responses": {"mood": [{"value": "good", "user_id": "ann"}]}}
+    >>> with TemporaryDirectory() as folder:
+    ...     path = Path(folder, "records.json")
+    ...     _ = path.write_text(json.dumps([record]))
+    ...     cs.read_labels(path).rows()
+    [('r1', 'ann', 'good')]
+    """
+    import polars as pl
+
+    paths = [path] if isinstance(path, (str, PathLike)) else list(path)
+    options = make_options(question=question, predictions=include_predictions)
+    sources = find_sources([fspath(each) for each in paths], format, options)
+    names = ColumnNames(task, worker, label, wide)
+    with BadRows(on_error) as bad:
+        tables = list(read_tables(sources, names, bad))
+    if not tables:
+        return pl.DataFrame(schema=dict.fromkeys(ROLES, pl.String))
+    table = pl.concat(tables, how="diagonal")
+    if "at" in table.columns and table["at"].null_count() == table.height:
+        table = table.drop("at")
+    return _with_gold(table, bad.tally)
+
+
+def _with_gold(table: pl.DataFrame, tally: Tally | None) -> pl.DataFrame:
+    """The true class beside each label of a task whose gold the files know."""
+    import polars as pl
+
+    if tally is None or not tally.gold:
+        return table
+    gold = pl.col("task").replace_strict(
+        list(tally.gold), list(tally.gold.values()), default=None, return_dtype=pl.String
+    )
+    return table.with_columns(gold=gold)

@@ -1,0 +1,18 @@
+"""Panels of judges, such as language models: what they say together, and what that is worth."""
+
+from crowdstream.panel.effective import effective_judges, error_correlation
+from crowdstream.panel.jury import jury
+from crowdstream.panel.preferences import Preferences, preferences
+from crowdstream.panel.report import EffectiveJudges, Estimate, Jury, ToCheck
+
+__all__ = [
+    "EffectiveJudges",
+    "Estimate",
+    "Jury",
+    "Preferences",
+    "ToCheck",
+    "effective_judges",
+    "error_correlation",
+    "jury",
+    "preferences",
+]

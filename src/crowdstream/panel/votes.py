@@ -1,0 +1,148 @@
+"""A panel's verdicts in whatever shape they come: long, wide, or a dict of dicts.
+
+What comes out is what estimators take. Knows nothing of how verdicts are weighed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias, cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from crowdstream.errors import InputError
+from crowdstream.labels import (
+    Answers,
+    CodedLabels,
+    ColumnNames,
+    Kind,
+    Row,
+    Table,
+    TaskId,
+    Truths,
+    Vocabulary,
+    WorkerId,
+    clean_answers,
+    code_table,
+    kind_of,
+    read_truths,
+    shorten,
+)
+from crowdstream.labels.coding import ANY_NAMES
+from crowdstream.labels.tables import count_roles, find_column, is_table, read_table, select_columns
+
+if TYPE_CHECKING:
+    import polars as pl
+
+PanelVotes: TypeAlias = "Table | Mapping[str, Answers] | Mapping[int, Answers]"
+"""Verdicts of a panel: a long or a wide table, rows, or item → {judge: verdict}."""
+
+MOST_JUDGES = 1000
+"""Judges of a panel whose pairs are looked at, at most: half a million pairs."""
+
+
+class Panel(NamedTuple):
+    """Verdicts that can be read again and again, and the kind of table they came in."""
+
+    table: Table
+    kind: Kind
+
+
+def read_panel(votes: PanelVotes, columns: ColumnNames = ANY_NAMES) -> Panel:
+    """Verdicts in one shape.
+
+    A table that has an item column and neither a judge nor a label column is wide: each of its
+    other columns is a judge. ``None`` and gaps are verdicts that were not given.
+
+    >>> read_panel({"q1": {"gpt": "yes", "claude": None}}).table
+    [('q1', 'gpt', 'yes'), ('q1', 'claude', None)]
+    >>> import polars as pl
+    >>> wide = pl.DataFrame({"item": ["q1"], "gpt": ["yes"], "claude": ["no"]})
+    >>> read_panel(wide).table.rows()
+    [('q1', 'gpt', 'yes'), ('q1', 'claude', 'no')]
+    """
+    if isinstance(votes, Mapping):
+        return Panel(_rows_of(votes), Kind())
+    if isinstance(votes, CodedLabels):
+        return Panel(votes, Kind())
+    if isinstance(votes, (str, bytes)):
+        expected = "a table, rows, or a dict of items (a file: crowdstream jury FILE)"
+        raise InputError("votes", expected, shorten(votes))
+    if is_table(votes):
+        table = select_columns(votes, lambda header: header)
+        wide = columns.wide or _is_wide(columns, table.columns)
+        long = read_table(table, columns._replace(wide=wide))
+        return Panel(_with_empty_rows(long, table, columns) if wide else long, kind_of(votes))
+    return Panel(list(cast("Iterable[Row]", votes)), Kind())
+
+
+def _is_wide(columns: ColumnNames, header: list[str]) -> bool:
+    """Whether of the three columns only the item's is there, and no other was named."""
+    named = columns.worker is not None or columns.label is not None
+    return not named and count_roles(ColumnNames(), header) == 1 and len(header) > 1
+
+
+def _with_empty_rows(long: pl.DataFrame, wide: pl.DataFrame, columns: ColumnNames) -> pl.DataFrame:
+    """Also the items of a wide table that nobody judged: a row each, without a judge."""
+    import polars as pl
+
+    task = find_column("task", columns.task, wide.columns, "votes", "{}=")
+    all_items = wide.select(pl.col(task).cast(long.schema["task"]).alias("task")).drop_nulls()
+    empty = all_items.unique(maintain_order=True).join(long, on="task", how="anti")
+    return pl.concat([long, empty], how="diagonal") if empty.height else long
+
+
+def _rows_of(votes: Mapping[str, Answers] | Mapping[int, Answers]) -> list[Row]:
+    """Rows of a dict of dicts; an item without any verdict keeps a row of its own."""
+    rows: list[Row] = []
+    for item, answers in votes.items():
+        if not isinstance(answers, Mapping):
+            raise InputError(f"votes[{item!r}]", "a dict of judge → verdict", shorten(answers))
+        given = clean_answers(answers)
+        rows += [(item, judge, verdict) for judge, verdict in given]
+        if not given:
+            rows.append((item, None, None))
+    return rows
+
+
+class Scored(NamedTuple):
+    """Verdicts on items of known truth: one row per item, one column per judge, −1 for none."""
+
+    judges: list[WorkerId]
+    items: list[TaskId]
+    said: NDArray[np.int32]
+    truth: NDArray[np.int32]
+
+    @property
+    def given(self) -> NDArray[np.bool_]:
+        """Where there is a verdict."""
+        return self.said >= 0
+
+    @property
+    def wrong(self) -> NDArray[np.bool_]:
+        """Where there is one that is wrong."""
+        return np.asarray(self.given & (self.said != self.truth[:, None]))
+
+    @property
+    def classes(self) -> int:
+        """How many classes are named, by judges or as the truth."""
+        return int(max(self.said.max(initial=0), self.truth.max(initial=0))) + 1
+
+
+def score_panel(table: Table, gold: Truths) -> Scored:
+    """The verdicts on the items whose truth is known, as a matrix."""
+    if gold is None or not read_truths(gold):
+        raise InputError("gold", "the true labels of some items", "none")
+    judges, classes = Vocabulary(), Vocabulary()
+    batch, _ = code_table(table, judges, classes, gold=gold)
+    if len(judges) > MOST_JUDGES:
+        found = f"{len(judges):,}"
+        raise InputError("votes", f"a panel of at most {MOST_JUDGES:,} judges", found)
+    known = np.flatnonzero(batch.known_truths >= 0)
+    if not known.size:
+        raise InputError("gold", "true labels of items that were judged", "none of them")
+    held = batch.pick(known)
+    said = np.full((known.size, len(judges)), -1, np.int32)
+    said[np.repeat(np.arange(known.size), held.sizes), held.workers] = held.labels
+    return Scored(judges.to_list(), list(held.tasks), said, held.truths)

@@ -1,0 +1,72 @@
+"""How many decisions of a run are expected to be wrong: counted piece by piece as they are made."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from crowdstream.labels import ColumnNames
+from crowdstream.metrics.expected import Doubt
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    import polars as pl
+
+    from crowdstream.estimators import Estimator
+    from crowdstream.labels import ClassLabel, CodedLabels, TaskId
+
+LEVEL = 0.95
+"""Of the interval."""
+
+DIGITS = 6
+"""Decimals that are told: the sums of pieces differ from those of the whole in their last ones."""
+
+FOLDS = 2
+"""Halves of the gold, each decided by an estimator that was told the other: the labels are learnt
+twice more, which is as long as anybody wants to wait for one line."""
+
+
+class WrongDecisions(NamedTuple):
+    """How many are expected, between which limits; gold tasks that this was checked against."""
+
+    errors: float
+    low: float
+    high: float
+    gold_tasks: int
+
+
+class ErrorCount:
+    """The expected errors of the decisions taken in so far."""
+
+    def __init__(self) -> None:
+        self.doubt = Doubt()
+        self.gold_tasks, self.wrong, self.expected = 0, 0, 0.0
+
+    def take(self, decisions: pl.DataFrame, gold: list[TaskId]) -> None:
+        """Take in some decisions; those on gold tasks are right."""
+        decided = decisions.drop_nulls("label")
+        if gold:
+            decided = decided.filter(~decided["task"].is_in(gold))
+        self.doubt = self.doubt.plus(Doubt.of(decided["confidence"].to_numpy()))
+
+    def check(
+        self, table: CodedLabels, crowd: Estimator, gold: Mapping[TaskId, ClassLabel], settle: float
+    ) -> None:
+        """See how many errors there are on gold tasks that were not told, and were expected."""
+        from crowdstream.gold_plan.deciding import Labels
+
+        known = {task: gold[task] for task in table.task_order()[1] if task in gold}
+        labels = Labels(table, crowd, ColumnNames(), settle)
+        decided = labels.cross_fit(known, FOLDS).drop_nulls("label")
+        rows = decided.select("task", "label").iter_rows()
+        self.gold_tasks = decided.height
+        self.wrong = sum(str(label) != str(known[task]) for task, label in rows)
+        self.expected = Doubt.of(decided["confidence"].to_numpy()).mean
+
+    def report(self) -> WrongDecisions:
+        """The errors to be expected among all decisions taken in."""
+        found = self.doubt.errors(LEVEL)
+        if self.gold_tasks:
+            found = self.doubt.corrected(self.wrong, self.expected, LEVEL)
+        errors, low, high = (round(number, DIGITS) for number in found)
+        return WrongDecisions(errors, low, high, self.gold_tasks)

@@ -1,0 +1,173 @@
+"""`make_report`: labels, or what was learnt of them → one page that needs nothing else."""
+
+from __future__ import annotations
+
+import html
+from pathlib import Path
+
+from crowdstream.decisions import MIN_LABELS, SETTLE
+from crowdstream.errors import InputError
+from crowdstream.estimators import Adaptive, Estimator
+from crowdstream.extras import need
+from crowdstream.labels import (
+    ArrowTable,
+    ClassLabel,
+    CodedLabels,
+    Table,
+    TaskId,
+    Truths,
+    code_rows,
+    read_truths,
+)
+from crowdstream.report.charts.drawing import crowd_of
+from crowdstream.report.findings import Findings, Settings, find_in_labels, find_in_state
+from crowdstream.stream import Stream
+from crowdstream.validation import check_number
+
+TITLE = "Report on a crowd"
+
+SUFFIXES = (".html", ".htm", ".png", ".pdf")
+
+
+class Report:
+    """A finished report; `make_report` makes it.
+
+    Parameters
+    ----------
+    findings
+        What it tells.
+    title
+        What stands above it.
+
+    Examples
+    --------
+    >>> import crowdstream as cs
+    >>> report = cs.make_report(cs.simulate(8, 300, p=0.2).labels(), title="June")
+    >>> "<h1>June</h1>" in report.html
+    True
+    """
+
+    def __init__(self, findings: Findings, title: str = TITLE) -> None:
+        self.findings, self.title = findings, title
+        self._html: str | None = None
+
+    @property
+    def html(self) -> str:
+        """The page."""
+        if self._html is None:
+            from crowdstream.report.page import write_page
+
+            self._html = write_page(self.findings, self.title)
+        return self._html
+
+    def save(self, path: str | Path) -> None:
+        """Write it to a file: the page, a picture of its first screen, or the printed page.
+
+        Parameters
+        ----------
+        path
+            A name that ends in .html, .png (for slides) or .pdf, which needs a Chromium or Chrome.
+
+        Examples
+        --------
+        >>> import tempfile, crowdstream as cs
+        >>> report = cs.make_report(cs.simulate(8, 300, p=0.2).labels())
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     report.save(f"{folder}/report.html")
+        """
+        from crowdstream.report.printing import print_page
+        from crowdstream.report.slide import draw_slide
+        from crowdstream.serialization import replacing
+
+        kind = Path(path).suffix.lower()
+        if kind not in SUFFIXES:
+            raise InputError("path", f"a name that ends in {' '.join(SUFFIXES)}", repr(str(path)))
+        if kind == ".pdf":
+            data = print_page(self.html)
+        else:
+            data = draw_slide(self) if kind == ".png" else self.html.encode()
+        with replacing(str(path)) as target:
+            Path(target).write_bytes(data)
+
+    def _repr_html_(self) -> str:
+        """In a notebook: in a frame of its own, whose style does not leak."""
+        page = html.escape(self.html)
+        return f'<iframe title="report" srcdoc="{page}" width="100%" height="900"></iframe>'
+
+
+def make_report(
+    source: Table | Estimator | Stream,
+    *,
+    title: str = TITLE,
+    crowd: Estimator | None = None,
+    gold: ArrowTable | Truths | None = None,
+    truth: ArrowTable | Truths | None = None,
+    price: float | None = None,
+    settle: float = SETTLE,
+    min_labels: int = MIN_LABELS,
+    level: float = 0.95,
+) -> Report:
+    """Decide labels and tell what came of it on one page: how right, whom to trust, what is hard.
+
+    Parameters
+    ----------
+    source
+        Labels: a table, or rows of task, worker and label. Or an estimator or a stream that has
+        learnt; then there is nothing on decisions and tasks, which need the labels.
+    title
+        What stands above the report.
+    crowd
+        The estimator that decides, which learns; a monitored `Adaptive` by default.
+    gold
+        Correct labels of some tasks, to learn from.
+    truth
+        Correct labels that the decisions are held against; not learnt from.
+    price
+        What one label cost.
+    settle, min_labels
+        When a decision is settled.
+    level
+        Of the intervals of error rates.
+
+    Examples
+    --------
+    >>> import crowdstream as cs
+    >>> made = cs.simulate(8, 300, p=0.2)
+    >>> report = cs.make_report(made.labels(), truth=made.truths(), price=0.05)
+    >>> report.findings.measured.tasks
+    300
+    >>> len(report.html) < 5_000_000
+    True
+    """
+    from crowdstream.monitoring import monitor
+
+    need("altair", "vl_convert", extra="report")
+    check_number("level", level, 0.5, 0.9999)
+    if price is not None:
+        check_number("price", price, 0.0, 1e9)
+    settings = Settings(settle=settle, min_labels=min_labels, level=level, price=price)
+    if isinstance(source, Estimator | Stream):
+        return Report(find_in_state(crowd_of(source), settings), title)
+    table = code_rows(source)
+    if not table.height:
+        raise InputError("source", "at least one label", "none")
+    deciding = monitor(Adaptive()) if crowd is None else crowd
+    given = _matched("gold", gold, table), _matched("truth", truth, table)
+    found = find_in_labels(table, deciding, settings, gold=given[0], truth=given[1])
+    return Report(found, title)
+
+
+def _matched(
+    name: str, given: ArrowTable | Truths | None, table: CodedLabels
+) -> dict[TaskId, ClassLabel]:
+    """Correct labels, as the tasks and classes of the labels are spelt."""
+    import polars as pl
+
+    from crowdstream.labels.matching import TruthMatcher
+
+    if given is None:
+        return {}
+    matcher, tasks = TruthMatcher(read_truths(given)), pl.Series(table.batch.tasks)
+    found = matcher.match(tasks, table.classes)
+    matcher.check(name, tasks[0])
+    return found

@@ -1,0 +1,89 @@
+"""What the monitors of an estimator know of all workers together: families, alarms, independence.
+
+Knows nothing of terminals or files.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, cast
+
+if TYPE_CHECKING:
+    from crowdstream.estimators import Estimator
+    from crowdstream.labels import WorkerId
+    from crowdstream.monitoring import DriftAlarm
+
+NEARBY = 50
+"""Answers per worker within which alarms of most workers count as one shift, as in `monitoring`."""
+
+
+@dataclass(frozen=True)
+class MonitorReport:
+    """What the monitors found; ``shifts`` are the alarms of most workers at once, by time."""
+
+    families: list[list[WorkerId]]
+    labels_per_task: float
+    effective_votes: float | None
+    alarms: list[DriftAlarm]
+    shifts: list[list[DriftAlarm]]
+
+
+def monitor_report(estimator: Estimator, tasks: int) -> MonitorReport | None:
+    """Ask the monitors; None where there are none."""
+    if not is_monitored(estimator):
+        return None
+    from crowdstream import monitoring
+
+    votes = estimator.intake_.labels / tasks if tasks else 0.0
+    worth = monitoring.effective_votes(estimator, votes) if votes >= 1 else None
+    families = _declared_families(estimator)
+    families += [family for family in monitoring.families(estimator) if family not in families]
+    alarms = alarms_of(estimator)
+    return MonitorReport(families, votes, worth, alarms, find_shifts(estimator, alarms))
+
+
+def _declared_families(estimator: Estimator) -> list[list[WorkerId]]:
+    """The declared families of which several members have answered."""
+    found: dict[str, list[WorkerId]] = {}
+    for worker in estimator.workers_:
+        name = cast("Mapping[WorkerId, str]", estimator.families or {}).get(worker)
+        if name is not None:
+            found.setdefault(name, []).append(worker)
+    return [members for members in found.values() if len(members) > 1]
+
+
+def is_monitored(estimator: Estimator) -> bool:
+    """Whether monitors go along with an estimator."""
+    from crowdstream.monitoring import Drift
+
+    return any(isinstance(observer, Drift) for observer in estimator.observers)
+
+
+def alarms_of(estimator: Estimator) -> list[DriftAlarm]:
+    """The alarms so far, the oldest first; none without monitors."""
+    if not is_monitored(estimator):
+        return []
+    from crowdstream import monitoring
+
+    return monitoring.alarms(estimator)
+
+
+def find_shifts(estimator: Estimator, alarms: Sequence[DriftAlarm]) -> list[list[DriftAlarm]]:
+    """The alarms of most workers at once, one list for each time that this happened."""
+    # `NEARBY` answers in tasks, if all workers answer about as often.
+    labels = max(estimator.intake_.labels, 1)
+    span = NEARBY * estimator.tasks_ * estimator.n_workers_ / labels
+    shifts: list[list[DriftAlarm]] = []
+    for alarm in alarms:
+        if not alarm.everyone:
+            continue
+        last = shifts[-1][-1] if shifts else None
+        if (
+            last is None
+            or last.direction != alarm.direction
+            or alarm.tasks_seen - last.tasks_seen > span
+        ):
+            shifts.append([])
+        shifts[-1].append(alarm)
+    return shifts

@@ -1,0 +1,222 @@
+"""The first screen: the answer, four tiles, whom to trust, where doubt is."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple, cast
+
+from crowdstream.report.parts import band, band_axis, chip, name_of
+from crowdstream.report.told import answer, changes_words, how_known, workers_words
+from crowdstream.theme import Markup, escaped, html_table
+from crowdstream.wording import counted, percent, reason_words
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from crowdstream.report.findings import Findings
+
+TRUSTED = 8
+"""Workers on the first screen."""
+
+STATES = {"drop": "bad", "coach": "warn", "pay": "good", "keep": "", "wait": ""}
+"""The colour of what is advised; the word stands beside it."""
+
+NOTHING = 0.0005
+"""Share of labels below which none is said to have been spared."""
+
+NEEDS = {"labels": "+{}", "expert": "an expert"}
+
+
+class Tile(NamedTuple):
+    """A number with its name and what it means; ``share`` of a bar below it."""
+
+    name: str
+    value: str
+    about: str
+    share: float | None = None
+
+
+def overview(found: Findings) -> str:
+    """All of it."""
+    how = how_known(found)
+    said = ["" if found.from_state else workers_words(found), changes_words(found)]
+    lines = "".join(f"<p>{escaped(line)}</p>" for line in said if line)
+    known = f" <span>{escaped(how[0].upper() + how[1:])}.</span>" if how else ""
+    first = f"<p><strong>{escaped(answer(found))}</strong>{known}</p>"
+    tiles = "".join(map(_tile, tiles_of(found)))
+    panels = [_trust(found), _doubt(found)]
+    return (
+        f"<div class=answer>{first}{lines}</div>"
+        f"<div class=tiles>{tiles}</div><div class=panels>{''.join(filter(None, panels))}</div>"
+    )
+
+
+def tiles_of(found: Findings) -> list[Tile]:
+    """Done, how right, saved, what a label is worth; of a state, what it knows."""
+    worth = _worth(found)
+    if found.from_state:
+        workers = found.crowd.n_workers_
+        each = found.labels / max(found.tasks, 1)
+        return [
+            Tile("Tasks", f"{found.tasks:,}", "learnt from so far"),
+            Tile("Labels", f"{found.labels:,}", f"{each:.1f} per task"),
+            Tile("Workers", f"{workers:,}", f"{found.labels / max(workers, 1):,.0f} answers each"),
+            worth,
+        ]
+    share = found.settled / max(found.tasks, 1)
+    rest = counted(found.tasks - found.settled, "task", "in doubt")
+    done = Tile("Settled tasks", f"{found.settled:,}", f"of {found.tasks:,} · {rest}", share)
+    return [done, _wrong(found), _saved(found), worth]
+
+
+def _wrong(found: Findings) -> Tile:
+    if found.measured is not None:
+        return Tile("Wrong decisions", percent(found.measured.error), how_known(found))
+    assert found.errors is not None
+    about = how_known(found)
+    return Tile(
+        "Expected wrong decisions", percent(found.errors.errors / max(found.tasks, 1)), about
+    )
+
+
+def _saved(found: Findings) -> Tile:
+    spending = found.spending
+    each = f"{found.labels / max(found.tasks, 1):.1f} per task"
+    if spending is None or spending.saved is None:
+        return Tile("Labels", f"{found.labels:,}", each)
+    if spending.saved < NOTHING and found.settings.price is None:
+        return Tile("Labels", f"{found.labels:,}", f"{each}; all were needed, by this rule")
+    other = spending.other_decisions
+    then = "" if other is None else f", with {percent(other)} of the decisions other ones"
+    spared = f"had each task been stopped once settled{then}"
+    if found.settings.price is None:
+        about = f"of {counted(found.labels, 'label')}, {spared}"
+        return Tile("Labels to spare", percent(spending.saved), about, spending.saved)
+    about = f"{spending.enough:,.2f} would have been enough, {spared}"
+    return Tile("Money spent", f"{spending.total:,.2f}", about, 1.0 - spending.saved)
+
+
+def _worth(found: Findings) -> Tile:
+    monitors = found.monitors
+    if monitors is None or monitors.effective_votes is None or not found.identified:
+        return Tile("A label is worth", "not known", "how far workers err apart cannot be told")
+    worth = monitors.effective_votes / monitors.labels_per_task
+    apart = "they err apart" if worth > 0.95 else "workers make some mistakes together"
+    return Tile("A label is worth", f"{worth:.2f}", f"independent votes: {apart}", worth)
+
+
+def _tile(tile: Tile) -> str:
+    bar = ""
+    if tile.share is not None:
+        wide = round(100 * min(max(tile.share, 0.0), 1.0), 1)
+        bar = (
+            '<svg class=meter aria-hidden=true viewBox="0 0 100 8" preserveAspectRatio="none">'
+            '<rect width="100" height="8" fill="var(--chip)"/>'
+            f'<rect width="{wide}" height="8" fill="var(--accent)"/></svg>'
+        )
+    return (
+        f"<div class=tile><p>{escaped(tile.name)}</p><p class=value>{escaped(tile.value)}</p>"
+        f"<p>{escaped(tile.about)}</p>{bar}</div>"
+    )
+
+
+def _trust(found: Findings) -> str:
+    """The busiest workers with their intervals."""
+    if not found.identified:
+        head = ["worker", "answers"]
+        busy = found.workers.top_k(TRUSTED, by="answers")
+        rows = [[name_of(who), f"{n:,.0f}"] for who, n in busy.select(head).iter_rows()]
+        said = "The busiest; error rates cannot be known from these labels."
+        table = html_table(head, rows, label="the busiest workers", right=["answers"])
+        return _panel("Workers", said, table)
+    known = found.workers.drop_nulls("error_rate")
+    busy = known.top_k(TRUSTED, by="answers").sort("answers", descending=True)
+    said = f"The {busy.height} busiest of {counted(found.crowd.n_workers_, 'worker')}."
+    level = f"{100 * found.settings.level:.4g} %"
+    chance = 1 - 1 / max(len(found.crowd.classes_), 2)
+    legend = f"Band: {level} interval. Dashed: a worker who guesses. " + (
+        "Hollow: rests on agreement alone." if is_hollow(busy) else "Filled: borne out by gold."
+    )
+    table = html_table(
+        ["worker", "answers", band_axis(_reach(busy, chance), chance), "error rate", "advice"],
+        worker_rows(busy, len(found.crowd.classes_)),
+        label="the busiest workers",
+        right=["answers", "error rate"],
+    )
+    return _panel("Whom to trust", said, table + f"<p class=note>{escaped(legend)}</p>")
+
+
+def is_hollow(workers: pl.DataFrame) -> bool:
+    """Whether error rates rest on agreement alone."""
+    return not workers["evidence"].eq("gold").any()
+
+
+def worker_rows(workers: pl.DataFrame, classes: int) -> list[list[str]]:
+    """Rows of worker, answers, band, error rate, advice."""
+    chance = 1 - 1 / max(classes, 2)
+    top = _reach(workers, chance)
+    hollow = is_hollow(workers)
+    rows = []
+    for row in workers.iter_rows(named=True):
+        rate, low, high = row["error_rate"], row["error_low"], row["error_high"]
+        rows.append(
+            [
+                name_of(row["worker"]),
+                f"{row['answers']:,.0f}",
+                band(rate, low, high, top, chance, hollow),
+                interval(rate, low, high),
+                advice_chip(row),
+            ]
+        )
+    return rows
+
+
+def _reach(workers: pl.DataFrame, chance: float) -> float:
+    """Where the axis of error rates ends."""
+    highest = workers["error_high"].max()
+    return max(chance * 1.05, cast("float", highest) if highest is not None else 0.0)
+
+
+def interval(rate: float, low: float | None, high: float | None) -> Markup:
+    """An error rate in bold, its limits after it."""
+    limits = ""
+    if low is not None and high is not None:
+        limits = f" <small>{percent(low).removesuffix(' %')}–{percent(high)}</small>"
+    return Markup(f"<strong>{percent(rate)}</strong>{limits}")
+
+
+def advice_chip(row: dict[str, object]) -> str:
+    """What is advised, in a word, and why."""
+    advice = row.get("advice")
+    if advice in (None, "keep"):
+        return ""
+    on_class = row["on_class"]
+    why = reason_words(str(row["reason"]), None if on_class is None else str(on_class))
+    return chip(why if advice == "wait" else f"{advice}: {why}", STATES[str(advice)])
+
+
+def _doubt(found: Findings) -> str:
+    """The tasks nearest to a coin toss."""
+    if found.doubtful is None:
+        return ""
+    if not found.doubtful.height:
+        return _panel("Where doubt is", "No task is in doubt: all are settled.", "")
+    rows = [
+        [
+            name_of(row["task"]),
+            name_of(row["label"]),
+            percent(row["confidence"]),
+            f"{row['votes']:,}",
+            NEEDS[row["needs"]].format(row["more_labels"]),
+        ]
+        for row in found.doubtful.iter_rows(named=True)
+    ]
+    head = ["task", "leans to", "sure", "labels", "needs"]
+    table = html_table(head, rows, label="tasks in doubt", right=["sure", "labels", "needs"])
+    said = "Tasks nearest to a coin toss, and how many more labels each needs."
+    return _panel("Where doubt is", said, table)
+
+
+def _panel(title: str, said: str, body: str) -> str:
+    return (
+        f"<div class=panel><h2>{escaped(title)}</h2><p class=note>{escaped(said)}</p>{body}</div>"
+    )

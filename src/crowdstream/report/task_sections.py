@@ -1,0 +1,126 @@
+"""The sections on decisions: hard tasks, how sure they are, what they cost."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import polars as pl
+
+from crowdstream.metrics import calibration_error
+from crowdstream.report.charts.confidence import draw_confidence, histogram
+from crowdstream.report.charts.hardest import draw_hardest
+from crowdstream.report.charts.money import draw_money
+from crowdstream.report.charts.reliability import draw_reliability, reliable
+from crowdstream.report.parts import Section, figure, name_of, note, numbers, plain_name
+from crowdstream.wording import counted, percent
+
+if TYPE_CHECKING:
+    from crowdstream.report.findings import Findings
+
+CLOSE = 0.02
+"""How far confidence may be off, on average, to be called as good as it says."""
+
+
+def hard_section(found: Findings) -> Section | None:
+    """The hardest tasks and how their votes are split."""
+    hard = found.hard
+    if hard is None or not hard.height or found.decisions is None:
+        return None
+    tasks = hard["task"].unique(maintain_order=True)
+    decided = found.decisions.filter(pl.col("task").is_in(tasks.implode()))
+    sure = {task: (label, share) for task, label, share in decided[:, :3].iter_rows()}
+    body = note(
+        "Each bar is a task, the hardest on top: how its votes are split. On a hard task an "
+        "average worker errs often, so that one vote more changes little; an expert does."
+    )
+    chart = draw_hardest(hard, titled=False)
+    body += figure(chart, f"How the votes on the {len(tasks)} hardest tasks are split")
+    rows = []
+    for (task,), votes in hard.group_by("task", maintain_order=True):
+        label, share = sure.get(task, (None, 0.0))
+        split = ", ".join(
+            f"{plain_name(each)} {count:,}" for each, count in votes.select("label", "votes").rows()
+        )
+        rows.append([name_of(task), name_of(label), percent(share), split])
+    head = ["task", "decided", "sure", "votes"]
+    body += numbers(head, rows, ["sure"])
+    first = f"The hardest task is {plain_name(tasks[0])}"
+    words = f"{first}: an average worker errs on it in {percent(hard['difficulty'][0])} of cases."
+    return Section("hardest", "The hardest tasks", words, body)
+
+
+def confidence_section(found: Findings) -> Section | None:
+    """How sure decisions are, and whether that means what it says."""
+    decisions = found.decisions
+    if decisions is None or not decisions.drop_nulls("confidence").height:
+        return None
+    bins = histogram(decisions)
+    sure = percent(found.settled / max(decisions.height, 1))
+    rule = (
+        f"settled: confidence {found.settings.settle:g} or more, "
+        f"{counted(found.settings.min_labels, 'label')} or more"
+    )
+    chart = draw_confidence(bins, titled=False)
+    left = figure(chart, f"How many decisions are how confident; {sure} are settled", "half")
+    rows = [
+        [f"{percent(low)} to {percent(high)}", state, f"{tasks:,}"]
+        for low, high, state, tasks in bins.iter_rows()
+    ]
+    left += numbers(["confidence", "state", "tasks"], rows, ["tasks"])
+    said = note(f"Tasks by the confidence of their decision; {rule}.")
+    left = f"<div><h3>How sure</h3>{said}{left}</div>"
+    words = f"{sure} of {counted(decisions.height, 'decision')} are settled."
+    if found.truths is None:
+        right = ""
+    else:
+        off = calibration_error(decisions, found.truths)
+        words += f" Confidence is off by {percent(off)} on average where the truth is known."
+        right = f"<div><h3>Whether confidence means what it says</h3>{_reliability(found)}</div>"
+    body = f"<div class=pair>{left}{right}</div>"
+    return Section("confidence", "How sure decisions are", words, body, short=True)
+
+
+def _reliability(found: Findings) -> str:
+    assert found.decisions is not None
+    assert found.truths is not None
+    table = reliable(found.decisions, found.truths)
+    body = note("On the dashed line: as often right as sure. Below it: overconfident.")
+    chart = draw_reliability(table, titled=False)
+    body += figure(chart, "How often decisions of similar confidence are right", "half")
+    rows = [
+        [
+            f"{row['tasks']:,}",
+            percent(row["confidence"]),
+            f"{percent(row['accuracy'])}, {percent(row['right_low'])} to "
+            f"{percent(row['right_high'])}",
+        ]
+        for row in table.iter_rows(named=True)
+    ]
+    head = ["tasks", "confidence", "right"]
+    return body + numbers(head, rows, head)
+
+
+def money_section(found: Findings) -> Section | None:
+    """What the labels cost, and what would have been enough."""
+    spending, price = found.spending, found.settings.price
+    if spending is None or price is None:
+        return None
+    words = (
+        f"{counted(found.labels, 'label')} at {price:g} cost {spending.total:,.2f}, which is "
+        f"{spending.per_decision:.3g} a decision."
+    )
+    if spending.enough is None or spending.saved is None:
+        return Section("money", "Money spent and saved", words, "", short=True)
+    other = ""
+    if spending.other_decisions is not None:
+        other = f"; {percent(spending.other_decisions)} of the decisions would be other ones"
+    body = note(
+        f"{spending.enough:,.2f} would have been enough ({percent(max(spending.saved, 0.0))} "
+        f"less) had each task been stopped once it was settled{other}. Tried on "
+        f"{counted(spending.replayed_tasks or 0, 'task')} in random order; crowdstream savings "
+        "says more."
+    )
+    chart = draw_money(spending.total, spending.enough, titled=False)
+    label = f"{spending.total:,.2f} spent, {spending.enough:,.2f} would have been enough"
+    body += figure(chart, label, "small")
+    return Section("money", "Money spent and saved", words, body, short=True)

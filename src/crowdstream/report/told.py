@@ -1,0 +1,203 @@
+"""What the report says in sentences: the answer first, how it is known, and what is not known."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from crowdstream.estimators.worker_table import FEW_ANSWERS
+from crowdstream.monitoring import identifiability
+from crowdstream.monitoring.identifiability import NOTICED
+from crowdstream.report.advised import count_advice
+from crowdstream.report.parts import plain_name
+from crowdstream.wording import UNSEEN, counted, has_flag, percent, shift_words
+
+if TYPE_CHECKING:
+    from crowdstream.labels import WorkerId
+    from crowdstream.report.findings import Findings
+
+NAMED = 3
+"""Names in a sentence."""
+
+
+def named(names: Sequence[WorkerId], most: int = NAMED) -> str:
+    """Some names of a list.
+
+    >>> named(["ann", "bob"]), named(list("abcde"))
+    ('ann and bob', 'a, b, c and 2 more')
+    """
+    shown = [plain_name(name) for name in names[:most]]
+    if len(names) > most:
+        return f"{', '.join(shown)} and {len(names) - most:,} more"
+    return " and ".join(filter(None, [", ".join(shown[:-1]), shown[-1]])) if shown else ""
+
+
+def size_words(found: Findings) -> str:
+    """How large the crowd is."""
+    classes = len(found.crowd.classes_)
+    return (
+        f"{counted(found.labels, 'label')} on {counted(found.tasks, 'task')} from "
+        f"{counted(found.crowd.n_workers_, 'worker')}; "
+        f"{classes:,} {'class' if classes == 1 else 'classes'}"
+    )
+
+
+def answer(found: Findings) -> str:
+    """The one sentence for somebody who reads no further."""
+    if not found.tasks:
+        return "There is nothing to report yet: no task has a label."
+    if found.from_state:
+        return f"This crowd has answered {counted(found.tasks, 'task')}. {workers_words(found)}"
+    settled = f"{percent(found.settled / found.tasks)} of the tasks are settled"
+    if found.measured is not None:
+        known = "" if found.measured.tasks == found.tasks else " whose truth is known"
+        wrong = percent(found.measured.error)
+        return f"{settled}, and {wrong} of the decisions{known} are wrong."
+    assert found.errors is not None
+    wrong = percent(found.errors.errors / found.tasks)
+    about = "" if found.errors.gold_tasks else "about "
+    return f"{settled}, and {about}{wrong} of the decisions are expected to be wrong."
+
+
+def how_known(found: Findings) -> str:
+    """Between which limits the share of wrong decisions is, and what that rests on."""
+    if found.errors is None or not found.tasks:
+        return ""
+    if (measured := found.measured) is not None:
+        within = range_words(measured.low, measured.high)
+        return f"{within}, measured on {counted(measured.tasks, 'task')} whose truth is known"
+    if found.gold_tasks >= found.tasks:
+        return "the correct label of every task was given as gold"
+    within = range_words(found.errors.low / found.tasks, found.errors.high / found.tasks)
+    if found.errors.gold_tasks:
+        return f"{within}, checked against {counted(found.errors.gold_tasks, 'gold task')}"
+    if found.crowd.dependence_:
+        return (
+            f"{within} if the crowd's own confidence holds, which is in doubt: these workers make "
+            "mistakes together"
+        )
+    return f"{within} if the crowd's own confidence holds; checked against no truth"
+
+
+def range_words(low: float, high: float) -> str:
+    """Two limits of a share.
+
+    >>> range_words(0.012, 0.031)
+    '1.2–3.1 %'
+    """
+    return f"{percent(low).removesuffix(' %')}–{percent(high)}"
+
+
+def workers_words(found: Findings) -> str:
+    """Whom to drop, coach and pay, in a sentence."""
+    if not found.identified:
+        return "How good each worker is cannot be told from these labels."
+    counts = count_advice(found.workers)
+    drop, coach, pay = (counts.get(name, 0) for name in ("drop", "coach", "pay"))
+    shown = [
+        drop and f"{drop:,} {_does(drop)} no better than guessing (drop)",
+        coach and f"{coach:,} {'needs' if coach == 1 else 'need'} coaching",
+        pay and f"{pay:,} {'errs' if pay == 1 else 'err'} less than the crowd (pay)",
+    ]
+    total = counted(found.crowd.n_workers_, "worker")
+    said = [part for part in shown if part]
+    if not said:
+        return f"Of {total}, none stands out from the crowd so far."
+    return f"Of {total}, {', '.join(said[:-1])}{' and ' if said[1:] else ''}{said[-1]}."
+
+
+def _does(number: int) -> str:
+    return "does" if number == 1 else "do"
+
+
+def changes_words(found: Findings) -> str:
+    """Who changed, in a sentence; nothing if nobody did."""
+    monitors = found.monitors
+    if monitors is None or not monitors.alarms:
+        return ""
+    if monitors.shifts:
+        return _sentence(shift_words(monitors.shifts[-1]).removeprefix("alarm: "))
+    latest = monitors.alarms[-1]
+    who = list(dict.fromkeys(alarm.worker for alarm in monitors.alarms))
+    last = (
+        f"{plain_name(latest.worker)} went from {percent(latest.before)} to "
+        f"{percent(latest.after)} errors by task {latest.tasks_seen:,}"
+    )
+    return f"{counted(len(who), 'worker')} changed; the latest: {last}."
+
+
+def limits(found: Findings) -> list[str]:
+    """What could not be told, and why, in sentences."""
+    crowd, workers = found.crowd, found.workers
+    lines = []
+    if crowd.weighs and not crowd.identifiable_:
+        lines.append(
+            f"Not identifiable: {crowd.identifiable_.reason}. Every worker counts the same, as in "
+            "a majority vote, and nobody's error rate is known."
+        )
+    if not crowd.weighs:
+        lines.append("This method judges nobody: every worker counts the same.")
+    if crowd.many_classes_:
+        lines.append(_sentence(crowd.many_classes_))
+    if found.measured is None and not found.gold_tasks:
+        lines.append(
+            "Whether most of the crowd is wrong together on some tasks: it agrees on them, and "
+            f"{UNSEEN}. A few dozen tasks checked by an expert (crowdstream gold plan) would show "
+            "it."
+        )
+    elif not found.gold_tasks and found.identified:
+        lines.append(
+            "Error rates of workers rest on agreement alone: the correct labels were held against "
+            "the decisions, not learnt from (--gold learns from them)."
+        )
+    if crowd.weighs:
+        report = identifiability(crowd)
+        if (report.excess_correlation or 0.0) >= NOTICED:
+            lines.append(_sentence(report.together))
+        if len(report.groups) > 1:
+            lines.append(
+                f"How groups that share no tasks compare: there are {len(report.groups):,} of "
+                f"them, the largest of {counted(report.groups[0].workers, 'worker')}."
+            )
+    few = int((workers["answers"] < FEW_ANSWERS).sum())
+    if few:
+        lines.append(
+            f"How good {few:,} of {counted(workers.height, 'worker')} "
+            f"{'is' if few == 1 else 'are'}: fewer than {FEW_ANSWERS:g} answers each."
+        )
+    if found.identified and (unclear := int(has_flag(workers, "undecided").sum())):
+        lines.append(
+            f"Whether {counted(unclear, 'worker')} {_does(unclear)} better than a guesser: "
+            f"{'the interval reaches' if unclear == 1 else 'their intervals reach'} chance."
+        )
+    return lines + _task_limits(found)
+
+
+def _task_limits(found: Findings) -> list[str]:
+    """The same of tasks and classes."""
+    lines = []
+    if (decisions := found.decisions) is not None:
+        single = int((decisions["votes"] == 1).sum())
+        if single:
+            lines.append(
+                f"Whether {counted(single, 'task')} with one label only would be decided "
+                "otherwise by a second."
+            )
+        decided = set(map(str, decisions["label"].drop_nulls().unique()))
+        never = sorted(set(map(str, found.crowd.classes_)) - decided)
+        if never and decisions.height:
+            lines.append(
+                f"Whether the truth is ever {named(never)}: workers gave "
+                f"{'it' if len(never) == 1 else 'these'}, but no task was decided so."
+            )
+    if found.unknown_classes:
+        lines.append(
+            f"Tasks whose truth is {named(found.unknown_classes)}: no worker ever gave "
+            f"{'it' if len(found.unknown_classes) == 1 else 'these'}, so all such decisions are "
+            "wrong."
+        )
+    return lines
+
+
+def _sentence(text: str) -> str:
+    return text[:1].upper() + text[1:].rstrip(".") + "."

@@ -1,0 +1,75 @@
+"""Exports of tools through the command line: decisions, explanations, gold, and mistakes."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from tests.cli.tool import call
+from tests.fuzzing import FIXTURES
+from tests.labels.test_tools import WANTED
+
+
+@pytest.mark.parametrize("name", WANTED)
+def test_every_fixture_is_decided(name: str, tmp_path: Path) -> None:
+    result = call("run", FIXTURES / name, "--json", "--explain", "-o", tmp_path / "out.csv")
+    assert result.code == 0, result.err
+    wanted = WANTED[name]
+    assert (result.report["tasks"], result.report["labels"]) == (wanted.tasks, wanted.labels)
+    assert f"read as {wanted.title}: " in result.err
+    assert f"in all {wanted.tasks} tasks, {wanted.workers} workers" in result.err
+
+
+def test_gold_in_a_file_is_learnt_from_unless_gold_is_given(tmp_path: Path) -> None:
+    path = FIXTURES / "toloka" / "assignments.tsv"
+    result = call("run", path, "--json")
+    assert result.report["gold_matched"] == {"tasks": 2, "matched": 2, "by_spelling": 0}
+    assert any(note.startswith("learnt from the gold in") for note in result.report["warnings"])
+    gold = tmp_path / "gold.csv"
+    gold.write_text("task,label\n0001--2,good\n")
+    result = call("run", path, "--json", "--gold", gold)
+    assert result.report["gold_matched"]["matched"] == 1
+    assert any("--gold goes before it" in note for note in result.report["warnings"])
+    result = call("run", path, "--json", "--window", "9")
+    assert any("--window learns from --gold alone" in note for note in result.report["warnings"])
+
+
+def test_other_commands_read_exports_by_the_same_door() -> None:
+    path = FIXTURES / "mturk" / "batch.csv"
+    for command in (("savings", path, "--repeats", "1"), ("gold", "plan", path)):
+        result = call(*command, "--explain", "--json")
+        assert result.code == 0, result.err
+        assert "read as results of a Mechanical Turk batch" in result.err
+
+
+def test_a_window_decides_an_export_as_the_whole_does(tmp_path: Path) -> None:
+    path = FIXTURES / "prodigy" / "choice.jsonl"
+    for name, more in (("whole.csv", ()), ("window.csv", ("--window", "99"))):
+        assert call("run", path, "-q", "-o", tmp_path / name, *more).code == 0
+    whole, window = (pl.read_csv(tmp_path / f"{name}.csv") for name in ("whole", "window"))
+    # How sure it is differs: a window learns in the order of the stream.
+    assert whole["task", "label", "votes"].equals(window["task", "label", "votes"])
+
+
+def test_standard_input_is_told_by_its_keys_too() -> None:
+    data = (FIXTURES / "label-studio" / "export.json").read_bytes()
+    result = call("run", "-", "--json", stdin=data)
+    assert (result.code, result.report["labels"]) == (0, 26)
+
+
+def test_a_stream_of_what_a_tool_wrote_says_which_command_reads_it() -> None:
+    for name in ("prodigy/choice.jsonl", "mturk/batch.csv", "label-studio/webhooks.jsonl"):
+        result = call("stream", FIXTURES / name)
+        assert result.code == 2
+        assert f"it looks like {WANTED[name].title}, which crowdstream run reads" in result.err
+
+
+def test_a_wrong_format_is_one_line() -> None:
+    path = FIXTURES / "label-studio" / "export.json"
+    result = call("run", path, "--format", "argilla")
+    assert result.code == 2
+    hint = "found what looks like a Label Studio export; use --format label-studio"
+    assert hint in result.err
+    assert call("run", path, "--format", "xml").err.count("label-studio") == 1

@@ -1,0 +1,230 @@
+"""`cs.jury`: any shape of panel, two verdicts, and words where numbers cannot be had."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+
+import crowdstream as cs
+from tests.panel.panels import Truths, Votes, accuracy, shared_pull
+
+
+@pytest.fixture(scope="module")
+def panel() -> tuple[Votes, Truths]:
+    return shared_pull()
+
+
+@pytest.fixture(scope="module")
+def found(panel: tuple[Votes, Truths]) -> cs.Jury:
+    return cs.jury(panel[0])
+
+
+def long(votes: Votes) -> pl.DataFrame:
+    rows = [(item, judge, said) for item, each in votes.items() for judge, said in each.items()]
+    return pl.DataFrame(rows, schema=["task", "worker", "label"], orient="row")
+
+
+def verdicts(decisions: Any, column: str) -> Truths:
+    table = pl.DataFrame(decisions)
+    return dict(zip(table["item"], table[column], strict=True))
+
+
+def test_every_shape_of_a_panel_gives_the_same(panel: tuple[Votes, Truths]) -> None:
+    votes = dict(list(panel[0].items())[:150])
+    table = long(votes)
+    wide = pl.DataFrame([{"item": item, **each} for item, each in votes.items()])
+    shapes: list[Any] = [
+        votes,
+        table,
+        table.to_arrow(),
+        pd.DataFrame(table.to_dict(as_series=False)),
+        table.rows(),
+        wide,
+        wide.to_pandas(),
+        table.rename({"task": "item", "worker": "judge", "label": "verdict"}),
+    ]
+    first, *others = [cs.jury(shape) for shape in shapes]
+    for other in others:
+        assert verdicts(other.decisions, "label") == verdicts(first.decisions, "label")
+        assert other.weights == first.weights
+    kinds = [type(cs.jury(shape).decisions) for shape in (shapes[2], shapes[3])]
+    assert kinds == [pa.Table, pd.DataFrame]
+    joint = cs.jury(shapes[3], gold=dict(list(panel[1].items())[:30])).joint_errors
+    assert joint is not None
+    assert isinstance(joint.without, pd.DataFrame)
+
+
+def test_the_default_verdict_is_that_of_adaptive(
+    panel: tuple[Votes, Truths], found: cs.Jury
+) -> None:
+    default = cs.Adaptive().fit_predict(long(panel[0]))
+    said = dict(zip(default["task"], default["label"], strict=True))
+    assert verdicts(found.decisions, "default") == said
+
+
+def test_judges_who_err_together_are_decided_by_the_common_factor(
+    panel: tuple[Votes, Truths], found: cs.Jury
+) -> None:
+    votes, truths = panel
+    assert found.verdict == "common factor"
+    assert verdicts(found.decisions, "label") == verdicts(found.decisions, "common_factor")
+    majority = cs.MajorityVote().fit_predict(long(votes))
+    plain = accuracy(dict(zip(majority["task"], majority["label"], strict=True)), truths)
+    # Two standard errors of a difference of 600 paired items are about 0.02.
+    assert accuracy(verdicts(found.decisions, "label"), truths) > plain + 0.02
+
+
+def test_where_verdicts_differ_a_human_is_asked_and_gold_would_tell(found: cs.Jury) -> None:
+    table = found.decisions
+    differ = table.filter(~pl.col("agree"))
+    assert differ.height > 0
+    assert differ["why"].unique().to_list() == ["verdicts differ"]
+    assert found.to_check is not None
+    assert found.to_check.differ == differ.height
+    assert set(found.to_check.first) <= set(differ["item"])
+    assert len(found.to_check.first) == found.to_check.enough == min(30, differ.height)
+    assert f"differ on {differ.height} items" in found.summary()
+
+
+def test_the_label_can_be_either_verdict(panel: tuple[Votes, Truths]) -> None:
+    votes = dict(list(panel[0].items())[:200])
+    default = cs.jury(votes, verdict="default").decisions
+    other = cs.jury(votes, verdict="common_factor").decisions
+    assert default["label"].to_list() == default["default"].to_list()
+    assert other["label"].to_list() == other["common_factor"].to_list()
+    assert (other.filter(~pl.col("agree"))["confidence"] <= 0.5).all(), "the default's doubt"
+
+
+def test_independent_judges_are_decided_by_the_default() -> None:
+    found = cs.jury(cs.simulate(9, 400, p=0.25, seed=2).labels())
+    assert found.verdict == "default"
+    assert found.effective is not None
+    assert found.effective > 7
+
+
+def test_gold_gives_the_effective_number_and_is_not_sent_to_a_human(
+    panel: tuple[Votes, Truths], found: cs.Jury
+) -> None:
+    votes, truths = panel
+    gold = dict(list(truths.items())[:80])
+    told = cs.jury(votes, gold=gold)
+    assert told.joint_errors is not None
+    assert told.joint_errors.items == 80
+    assert told.effective is not None
+    assert found.effective is not None
+    assert told.effective < found.effective, "agreement cannot see joint errors"
+    assert told.verdict == "default", "gold has weighed the scores"
+    checked = told.decisions.filter(pl.col("item").is_in(list(gold)))
+    assert not checked["needs_human"].any()
+    assert verdicts(checked, "label") == gold
+
+
+def test_what_gold_puts_in_doubt_is_said_and_nothing_warns() -> None:
+    votes, truths = shared_pull(7, 400, hard=0.0, seed=5)
+    other = {"yes": "no", "no": "yes"}
+    fooled = {item: other[str(truth)] for item, truth in list(truths.items())[::4]}
+    gold = dict(list((truths | fooled).items())[:150])  # every fourth item fools all of them
+    found = cs.jury(votes, gold=gold, verdict="common_factor")
+    assert any("confidence was lowered" in note for note in found.notes), found.notes
+
+
+def test_a_crowd_too_large_for_pairs_is_decided_all_the_same() -> None:
+    made = cs.simulate(1100, 300, p=0.2, per_task=9, seed=1)
+    found = cs.jury(made.labels(), gold=dict(made.truths().head(20).iter_rows()))
+    assert found.joint_errors is None
+    assert found.items == 300
+
+
+def test_a_declared_family_counts_less(panel: tuple[Votes, Truths]) -> None:
+    votes = {
+        item: {**each, "copy-1": each["judge-6"], "copy-2": each["judge-6"]}
+        for item, each in list(panel[0].items())[:300]
+    }
+    family = dict.fromkeys(("judge-6", "copy-1", "copy-2"), "one model")
+    before, after = cs.jury(votes), cs.jury(votes, families=family)
+    assert any("judge-6" in note and "families=" in note for note in before.notes)
+    assert not any("families=" in note and "judge-6" in note for note in after.notes)
+    assert after.judges.filter(judge="copy-1")["family"].item() == "one model"
+    truths: Truths = {item: truth for item, truth in panel[1].items() if item in votes}
+    # Paired, 300 items: three copies of the worst judge no longer outvote better ones.
+    gain = [accuracy(verdicts(one.decisions, "default"), truths) for one in (before, after)]
+    assert gain[1] > gain[0]
+
+
+def test_a_sparse_panel_has_one_verdict() -> None:
+    found = cs.jury(cs.simulate(20, 300, p=0.2, per_task=4).labels())
+    assert found.to_check is None
+    assert found.decisions["common_factor"].null_count() == 300
+    assert found.decisions["agree"].all()
+    assert any("sparse panel" in note for note in found.notes)
+
+
+CASES: dict[str, Votes] = {
+    "two judges": {f"q{k}": {"a": "yes", "b": "no" if k % 3 else "yes"} for k in range(30)},
+    "one judge": {f"q{k}": {"a": "yes"} for k in range(30)},
+    "all agree": {f"q{k}": dict.fromkeys("abc", "yes") for k in range(30)},
+    "no verdict at all": {"q1": {"a": None, "b": None}, "q2": {}},
+    "one item": {"q1": {"a": "yes", "b": "no", "c": "yes"}},
+}
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_panels_of_which_little_is_known_get_words_and_no_nan(case: str) -> None:
+    found = cs.jury(CASES[case])
+    text = found.summary()
+    assert "nan" not in text.lower()
+    assert found.decisions.height == len(CASES[case])
+    for table in (found.decisions, found.judges):
+        for column in table.select(pl.selectors.float()):
+            assert not column.drop_nulls().is_nan().any()
+    assert found.notes, "what cannot be told is said"
+    assert all(math.isfinite(weight) for weight in found.weights.values())
+
+
+def test_a_judge_that_always_says_the_same_is_named_and_weighs_little() -> None:
+    votes, _ = shared_pull(5, 300, hard=0.0, seed=3)
+    for each in votes.values():
+        each["parrot"] = "yes"
+    found = cs.jury(votes)
+    assert any("parrot" in note and "always the same" in note for note in found.notes)
+    assert found.weights["parrot"] == min(found.weights.values())
+    assert found.weights["parrot"] < 0.2
+
+
+def test_missing_verdicts_are_no_verdicts() -> None:
+    votes, _ = shared_pull(5, 200, hard=0.2, seed=4)
+    votes["q0"] = dict.fromkeys(votes["q0"])
+    votes["q1"] = {
+        judge: said if judge == "judge-0" else None for judge, said in votes["q1"].items()
+    }
+    table = cs.jury(votes).decisions
+    assert table.filter(item="q0").select("label", "why").row(0) == (None, "no verdict")
+    assert table.filter(item="q1")["why"].item() == "one verdict"
+    wide = pl.DataFrame([{"item": item, **each} for item, each in votes.items()])
+    assert cs.jury(wide).decisions.filter(item="q0")["why"].item() == "no verdict"
+
+
+def test_hostile_names_are_shown_escaped() -> None:
+    votes: Votes = {f"q{k}\x1b[31m": {"a\x1b[2J": "yes", "b": "no", "c": "no"} for k in range(20)}
+    assert "\x1b" not in cs.jury(votes).summary()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        ({"votes": "panel.csv"}, "votes: expected a table"),
+        ({"votes": {"q1": "yes"}}, r"votes\['q1'\]: expected a dict of judge"),
+        ({"votes": CASES["two judges"], "verdict": "best"}, "verdict: expected 'auto'"),
+        ({"votes": CASES["two judges"], "sure": 2}, "sure: expected a number"),
+        ({"votes": CASES["two judges"], "families": "gpt"}, "families: expected a mapping"),
+        ({"votes": CASES["two judges"], "gold": {"other": "yes"}}, "gold: expected tasks"),
+    ],
+)
+def test_mistakes_are_said(arguments: dict[str, Any], words: str) -> None:
+    with pytest.raises(cs.InputError, match=words):
+        cs.jury(**arguments)
