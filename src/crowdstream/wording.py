@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from crowdstream.plain_text import counted as counted
-from crowdstream.plain_text import percent as percent
+from crowdstream.plain_text import percent
 
 if TYPE_CHECKING:
     import polars as pl

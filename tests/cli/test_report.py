@@ -13,6 +13,9 @@ from unittest import mock
 import pytest
 
 import crowdstream as cs
+from crowdstream.panel.report import with_interval
+from crowdstream.plain_text import percent
+from crowdstream.science.simulate import simulate_dependent
 from tests.chromium import needs_chromium
 from tests.cli.tool import Row, call, csv_of, gold_of, labels, left_in, refused
 
@@ -194,6 +197,21 @@ def test_a_report_is_saved_by_its_extension_and_shown_in_a_notebook(tmp_path: Pa
     assert report._repr_html_().startswith('<iframe title="report" srcdoc="&lt;!DOCTYPE html')
     with pytest.raises(cs.InputError, match=r"\.html"):
         report.save(tmp_path / "r.doc")
+
+
+def test_a_panel_whose_truth_is_known_is_told_what_its_joint_errors_cost() -> None:
+    """As `cs.effective_judges` has it; crowds whose workers hardly meet are told nothing of it."""
+    made = simulate_dependent("tricky", 9, 400, seed=3)
+    joint = cs.effective_judges(made.labels(), made.truths())
+    assert joint.effective is not None
+    page = cs.make_report(made.labels(), truth=made.truths()).html
+    worth = f"9 workers on 400 tasks of known truth are worth {with_interval(joint.effective, 1)}"
+    assert worth in page
+    assert "if the same workers erred independently, it would be on " in page
+    assert percent(joint.accuracy_if_independent) in page
+    sparse = cs.simulate(200, 400, p=0.2, per_task=3, seed=1)
+    page = cs.make_report(sparse.labels(), truth=sparse.truths()).html
+    assert "erred independently" not in page
 
 
 def test_a_stream_has_a_report() -> None:

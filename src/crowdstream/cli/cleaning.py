@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from crowdstream.cli import options
 from crowdstream.errors import InputError
-from crowdstream.wording import counted
+from crowdstream.plain_text import counted
 
 if TYPE_CHECKING:
     from crowdstream.labels import CodedLabels

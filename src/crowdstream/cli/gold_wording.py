@@ -15,8 +15,8 @@ from crowdstream.cli.terminal import (
     say_paragraph,
     shorten_name,
 )
-from crowdstream.plain_text import printable
-from crowdstream.wording import counted, percent, rate_words
+from crowdstream.plain_text import counted, percent, printable
+from crowdstream.wording import rate_words
 
 if TYPE_CHECKING:
     import polars as pl

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from crowdstream.cli import options
 from crowdstream.cli.terminal import say
 from crowdstream.errors import InputError, MergeError
-from crowdstream.wording import counted
+from crowdstream.plain_text import counted
 
 if TYPE_CHECKING:
     from crowdstream.estimators import Estimator

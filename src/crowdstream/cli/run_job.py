@@ -18,8 +18,8 @@ from crowdstream.cli.task_lists import doubtful, hardest
 from crowdstream.cli.terminal import ProgressBar
 from crowdstream.errors import InputError, ManyClasses, NotIdentifiable, SureInDoubt
 from crowdstream.labels.coding import Intake
+from crowdstream.plain_text import percent
 from crowdstream.report.expected import ErrorCount
-from crowdstream.wording import percent
 
 if TYPE_CHECKING:
     import polars as pl

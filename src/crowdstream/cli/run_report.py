@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 from crowdstream.cli.advised import advised_workers, evidence_of
 from crowdstream.cli.json_output import DoubtfulTask, ExpectedErrors, HardTask, RunReport
 from crowdstream.cli.monitor_report import latest_changes
+from crowdstream.plain_text import counted
 from crowdstream.report.advised import count_advice
-from crowdstream.wording import counted
 
 if TYPE_CHECKING:
     import polars as pl

@@ -11,8 +11,8 @@ from crowdstream.cli.cleaning import WideCleaning
 from crowdstream.cli.json_output import print_json, savings_report
 from crowdstream.cli.output import check_apart, check_output, write_table
 from crowdstream.cli.terminal import ProgressBar, add_row, console, make_table, say_paragraph
+from crowdstream.plain_text import percent
 from crowdstream.validation import check_number
-from crowdstream.wording import percent
 
 if TYPE_CHECKING:
     from crowdstream.science.savings import Savings

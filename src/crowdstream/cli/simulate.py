@@ -12,8 +12,8 @@ from crowdstream.cli.output import TableWriter, check_apart, check_output
 from crowdstream.cli.policies import Purchase
 from crowdstream.cli.terminal import say
 from crowdstream.errors import InputError
+from crowdstream.plain_text import counted
 from crowdstream.validation import check_number
-from crowdstream.wording import counted
 
 if TYPE_CHECKING:
     from crowdstream.science.simulate import Drift, Simulated

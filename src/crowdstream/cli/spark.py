@@ -17,8 +17,8 @@ from crowdstream.cli.json_output import SparkReport, print_json
 from crowdstream.cli.output import check_apart, check_output, check_writable, write_table
 from crowdstream.cli.terminal import say
 from crowdstream.errors import CrowdstreamError, InputError
+from crowdstream.plain_text import counted, percent
 from crowdstream.validation import check_number
-from crowdstream.wording import counted, percent
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession

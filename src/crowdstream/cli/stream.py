@@ -22,8 +22,8 @@ from crowdstream.cli.stream_source import Source
 from crowdstream.cli.terminal import say
 from crowdstream.errors import InputError
 from crowdstream.labels.readers.input_options import parse_size
+from crowdstream.plain_text import counted
 from crowdstream.validation import check_number
-from crowdstream.wording import counted
 
 if TYPE_CHECKING:
     from crowdstream.stream import Stream

@@ -22,7 +22,7 @@ from crowdstream.cli.stream_saving import StateFile
 from crowdstream.cli.stream_source import TICK, Line, Source
 from crowdstream.cli.terminal import say
 from crowdstream.errors import InputError
-from crowdstream.wording import counted
+from crowdstream.plain_text import counted
 
 if TYPE_CHECKING:
     from crowdstream.decisions import Decision

@@ -16,15 +16,14 @@ from crowdstream.cli.terminal import (
     say_paragraph,
     shorten_name,
 )
+from crowdstream.plain_text import counted, percent
 from crowdstream.report.advised import shown_workers
 from crowdstream.wording import (
     alarm_words,
-    counted,
     error_words,
     evidence_words,
     flag_words,
     has_flag,
-    percent,
     rate_words,
     reason_words,
     shift_words,

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from crowdstream.cli.json_output import TruthMatch
 from crowdstream.errors import InputError
-from crowdstream.wording import counted
+from crowdstream.plain_text import counted
 
 if TYPE_CHECKING:
     import polars as pl

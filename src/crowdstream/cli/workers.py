@@ -13,11 +13,11 @@ from crowdstream.cli.output import check_apart, check_output, write_table
 from crowdstream.cli.summary import NAME, ranked, workers_table
 from crowdstream.cli.terminal import add_row, console, make_table, say, shorten_name
 from crowdstream.errors import InputError
-from crowdstream.plain_text import printable
+from crowdstream.plain_text import counted, printable
 from crowdstream.report.advised import advised_table
 from crowdstream.report.monitors import alarms_of, is_monitored
 from crowdstream.validation import check_number
-from crowdstream.wording import UNSEEN, counted, evidence_words
+from crowdstream.wording import UNSEEN, evidence_words
 
 if TYPE_CHECKING:
     import polars as pl

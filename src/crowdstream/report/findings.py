@@ -15,6 +15,7 @@ from crowdstream.errors import ManyClasses, NotIdentifiable, SureInDoubt
 from crowdstream.estimators import Estimator
 from crowdstream.labels import ClassLabel, CodedLabels, TaskId
 from crowdstream.monitoring import tasks_to_resend
+from crowdstream.panel import EffectiveJudges, effective_judges
 from crowdstream.report.advised import advised_table
 from crowdstream.report.expected import ErrorCount, WrongDecisions
 from crowdstream.report.monitors import MonitorReport, is_monitored, monitor_report
@@ -30,6 +31,12 @@ Known = Mapping[TaskId, ClassLabel]
 
 DOUBTFUL = 6
 """Tasks in doubt that the first screen names."""
+
+PANEL = 20
+"""Workers whose joint errors are told: each has a row."""
+
+DENSE = 0.5
+"""Share of the tasks of known truth that they must have answered: else hardly two share enough."""
 
 
 class Measured(NamedTuple):
@@ -71,6 +78,8 @@ class Findings:
     truths: pl.DataFrame | None = None
     doubtful: pl.DataFrame | None = None
     hard: pl.DataFrame | None = None
+    joint: EffectiveJudges | None = None
+    """Errors that the busiest workers make together, where truths are known."""
     spending: Spending | None = None
     gold_tasks: int = 0
     unknown_classes: list[str] = field(default_factory=list)
@@ -138,6 +147,8 @@ def find_in_labels(
     _find_errors(found, table, gold or {})
     if truth:
         _measure(found, table, truth, gold or {})
+    if known := {**(truth or {}), **(gold or {})}:
+        found.joint = _joint_errors(table, known)
     if is_monitored(crowd) or crowd.weighs:
         found.doubtful = _doubtful(crowd, table, decisions, rule)
         if found.identified:
@@ -204,6 +215,18 @@ def _measure(found: Findings, table: CodedLabels, truth: Known, gold: Known) -> 
     found.truths = known
     given = set(map(str, crowd.classes_))
     found.unknown_classes = sorted(set(map(str, known["label"].unique())) - given)
+
+
+def _joint_errors(table: CodedLabels, known: Known) -> EffectiveJudges | None:
+    """What the busiest workers are worth together, if they are a panel: most answered most."""
+    from crowdstream.labels.gold import truth_table
+
+    truths = truth_table(known).select("task")
+    votes = table.frame().join(truths, on="task", how="semi").drop_nulls("label")
+    busiest = votes["worker"].value_counts(name="tasks").top_k(PANEL, by="tasks")
+    if busiest.height < 2 or busiest["tasks"].sum() < DENSE * busiest.height * truths.height:
+        return None
+    return effective_judges(votes.join(busiest, on="worker", how="semi"), known)
 
 
 def _doubtful(

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple, cast
 
+from crowdstream.plain_text import counted, percent
 from crowdstream.report.parts import band, band_axis, chip, name_of
 from crowdstream.report.told import answer, changes_words, how_known, workers_words
 from crowdstream.theme import Markup, escaped, html_table
-from crowdstream.wording import counted, percent, reason_words
+from crowdstream.wording import reason_words
 
 if TYPE_CHECKING:
     import polars as pl

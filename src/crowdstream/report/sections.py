@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
+from crowdstream.plain_text import counted, percent
 from crowdstream.report.advised import ACTED_ON
 from crowdstream.report.charts.agreement import LEAST, agreements, draw_agreement
 from crowdstream.report.charts.trends import draw_trends, watched
@@ -17,10 +18,8 @@ from crowdstream.theme import html_table
 from crowdstream.wording import (
     UNSEEN,
     alarm_words,
-    counted,
     evidence_words,
     flag_words,
-    percent,
     reason_words,
     shift_words,
 )

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from crowdstream.metrics import calibration_error
+from crowdstream.plain_text import counted, percent
 from crowdstream.report.charts.confidence import draw_confidence, histogram
 from crowdstream.report.charts.hardest import draw_hardest
 from crowdstream.report.charts.money import draw_money
 from crowdstream.report.charts.reliability import draw_reliability, reliable
 from crowdstream.report.parts import Section, figure, name_of, note, numbers, plain_name
-from crowdstream.wording import counted, percent
 
 if TYPE_CHECKING:
     from crowdstream.report.findings import Findings

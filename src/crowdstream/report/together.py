@@ -1,7 +1,6 @@
 """The section on mistakes made together: what labels are worth where workers are not independent.
 
-By agreement alone; where the truth is known, the correlation of errors between workers can be
-counted, and belongs here.
+By agreement, and where truths are known by the errors themselves, which agreement cannot see.
 """
 
 from __future__ import annotations
@@ -9,25 +8,70 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from crowdstream.monitoring import identifiability
-from crowdstream.report.parts import Section, note
-from crowdstream.wording import counted
+from crowdstream.panel.report import with_interval
+from crowdstream.plain_text import counted, percent
+from crowdstream.report.parts import Section, name_of, note
+from crowdstream.theme import html_table
 
 if TYPE_CHECKING:
+    from crowdstream.panel import EffectiveJudges
     from crowdstream.report.findings import Findings
+
+HEAD = ["without", "its error rate", "the vote is right on", "worth in independent workers"]
 
 
 def together_section(found: Findings) -> Section | None:
     """How many independent votes the labels of a task are worth."""
+    answers, body = [], ""
     monitors = found.monitors
-    if monitors is None or monitors.effective_votes is None or not found.identified:
+    if monitors is not None and monitors.effective_votes is not None and found.identified:
+        answers.append(
+            f"{monitors.labels_per_task:.1f} labels per task are worth "
+            f"{monitors.effective_votes:.1f} independent ones, by agreement."
+        )
+        said = identifiability(found.crowd).together
+        body += note(f"{said[0].upper()}{said[1:]}.")
+        if monitors.families:
+            groups = counted(len(monitors.families), "group")
+            body += note(f"{groups} of workers who are not independent of each other: see above.")
+    if found.joint is not None:
+        told, rest = _joint_errors(found.joint, found.workers.height)
+        answers, body = [told, *answers], body + rest
+    if not answers:
         return None
-    words = (
-        f"{monitors.labels_per_task:.1f} labels per task are worth "
-        f"{monitors.effective_votes:.1f} independent ones."
+    words = " ".join(answers)
+    return Section("together", "Mistakes made together", words, body, short=found.joint is None)
+
+
+def _joint_errors(joint: EffectiveJudges, workers: int) -> tuple[str, str]:
+    """In a sentence, and what the panel would be without each of its workers."""
+    who = counted(joint.judges, "worker")
+    if joint.judges < workers:
+        who = f"The {joint.judges} busiest of {workers:,} workers"
+    panel = f"{who} on {counted(joint.items, 'task')} of known truth"
+    words = f"{panel}: what they are worth together cannot be told."
+    if joint.effective is not None:
+        words = f"{panel} are worth {with_interval(joint.effective, 1)} independent ones."
+    lines = [
+        f"Their plain vote is right on {percent(joint.accuracy)}; if the same workers erred "
+        f"independently, it would be on {percent(joint.accuracy_if_independent)}."
+    ]
+    if joint.correlation is not None:
+        correlation = with_interval(joint.correlation, 2)
+        lines.append(f"Mean correlation of two workers' errors: {correlation}.")
+    rows = [
+        [
+            name_of(row["judge"]),
+            "" if row["error_rate"] is None else percent(row["error_rate"]),
+            "" if row["accuracy_without"] is None else percent(row["accuracy_without"]),
+            "" if row["effective_without"] is None else f"{row['effective_without']:.1f}",
+        ]
+        for row in joint.without.iter_rows(named=True)
+    ]
+    body = note(" ".join(lines)) + html_table(
+        HEAD, rows, label="the panel without each", right=HEAD[1:]
     )
-    said = identifiability(found.crowd).together
-    body = note(f"{said[0].upper()}{said[1:]}.")
-    if monitors.families:
-        groups = counted(len(monitors.families), "group")
-        body += note(f"{groups} of workers who are not independent of each other: see above.")
-    return Section("together", "Mistakes made together", words, body, short=True)
+    body += note(
+        "To drop the worst worker can make the rest less independent: compare both columns."
+    )
+    return words, body + "".join(map(note, joint.notes))

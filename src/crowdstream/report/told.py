@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING
 from crowdstream.estimators.worker_table import FEW_ANSWERS
 from crowdstream.monitoring import identifiability
 from crowdstream.monitoring.identifiability import NOTICED
+from crowdstream.plain_text import counted, percent
 from crowdstream.report.advised import count_advice
 from crowdstream.report.parts import plain_name
-from crowdstream.wording import UNSEEN, counted, has_flag, percent, shift_words
+from crowdstream.wording import UNSEEN, has_flag, shift_words
 
 if TYPE_CHECKING:
     from crowdstream.labels import WorkerId
