@@ -10,6 +10,7 @@ import json
 import pickle
 from collections.abc import Callable
 from functools import cache
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
@@ -291,6 +292,9 @@ def test_it_is_crowd_kits_where_crowd_kit_is(name: str) -> None:
     theirs = pytest.importorskip(
         "crowdkit.aggregation", reason="crowd-kit is not here: pip install 'crowdstream[bench]'"
     )
+    major, minor = map(int, version("scikit-learn").split(".")[:2])
+    if name in ("Wawa", "ZeroBasedSkill") and (major, minor) >= (1, 6):
+        pytest.skip("crowd-kit's own fails beside scikit-learn 1.6 or later")
     made = cs.simulate(12, 60, q=0.3, per_task=5, seed=4).labels().to_pandas()
     wanted = getattr(theirs, name)().fit_predict(made)
     found = getattr(crowdkit, name)().fit_predict(made)

@@ -140,6 +140,7 @@ def test_other_actions_are_ignored_and_odd_ones_refused(
     bad: list[Any] = [
         {"action": CREATED}, {"action": CREATED, "annotation": {"id": 1}}, {}, [], "x",
         {"action": DELETED, "annotations": [{"id": None}]},
+        {"action": DELETED, "annotations": [{"id": "7" * 600}]},
         {"action": CREATED, "annotation": annotation(1, 1, 2, mood="x" * 600)},
         {"action": CREATED, "annotation": annotation(1, 1, 2, mood="x") | {"task": "t" * 600}},
     ]  # fmt: skip

@@ -22,7 +22,7 @@ def moment(at: float) -> str:
 
 
 def annotation(id: int, task: int, worker: int, **choices: str | None) -> dict[str, Any]:  # noqa: A002
-    """An annotation of Label Studio, at the time ``id`` unless `at` says another."""
+    """An annotation of Label Studio; the larger its id, the later."""
     return {
         "id": id, "task": task, "completed_by": worker, "was_cancelled": False,
         "ground_truth": False, "updated_at": moment(1000.0 + id),

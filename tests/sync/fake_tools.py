@@ -29,7 +29,7 @@ LOST = 1 / 3
 class FakeTool:
     """What people do in a tool; each is told to the hook, unless it gets lost.
 
-    ``now`` are the answers as they are: id → (task, worker, label or None, gold).
+    ``now`` are the answers as they are, by id.
     """
 
     def __init__(self, seed: int, tasks: int = 8, workers: int = 6) -> None:

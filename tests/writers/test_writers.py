@@ -147,6 +147,19 @@ def test_only_who_fails_twice_is_rejected_and_told_why(tmp_path: Path) -> None:
     assert both.height == 0
 
 
+def test_answers_in_json_are_compared_too() -> None:
+    batch = batch_of(ROWS[:2]).rename({"Answer.mood": "Answer.taskAnswers"})
+    forms = [
+        json.dumps([{"mood": {"label": row[2]}, "sure": {"label": "yes"}}]) for row in ROWS[:2]
+    ]
+    batch = batch.with_columns(pl.Series("Answer.taskAnswers", forms))
+    reject = {"bad-worker": 40}
+    with pytest.raises(cs.InputError, match="'mood' or 'sure'"):
+        cs.writers.to_mturk(ON_HITS, batch, reject=reject)
+    found = cs.writers.to_mturk(ON_HITS, batch, reject=reject, question="mood")
+    assert found["Reject"].is_not_null().to_list() == [False, True]
+
+
 def test_rejecting_needs_the_table_of_workers(tmp_path: Path) -> None:
     source = tmp_path / "batch.csv"
     batch_of(ROWS).write_csv(source)
@@ -230,6 +243,16 @@ def test_the_lambda_function_decides_a_payload(monkeypatch: pytest.MonkeyPatch) 
     }
     assert told == dict(expected.select("task", "label").iter_rows())
     json.dumps(found)
+
+
+def test_of_a_form_with_two_fields_the_attribute_says_which() -> None:
+    form = json.dumps({"mood": {"label": "good"}, "topic": {"label": "sport"}})
+    annotation = {"workerId": "w", "annotationData": {"content": form}}
+    payload = [{"datasetObjectId": "0", "annotations": [annotation]}]
+    (found,) = cs.writers.consolidate({"labelAttributeName": "topic"}, payload)
+    assert found["consolidatedAnnotation"]["content"]["topic"] == {"label": "sport"}  # type: ignore[index]
+    with pytest.raises(cs.InputError, match="'mood', 'topic'"):
+        cs.writers.consolidate({"labelAttributeName": "other"}, payload)
 
 
 def test_decisions_that_are_none_are_refused(tmp_path: Path) -> None:

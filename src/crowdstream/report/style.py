@@ -23,6 +23,7 @@ header p {{ margin: 4px 0 0; color: var(--soft); }}
   align-items: start; }}
 .panel h2 {{ font-size: 16px; margin: 0; }} .panel p {{ margin: 2px 0 0; }}
 .panel td, .panel th {{ padding: 7px 6px; }} .panel table {{ margin-bottom: 4px; }}
+.panel bdi {{ overflow-wrap: anywhere; }} .panel td:first-child {{ min-width: 7em; }}
 svg.band {{ display: block; width: 100%; min-width: 120px; max-width: 220px; height: 16px;
   overflow: visible; }}
 td small {{ display: inline-block; min-width: 6.4em; color: var(--soft); }}

@@ -27,7 +27,7 @@ from crowdstream.serve.problems import ProblemError, from_input_error
 from crowdstream.serve.project import Project, State
 from crowdstream.serve.readings import Readings
 from crowdstream.serve.store import MOST_CLOSED, Changes, ProjectRow, Store, StoreError
-from crowdstream.serve.wire import LabelIn, Settings, text
+from crowdstream.serve.wire import HookCounts, LabelIn, Settings, text
 from crowdstream.stream import Stream
 
 T = TypeVar("T")
@@ -115,6 +115,7 @@ class Engine:
         """Why nothing can be written, if it cannot."""
         self.groups = 0
         self._readings: dict[str, Readings] = {}
+        self._hooks: dict[str, HookCounts] = {}
         self._housekeeping = Housekeeping(self, keep_labels)
         self._answers = kept.Answers()
         self._jobs: queue.SimpleQueue[Job | None] = queue.SimpleQueue()
@@ -426,8 +427,13 @@ class Engine:
         """What is read from a project."""
         if name not in self._readings:
             self.project(name)
-            self._readings[name] = Readings(lambda: self.projects[name], self.store)
+            hooks = self._hooks.setdefault(name, HookCounts())
+            self._readings[name] = Readings(lambda: self.projects[name], self.store, hooks)
         return self._readings[name]
+
+    def hooks_of(self, name: str) -> HookCounts | None:
+        """What annotation tools sent to a project, for the event loop to count; if it exists."""
+        return self._hooks.setdefault(name, HookCounts()) if name in self.projects else None
 
     def load(self) -> None:
         """Read all projects from the folder."""

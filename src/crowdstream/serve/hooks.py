@@ -6,7 +6,6 @@ A tool that is told «no» tells nobody, so what is refused is counted where peo
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import time
 from collections.abc import Awaitable, Callable
 from functools import wraps
@@ -70,25 +69,19 @@ def counted(handler: Handler) -> Handler:
 
     @wraps(handler)
     async def counting(request: Request) -> Response:
+        hooks = server_of(request).engine.hooks_of(request.path_params["project"])
         try:
-            return await handler(request)
+            response = await handler(request)
         except ProblemError as error:
-            await _count_refusal(request, error.problem.detail)
+            if hooks is not None:
+                hooks.refused += 1
+                hooks.why, hooks.refused_at = error.problem.detail[:300], time.time()
             raise
+        if hooks is not None:
+            hooks.answered += 1
+        return response
 
     return counting
-
-
-async def _count_refusal(request: Request, why: str) -> None:
-    engine, name = server_of(request).engine, request.path_params["project"]
-
-    def note() -> None:
-        hooks = engine.readings(name).hooks
-        hooks.refused += 1
-        hooks.why, hooks.refused_at = why[:300], time.time()
-
-    with contextlib.suppress(ProblemError):  # there is no such project, or the server stops
-        await engine.ask(note)
 
 
 async def hook_label_studio(request: Request) -> Response:
@@ -104,12 +97,12 @@ async def hook_label_studio(request: Request) -> Response:
         raise ProblemError(422, f"annotation: expected {expected}", path="$.annotation")
     _check_many(len(found))
     if given.action == DELETED:
-        ids = [_needed(name_of(one.get("id")), "id") for one in found]
+        ids = [_needed(name_of(one.get("id")), "an id") for one in found]
         return await _take(request, LABEL_STUDIO, body, [], ids)
     answers: list[Answer] = []
     for one in found:
         told = list(label_studio.annotation_answers(one))
-        _needed(told or None, "annotation with a task and completed_by")
+        _needed(told or None, "an annotation with a task and completed_by")
         answers += told
     return await _take(request, LABEL_STUDIO, body, answers, [])
 
@@ -124,10 +117,10 @@ async def hook_argilla(request: Request) -> Response:
     if given.type not in RESPONSES:
         return await _ignored(request)
     if given.type == "response.deleted":
-        deleted = [_needed(name_of(given.data.get("id")), "id")]
+        deleted = [_needed(name_of(given.data.get("id")), "an id")]
         return await _take(request, ARGILLA, body, [], deleted)
     answers = list(argilla.event_answers(given.data))
-    _needed(answers or None, "response with a record and a user")
+    _needed(answers or None, "a response with a record and a user")
     return await _take(request, ARGILLA, body, answers, [])
 
 
@@ -180,9 +173,7 @@ async def _take(
         if answers:
             known = "" if question else table.question(project.id, tool)
             found = tool_answers.chosen(answers, question, known)
-        told = tool_answers.take(project, table, tool, found, now, deleted=deleted)
-        server.engine.readings(name).hooks.taken += 1
-        return told
+        return tool_answers.take(project, table, tool, found, now, deleted=deleted)
 
     weight = max(len(answers) + len(deleted), 1)
     if tool == ARGILLA:  # who sends it twice may say it in other words: the id counts
@@ -207,17 +198,13 @@ def _check_many(number: int) -> None:
 
 def _needed(value: Any, what: str) -> Any:
     if value is None:
-        raise ProblemError(422, f"expected an {what}", path="$", expected=f"an {what}")
+        raise ProblemError(422, f"expected {what}", path="$", expected=what)
     return value
 
 
 async def _ignored(request: Request) -> Response:
     engine, name = server_of(request).engine, request.path_params["project"]
-
-    def note() -> None:
-        engine.readings(name).hooks.ignored += 1
-
-    await engine.ask(note)
+    await engine.ask(lambda: engine.project(name))
     return json(AnswersOut(ignored=1))
 
 

@@ -69,7 +69,7 @@ def _of_projects(engine: Engine) -> Iterator[tuple[str, str, float]]:
         yield "workers", label, project.stream.crowd.n_workers_
         yield "alarms_total", label, len(engine.readings(name).alarms)
         hooks = engine.readings(name).hooks
-        for outcome in ("taken", "ignored", "refused"):
+        for outcome in ("answered", "refused"):
             yield "hook_requests_total", f'{label},outcome="{outcome}"', getattr(hooks, outcome)
         tasks = msgspec.structs.asdict(task_counts(project))
         yield "open_tasks", label, tasks["open"]

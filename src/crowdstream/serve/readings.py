@@ -83,14 +83,16 @@ class Readings:
         Gives the project as it is now: it is made anew when a write fails.
     store
         Where alarms are.
+    hooks
+        What annotation tools sent.
     """
 
-    def __init__(self, project: Callable[[], Project], store: Store) -> None:
+    def __init__(self, project: Callable[[], Project], store: Store, hooks: HookCounts) -> None:
         self._project = project
         self._store = store
         found = store.alarms(project().id, MOST_ALARMS)
         self.alarms = [msgspec.msgpack.decode(one, type=AlarmOut) for one in found]
-        self.hooks = HookCounts()
+        self.hooks = hooks
         self._meter: deque[tuple[float, int]] = deque()
         self._workers = Cached(self._read_workers)
         self._worth = Cached(self._read_worth)

@@ -85,16 +85,26 @@ def take(
     worker's answers to it. Ids in ``gone`` are forgotten altogether: should they come again, they
     are new.
     """
-    told = Telling(project, table, tool)
+    told, lost, absent = Telling(project, table, tool), list(deleted), list(gone)
     for one in answers:
         told.check(one)
+    for name in (*lost, *absent):
+        check_name("id", name)
     for one in answers:
         told.answer(one, now)
-    for name in deleted:
+    for name in lost:
         told.delete(name, now)
-    for name in gone:
+    for name in absent:
         told.forget(name)
     return told.apply(now)
+
+
+def check_name(what: str, name: str) -> None:
+    """Refuse a name that is empty or too long."""
+    if not 1 <= len(name) <= LONGEST_NAME:
+        expected = f"1 to {LONGEST_NAME} characters"
+        detail = f"{what}: expected {expected}, got {len(name):,}"
+        raise ProblemError(422, detail, path=f"$.{what}", expected=expected)
 
 
 class Telling:
@@ -115,10 +125,7 @@ class Telling:
         if one.question:
             names["question"] = one.question
         for what, name in names.items():
-            if not 1 <= len(name) <= LONGEST_NAME:
-                expected = f"1 to {LONGEST_NAME} characters"
-                detail = f"{what}: expected {expected}, got {len(name):,}"
-                raise ProblemError(422, detail, path=f"$.{what}", expected=expected)
+            check_name(what, name)
 
     def answer(self, one: Answer, now: float) -> None:
         """Note an answer, unless something later is known of it."""

@@ -207,8 +207,7 @@ class HookCounts(msgspec.Struct):
     Tools hide such errors from those who use them, so they are shown here.
     """
 
-    taken: int = 0
-    ignored: int = 0
+    answered: int = 0
     refused: int = 0
     why: str = ""
     refused_at: float | None = None

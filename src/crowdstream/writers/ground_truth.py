@@ -6,13 +6,12 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 
-import msgspec
-
 from crowdstream.errors import InputError, NotIdentifiable
-from crowdstream.labels.readers.answer import items, mapping, name_of
+from crowdstream.labels.readers.answer import Answer, Reading, items, name_of
+from crowdstream.labels.readers.ground_truth import RESPONSES
 from crowdstream.writers.decided import Decisions, decided
 
 
@@ -21,8 +20,8 @@ def consolidate(
 ) -> list[dict[str, object]]:
     """Decide the objects of a payload by all of its annotations.
 
-    Workers are judged by the annotations of this payload alone; with few objects in it, votes are
-    counted.
+    Of a form with several fields the one is decided that is called as the label attribute. Workers
+    are judged by the annotations of this payload alone; with few objects in it, votes are counted.
 
     Parameters
     ----------
@@ -49,9 +48,11 @@ def consolidate(
     attribute = name_of(event.get("labelAttributeName"))
     if attribute is None:
         raise InputError("event", "a labelAttributeName", "none")
-    rows = [row for one in payload for row in _rows(one)]
-    if not rows:
+    told = [one for record in payload for one in RESPONSES.answers(record, Reading())]
+    answers = _one_question([one for one in told if one.label is not None], attribute)
+    if not answers:
         return []
+    rows = [(one.task, one.worker, one.label) for one in answers]
     labels = pl.DataFrame(rows, schema=["task", "worker", "label"], orient="row")
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", NotIdentifiable)  # a payload may be one object
@@ -109,25 +110,12 @@ def to_ground_truth(
     return found
 
 
-def _rows(one: Mapping[str, object]) -> Iterator[tuple[str, str, str]]:
-    """Task, worker and label of each annotation of an object."""
-    task = name_of(one.get("datasetObjectId"))
-    for annotation in map(mapping, items(one.get("annotations"))):
-        worker = name_of(annotation.get("workerId"))
-        label = _label(mapping(annotation.get("annotationData")).get("content"))
-        if task is not None and worker is not None and label is not None:
-            yield task, worker, label
-
-
-def _label(content: object) -> str | None:
-    """The class in a worker's form: ``{"mood": {"label": "good"}}`` or ``{"mood": "good"}``."""
-    if isinstance(content, str):
-        try:
-            content = msgspec.json.decode(content)
-        except (msgspec.MsgspecError, RecursionError):
-            return None
-    for value in mapping(content).values():
-        found = mapping(value).get("label") if isinstance(value, Mapping) else value
-        if (label := name_of(found)) is not None:
-            return label
-    return None
+def _one_question(answers: list[Answer], attribute: str) -> list[Answer]:
+    """The answers to the field that is called as the attribute, or to the only one."""
+    names = sorted({one.question for one in answers})
+    if attribute in names:
+        return [one for one in answers if one.question == attribute]
+    if len(names) > 1:
+        expected = f"one of the form's fields: {', '.join(map(repr, names))}"
+        raise InputError("labelAttributeName", expected, repr(attribute))
+    return answers

@@ -11,6 +11,8 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from crowdstream.errors import InputError
+from crowdstream.labels.readers.answer import Reading
+from crowdstream.labels.readers.mturk import BATCH
 from crowdstream.writers.decided import Decided, Decisions, decided
 
 if TYPE_CHECKING:
@@ -20,7 +22,6 @@ APPROVE, REJECT, STATUS = "Approve", "Reject", "AssignmentStatus"
 MARK = "x"
 """What Mechanical Turk wants in ``Approve``."""
 
-PREFIX = "Answer."
 OPEN = "submitted"
 """The status of assignments that wait for a review, in lower case; others stay as they are."""
 
@@ -50,7 +51,8 @@ def to_mturk(
         Workers of whom assignments may be rejected, with their number of answers, to say so;
         nobody if not given.
     question
-        The field of the form that was decided, without ``Answer.``; the only one if not given.
+        The field of the form that was decided, without ``Answer.``; the only one if not given. It
+        matters only where something may be rejected.
 
     Examples
     --------
@@ -67,15 +69,15 @@ def to_mturk(
         if name not in batch.columns:
             raise InputError("batch", f"a column {name!r}", ", ".join(batch.columns[:20]))
     found = decided(decisions) if reject else {}
-    field = _field(batch, question) if reject else ""
+    answers = _answers(batch, question) if reject else [None] * batch.height
     approve: list[str | None] = []
     refuse: list[str | None] = []
-    for row in batch.iter_rows(named=True):
+    for row, answer in zip(batch.iter_rows(named=True), answers, strict=True):
         if str(row.get(STATUS) or OPEN).lower() != OPEN:
             approve.append(row.get(APPROVE))
             refuse.append(row.get(REJECT))
             continue
-        why = _reason(found.get(row["HITId"]), row.get(field), reject, row["WorkerId"])
+        why = _reason(found.get(row["HITId"]), answer, reject, row["WorkerId"])
         approve.append(MARK if why is None else None)
         refuse.append(why)
     return batch.with_columns(
@@ -95,10 +97,13 @@ def _reason(
     return REASON.format(sure=sure, answers=f"{reject[worker]:,}")
 
 
-def _field(batch: pl.DataFrame, question: str | None) -> str:
-    fields = [name for name in batch.columns if name.startswith(PREFIX)]
-    wanted = fields[0] if question is None and len(fields) == 1 else f"{PREFIX}{question}"
-    if wanted not in fields or wanted == f"{PREFIX}taskAnswers":
-        names = " or ".join(name.removeprefix(PREFIX) for name in fields) or "Answer. columns"
-        raise InputError("question", f"a field with plain answers: {names}", repr(question))
-    return wanted
+def _answers(batch: pl.DataFrame, question: str | None) -> list[str | None]:
+    """What each assignment answers to the question; nothing where it does not."""
+    told = [list(BATCH.answers(row, Reading())) for row in batch.iter_rows(named=True)]
+    names = sorted({one.question for row in told for one in row if one.label is not None})
+    if question is None and len(names) == 1:
+        question = names[0]
+    if question not in names:
+        expected = " or ".join(map(repr, names)) or "columns Answer.…"
+        raise InputError("question", expected, "none" if question is None else repr(question))
+    return [next((one.label for one in row if one.question == question), None) for row in told]

@@ -15,7 +15,7 @@ from crowdstream.compat.crowdkit._pandas import pd
 from crowdstream.errors import InputError
 from crowdstream.labels import Vocabulary
 from crowdstream.labels.batch import LabelBatch
-from crowdstream.science.baselines.common import Coded, Floats
+from crowdstream.science.baselines.common import Coded, Floats, Ints
 
 COLUMNS = ["task", "worker", "label"]
 
@@ -53,6 +53,8 @@ class Answers:
     """A table in codes, and the names that the codes stand for."""
 
     coded: Coded
+    once: Ints
+    """Which labels are no repetitions."""
     tasks: pd.Index
     workers: pd.Index
     classes: pd.Index
@@ -68,11 +70,16 @@ class Answers:
         return pd.Series(values, index=self.workers, name=name)
 
     def skills(self, labels: pd.Series) -> pd.Series:
-        """The share of each worker's answers that are those labels, of all tasks."""
-        right = self.classes.get_indexer(labels.to_numpy())[self.coded.task] == self.coded.label
+        """The share of each worker's answers that are those labels, of all tasks.
+
+        Here, and only here, the same answer again counts once, as in crowd-kit.
+        """
+        task, worker, label = (
+            each[self.once] for each in (self.coded.task, self.coded.worker, self.coded.label)
+        )
+        right = self.classes.get_indexer(labels.to_numpy())[task] == label
         n = len(self.workers)
-        each = np.bincount(self.coded.worker, minlength=n)
-        return self.by_worker(np.bincount(self.coded.worker, right, n) / each)
+        return self.by_worker(np.bincount(worker, right, n) / np.bincount(worker, minlength=n))
 
 
 def code(rows: pd.DataFrame, *, in_order: bool = True) -> Answers:
@@ -88,7 +95,9 @@ def code(rows: pd.DataFrame, *, in_order: bool = True) -> Answers:
         starts, worker.astype(np.int32), label.astype(np.int32), tasks=range(len(tasks))
     )
     known = Vocabulary(range(len(workers))), Vocabulary(range(len(classes)))
-    return Answers(Coded(batch, task, worker, label, *known), tasks, workers, classes)
+    cell = (task * len(workers) + worker) * len(classes) + label
+    once = np.unique(cell, return_index=True)[1]
+    return Answers(Coded(batch, task, worker, label, *known), once, tasks, workers, classes)
 
 
 def _factorised(column: pd.Series, in_order: bool) -> tuple[Any, pd.Index]:

@@ -205,11 +205,16 @@ def event_answers(
     >>> [answer.id for answer in event_answers(
     ...     {"action": "ANNOTATIONS_DELETED", "annotations": [{"id": 7}, {"id": 8}]})]
     ['7', '8']
+    >>> many = [{"id": 1, "task": 5, "completed_by": 2}, {"id": 2, "task": 6, "completed_by": 2}]
+    >>> [answer.task for answer in event_answers(
+    ...     {"action": "ANNOTATIONS_CREATED", "annotation": many})]
+    ['5', '6']
     """
-    single = event.get("annotation")
-    annotations = [single] if single is not None else items(event.get("annotations"))
+    single = event.get("annotation")  # where many were made at once, a list
+    alone = isinstance(single, Mapping)
+    annotations = [single] if alone else items(single) or items(event.get("annotations"))
     for place, annotation in enumerate(map(mapping, annotations)):
-        path = f"annotations[{place}]." if single is None else "annotation."
+        path = "annotation." if alone else f"annotations[{place}]."
         if str(event.get("action")).endswith("_DELETED"):
             name = name_of(annotation.get("id"))
             if name is None:

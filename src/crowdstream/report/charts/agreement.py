@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, cast
 
 from crowdstream.errors import InputError
 from crowdstream.plain_text import chart_names
-from crowdstream.report.charts.drawing import crowd_of, dressed, names_axis, ready, title
+from crowdstream.report.charts.drawing import crowd_of, names_axis, ready, title
 from crowdstream.report.monitors import is_monitored
-from crowdstream.theme import LETTER_WIDTH, LIGHT
+from crowdstream.theme import LETTER_WIDTH, LIGHT, theme
 from crowdstream.validation import check_number
 
 if TYPE_CHECKING:
@@ -56,7 +56,7 @@ def agreement(crowd: Estimator | Stream, *, most: int = MOST) -> alt.Chart:
     table = agreements(estimator, most)
     if not table.height:
         raise InputError("crowd", f"two workers who share {LEAST} tasks", "none")
-    return cast("alt.Chart", dressed(draw_agreement(table)))
+    return cast("alt.Chart", theme(draw_agreement(table)))
 
 
 def agreements(crowd: Estimator, most: int = MOST) -> pl.DataFrame:

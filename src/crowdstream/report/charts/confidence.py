@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, cast
 from crowdstream.errors import InputError
 from crowdstream.labels import ArrowTable
 from crowdstream.metrics.scores import table_of
-from crowdstream.report.charts.drawing import BLUE, GREY, PERCENT, dressed, ready, title
-from crowdstream.theme import panel_width
+from crowdstream.report.charts.drawing import BLUE, GREY, PERCENT, ready, title
+from crowdstream.theme import panel_width, theme
 
 if TYPE_CHECKING:
     import altair as alt
@@ -39,7 +39,7 @@ def confidence(decisions: ArrowTable) -> alt.Chart:
     table = histogram(table_of(decisions, "decisions", "confidence settled"))
     if not table.height:
         raise InputError("decisions", "at least one decision", "none")
-    return cast("alt.Chart", dressed(draw_confidence(table)))
+    return cast("alt.Chart", theme(draw_confidence(table)))
 
 
 def histogram(decisions: pl.DataFrame) -> pl.DataFrame:

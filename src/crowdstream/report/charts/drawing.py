@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from crowdstream.errors import InputError
 from crowdstream.extras import need
-from crowdstream.theme import LETTER_WIDTH, LIGHT, theme
+from crowdstream.theme import LETTER_WIDTH, LIGHT
 
 if TYPE_CHECKING:
     import altair as alt
@@ -32,11 +32,6 @@ def crowd_of(crowd: Estimator | Stream) -> Estimator:
     if not isinstance(crowd, Estimator):
         raise InputError("crowd", "an estimator or a stream", shorten(crowd))
     return crowd
-
-
-def dressed(chart: Any) -> Any:
-    """A finished chart as it stands alone."""
-    return theme(chart)
 
 
 def ready() -> None:

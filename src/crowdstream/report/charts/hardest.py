@@ -11,12 +11,11 @@ from crowdstream.report.charts.drawing import (
     GREY,
     PERCENT,
     crowd_of,
-    dressed,
     names_axis,
     ready,
     title,
 )
-from crowdstream.theme import LIGHT
+from crowdstream.theme import LIGHT, theme
 from crowdstream.validation import check_number
 
 if TYPE_CHECKING:
@@ -60,7 +59,7 @@ def hardest(crowd: Estimator | Stream, labels: Table, *, most: int = MOST) -> al
     found = hard_tasks(crowd_of(crowd), code_rows(labels), most)
     if not found.height:
         raise InputError("labels", "at least one task with labels", "none")
-    return cast("alt.Chart", dressed(draw_hardest(found)))
+    return cast("alt.Chart", theme(draw_hardest(found)))
 
 
 def hard_tasks(crowd: Estimator, table: CodedLabels, most: int = MOST) -> pl.DataFrame:

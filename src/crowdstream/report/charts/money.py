@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, cast
 
-from crowdstream.report.charts.drawing import BLUE, GREY, dressed, names_axis, ready, title
-from crowdstream.theme import panel_width
+from crowdstream.report.charts.drawing import BLUE, GREY, names_axis, ready, title
+from crowdstream.theme import panel_width, theme
 from crowdstream.validation import check_number
 
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ def money(spent: float, enough: float) -> alt.Chart:
     ready()
     check_number("spent", spent, 0.0, 1e15)
     check_number("enough", enough, 0.0, 1e15)
-    return cast("alt.Chart", dressed(draw_money(spent, enough)))
+    return cast("alt.Chart", theme(draw_money(spent, enough)))
 
 
 def draw_money(spent: float, enough: float, *, titled: bool = True) -> alt.TopLevelMixin:

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, cast
 from crowdstream import metrics
 from crowdstream.labels import ArrowTable, Truths
 from crowdstream.metrics import BINS
-from crowdstream.report.charts.drawing import BAND, BLUE, INK, PERCENT, dressed, ready, title
-from crowdstream.theme import panel_width
+from crowdstream.report.charts.drawing import BAND, BLUE, INK, PERCENT, ready, title
+from crowdstream.theme import panel_width, theme
 
 if TYPE_CHECKING:
     import altair as alt
@@ -39,7 +39,7 @@ def reliability(decisions: ArrowTable, truth: ArrowTable | Truths, bins: int = B
     """
     ready()
     table = reliable(decisions, truth, bins)
-    return cast("alt.Chart", dressed(draw_reliability(table)))
+    return cast("alt.Chart", theme(draw_reliability(table)))
 
 
 def reliable(decisions: ArrowTable, truth: ArrowTable | Truths, bins: int = BINS) -> pl.DataFrame:

@@ -12,11 +12,11 @@ from crowdstream.report.charts.drawing import (
     ORANGE,
     PERCENT,
     crowd_of,
-    dressed,
     ready,
     title,
 )
 from crowdstream.report.monitors import alarms_of, is_monitored
+from crowdstream.theme import theme
 from crowdstream.wording import UNSEEN
 
 if TYPE_CHECKING:
@@ -61,7 +61,7 @@ def trends(crowd: Estimator | Stream, workers: Sequence[WorkerId] | None = None)
     if workers is not None:
         names = list(workers)
     table = monitoring.trends(estimator, names)
-    return cast("alt.Chart", dressed(draw_trends(table, names, changed, estimator.n_workers_)))
+    return cast("alt.Chart", theme(draw_trends(table, names, changed, estimator.n_workers_)))
 
 
 def watched(crowd: Estimator, most: int = MOST_TRENDS) -> tuple[list[WorkerId], list[WorkerId]]:

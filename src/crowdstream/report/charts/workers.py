@@ -15,12 +15,11 @@ from crowdstream.report.charts.drawing import (
     ORANGE,
     PERCENT,
     crowd_of,
-    dressed,
     names_axis,
     ready,
     title,
 )
-from crowdstream.theme import LIGHT
+from crowdstream.theme import LIGHT, theme
 from crowdstream.validation import check_number
 from crowdstream.wording import evidence_words, has_flag
 
@@ -72,7 +71,7 @@ def workers(crowd: Estimator | Stream, *, level: float = 0.95, most: int = MOST)
     if not table["error_rate"].count():
         reason = estimator.identifiable_.reason or "none, as by majority vote"
         raise InputError("crowd", "error rates that are known", reason)
-    return cast("alt.Chart", dressed(draw_workers(table, level, len(estimator.classes_), most)))
+    return cast("alt.Chart", theme(draw_workers(table, level, len(estimator.classes_), most)))
 
 
 def draw_workers(
