@@ -145,7 +145,7 @@ def _show_cost(cost: Cost, report: RunReport) -> None:
         return
     other = ""
     if cost.other_decisions is not None:
-        other = f"; {percent(cost.other_decisions)} of the decisions would be other ones"
+        other = f"; {percent(cost.other_decisions)} of the decisions would differ"
     tried = "all" if cost.replayed_tasks == report.tasks else f"{cost.replayed_tasks:,} of the"
     say_paragraph(
         f"{cost.enough:,.2f} would have been enough ({percent(cost.saved)} less) had each task "

@@ -113,7 +113,7 @@ def money_section(found: Findings) -> Section | None:
         return Section("money", "Money spent and saved", words, "", short=True)
     other = ""
     if spending.other_decisions is not None:
-        other = f"; {percent(spending.other_decisions)} of the decisions would be other ones"
+        other = f"; {percent(spending.other_decisions)} of the decisions would differ"
     body = note(
         f"{spending.enough:,.2f} would have been enough ({percent(max(spending.saved, 0.0))} "
         f"less) had each task been stopped once it was settled{other}. Tried on "
