@@ -54,6 +54,8 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
             errors = dict.fromkeys(HOSTILE, 0.1)
             post(http, "hostile", list(_labels(chance, errors, ("<b>yes</b>", "no"), 40)))
             post(http, "hostile", [label(HOSTILE[0], HOSTILE[1], "no")])
+            put(http, "wordy", max_labels=9)
+            post(http, "wordy", [label("t1", "ann", "neither of them, nor " * 20)])
         yield running
 
 

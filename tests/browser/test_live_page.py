@@ -127,6 +127,14 @@ def test_tasks_by_state_and_one_with_what_each_answer_added(visit: Visit) -> Non
         assert against == (vote["added"] < 0)
 
 
+def test_a_long_class_leaves_the_other_columns_their_room(visit: Visit) -> None:
+    page = visit.open("#/wordy", "td .class")
+    table = page.locator(".scroll", has=page.locator("td .class"))
+    assert table.evaluate("found => found.scrollWidth <= found.clientWidth")
+    shown = page.locator("td .class")
+    assert str(shown.get_attribute("title")).startswith("neither of them, nor neither")
+
+
 def test_names_are_data_whatever_they_look_like(visit: Visit) -> None:
     page = visit.open("#/hostile/workers")
     assert sorted(texts(page, "tbody .name")) == sorted(HOSTILE)

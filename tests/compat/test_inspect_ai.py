@@ -10,6 +10,7 @@ import subprocess
 import sys
 from pathlib import Path
 from typing import Any
+from unittest import mock
 
 import pytest
 
@@ -19,7 +20,13 @@ from inspect_ai.log import EvalSample
 from inspect_ai.scorer import SampleScore, Score
 
 import crowdstream as cs
-from crowdstream.compat.inspect_ai import effective_judges, learned_vote, panel_votes, rescore
+from crowdstream.compat.inspect_ai import (
+    Rescored,
+    effective_judges,
+    learned_vote,
+    panel_votes,
+    rescore,
+)
 from tests.compat.inspect_evals import ERRORS, KNOWN, SAMPLES, save_crowd, verdict
 
 ROOT = Path(__file__).parents[2]
@@ -120,6 +127,12 @@ def test_scores_that_are_missing_or_no_classes_are_said(tmp_path: Path) -> None:
         learned_vote(crowd=str(tmp_path / "none.state"))
     with pytest.raises(cs.InputError, match="log: expected samples with scores"):
         panel_votes([])
+
+
+def test_what_was_rescored_is_shown_without_its_log() -> None:
+    found = cs.jury([("q1", "a", "C"), ("q1", "b", "I")])
+    log = mock.Mock(location="logs/panel.eval", __repr__=lambda _: "thousands of lines")
+    assert repr(Rescored(log, found)) == f"Rescored(log='logs/panel.eval', jury=\n{found!r})"
 
 
 def test_a_truth_that_no_sample_has_is_said() -> None:

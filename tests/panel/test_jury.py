@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from typing import Any
+from unittest import mock
 
 import pandas as pd
 import polars as pl
@@ -11,6 +12,7 @@ import pyarrow as pa
 import pytest
 
 import crowdstream as cs
+from crowdstream.errors import InputError
 from tests.panel.panels import Truths, Votes, accuracy, shared_pull
 
 
@@ -228,3 +230,26 @@ def test_hostile_names_are_shown_escaped() -> None:
 def test_mistakes_are_said(arguments: dict[str, Any], words: str) -> None:
     with pytest.raises(cs.InputError, match=words):
         cs.jury(**arguments)
+
+
+def test_a_family_of_nobody_is_named(panel: tuple[Votes, Truths]) -> None:
+    votes = dict(list(panel[0].items())[:30])
+    judge = next(iter(next(iter(votes.values()))))
+    notes = cs.jury(votes, families={judge: "one", "gpt-5": "one"}).notes
+    assert "families: no judges of this panel: gpt-5" in notes
+
+
+@pytest.mark.parametrize("votes", [None, 5, "votes.csv"])
+def test_what_is_no_panel_is_refused(votes: Any) -> None:
+    with pytest.raises(InputError, match="votes: expected a table, rows, or a dict"):
+        cs.jury(votes)
+
+
+def test_pandas_is_summed_up_where_there_is_no_pyarrow(panel: tuple[Votes, Truths]) -> None:
+    found = cs.jury(long(dict(list(panel[0].items())[:60])).to_pandas())
+    assert isinstance(found.judges, pd.DataFrame)
+    expected = found.summary()
+    missing = ImportError("pyarrow is required")
+    with mock.patch("polars.dataframe.frame.pandas_to_pydf", side_effect=missing) as tried:
+        assert found.summary() == expected
+    assert tried.called

@@ -39,7 +39,14 @@ def as_polars(table: object) -> pl.DataFrame:
     """A table of any kind that a crowd gives back."""
     import polars as pl
 
-    return table if isinstance(table, pl.DataFrame) else pl.DataFrame(table)  # type: ignore[arg-type]
+    if isinstance(table, pl.DataFrame):
+        return table
+    try:
+        return pl.DataFrame(table)  # type: ignore[arg-type]
+    except ImportError:  # pandas without pyarrow: value by value, and its NaN is a gap
+        columns = table.to_dict("list").items()  # type: ignore[attr-defined]
+        gaps = {name: [None if x != x else x for x in values] for name, values in columns}
+        return pl.DataFrame(gaps)
 
 
 def find_observer(crowd: Estimator, kind: type[Kind]) -> Kind | None:

@@ -236,5 +236,5 @@ def _notes(scored: Scored, table: Floats) -> list[str]:
     if len(names) < 2:
         notes.append("one judge alone has nobody to err together with")
     elif not (~np.isnan(table) & ~np.eye(len(table), dtype=bool)).any():
-        notes.append("no two judges both erred on items that they share: no correlation")
+        notes.append("no two judges erred on some, not all, of what they share: no correlation")
     return notes

@@ -264,6 +264,8 @@ def _notes(crowd: Adaptive, density: float, families: Families | None) -> list[s
     if density < DENSE and crowd.identifiable_:
         notes.append("a sparse panel: the default's verdict alone, no common-factor vote")
     declared = {str(judge): family for judge, family in (families or {}).items()}
+    if unknown := sorted(declared.keys() - set(workers["worker"].cast(str).to_list())):
+        notes.append(f"families: no judges of this panel: {listed(unknown)}")
     for group in alike(crowd) if crowd.n_workers_ > 2 else []:
         if len({declared.get(str(judge), str(judge)) for judge in group}) > 1:
             notes.append(

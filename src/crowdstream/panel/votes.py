@@ -66,7 +66,7 @@ def read_panel(votes: PanelVotes, columns: ColumnNames = ANY_NAMES) -> Panel:
         return Panel(_rows_of(votes), Kind())
     if isinstance(votes, CodedLabels):
         return Panel(votes, Kind())
-    if isinstance(votes, (str, bytes)):
+    if isinstance(votes, (str, bytes)) or not (is_table(votes) or isinstance(votes, Iterable)):
         expected = "a table, rows, or a dict of items (a file: crowdstream jury FILE)"
         raise InputError("votes", expected, shorten(votes))
     if is_table(votes):

@@ -68,6 +68,10 @@ class Rescored(NamedTuple):
     log: EvalLog
     jury: Jury
 
+    def __repr__(self) -> str:
+        """What the jury found; a log has thousands of lines."""
+        return f"Rescored(log={self.log.location!r}, jury=\n{self.jury!r})"
+
 
 def rescore(
     log: EvalLog | str | Path,

@@ -16,6 +16,14 @@ export function text(read, options) {
   };
 }
 
+/** A class: as long as it may be, it leaves the other columns their room. */
+export function className(read) {
+  return () => {
+    const node = el("span", { class: "class" });
+    return { node, update: (item) => { setText(node, read(item)); node.title = read(item); } };
+  };
+}
+
 /** A name that leads somewhere; on a narrow screen with `more` below it. */
 export function link(read, address, more = null) {
   return (item) => {

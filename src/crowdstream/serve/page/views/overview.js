@@ -82,7 +82,7 @@ export class Overview {
       empty: "No open task is in doubt.",
       columns: [
         { title: "task", make: cells.link((row) => row.task, (row) => to(this.project, "tasks", row.task)) },
-        { title: "leans to", make: cells.text((row) => label(row.label)) },
+        { title: "leans to", make: cells.className((row) => label(row.label)) },
         { title: "sure", kind: "r", head: word("sure"), make: cells.text((row) => sureness(row.confidence)) },
         { title: "labels", kind: "r", make: cells.text((row) => count(row.votes)) },
         { title: "needs", kind: "r", head: word("needs"), make: cells.needs() },

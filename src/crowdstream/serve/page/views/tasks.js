@@ -55,7 +55,7 @@ export class Tasks {
       sort: { by: null, choose: () => {} },
       columns: [
         { title: "task", make: cells.link((row) => row.task, (row) => to(this.project, "tasks", row.task)) },
-        { title: this.isOpen ? "leans to" : "decided", make: cells.text((row) => label(row.label)) },
+        { title: this.isOpen ? "leans to" : "decided", make: cells.className((row) => label(row.label)) },
         { title: "sure", kind: "level", head: word("sure"), make: cells.sure() },
         { title: "labels", kind: "r", make: cells.text((row) => count(row.votes)) },
         ...last,
