@@ -87,12 +87,12 @@ def _saved(found: Findings) -> Tile:
     if spending.saved < NOTHING and found.settings.price is None:
         return Tile("Labels", f"{found.labels:,}", f"{each}; all were needed, by this rule")
     other = spending.other_decisions
-    then = "" if other is None else f", with {percent(other)} of the decisions other ones"
+    then = "" if other is None else f"; {percent(other)} of the decisions would then differ"
     spared = f"had each task been stopped once settled{then}"
     if found.settings.price is None:
         about = f"of {counted(found.labels, 'label')}, {spared}"
         return Tile("Labels to spare", percent(spending.saved), about, spending.saved)
-    about = f"{spending.enough:,.2f} would have been enough, {spared}"
+    about = f"{spending.enough:,.2f} {spared}"
     return Tile("Money spent", f"{spending.total:,.2f}", about, 1.0 - spending.saved)
 
 
