@@ -43,6 +43,11 @@ def test_lines_of_an_appen_cell_end_as_on_any_system(tmp_path: Path) -> None:
     assert votes(tmp_path / "full.csv") == [("1", "w1", "a"), ("1", "w2", "a")]
 
 
+def test_a_field_that_a_turker_left_out_is_no_question(tmp_path: Path) -> None:
+    rows = "HITId,WorkerId,Answer.mood,Answer.comment\nh,w1,good,{}\nh,w2,{},{}\n"
+    assert read(tmp_path / "batch.csv", rows) == [("h", "w1", "good")]
+
+
 def test_a_langfuse_score_of_a_session_has_the_session_for_its_task(tmp_path: Path) -> None:
     scores = [
         {"id": name, "traceId": None, "sessionId": "s1", "name": name, "value": 1}
