@@ -147,7 +147,7 @@ def _show_cost(cost: Cost, report: RunReport) -> None:
         return
     other = ""
     if cost.other_decisions is not None:
-        other = f"; {percent(cost.other_decisions)} of the decisions would then differ"
+        other = f"; {percent(cost.other_decisions)} of the decisions would differ"
     tried = "all" if cost.replayed_tasks == report.tasks else f"{cost.replayed_tasks:,} of the"
     say_paragraph(
         f"{cost.enough:,.2f} ({percent(cost.saved)} less) had each task been stopped once it was "

@@ -178,7 +178,7 @@ class AgreementBased(Estimator):
         return why_not(found, len(self._classes))
 
     def _agreement(self, sums: AgreementSums) -> Floats:
-        """R_i = Σ (K·1{agree} − 1)/(K − 1) over the others met; by equation (5) if α is known.
+        """R_i = Σ (K·1{agree} − 1)/(K − 1) over the others met; by the paper's (5) if α is known.
 
         There â_i = A_i/(α² (n − 1) t) with A_i the agreements, so R_i = (K A_i/α² − t (n − 1)) /
         (K − 1).
@@ -198,7 +198,7 @@ class AgreementBased(Estimator):
         unit, k = self._unit, sums.classes
         answers = sums.answers / unit
         if self.answer_rate is not None:
-            # p̂ = ½ + (n/4)(√δ − √v), equation (8): θ = share/√(u t).
+            # p̂ = ½ + (n/4)(√δ − √v), as in the paper: θ = share/√(u t).
             theta = shares / np.sqrt(scale * self._tasks(sums))
             mean = float(theta.sum()) / sums.workers
             inside = np.ones(sums.workers, np.bool_)
@@ -245,7 +245,7 @@ class AgreementBased(Estimator):
         return min(strength / variance, ALIKE) if variance > 0 else ALIKE
 
     def _with_gold(self, sums: AgreementSums, found: Solution, strength: float) -> Solution:
-        """Answers on tasks of known truth count `GOLD`-fold; then weights by equation (2)."""
+        """Answers on tasks of known truth count `GOLD`-fold; then weights by equation (1)."""
         unit, k = self._unit, sums.classes
         known = sums.known / unit
         direct = (k * sums.right / unit - known) / (k - 1)
@@ -257,7 +257,7 @@ class AgreementBased(Estimator):
         return found._replace(theta=theta, weights=self._weights(theta, k))
 
     def _weights(self, theta: Floats, classes: int) -> Floats:
-        """log(s (K − 1)/(1 − s)) with the accuracy s = 1 − p; equation (2) for two classes."""
+        """log(s (K − 1)/(1 − s)) with the accuracy s = 1 − p; equation (1) for two classes."""
         error = (1 - theta) * (1 - 1 / classes)
         error = np.clip(error, self.clip, 1 - self.clip)
         with np.errstate(divide="ignore"):

@@ -1,6 +1,6 @@
 # cython: language_level=3
 # cython: infer_types=True
-"""The paper's fixed point, equation (6), rewritten by shares. Compiled; arrays in, numbers out.
+"""The paper's fixed point, v = f(â, v), rewritten by shares. Compiled; arrays in, numbers out.
 
 With R_i worker i's agreements minus disagreements with the others of its tasks, find the scale
 u > 0 with Σ_i (1 − √(1 − u R_i)) = 2. The term of i is its *share* of the crowd's signal. It is

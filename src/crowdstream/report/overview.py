@@ -87,7 +87,7 @@ def _saved(found: Findings) -> Tile:
     if spending.saved < NOTHING and found.settings.price is None:
         return Tile("Labels", f"{found.labels:,}", f"{each}; all were needed, by this rule")
     other = spending.other_decisions
-    then = "" if other is None else f"; {percent(other)} of the decisions would then differ"
+    then = "" if other is None else f", and {percent(other)} of the decisions would differ"
     spared = f"had each task been stopped once settled{then}"
     if found.settings.price is None:
         about = f"of {counted(found.labels, 'label')}, {spared}"

@@ -113,7 +113,7 @@ def money_section(found: Findings) -> Section | None:
         return Section("money", "Money spent and saved", words, "", short=True)
     other = ""
     if spending.other_decisions is not None:
-        other = f"; {percent(spending.other_decisions)} of the decisions would then differ"
+        other = f"; {percent(spending.other_decisions)} of the decisions would differ"
     body = note(
         f"It would have cost {spending.enough:,.2f} ({percent(max(spending.saved, 0.0))} less) had "
         f"each task been stopped once it was settled{other}. Tried on "
