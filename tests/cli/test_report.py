@@ -18,6 +18,7 @@ from crowdstream.plain_text import percent
 from crowdstream.science.simulate import simulate_dependent
 from tests.chromium import needs_chromium
 from tests.cli.tool import Row, call, csv_of, gold_of, labels, left_in, refused
+from tests.fuzzing import FIXTURES
 
 pytest.importorskip("vl_convert", reason="the extra report is not installed")
 
@@ -101,6 +102,18 @@ def test_gold_is_learnt_from_and_checked_against(folder: Path) -> None:
     assert "checked against 60 gold tasks" in said
     assert "Filled: borne out by gold" in said
     assert "60 of 60 gold tasks matched" in said
+
+
+def test_a_page_to_be_sent_names_files_without_their_folders(tmp_path: Path) -> None:
+    """Nor does it say of one gold task what workers are worth together."""
+    export = FIXTURES / "label-studio" / "export.json"
+    target = tmp_path / "page.html"
+    assert call("report", export, "-q", "-o", target).code == 0
+    said = text_of(target)
+    assert "learnt from the gold in export.json: 1 task" in said
+    assert str(export.parent) not in target.read_text("utf-8")
+    assert "1 task of known truth: what they are worth together cannot be told" in said
+    assert "no two judges" not in said
 
 
 def test_a_state_tells_of_workers_and_says_what_is_missing(folder: Path) -> None:

@@ -94,3 +94,12 @@ def test_a_wrong_format_is_one_line() -> None:
     hint = "found what looks like a Label Studio export; use --format label-studio"
     assert hint in result.err
     assert call("run", path, "--format", "xml").err.count("label-studio") == 1
+
+
+def test_of_a_crowd_that_cannot_be_judged_nothing_is_said_of_how_it_errs(tmp_path: Path) -> None:
+    path = tmp_path / "labels.csv"
+    path.write_text("task,worker,label\n1,ann,a\n1,bob,a\n2,ann,b\n2,bob,a\n")
+    result = call("run", path, "-o", tmp_path / "out.csv")
+    said = " ".join(result.err.split())
+    assert "how good the workers are cannot be told" in said
+    assert "err independently" not in said

@@ -79,6 +79,16 @@ def test_label_studio_reads_the_decisions_back(tmp_path: Path) -> None:
     assert json.loads(out.read_text()) == found
 
 
+def test_label_studio_takes_no_decisions_of_another_project(tmp_path: Path) -> None:
+    source, out = tmp_path / "export.json", tmp_path / "import.json"
+    source.write_text(json.dumps(export_of(["elsewhere"], "mood")))
+    given = write_decisions(tmp_path / "decisions.csv", DECISIONS)
+    done = run("label-studio", given, "--source", source, "-o", out)
+    assert done.exit_code == 2
+    assert "expected decisions on tasks of" in done.output
+    assert not out.exists()
+
+
 def test_label_studio_needs_to_know_the_question(tmp_path: Path) -> None:
     tasks = export_of(["1"], "mood", "topic")
     with pytest.raises(cs.InputError, match="'mood' or 'topic'"):

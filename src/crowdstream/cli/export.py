@@ -92,9 +92,11 @@ def label_studio(given: Original, out: Output) -> None:
     _check(out.output, given.decisions, given.source)
     tasks = _json_array(given.source)
     found = to_label_studio(_decisions(given.decisions), tasks, question=given.question)
+    number = sum("predictions" in one for one in found)
+    if not number:
+        raise InputError(given.decisions, f"decisions on tasks of {given.source}", "none")
     _write_json(found, out.output)
     if not out.quiet:
-        number = sum("predictions" in one for one in found)
         say(f"{counted(number, 'prediction')} on {counted(len(found), 'task')}")
 
 

@@ -13,6 +13,7 @@ from crowdstream.cli.run import Costing
 from crowdstream.cli.terminal import ProgressBar, say, say_paragraph
 from crowdstream.errors import InputError
 from crowdstream.extras import need
+from crowdstream.plain_text import counted
 from crowdstream.validation import check_number
 
 if TYPE_CHECKING:
@@ -226,11 +227,19 @@ def _of_labels(
     )
     notes = [*said, *bad_rows.notes, *cleaner.end(ordinal=True)]
     if bad_rows.rows:
-        notes.append(f"{bad_rows.rows:,} bad rows left out")
+        notes.append(counted(bad_rows.rows, "bad row", "left out"))
     for file in filter(None, truths):
         notes += [file.line(), *file.notes()]
-    found.notes += notes
+    found.notes += [_without_folders(note, sources) for note in notes]
     return found
+
+
+def _without_folders(note: str, sources: list[Source]) -> str:
+    """The page goes to others, whom the folders of this machine do not concern."""
+    for source in sources:
+        if source.path != "-":
+            note = note.replace(source.path, Path(source.path).name)
+    return note
 
 
 def _match(file: TruthFile | None, table: CodedLabels) -> dict[str | int, str | int | bool]:
@@ -262,7 +271,8 @@ def _crowd(
 def _tell(found: Findings, out: Output) -> None:
     from crowdstream.report.told import answer, how_known
 
-    say_paragraph(" ".join(filter(None, [answer(found), how_known(found)])), "bold", indent=0)
+    how = how_known(found)
+    say_paragraph(f"{answer(found)} {how[:1].upper()}{how[1:]}".rstrip(), "bold", indent=0)
     for note in found.notes:
         say_paragraph(f"note: {note}", "yellow", indent=0)
     for path in filter(None, _outputs(out).values()):

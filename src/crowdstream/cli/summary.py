@@ -89,6 +89,8 @@ def _show_quality(report: RunReport, job: Job) -> None:
         how = f"checked against {counted(found.gold_tasks, 'gold task')}"
     elif job.gold_used:
         how = "by the crowd's own confidence, which has learnt from gold: not checked against it"
+    elif job.estimator.weighs and not job.estimator.identifiable_:
+        how = "by the share of the votes alone: how good the workers are cannot be told"
     elif job.estimator.calibration_ == "independence":
         how = "by the crowd's own confidence: workers err independently, as far as labels can tell"
     else:
@@ -148,8 +150,8 @@ def _show_cost(cost: Cost, report: RunReport) -> None:
         other = f"; {percent(cost.other_decisions)} of the decisions would differ"
     tried = "all" if cost.replayed_tasks == report.tasks else f"{cost.replayed_tasks:,} of the"
     say_paragraph(
-        f"{cost.enough:,.2f} would have been enough ({percent(cost.saved)} less) had each task "
-        f"been stopped once it was settled{other} (tried on {tried} tasks in random order; "
+        f"{cost.enough:,.2f} ({percent(cost.saved)} less) had each task been stopped once it was "
+        f"settled{other} (tried on {tried} tasks in random order; "
         "crowdstream savings says more)"
     )
 

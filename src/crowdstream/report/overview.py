@@ -92,7 +92,7 @@ def _saved(found: Findings) -> Tile:
     if found.settings.price is None:
         about = f"of {counted(found.labels, 'label')}, {spared}"
         return Tile("Labels to spare", percent(spending.saved), about, spending.saved)
-    about = f"{spending.enough:,.2f} would have been enough, {spared}"
+    about = f"{spending.enough:,.2f} {spared}"
     return Tile("Money spent", f"{spending.total:,.2f}", about, 1.0 - spending.saved)
 
 

@@ -28,7 +28,7 @@ svg.band {{ display: block; width: 100%; min-width: 120px; max-width: 220px; hei
   overflow: visible; }}
 td small {{ display: inline-block; min-width: 6.4em; color: var(--soft); }}
 .chip {{ background: var(--chip); border-radius: 10px; padding: 2px 10px; font-size: 13px;
-  white-space: nowrap; }}
+  display: inline-block; }}
 .chip.good {{ color: var(--good); }} .chip.warn {{ color: var(--warn); }}
 .chip.bad {{ color: var(--bad); }}
 nav {{ margin-top: 20px; font-size: 14px; }} nav a {{ margin-right: 16px; white-space: nowrap; }}

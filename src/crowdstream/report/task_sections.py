@@ -115,12 +115,12 @@ def money_section(found: Findings) -> Section | None:
     if spending.other_decisions is not None:
         other = f"; {percent(spending.other_decisions)} of the decisions would differ"
     body = note(
-        f"{spending.enough:,.2f} would have been enough ({percent(max(spending.saved, 0.0))} "
-        f"less) had each task been stopped once it was settled{other}. Tried on "
+        f"It would have cost {spending.enough:,.2f} ({percent(max(spending.saved, 0.0))} less) had "
+        f"each task been stopped once it was settled{other}. Tried on "
         f"{counted(spending.replayed_tasks or 0, 'task')} in random order; crowdstream savings "
         "says more."
     )
     chart = draw_money(spending.total, spending.enough, titled=False)
-    label = f"{spending.total:,.2f} spent, {spending.enough:,.2f} would have been enough"
+    label = f"{spending.total:,.2f} spent, {spending.enough:,.2f} if stopped once settled"
     body += figure(chart, label, "small")
     return Section("money", "Money spent and saved", words, body, short=True)

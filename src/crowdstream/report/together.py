@@ -49,9 +49,9 @@ def _joint_errors(joint: EffectiveJudges, workers: int) -> tuple[str, str]:
     if joint.judges < workers:
         who = f"The {joint.judges} busiest of {workers:,} workers"
     panel = f"{who} on {counted(joint.items, 'task')} of known truth"
-    words = f"{panel}: what they are worth together cannot be told."
-    if joint.effective is not None:
-        words = f"{panel} are worth {with_interval(joint.effective, 1)} independent ones."
+    if joint.effective is None:
+        return f"{panel}: what they are worth together cannot be told by their errors.", ""
+    words = f"{panel} are worth {with_interval(joint.effective, 1)} independent ones."
     lines = [
         f"Their plain vote is right on {percent(joint.accuracy)}; if the same workers erred "
         f"independently, it would be on {percent(joint.accuracy_if_independent)}."

@@ -59,7 +59,7 @@ def _questions(row: Mapping[str, object], asked: str | None) -> list[str]:
 
 def _lines(cell: object) -> list[str]:
     """Several choices are on a line each."""
-    return [line for line in (name_of(cell) or "").split("\n") if line.strip()]
+    return [line for line in map(str.strip, (name_of(cell) or "").split("\n")) if line]
 
 
 REPORT = Tool("appen", "Appen's full report", _tell, _answers)

@@ -137,7 +137,19 @@ def worker_of(completed_by: object) -> str | None:
 
 
 def result_labels(annotation: Mapping[str, object]) -> Iterator[tuple[str, str | None, bool]]:
-    """Question, label, and whether there were more, of each result that is a class."""
+    """Question, label, and whether there were more, of each question that was answered by a class.
+
+    Where it was asked of several regions, the first that has a label counts.
+    """
+    found: dict[str, list[str]] = {}
+    for question, labels in _results(annotation):
+        found.setdefault(question, []).extend(labels)
+    for question, labels in found.items():
+        yield question, labels[0] if labels else None, len(labels) > 1
+
+
+def _results(annotation: Mapping[str, object]) -> Iterator[tuple[str, list[str]]]:
+    """Question and labels of each result that is a class."""
     for result in items(annotation.get("result")):
         found = mapping(result)
         value = mapping(found.get("value"))
@@ -147,11 +159,7 @@ def result_labels(annotation: Mapping[str, object]) -> Iterator[tuple[str, str |
         elif found.get("type") not in ("rating", "pairwise"):
             continue
         labels = [label for label in map(name_of, chosen) if label is not None]
-        yield (
-            name_of(found.get("from_name")) or "",
-            labels[0] if labels else None,
-            len(labels) > 1,
-        )
+        yield name_of(found.get("from_name")) or "", labels
 
 
 def _unlabelled(task: Mapping[str, object]) -> str:

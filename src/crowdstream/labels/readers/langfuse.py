@@ -14,18 +14,22 @@ from crowdstream.labels.readers.answer import (
     seconds_of,
 )
 
+SCORED = ("traceId", "sessionId", "datasetRunId")
+"""What a score may be of; a release that knows all three has null for the others."""
+
 
 def _tell(record: Mapping[str, object]) -> str | None:
     scores = [record, *map(mapping, items(record.get("data")))]
     for score in scores:
-        if "traceId" in score and ("stringValue" in score or "value" in score):
-            return "its records have traceId and a value"
+        of = next((key for key in SCORED if key in score), None)
+        if of is not None and ("stringValue" in score or "value" in score):
+            return f"its records have {of} and a value"
     return None
 
 
 def _answers(record: Mapping[str, object], reading: Reading) -> Iterator[Answer]:
     """The scores of a record: itself, or those of a page."""
-    if "traceId" in record:
+    if any(key in record for key in SCORED):
         yield from _score_answers(record, reading, "")
     else:
         for place, score in enumerate(map(mapping, items(record.get("data")))):
@@ -34,11 +38,12 @@ def _answers(record: Mapping[str, object], reading: Reading) -> Iterator[Answer]
 
 def _score_answers(score: Mapping[str, object], reading: Reading, path: str) -> Iterator[Answer]:
     """A person's score is an answer to the question of its name; an evaluator's name is its own."""
-    task, part = name_of(score.get("traceId")), name_of(score.get("observationId"))
+    task = next(filter(None, (name_of(score.get(key)) for key in SCORED)), None)
+    part = name_of(score.get("observationId"))
     author, name = name_of(score.get("authorUserId")), name_of(score.get("name"))
     worker = author or name
     if task is None:
-        reading.complain(f"{path}traceId", "a trace's id", score.get("traceId"))
+        reading.complain(f"{path}traceId", "a trace's id (or a session's)", score.get("traceId"))
         return
     if worker is None:
         reading.complain(f"{path}authorUserId", "a user's id (or name)", score.get("authorUserId"))

@@ -15,6 +15,9 @@ from crowdstream.labels.readers.crowd_forms import form_answers
 PREFIX = "Answer."
 """Before the name of every field of the form."""
 
+EMPTY = "{}"
+"""What a field that was left out has in its cell."""
+
 WHOLE = "Answer.taskAnswers"
 """The column that has all fields as JSON."""
 
@@ -49,7 +52,7 @@ def _form(row: Mapping[str, object], reading: Reading) -> dict[str, object]:
     """The form's fields as they were sent: ``Answer.mood.good`` is the field good of mood."""
     form: dict[str, object] = {}
     for name, cell in row.items():
-        if not name.startswith(PREFIX) or name == WHOLE:
+        if not name.startswith(PREFIX) or name == WHOLE or cell == EMPTY:
             continue
         field, dot, part = name.removeprefix(PREFIX).partition(".")
         if not dot:

@@ -6,6 +6,10 @@ from collections.abc import Iterator, Mapping
 
 from crowdstream.labels.readers.answer import Answer, Reading, Tool, first_of, name_of, seconds_of
 
+NO_CLASS = ("_manual", "text_input", "relations")
+"""How the names of interfaces end (``_view_id``) whose work is no class: accept says only that it
+was saved."""
+
 
 def _tell(record: Mapping[str, object]) -> str | None:
     return "its lines have _input_hash" if "_input_hash" in record else None
@@ -30,8 +34,17 @@ def _answers(record: Mapping[str, object], reading: Reading) -> Iterator[Answer]
         yield answer._replace(label=label, several=several)
         return
     shown, _ = first_of(record.get("label"))
-    verdict = name_of(said) if said in ("accept", "reject") else None
+    judged = said in ("accept", "reject") and not _manual(record)
+    verdict = name_of(said) if judged else None
     yield answer._replace(label=verdict, question=shown or "")
 
 
-LINES = Tool("prodigy", "a Prodigy export", _tell, _answers)
+def _manual(record: Mapping[str, object]) -> bool:
+    return str(record.get("_view_id")).endswith(NO_CLASS)
+
+
+def _unlabelled(record: Mapping[str, object]) -> str:
+    return f"work of {record['_view_id']}" if _manual(record) else ""
+
+
+LINES = Tool("prodigy", "a Prodigy export", _tell, _answers, unlabelled=_unlabelled)

@@ -34,15 +34,15 @@ def _answers(record: Mapping[str, object], reading: Reading) -> Iterator[Answer]
     for place, (path, result) in enumerate(_results(record)):
         task = _task(result, place)
         grading = mapping(result.get("gradingResult"))
-        components = items(grading.get("componentResults"))
-        for number, component in enumerate(map(mapping, components)):
+        components = [mapping(one) for one in items(grading.get("componentResults"))]
+        judges = _workers(components)
+        for number, component in enumerate(components):
             verdict = component.get("pass")
             if not isinstance(verdict, bool):
                 where = f"{path}.gradingResult.componentResults[{number}].pass"
                 reading.complain(where, "true or false", verdict)
                 continue
-            worker = _worker(mapping(component.get("assertion")), number)
-            yield Answer(task, worker, VERDICTS[verdict])
+            yield Answer(task, judges[number], VERDICTS[verdict])
 
 
 def _task(result: Mapping[str, object], place: int) -> str:
@@ -55,12 +55,24 @@ def _task(result: Mapping[str, object], place: int) -> str:
     return " × ".join(filter(None, [test, prompt, name_of(named)]))
 
 
-def _worker(assertion: Mapping[str, object], number: int) -> str:
-    """The model that judged; else the assertion by its kind and its number."""
+def _workers(components: list[Mapping[str, object]]) -> list[str]:
+    """Who judged: the model, the metric, or the kind of assertion.
+
+    Its number is behind a kind, and behind a name that judged the same output more than once.
+    """
+    names = [_judge(mapping(component.get("assertion"))) for component in components]
+    return [
+        name if named and names.count((name, named)) == 1 else f"{name} {number}"
+        for number, (name, named) in enumerate(names, start=1)
+    ]
+
+
+def _judge(assertion: Mapping[str, object]) -> tuple[str, bool]:
+    """The model that judged or the metric, and True; else the assertion's kind, and False."""
     provider = assertion.get("provider")
-    named = mapping(provider).get("id") if isinstance(provider, Mapping) else provider
-    kind = name_of(assertion.get("type")) or "assertion"
-    return name_of(named) or name_of(assertion.get("metric")) or f"{kind} {number + 1}"
+    model = mapping(provider).get("id") if isinstance(provider, Mapping) else provider
+    named = name_of(model) or name_of(assertion.get("metric"))
+    return named or name_of(assertion.get("type")) or "assertion", named is not None
 
 
 RESULTS = Tool("promptfoo", "results of promptfoo", _tell, _answers, document=True)

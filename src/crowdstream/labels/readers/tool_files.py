@@ -73,7 +73,8 @@ def _answers(
 ) -> Iterator[list[Answer]]:
     """The answers of each record."""
     tool, tally = found.tool, bad.tally
-    reading = Reading(PurePath(source.path).name.split(".")[0], source.options.question)
+    file = PurePath(source.path.removesuffix(source.packed)).stem  # a user's name may have dots
+    reading = Reading(file, source.options.question)
     for where, record, raw in records:
 
         def complain(

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import codecs
 import csv
+import json
 from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple
 
@@ -62,17 +63,35 @@ def read_records(
     return _lines(text, name, bad, size, "line", decoder)
 
 
+def decode_json(text: str | bytes) -> object:
+    """JSON; NaN and Infinity, which logs of Python have where a number is missing, are null.
+
+    >>> decode_json('{"value": NaN}')
+    {'value': None}
+    """
+    try:
+        return msgspec.json.decode(text)
+    except msgspec.DecodeError:
+        data = text.encode() if isinstance(text, str) else text
+        if b"NaN" not in data and b"Infinity" not in data:
+            raise
+        return json.loads(data, parse_constant=lambda _: None)
+
+
 def decode_record(raw: bytes, where: str, decoder: Decoder = DECODER) -> dict[str, object]:
     """A JSON object whose text can be written."""
     try:
+        record: object
         try:
             record = decoder.decode(raw)
-        except msgspec.ValidationError:  # of another shape: whoever reads it will say what is wrong
-            record = DECODER.decode(raw)
+        except msgspec.DecodeError:  # of another shape, or with NaN in it
+            record = decode_json(raw)
         if b"\\u" in raw:
             ENCODER.encode(record)  # half a character cannot be
-    except (msgspec.MsgspecError, UnicodeError, RecursionError) as error:
+    except (msgspec.MsgspecError, ValueError, RecursionError) as error:
         raise InputError(where, "a JSON object", str(error)) from None
+    if not isinstance(record, dict):
+        raise InputError(where, "a JSON object", type(record).__name__)
     return record
 
 

@@ -31,6 +31,7 @@ from crowdstream.labels.readers import (
 )
 from crowdstream.labels.readers.answer import Tool
 from crowdstream.labels.readers.sniffing import Dialect
+from crowdstream.labels.readers.tool_records import decode_json
 from crowdstream.labels.tables import ROLES, ColumnNames, count_roles, find_columns
 
 TOOLS = (
@@ -199,8 +200,8 @@ def _first_rows(head: str, separator: str) -> list[Record]:
 
 def _decoded(text: str) -> object:
     try:
-        return msgspec.json.decode(text)
-    except (msgspec.MsgspecError, UnicodeError, RecursionError):
+        return decode_json(text)
+    except (msgspec.MsgspecError, ValueError, RecursionError):
         return None
 
 

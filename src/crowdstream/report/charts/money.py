@@ -11,7 +11,7 @@ from crowdstream.validation import check_number
 if TYPE_CHECKING:
     import altair as alt
 
-SPENT, ENOUGH = "spent", "would have been enough"
+SPENT, ENOUGH = "spent", "stopped once settled"
 
 
 def money(spent: float, enough: float) -> alt.Chart:
