@@ -36,6 +36,29 @@ def test_users_of_doccano_whose_names_have_dots_stay_apart(tmp_path: Path) -> No
     ]
 
 
+def test_a_user_of_doccano_who_has_labelled_nothing_stops_nobody(tmp_path: Path) -> None:
+    with zipfile.ZipFile(tmp_path / "export.zip", "w") as archive:
+        archive.writestr("ann.jsonl", "")
+        archive.writestr("bob.jsonl", json.dumps({"id": 1, "text": "x", "label": ["a"]}))
+    assert votes(tmp_path / "export.zip") == [("1", "bob", "a")]
+
+
+def test_what_deleted_users_of_label_studio_said_can_be_left_out(tmp_path: Path) -> None:
+    result = [{"from_name": "q", "type": "choices", "value": {"choices": ["a"]}}]
+    said = [{"id": k, "completed_by": user, "result": result} for k, user in enumerate((None, 4))]
+    (tmp_path / "export.json").write_text(json.dumps([{"id": 1, "annotations": said}]))
+    with pytest.raises(InputError, match=r"annotations\[0\]\.completed_by.*--on-error skip"):
+        votes(tmp_path / "export.json")
+    table = cs.read_labels(tmp_path / "export.json", on_error="skip")
+    assert table.select("task", "worker", "label").rows() == [("1", "4", "a")]
+
+
+@pytest.mark.parametrize("path", [5, None, b"labels.csv", [5]])
+def test_what_is_no_path_is_refused(path: object) -> None:
+    with pytest.raises(InputError, match="path: expected the path of a file"):
+        cs.read_labels(path)  # type: ignore[arg-type]
+
+
 def test_lines_of_an_appen_cell_end_as_on_any_system(tmp_path: Path) -> None:
     head = "_unit_id,_worker_id,_tainted,mood,mood_gold\n"
     rows = '1,w1,false,"a\r\nb",\n1,w2,false,a,\n'

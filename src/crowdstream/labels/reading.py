@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from os import PathLike, fspath
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
+from crowdstream.errors import InputError
+from crowdstream.labels.label import shorten
 from crowdstream.labels.readers import BadRows, find_sources, make_options
 from crowdstream.labels.readers.files import read_tables
 from crowdstream.labels.tables import ROLES, ColumnNames
@@ -67,9 +69,10 @@ def read_labels(
     """
     import polars as pl
 
-    paths = [path] if isinstance(path, (str, PathLike)) else list(path)
+    one = isinstance(path, (str, bytes, PathLike)) or not isinstance(path, Iterable)
+    paths = [_checked(each) for each in cast("Iterable[object]", [path] if one else path)]
     options = make_options(question=question, predictions=include_predictions)
-    sources = find_sources([fspath(each) for each in paths], format, options)
+    sources = find_sources(paths, format, options)
     names = ColumnNames(task, worker, label, wide)
     with BadRows(on_error) as bad:
         tables = list(read_tables(sources, names, bad))
@@ -79,6 +82,12 @@ def read_labels(
     if "at" in table.columns and table["at"].null_count() == table.height:
         table = table.drop("at")
     return _with_gold(table, bad.tally)
+
+
+def _checked(path: object) -> str:
+    if not isinstance(path, (str, PathLike)):
+        raise InputError("path", "the path of a file, or several", shorten(path))
+    return str(fspath(path))
 
 
 def _with_gold(table: pl.DataFrame, tally: Tally | None) -> pl.DataFrame:

@@ -58,8 +58,10 @@ def read_archive(source: Source) -> Iterator[tuple[str, Readable]]:
                 every = (content for _, content in itertools.chain([first], entries))
                 yield LOG, io.BytesIO(b'{"samples":[' + b",".join(every) + b"]}")
             elif first is not None:
+                one = len(archive.namelist()) == 1
                 for name, content in itertools.chain([first], entries):
-                    yield name, io.BytesIO(content)
+                    if one or content.strip():  # a user who has labelled nothing yet
+                        yield name, io.BytesIO(content)
     except BROKEN as error:
         if isinstance(error, CrowdstreamError):
             raise

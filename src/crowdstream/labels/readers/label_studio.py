@@ -107,7 +107,8 @@ def annotation_answers(
         complain(f"{path}task", "a task's id", annotation.get("task"))
         return
     if worker is None:
-        complain(f"{path}completed_by", "a user's id", annotation.get("completed_by"))
+        expected = "a user's id (deleted users have none; --on-error skip leaves their answers out)"
+        complain(f"{path}completed_by", expected, annotation.get("completed_by"))
         return
     at = seconds_of(annotation.get("updated_at") or annotation.get("created_at"))
     gold = annotation.get("ground_truth") is True

@@ -92,7 +92,10 @@ def _as_text(source: Source, notes: list[str], wanted: Collection[str]) -> pl.Da
             return read_sheet(source)
         return _read_text(source, notes, wanted)
     except pl.exceptions.PolarsError as error:
-        raise InputError(source.name, "a table", str(error).splitlines()[0][:200]) from None
+        found = str(error).splitlines()[0][:200]
+        if "cannot cast" in found:
+            found = "lists or objects in its cells"
+        raise InputError(source.name, "a table of text and numbers", found) from None
 
 
 def _read_text(source: Source, notes: list[str], wanted: Collection[str]) -> pl.DataFrame:
