@@ -6,6 +6,7 @@ this script, which made it up and has the decisions scored by it.
 
 from __future__ import annotations
 
+import json
 import subprocess
 import sys
 import tempfile
@@ -13,6 +14,8 @@ from pathlib import Path
 
 import numpy as np
 import polars as pl
+
+PROGRAM = Path(sys.executable).parent / "crowdstream"
 
 ACCURACY = {
     "ann": 0.95,
@@ -47,8 +50,14 @@ def write_example(folder: Path, tasks: int = 300) -> None:
 def shell(folder: Path, *words: str) -> None:
     """Show a command and run it."""
     print("\n$ crowdstream", *words, flush=True)
-    program = Path(sys.executable).parent / "crowdstream"
-    subprocess.run([str(program), *words], cwd=folder, check=True)
+    subprocess.run([str(PROGRAM), *words], cwd=folder, check=True)
+
+
+def majority_error(folder: Path, *words: str) -> float:
+    """How often majority vote errs on the same labels."""
+    command = [str(PROGRAM), *words, "--method", "majority", "--quiet", "--json"]
+    done = subprocess.run(command, cwd=folder, check=True, capture_output=True)
+    return float(json.loads(done.stdout)["error_rate"])
 
 
 def main() -> None:
@@ -59,7 +68,7 @@ def main() -> None:
         folder = Path(name)
         write_example(folder)
         scored = ("run", "labels.csv", "--truth", "truth.csv")
-        shell(folder, *scored, "--method", "majority", "--quiet", "--json")
+        print(f"Majority vote errs on {majority_error(folder, *scored):.1%} of the tasks.")
         shell(folder, *scored, "-o", "decisions.csv")
         print("\n$ head -5 decisions.csv")
         print("\n".join((folder / "decisions.csv").read_text().splitlines()[:5]))
