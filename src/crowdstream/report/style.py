@@ -43,7 +43,7 @@ li {{ margin: 4px 0; overflow-wrap: anywhere; }} footer {{ margin-top: 40px; }}
 @media (max-width: 900px) {{
   .tiles {{ grid-template-columns: 1fr 1fr; }} .panels, .pair {{ grid-template-columns: 1fr; }} }}
 @media (max-width: 560px) {{ .tiles {{ grid-template-columns: 1fr; }} body {{ padding: 0 14px; }}
-  .panel :is(th, td):has(> svg.band) {{ display: none; }} }}
+  .panel :is(:has(> svg.band), tr:has(svg.band) > :nth-child(2)) {{ display: none; }} }}
 @page {{ size: A4; margin: 14mm 12mm; }}
 @media print {{
   :root {{ {_LIGHT} color-scheme: light; }}
