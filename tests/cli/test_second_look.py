@@ -88,7 +88,7 @@ def test_small_words(tmp_path: Path) -> None:
     assert call("run", one, "-o", out, "--window", "0").err.startswith("crowdstream: --window: ")
     found = call("run", one, "-o", out, "--order", "x,y,x")
     assert "expected every class once, found 'x' twice" in found.err
-    one.write_text("HITId,WorkerId,Input.text,Answer.choice\na,w,x,y\n")
+    one.write_text("task,worker,Input.text,Answer.choice\na,w,x,y\n")
     assert "did you mean 'Answer.choice'?" in call("run", one, "-o", out).err
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import threading
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -196,8 +198,11 @@ def test_again_and_again_until_interrupted(
     put(http, "again", settle=None)
     tool, url = studio
     naps: list[float] = []
+    sleep, syncing = time.sleep, threading.current_thread()
 
     def nap(seconds: float) -> None:
+        if threading.current_thread() is not syncing:  # the fake tool's own
+            return sleep(seconds)
         naps.append(seconds)
         tool.do_something()
         if len(naps) == 1:
@@ -207,6 +212,7 @@ def test_again_and_again_until_interrupted(
             monkeypatch.setattr("crowdstream.cli.sync.time.sleep", nap)
         else:
             raise KeyboardInterrupt
+        return None
 
     def fail(*_: object) -> None:
         raise cs.CrowdstreamError("the tool is away")

@@ -124,17 +124,19 @@ class LineParser:
         if record is None:
             return None
         if self.columns is None or not all(name in record for name in self.columns):
-            self.columns = self._find_columns(record)
+            self.columns = self._find_columns(list(record), record)
         task, worker, label = (_text(record[name], name) for name in self.columns)
         at, gold = self.times.read(record.get("at")), _text(record.get("gold"), "gold")
         return LabelEvent(task, worker, label, at, gold)
 
-    def _find_columns(self, record: Mapping[str, object]) -> tuple[str, str, str]:
+    def _find_columns(
+        self, header: list[str], record: Mapping[str, object]
+    ) -> tuple[str, str, str]:
         """The columns by a row or a header; what a tool wrote is said to be for another command."""
         from crowdstream.labels.tables import find_columns
 
         try:
-            return find_columns(self.names, list(record), self.where)
+            return find_columns(self.names, header, self.where)
         except InputError as error:
             from crowdstream.labels.readers.tools import tell_tool
 
@@ -166,7 +168,7 @@ class LineParser:
             raise InputError(self.where, "a row of CSV in UTF-8", str(error)) from None
         if self.header is None or (self._maybe_header and self._is_header(cells)):
             self.header = cells
-            self.columns = self._find_columns(dict.fromkeys(cells))
+            self.columns = self._find_columns(cells, dict.fromkeys(cells))
             self._maybe_header = False
             return None
         self._maybe_header = False
