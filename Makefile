@@ -10,7 +10,7 @@ endif
 
 # What is compiled ahead (hatch_build.py finds it by the same line), and the tests that run it.
 LOOPS := $(shell grep -rl --include='*loops.py' '^\# cython: language_level=3' src)
-RUN_LOOPS := $(wildcard tests/labels tests/sums tests/estimators tests/monitoring tests/contract tests/test_stream.py)
+RUN_LOOPS := $(filter-out %/test_tools.py %/test_tool_shapes.py, $(wildcard tests/labels/test_*.py)) $(wildcard tests/sums tests/estimators tests/monitoring tests/contract tests/test_stream.py)
 
 .PHONY: demo build test test-bounds soak e2e sanitise lint bench docs clean
 
@@ -74,7 +74,7 @@ clean:
 	find src -name '*.so' -delete
 
 $(BIN)/python:
-	$(PYTHON) -m venv $(VENV)
+	$(PYTHON) -m venv --upgrade-deps $(VENV)
 
 # To install is to compile what has changed; who has the tools at hand need not install again.
 $(VENV)/.base: pyproject.toml hatch_build.py $(LOOPS) | $(BIN)/python
