@@ -32,7 +32,7 @@ def _expected() -> Iterator[None]:
 
 
 def simulated(
-    classes: int, tasks: int = 600, workers: int = 20, per_task: int = 5, seed: int = 0
+    classes: int, tasks: int = 400, workers: int = 20, per_task: int = 5, seed: int = 0
 ) -> tuple[pl.DataFrame, dict[str, str]]:
     """Labels and truths; classes are Zipf-like, workers right with 0.4 to 0.95, errors anything."""
     rng = np.random.default_rng(seed)
