@@ -85,8 +85,9 @@ $(VENV)/.bench: pyproject.toml hatch_build.py $(LOOPS) | $(BIN)/python
 	$(BIN)/python -m pip install --quiet --editable '.[bench]'
 	touch $@
 
+# (What is never imported need not be compiled to bytecode.)
 $(VENV)/.dev: pyproject.toml | $(BIN)/python
-	$(BIN)/python -m pip install --quiet --editable '.[dev]'
+	$(BIN)/python -m pip install --quiet --no-compile --editable '.[dev]'
 	touch $@
 
 $(VENV)/.built: hatch_build.py $(LOOPS) $(VENV)/.dev
