@@ -90,7 +90,7 @@ def whole(path: str) -> int:
 def pieces(path: str) -> int:
     """The labels a piece at a time, each let go when the next comes."""
     from crowdstream.labels.readers import BadRows, find_sources, read_batches
-    from crowdstream.labels.tables import ColumnNames
+    from crowdstream.labels.columns import ColumnNames
 
     batches = read_batches(find_sources([path]), ColumnNames(), BadRows())
     return sum(coded.height for _, coded in batches)

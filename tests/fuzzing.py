@@ -21,7 +21,7 @@ from crowdstream.labels.gold import COLUMNS
 from crowdstream.labels.readers import BadRows, find_sources, make_options, read_all, read_batches
 from crowdstream.labels.readers.jsonl import decode_row
 from crowdstream.labels.readers.small_tables import read_small_table
-from crowdstream.labels.tables import ColumnNames
+from crowdstream.labels.columns import ColumnNames
 from crowdstream.serialization import HEADER, kind_of, seal
 
 if sys.version_info >= (3, 14):

@@ -13,7 +13,7 @@ _NAMES = {
     "client": "AsyncClient Client",
     "decisions": "Decision",
     "errors": "AnswerRateInDoubt CrowdstreamError InputError ManyClasses MergeError "
-    "NotIdentifiable ServerError StateError SureInDoubt",
+    "NotIdentifiable OddLabels ServerError StateError SureInDoubt",
     "estimators": "Adaptive AgreementBased CentredAgreement DictEstimator Estimator "
     "Identifiability MajorityVote Tracking",
     "gold_plan": "GoldCheck gold_check gold_needed",
@@ -26,6 +26,7 @@ _NAMES = {
     "identifiability monitor pairs trends",
     "ordinal": "ordinal_decisions",
     "panel": "EffectiveJudges Jury Preferences effective_judges error_correlation jury preferences",
+    "questions": "Questions fit_questions",
     "report.charts": "",
     "report.making": "Report make_report",
     "science.baselines": "",

@@ -10,6 +10,7 @@ from crowdstream.errors import InputError as InputError
 from crowdstream.errors import ManyClasses as ManyClasses
 from crowdstream.errors import MergeError as MergeError
 from crowdstream.errors import NotIdentifiable as NotIdentifiable
+from crowdstream.errors import OddLabels as OddLabels
 from crowdstream.errors import ServerError as ServerError
 from crowdstream.errors import StateError as StateError
 from crowdstream.errors import SureInDoubt as SureInDoubt
@@ -52,6 +53,8 @@ from crowdstream.panel import effective_judges as effective_judges
 from crowdstream.panel import error_correlation as error_correlation
 from crowdstream.panel import jury as jury
 from crowdstream.panel import preferences as preferences
+from crowdstream.questions import Questions as Questions
+from crowdstream.questions import fit_questions as fit_questions
 from crowdstream.report import charts as charts
 from crowdstream.report.making import Report as Report
 from crowdstream.report.making import make_report as make_report

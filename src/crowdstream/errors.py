@@ -64,3 +64,7 @@ class SureInDoubt(UserWarning):
 
 class ManyClasses(UserWarning):
     """There are so many classes that workers' confusions of them are not learnt."""
+
+
+class OddLabels(UserWarning):
+    """Labels look like the same class in several spellings, or like no answer."""

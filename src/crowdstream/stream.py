@@ -45,7 +45,6 @@ from crowdstream.labels import (
     UNKNOWN,
     ArrowTable,
     ClassLabel,
-    ColumnNames,
     Row,
     TaskId,
     Vocabulary,
@@ -55,10 +54,12 @@ from crowdstream.labels import (
     row_values,
     shorten,
 )
-from crowdstream.labels.coding import usual_columns
-from crowdstream.labels.tables import is_table, read_table
+from crowdstream.labels.coding import interpret, usual_columns
+from crowdstream.labels.tables import is_table
 from crowdstream.monitoring.difficulty import GRID, strengths_in
 from crowdstream.monitoring.outlook import Outlook, outlook
+from crowdstream.questions import SAVED_AS as QUESTIONS
+from crowdstream.questions import Questions
 from crowdstream.serialization import (
     Savable,
     join_arrays,
@@ -303,7 +304,11 @@ class Stream(Savable):
         [('t1', 2), ('t2', 1)]
         """
         now = self._time(at)
-        given = read_table(rows, ColumnNames()).iter_rows() if is_table(rows) else rows
+        given = rows
+        if is_table(rows):
+            how = "a Stream holds one; make one per question"
+            found = interpret(rows, as_classes=True).only("rows", how)
+            given = found.table.frame().iter_rows()
         if isinstance(given, (str, bytes, Mapping)) or not isinstance(given, Iterable):
             raise InputError("rows", "rows of (task, worker, label)", shorten(given))
         return self._take_all(*_columns(cast("Iterable[Row]", given)), now)
@@ -935,8 +940,8 @@ class Stream(Savable):
             self._fit_due = int(self.counts.closed * REFIT_GROWTH) + 1
 
 
-def load(source: bytes | str | Path) -> Estimator | Stream:
-    """An estimator or a stream as it was when it was saved, whichever it is.
+def load(source: bytes | str | Path) -> Estimator | Stream | Questions:
+    """Load an estimator, a stream or several questions as they were saved, whichever it is.
 
     Parameters
     ----------
@@ -953,7 +958,10 @@ def load(source: bytes | str | Path) -> Estimator | Stream:
     """
     try:
         data = read_state(source)
-        return Stream.load(data) if kind_of(data) == SAVED_AS else Estimator.load(data)
+        kind = kind_of(data)
+        if kind == QUESTIONS:
+            return Questions.load(data)
+        return Stream.load(data) if kind == SAVED_AS else Estimator.load(data)
     except StateError as error:
         if isinstance(source, (str, Path)) and str(source) not in str(error):
             raise StateError(f"{source}: {error}") from None

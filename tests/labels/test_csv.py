@@ -22,7 +22,7 @@ from crowdstream.labels.readers import csv_files, csv_quoting, csv_unquoted
 from crowdstream.labels.readers.bad_rows import BadRows
 from crowdstream.labels.readers.csv_quoting import read_quoted
 from crowdstream.labels.readers.csv_rows import Layout
-from crowdstream.labels.tables import ColumnNames
+from crowdstream.labels.columns import ColumnNames
 
 CELL = st.text(
     st.characters(exclude_characters='",\r\n', codec="utf-8"),

@@ -38,7 +38,7 @@ from crowdstream.labels.readers.json_array import ArrayLines
 from crowdstream.labels.readers.jsonl import DEEPEST, decode_row, is_too_deep
 from crowdstream.labels.readers.small_tables import read_costs, read_families, read_small_table
 from crowdstream.labels.readers.sniffing import SNIFFED
-from crowdstream.labels.tables import ColumnNames, find_column, find_columns
+from crowdstream.labels.columns import ColumnNames, find_column, find_columns
 from crowdstream.labels.text_codes import QUICK
 from tests.uncompiled import uncompiled
 

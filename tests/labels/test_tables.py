@@ -15,7 +15,8 @@ import pytest
 
 from crowdstream.errors import InputError
 from crowdstream.labels import ColumnNames, in_kind, kind_of
-from crowdstream.labels.tables import find_columns, read_table
+from crowdstream.labels.columns import find_columns
+from crowdstream.labels.tables import read_table
 
 ROWS = [("t1", "ann", "spam"), ("t1", "bob", None), ("t2", "ann", "ham")]
 FRAME = pl.DataFrame(ROWS, ["item", "rater", "label"], orient="row")

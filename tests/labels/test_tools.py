@@ -22,7 +22,7 @@ from crowdstream.labels.readers import (
 )
 from crowdstream.labels.readers.sniffing import Dialect
 from crowdstream.labels.readers.tools import TOOL_NAMES, closed, find_tool
-from crowdstream.labels.tables import ColumnNames
+from crowdstream.labels.columns import ColumnNames
 from tests.fuzzing import FIXTURES
 
 

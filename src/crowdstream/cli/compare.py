@@ -8,13 +8,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TypedDict
 
 from crowdstream.cli import options
-from crowdstream.cli.cleaning import Cleaning
 from crowdstream.cli.json_output import compare_report, print_json
-from crowdstream.cli.ordinal import ComparedScale as Scale
+from crowdstream.cli.label_input import read_sources
 from crowdstream.cli.output import make_folder
 from crowdstream.cli.terminal import ProgressBar, add_row, console, make_table, say, say_paragraph
 from crowdstream.errors import InputError
 from crowdstream.extras import need
+from crowdstream.labels.meaning.kinds import LabelHints
 from crowdstream.validation import check_number
 
 if TYPE_CHECKING:
@@ -46,7 +46,7 @@ class Plan(TypedDict):
     runs: int
 
 
-class Input(options.Columns, options.InputForm):
+class Input(options.FileMeaning):
     """What is compared on."""
 
     HELP = """
@@ -100,8 +100,6 @@ def compare(
     orders: options.Orders,
     out: Output,
     report: options.Report,
-    cleaning: Cleaning,
-    scale: Scale,
 ) -> None:
     """Compare methods on data whose correct labels are known.
 
@@ -123,13 +121,11 @@ def compare(
     chosen = choose(wanted, quick=methods.quick)
     notes: list[str] = []
     if given.truth is None:
-        if cleaning != Cleaning():
-            raise InputError("--normalise or --skip-label", "--truth and files of labels", "none")
-        if scale != Scale():
-            raise InputError("--ordinal", "--truth and files of labels", "none")
+        if given.hints() != LabelHints():
+            raise InputError("--truth", "with what labels mean, and files of labels", "none")
         sets = [ready(data) for data in _named(given.sets)]
     else:
-        data, notes = _read(given, given.truth, cleaning, scale)
+        data, notes = _read(given, given.truth)
         sets = [ready(data)]
         if len(given.sets) > 1 and not report.quiet:
             say(f"{len(given.sets)} files taken together as one set", "yellow")
@@ -179,21 +175,32 @@ def _named(names: list[str]) -> list[Dataset]:
     return [datasets.load(name) for name in wanted]
 
 
-def _read(given: Input, truth: str, cleaning: Cleaning, scale: Scale) -> tuple[Dataset, list[str]]:
+def _read(given: Input, truth: str) -> tuple[Dataset, list[str]]:
     """A data set of the user's own, and what is to be said of it."""
     from crowdstream.cli.truths import match_truths
-    from crowdstream.labels.readers import find_sources, read_all
+    from crowdstream.deciding import Prepared
+    from crowdstream.labels.readers import find_sources
+    from crowdstream.labels.scale import scale_of
     from crowdstream.science.datasets import Dataset, Meta
 
-    cleaner, files = cleaning.start(), given.sets
+    files = given.sets
     with given.bad_rows() as bad_rows:
-        sources = find_sources(files, options=given.input_options())
-        labels = cleaner.clean(read_all(sources, given.names(), bad_rows))
-    truths, file = match_truths("--truth", truth, labels)
-    notes = [*bad_rows.notes, *cleaner.end(ordinal=scale.asked), *file.notes()]
+        sources = find_sources(files, given.format, given.input_options())
+        read = read_sources(given, sources, bad_rows)
+    question = read.only("compare")
+    if question.kind.name == "choices":
+        raise InputError("compare", "classes or a scale", "choices")
+    truths, file = match_truths("--truth", truth, Prepared.of(question))
     name = Path(files[0]).name.split(".")[0]
-    places = scale.places([*labels.classes, *truths["label"]])
-    return Dataset(name, labels.frame(), truths, Meta(" ".join(files)), places), notes
+    places = None
+    if question.kind.name == "scale":
+        order = given.hints().order
+        places = question.kind.places
+        if not question.kind.made:
+            places = scale_of([*question.table.classes, *truths["label"]], order, "--order")
+    labels = question.table.frame()
+    notes = [read.read_as, *read.notes, *file.notes()]
+    return Dataset(name, labels, truths, Meta(" ".join(files)), places), notes
 
 
 def _measure(sets: list[Dataset], methods: list[Method], plan: Plan, quiet: bool) -> Study:

@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from crowdstream.cli import options
-from crowdstream.cli.cleaning import WideCleaning
 from crowdstream.cli.gold_wording import show_check, show_plan, warn_of_formulas
 from crowdstream.cli.json_output import PlanReport, StratumReport, check_report, print_json
 from crowdstream.cli.label_input import read_labels
@@ -75,7 +74,6 @@ def plan(
     report: options.Report,
     deciding: Deciding,
     method: options.Method,
-    cleaning: WideCleaning,
 ) -> None:
     """Choose the tasks to have checked by an expert first.
 
@@ -91,21 +89,26 @@ def plan(
     """
     from crowdstream.cli.estimator import EstimatorFactory
     from crowdstream.cli.truths import TruthFile
+    from crowdstream.deciding import Prepared
     from crowdstream.gold_plan import gold_needed
 
     check_output(out.output, "--output")
     check_number("--number", choosing.number, 1, 10**9, whole=True)
     check_number("--settle", deciding.settle, 0.5, 1.0)
     factory = EstimatorFactory(method)
-    table, notes = read_labels(files, cleaning, {"--output": out.output})
+    found_labels = read_labels(files, {"--output": out.output})
+    question, notes = found_labels.only("gold plan"), found_labels.notes
+    prepared = Prepared.of(question)
     _check_unfilled(out.output)
-    known = None if choosing.gold is None else TruthFile("--gold", choosing.gold, teaches=True)
-    gold = None if known is None else known.match(table)
+    known = gold = None
+    if choosing.gold is not None:
+        known = TruthFile("--gold", choosing.gold, teaches=True, prepared=prepared)
+        gold = known.match(prepared.table)
     if known is not None:
         known.check()
         notes += known.notes()
     found: pl.DataFrame = gold_needed(
-        table,
+        question,
         choosing.number,
         crowd=factory.make(),
         gold=gold,
@@ -143,7 +146,6 @@ def check(
     report: options.Report,
     deciding: Deciding,
     method: options.Method,
-    cleaning: WideCleaning,
 ) -> None:
     """Say what the answers of an expert change.
 
@@ -164,10 +166,11 @@ def check(
     factory = EstimatorFactory(method)
     if not Path(answers.filled).exists():
         raise InputError("FILLED", "a file that exists", repr(answers.filled))
-    table, notes = read_labels(files, cleaning, {})
+    found_labels = read_labels(files, {})
+    question, notes = found_labels.only("gold check"), found_labels.notes
     also = [name.strip() for name in answers.also.split(",") if name.strip()]
     found = gold_check(
-        table, answers.filled, crowd=factory.make(), settle=deciding.settle, also=also
+        question, answers.filled, crowd=factory.make(), settle=deciding.settle, also=also
     )
     found.warnings[:0] = notes
     if report.json:

@@ -14,6 +14,8 @@ from typing import IO, TYPE_CHECKING
 
 import msgspec
 
+from crowdstream.labels.meaning.interpreting import ReadAs
+
 if TYPE_CHECKING:
     import polars as pl
 
@@ -129,10 +131,15 @@ class RunReport(msgspec.Struct, kw_only=True):
     agreement. These four are null with ``--method majority``. ``expected_errors``: wrong
     decisions to be expected. ``scored_tasks``, ``error_rate`` and ``truth_matched`` are there with
     ``--truth`` only, ``mean_distance`` with ``--ordinal`` too; ``gold_matched`` with ``--gold``,
-    ``cost`` with ``--price``.
+    ``cost`` with ``--price``. ``read_as``: what the files mean. On a scale, ``expected_steps``: the
+    expected distance from the truth, in steps. ``flip_rates``: share of the tasks that a worker was
+    asked again on which it contradicts itself. ``missing``: share of a worker's tasks without an
+    answer. ``question``: where there are several.
     """
 
     schema_version: int = SCHEMA_VERSION
+    question: str | msgspec.UnsetType = msgspec.UNSET
+    read_as: ReadAs
     method: str
     tasks: int
     labels: int
@@ -162,6 +169,19 @@ class RunReport(msgspec.Struct, kw_only=True):
     truth_matched: TruthMatch | msgspec.UnsetType = msgspec.UNSET
     gold_matched: TruthMatch | msgspec.UnsetType = msgspec.UNSET
     cost: Cost | msgspec.UnsetType = msgspec.UNSET
+    expected_steps: float | msgspec.UnsetType = msgspec.UNSET
+    flip_rates: dict[str | int, float] | msgspec.UnsetType = msgspec.UNSET
+    missing: dict[str | int, float] | msgspec.UnsetType = msgspec.UNSET
+
+
+class QuestionsReport(msgspec.Struct, kw_only=True):
+    """What ``crowdstream run --json`` prints of several questions: a `RunReport` each."""
+
+    schema_version: int = SCHEMA_VERSION
+    read_as: ReadAs
+    questions: list[RunReport]
+    warnings: list[str]
+    seconds: float
 
 
 class SparkReport(msgspec.Struct, kw_only=True):
@@ -221,7 +241,7 @@ def check_report(method: str, found: GoldCheck) -> dict[str, object]:
     return {"schema_version": SCHEMA_VERSION, "method": method, **msgspec.structs.asdict(found)}
 
 
-def jury_report(found: Jury, warnings: list[str]) -> dict[str, object]:
+def jury_report(found: Jury, warnings: list[str], read_as: ReadAs) -> dict[str, object]:
     """What ``crowdstream jury --json`` prints: all of `Jury` but the decisions."""
     fields = msgspec.structs.asdict(found)
     joint = found.joint_errors
@@ -233,7 +253,19 @@ def jury_report(found: Jury, warnings: list[str]) -> dict[str, object]:
         "notes": [*warnings, *found.notes],
     }
     del fields["decisions"]
-    return {"schema_version": SCHEMA_VERSION, **fields, **more}
+    return {"schema_version": SCHEMA_VERSION, "read_as": read_as, **fields, **more}
+
+
+def questions_of(
+    reports: dict[str, dict[str, object]], read_as: ReadAs, notes: list[str]
+) -> dict[str, object]:
+    """What a command's ``--json`` prints of several questions: its object of each."""
+    made = [
+        {"question": name, **{key: value for key, value in one.items() if key != "read_as"}}
+        for name, one in reports.items()
+    ]
+    head = {"schema_version": SCHEMA_VERSION, "read_as": read_as}
+    return {**head, "questions": made, "notes": notes}
 
 
 def preferences_report(found: Preferences, warnings: list[str]) -> dict[str, object]:
@@ -248,7 +280,9 @@ def compare_report(study: Study, warnings: list[str]) -> dict[str, object]:
     return {**study.report(), "warnings": warnings}
 
 
-def print_json(report: RunReport | SparkReport | PlanReport | Decision | dict[str, object]) -> None:
+def print_json(
+    report: RunReport | QuestionsReport | SparkReport | PlanReport | Decision | dict[str, object],
+) -> None:
     """One object on one line of standard output, at once."""
     sys.stdout.flush()
     sys.stdout.buffer.write(msgspec.json.encode(report) + b"\n")

@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 import sys
+from typing import TYPE_CHECKING
 
 from crowdstream.cli import options
-from crowdstream.cli.cleaning import WideCleaning
-from crowdstream.cli.json_output import jury_report, print_json
+from crowdstream.cli.json_output import jury_report, print_json, questions_of
 from crowdstream.cli.label_input import read_labels
 from crowdstream.cli.output import check_output, write_table
-from crowdstream.cli.terminal import say
+from crowdstream.cli.terminal import printable, say, say_paragraph
 from crowdstream.validation import check_number, one_of
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from crowdstream.panel import Jury
 
 VERDICTS = {"auto": "auto", "default": "default", "common-factor": "common_factor"}
 """What ``--verdict`` may be, and what it is called in Python."""
@@ -51,7 +56,6 @@ def jury(
     out: JuryOutput,
     report: options.Report,
     judging: Judging,
-    cleaning: WideCleaning,
 ) -> None:
     """Decide what a panel of judges says of every item.
 
@@ -66,6 +70,7 @@ def jury(
       crowdstream jury votes.csv --wide --gold checked.csv --json
     """
     from crowdstream.cli.truths import TruthFile
+    from crowdstream.deciding import Prepared
     from crowdstream.labels.readers.small_tables import read_families
     from crowdstream.panel import jury as decide
 
@@ -74,30 +79,45 @@ def jury(
     check_number("--sure", judging.sure, 0.0, 1.0)
     check_number("--seed", judging.seed, 0, 2**64 - 1, whole=True)
     one_of(*VERDICTS)("--verdict", judging.verdict)
-    outputs = {"--output": out.output, "--judges": out.judges}
-    table, notes = read_labels(files, cleaning, outputs)
     families = judging.families
-    gold = None
-    if judging.gold is not None:
-        known = TruthFile("--gold", judging.gold, teaches=True)
-        gold = known.match(table)
-        known.check()
-        notes += known.notes()
-    found = decide(
-        table,
-        gold=gold,
-        families=None if families is None else read_families(families, option="--families"),
-        sure=judging.sure,
-        verdict=VERDICTS[judging.verdict],  # type: ignore[arg-type]
-        seed=judging.seed,
-    )
+    found = read_labels(files, {"--output": out.output, "--judges": out.judges})
+    panels: dict[str, Jury] = {}
+    notes = list(found.notes)
+    for question in found.meaning.questions:
+        prepared, gold = Prepared.of(question), None
+        if judging.gold is not None:
+            known = TruthFile("--gold", judging.gold, teaches=True, prepared=prepared)
+            gold = known.match(prepared.table)
+            known.check()
+            notes += known.notes()
+        panels[question.name] = decide(
+            question,
+            gold=gold,
+            families=None if families is None else read_families(families, option="--families"),
+            sure=judging.sure,
+            verdict=VERDICTS[judging.verdict],  # type: ignore[arg-type]
+            seed=judging.seed,
+        )
     if out.output is not None or (not report.json and not sys.stdout.isatty()):
-        write_table(found.decisions, out.output)
+        write_table(_joined({name: one.decisions for name, one in panels.items()}), out.output)
     if out.judges is not None:
-        write_table(found.judges, out.judges)
+        write_table(_joined({name: one.judges for name, one in panels.items()}), out.judges)
+    read_as = found.meaning.read_as
     if report.json:
-        print_json(jury_report(found, notes))
+        made = {name: jury_report(one, notes, read_as) for name, one in panels.items()}
+        print_json(made[""] if "" in made else questions_of(made, read_as, notes))
     elif not report.quiet:
-        print(found.summary(), file=sys.stderr)
+        say_paragraph(read_as.text, indent=0)
+        for name, one in panels.items():
+            if name:
+                say(name, "bold")
+            print(printable(one.summary()), file=sys.stderr)
         for note in notes:
-            say(f"note: {note}", "yellow")
+            say_paragraph(f"note: {note}", "yellow", indent=0)
+
+
+def _joined(tables: dict[str, pl.DataFrame]) -> pl.DataFrame:
+    """One table; where there are several questions, with a column of them."""
+    from crowdstream.questions import by_question
+
+    return tables[""] if "" in tables else by_question(tables)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from crowdstream.cli import options
-from crowdstream.cli.terminal import say
+from crowdstream.cli.terminal import printable, say
 from crowdstream.errors import InputError, MergeError
 from crowdstream.plain_text import counted
 
@@ -38,22 +38,39 @@ def merge(files: Files, quiet: options.Quiet) -> None:
     Example:
       crowdstream merge monday.state tuesday.state -o week.state
     """
-    from crowdstream.cli.states import load_estimator, locked
+    from crowdstream.cli.states import load_crowds, locked
+    from crowdstream.questions import Questions
 
     with locked(files.output):
-        whole = load_estimator(files.states[0])
+        whole = load_crowds(files.states[0])
         for path in files.states[1:]:
-            part = load_estimator(path)
-            if not files.again:
-                _check_apart(whole, part, path)
-            try:
-                whole += part
-            except MergeError as error:
-                raise MergeError(f"{path}: {error}") from None
-        whole.save(files.output)
+            part = load_crowds(path)
+            if ("" in part) != ("" in whole):
+                found = "one without a name" if "" in part else ", ".join(part)
+                raise InputError(path, "states of the same questions", found)
+            for name, crowd in part.items():
+                whole[name] = _merged(whole.get(name), crowd, path, again=files.again)
+        if "" in whole:
+            whole[""].save(files.output)
+        else:
+            Questions(whole).save(files.output)
     if not quiet.quiet:
-        tasks, workers = counted(whole.tasks_, "task"), counted(whole.n_workers_, "worker")
-        say(f"{tasks}, {workers} → {files.output}")
+        for name, crowd in whole.items():
+            tasks, workers = counted(crowd.tasks_, "task"), counted(crowd.n_workers_, "worker")
+            about = f"{printable(name)}: " if name else ""
+            say(f"{about}{tasks}, {workers} → {files.output}")
+
+
+def _merged(whole: Estimator | None, part: Estimator, path: str, *, again: bool) -> Estimator:
+    if whole is None:
+        return part
+    if not again:
+        _check_apart(whole, part, path)
+    try:
+        whole += part
+    except MergeError as error:
+        raise MergeError(f"{path}: {error}") from None
+    return whole
 
 
 def _check_apart(whole: Estimator, part: Estimator, path: str) -> None:

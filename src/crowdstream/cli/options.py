@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, ClassVar, NamedTuple, dataclass_transform
 
 if TYPE_CHECKING:
     from crowdstream.labels import ColumnNames
+    from crowdstream.labels.meaning.kinds import LabelHints
     from crowdstream.labels.readers import BadRows, InputOptions
 
 TABLE_FILE = ".csv, .tsv, .jsonl or .parquet by its name; - is standard output"
@@ -78,17 +79,23 @@ class Columns(Group, panel="Input"):
     --task COLUMN  Column that names the task, unless called task, item, example or the like.
     --worker COLUMN  Column that names who gave the label, unless called worker, annotator, judge
         or the like.
-    --label COLUMN  Column of the label, unless called label, answer, verdict or the like.
+    --label COLUMN  Column of the label, unless called label, answer, verdict or the like. Named
+        more than once, each column is a question of its own.
+    --question NAME  Of several questions decide this one; or the column that names the questions,
+        unless called question, criterion, metric or the like.
     """
     task: str | None = None
     worker: str | None = None
-    label: str | None = None
+    label: list[str] | None = None
+    question: str | None = None
 
-    def names(self, *, wide: bool = False) -> ColumnNames:
+    def names(self) -> ColumnNames:
         """The columns as readers take them."""
         from crowdstream.labels import ColumnNames
 
-        return ColumnNames(self.task, self.worker, self.label, wide)
+        label = None if not self.label else self.label[0] if len(self.label) == 1 else self.label
+        label = tuple(label) if isinstance(label, list) else label
+        return ColumnNames(self.task, self.worker, label, question=self.question)
 
 
 class InputForm(Group, panel="Input"):
@@ -101,7 +108,6 @@ class InputForm(Group, panel="Input"):
     --sheet SHEET  Sheet of a workbook (.xlsx) by its name or number; the first unless said.
     --max-ratio NUMBER  Refuse a packed file that grows by more than this when it is unpacked.
     --max-bytes SIZE  Refuse a file that holds more than this, unpacked, such as 500MB or 2GB.
-    --question NAME  Of a labelling tool's export with several questions, read this one.
     --include-predictions  Models whose predictions are in an export are workers too (model:NAME).
     --explain  Say on standard error as what each file is read, why, and what was in it.
     """
@@ -110,7 +116,6 @@ class InputForm(Group, panel="Input"):
     sheet: str | None = None
     max_ratio: float = 200.0
     max_bytes: str | None = None
-    question: str | None = None
     include_predictions: bool = False
     explain: bool = False
 
@@ -124,7 +129,7 @@ class InputForm(Group, panel="Input"):
             self.sheet,
             self.max_ratio,
             self.max_bytes,
-            question=self.question,
+            question=getattr(self, "question", None),
             predictions=self.include_predictions,
         )
 
@@ -136,21 +141,100 @@ class InputForm(Group, panel="Input"):
         return BadRows(policy, say if self.explain else None)
 
 
-class LabelFiles(Columns, InputForm):
+class Cells(Group, panel="What labels mean"):
+    """What is done to cells before anything is counted."""
+
+    HELP = """
+    --exact  Labels that differ only by upper and lower case, blanks or Unicode form are different
+        classes.
+    --keep LABEL  This label is an answer, though NA, N/A, null, none, nan and - are taken for
+        none. May be repeated.
+    """
+    exact: bool = False
+    keep: list[str] | None = None
+
+
+class Kinds(Cells):
+    """What labels are, where they do not show it."""
+
+    HELP = """
+    --ordinal  Labels are numbers on a scale, such as 1 to 5 stars: the weighted median decides.
+    --order CLASSES  Labels are words on a scale, in this order, with commas between: low,mid,high.
+    --choices  Several classes may apply at once: cells hold sets such as cat|dog, or a row each.
+    --separator-in-cell CHARACTER  What stands between the classes of a cell, if it is not found
+        out.
+    --threshold SCORE  Labels are scores: from this one on they pass, below they fail.
+    --bins NUMBER  Labels are scores: cut them into so many steps of a scale.
+    --as-classes  Labels are classes, whatever they look like.
+    --repeat COLUMN  Column that tells repeated answers of a worker on a task apart, unless called
+        repeat, epoch, run, trial or seed. The most frequent answer counts.
+    --repeats WHICH  Of several labels of a worker on a task count the last, the first or the
+        majority.
+    """
+    ordinal: bool = False
+    order: str | None = None
+    choices: bool = False
+    separator_in_cell: str | None = None
+    threshold: float | None = None
+    bins: int | None = None
+    as_classes: bool = False
+    repeat: str | None = None
+    repeats: str | None = None
+
+    def hints(self) -> LabelHints:
+        """What the user says of the labels, checked."""
+        from crowdstream.labels.meaning.kinds import LabelHints, check_hints
+
+        order = None
+        if self.order is not None:
+            order = tuple(name.strip() for name in self.order.split(",") if name.strip())
+        found = LabelHints(
+            choices=self.choices,
+            separator=self.separator_in_cell,
+            ordinal=self.ordinal,
+            order=order,
+            threshold=self.threshold,
+            bins=self.bins,
+            as_classes=self.as_classes,
+            repeats=self.repeats,
+            exact=self.exact,
+            keep=tuple(self.keep or ()),
+        )
+        check_hints(found)
+        return found
+
+
+class FileMeaning(Columns, InputForm, Kinds):
+    """How files of labels are written and what they mean."""
+
+    HELP = """
+    --wide  The input has one row per task and one column per worker.
+    --leave-out COLUMN  With --wide: this column is no worker. May be repeated.
+    --format FORMAT  csv, tsv, jsonl, parquet, ipc, xlsx or zip, if the file name does not tell; or
+        the tool that wrote it, if its keys do not: label-studio, argilla, prodigy, doccano, mturk,
+        toloka, appen, ground-truth, inspect-ai, promptfoo or langfuse.
+    """
+    wide: bool = False
+    leave_out: list[str] | None = None
+    format: str | None = None
+
+    def names(self) -> ColumnNames:
+        """The columns as readers take them."""
+        found = super().names()
+        return found._replace(
+            wide=self.wide, repeat=self.repeat, left_out=tuple(self.leave_out or ())
+        )
+
+
+class LabelFiles(FileMeaning):
     """Files of labels and how to read them."""
 
     HELP = """
     labels: FILE  Files or quoted globs: CSV, TSV, JSON lines, a JSON array, Parquet, Arrow or
         Excel; also .gz and .zst. Exports of labelling tools are read as they are. - is standard
         input.
-    --wide  The input has one row per task and one column per worker.
-    --format FORMAT  csv, tsv, jsonl, parquet, ipc, xlsx or zip, if the file name does not tell; or
-        the tool that wrote it, if its keys do not: label-studio, argilla, prodigy, doccano, mturk,
-        toloka, appen, ground-truth, inspect-ai, promptfoo or langfuse.
     """
     labels: list[str]
-    wide: bool = False
-    format: str | None = None
 
 
 class BadInput(Group, panel="Input"):

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from crowdstream.cli import options
-from crowdstream.cli.cleaning import WideCleaning
+from crowdstream.cli.label_input import open_sources, read_sources
 from crowdstream.cli.output import check_apart, check_writable
 from crowdstream.cli.run import Costing
 from crowdstream.cli.terminal import ProgressBar, say, say_paragraph
@@ -84,7 +84,6 @@ def report(
     method: options.Method,
     table: options.WorkerTable,
     scoring: Scoring,
-    cleaning: WideCleaning,
     costing: Costing,
 ) -> None:
     """Tell what a crowd came to on one page.
@@ -120,12 +119,10 @@ def report(
     threading.Thread(target=_load_charts, daemon=True).start()
     with ProgressBar("reading", None, silent=quiet.quiet) as bar:
         if is_state(files.labels):
-            found = _of_state(files.labels[0], deciding, scoring, settings)
+            found = {"": _of_state(files, deciding, scoring, settings)}
             check_apart(files.labels, _outputs(out))
         else:
-            found = _of_labels(
-                files, bad_input, out, deciding, method, scoring, cleaning, settings, bar
-            )
+            found = _of_labels(files, bad_input, out, deciding, method, scoring, settings, bar)
         bar.update("drawing")
         made = Report(found, out.title or f"Report on {Path(files.labels[0]).name}")
         for path in filter(None, (out.output, out.png, out.pdf)):
@@ -177,15 +174,16 @@ def is_state(paths: list[str]) -> bool:
         return file.read(len(MAGIC)) == MAGIC
 
 
-def _of_state(path: str, deciding: Deciding, scoring: Scoring, settings: Settings) -> Findings:
+def _of_state(files: Files, deciding: Deciding, scoring: Scoring, settings: Settings) -> Findings:
     from crowdstream.cli.states import load_estimator
     from crowdstream.report.findings import find_in_state
 
+    path = files.labels[0]
     given = {"--gold": deciding.gold, "--state": deciding.state, "--truth": scoring.truth}
     for option, value in given.items():
         if value is not None:
             raise InputError(option, "files of labels", f"{path}, a state")
-    return find_in_state(load_estimator(path), settings)
+    return find_in_state(load_estimator(path, files.question), settings)
 
 
 def _of_labels(
@@ -195,43 +193,49 @@ def _of_labels(
     deciding: Deciding,
     method: options.Method,
     scoring: Scoring,
-    cleaning: WideCleaning,
     settings: Settings,
     bar: ProgressBar,
-) -> Findings:
-    """Read the labels and find out what they tell."""
+) -> dict[str, Findings]:
+    """Read the labels and find out what they tell, question by question."""
     from crowdstream.cli.estimator import EstimatorFactory
     from crowdstream.cli.truths import TruthFile, gold_within
-    from crowdstream.labels.readers import find_sources, read_all
+    from crowdstream.deciding import Prepared
     from crowdstream.report.findings import find_in_labels
 
     factory = EstimatorFactory(method, monitored=True)
-    sources = find_sources(files.labels, files.format, files.input_options())
-    outputs = _outputs(out) | {"--on-error": bad_input.quarantine}
-    check_apart([source.path for source in sources], outputs)
-    crowd, learnt = _crowd(factory, deciding.state, sources)
-    cleaner = cleaning.start(wide=files.wide)
-    cleaner.know(crowd.workers_, crowd.classes_)
-    truths = [
-        None if path is None else TruthFile(option, path, teaches=option == "--gold")
-        for option, path in (("--gold", deciding.gold), ("--truth", scoring.truth))
-    ]
+    sources = open_sources(files, _outputs(out) | {"--on-error": bad_input.quarantine})
+    crowds, learnt = _crowds(factory, deciding.state, sources)
+    known = {name: list(crowd.classes_) for name, crowd in crowds.items()}
     with files.bad_rows(bad_input.on_error) as bad_rows:
-        table = cleaner.clean(read_all(sources, files.names(wide=files.wide), bad_rows))
-    truths[0], said = gold_within(bad_rows.tally, table, truths[0])
-    if not table.height:
-        raise InputError(sources[0].name, "at least one label", "none")
-    gold, truth = (_match(file, table) for file in truths)
-    found = find_in_labels(
-        table, crowd, settings, gold=gold, truth=truth, learnt=learnt, tick=bar.update
-    )
-    notes = [*said, *bad_rows.notes, *cleaner.end(ordinal=True)]
-    if bad_rows.rows:
-        notes.append(counted(bad_rows.rows, "bad row", "left out"))
-    for file in filter(None, truths):
-        notes += [file.line(), *file.notes()]
-    found.notes += [_without_folders(note, sources) for note in notes]
-    return found
+        read = read_sources(files, sources, bad_rows, known)
+    made: dict[str, Findings] = {}
+    for question in read.meaning.questions:
+        prepared = Prepared.of(question)
+        if not prepared.table.height:
+            raise InputError(sources[0].name, "at least one label", "none")
+        truths = [
+            None
+            if path is None
+            else TruthFile(option, path, teaches=option == "--gold", prepared=prepared)
+            for option, path in (("--gold", deciding.gold), ("--truth", scoring.truth))
+        ]
+        truths[0], said = gold_within(read.tally, prepared, truths[0])
+        gold, truth = (_match(file, prepared.table) for file in truths)
+        crowd = crowds.get(question.name) or factory.make()
+        found = find_in_labels(
+            prepared, crowd, settings, gold=gold, truth=truth, learnt=learnt, tick=bar.update
+        )
+        notes = list(said)
+        for file in filter(None, truths):
+            notes += [file.line(), *file.notes()]
+        if not question.name:
+            notes = [*read.notes, *notes]
+        if read.bad_rows and not question.name:
+            notes.append(counted(read.bad_rows, "bad row", "left out"))
+        found.notes += [_without_folders(note, sources) for note in notes]
+        found.read_as = read.read_as
+        made[question.name] = found
+    return made
 
 
 def _without_folders(note: str, sources: list[Source]) -> str:
@@ -250,22 +254,24 @@ def _match(file: TruthFile | None, table: CodedLabels) -> dict[str | int, str | 
     return found
 
 
-def _crowd(
+def _crowds(
     factory: EstimatorFactory, state: str | None, sources: list[Source]
-) -> tuple[Estimator, bool]:
-    """The estimator, and whether it has learnt these labels already."""
+) -> tuple[dict[str, Estimator], bool]:
+    """The estimators of a state, and whether they have learnt these labels already."""
     from crowdstream.cli.states import check_method, load_run
     from crowdstream.labels.fingerprints import fingerprint
 
     if state is None:
-        return factory.make(), False
-    crowd = load_run(state)
-    check_method(state, crowd, factory.make())
+        return {}, False
+    crowds = load_run(state)
+    for crowd in crowds.values():
+        check_method(state, crowd, factory.make())
+    crowd = next(iter(crowds.values()))
     files = [source for source in sources if not source.piped and source.path != "-"]
     known = [fingerprint(source.path, crowd.learnt_).known_as is not None for source in files]
     if any(known) and not (all(known) and len(known) == len(sources)):
         raise InputError("--state", "files that it has learnt, or none of them", "some of them")
-    return crowd, any(known)
+    return crowds, any(known)
 
 
 def _tell(found: Findings, out: Output) -> None:

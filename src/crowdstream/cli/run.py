@@ -13,25 +13,22 @@ from typing import TYPE_CHECKING
 import click
 
 from crowdstream.cli import options
-from crowdstream.cli.cleaning import WideCleaning
 from crowdstream.cli.json_output import Cost, print_json
-from crowdstream.cli.ordinal import DecidedScale
-from crowdstream.cli.output import TableWriter, check_apart, check_output, write_table
+from crowdstream.cli.label_input import open_sources
+from crowdstream.cli.output import TableWriter, check_output, write_table
+from crowdstream.cli.run_asked import Asked, Done, worker_table
+from crowdstream.cli.run_job import named_question
 from crowdstream.cli.run_state import RunState
 from crowdstream.cli.states import locked
-from crowdstream.cli.summary import show_summary
+from crowdstream.cli.summary import show_questions, show_summary
+from crowdstream.cli.terminal import printable
 from crowdstream.errors import InputError
 from crowdstream.validation import check_number
 
 if TYPE_CHECKING:
     import polars as pl
 
-    from crowdstream.cli.cleaning import InputCleaner
-    from crowdstream.cli.estimator import EstimatorFactory
-    from crowdstream.cli.ordinal import Ordinal
     from crowdstream.cli.run_job import Job
-    from crowdstream.estimators import Estimator
-    from crowdstream.report.spending import Replay
 
 
 class Output(options.Group, panel="Output"):
@@ -42,10 +39,13 @@ class Output(options.Group, panel="Output"):
     --workers FILE  Write the workers, one row per worker, to such a file too.
     --resend FILE  Write the tasks that are not settled, the most doubtful first, with how many more
         labels each needs (or an expert).
+    --probabilities FILE  Write the probability of each class, one row per task, one column per
+        class.
     """
     output: str | None = None
     workers: str | None = None
     resend: str | None = None
+    probabilities: str | None = None
 
 
 class State(options.Group, panel="State"):
@@ -110,8 +110,6 @@ def run(
     method: options.Method,
     table: options.WorkerTable,
     scoring: Scoring,
-    cleaning: WideCleaning,
-    scale: DecidedScale,
     costing: Costing,
 ) -> None:
     """Decide every task in files of labels.
@@ -120,6 +118,7 @@ def run(
     confidence, margin, votes, settled) and, with --workers, one row per worker (answers, error
     rate with its interval, weight, quality, flags; whether to drop, coach or pay, and why). Without
     -o the decisions go to standard output if that is a pipe or a file; a terminal shows a summary.
+    A file with several questions is decided question by question.
 
     \b
     Examples:
@@ -129,52 +128,73 @@ def run(
       crowdstream run 'day-*.parquet' --truth correct.csv --max-error 0.05 --json
     """
     from crowdstream.cli.estimator import EstimatorFactory
-    from crowdstream.labels.readers import find_sources
     from crowdstream.labels.readers.small_tables import read_costs
-    from crowdstream.report.advised import advised_table
 
     started = time.perf_counter()
     _check(out, deciding, table, scoring, costing)
-    ordinal = scale.start(deciding.online, method.method)
-    cleaner = cleaning.start(wide=files.wide, in_batches=deciding.window is not None)
+    _check_kind(files, deciding, method.method)
     kept = report.shown or out.workers is not None or state.state is not None
     factory = EstimatorFactory(method, monitored=kept)
     costs = None if table.costs is None else read_costs(table.costs, option="--costs")
-    sources = find_sources(files.labels, files.format, files.input_options())
     outputs = {"--output": out.output, "--workers": out.workers, "--resend": out.resend}
     outputs |= {"--state": state.state, "--on-error": bad_input.quarantine}
-    check_apart([source.path for source in sources], outputs)
+    outputs |= {"--probabilities": out.probabilities}
+    sources = open_sources(files, outputs)
     history = None if state.state is None else RunState(state.state, again=state.again)
     with contextlib.nullcontext() if state.state is None else locked(state.state):
-        prior = None if history is None else history.load(factory)
+        prior = {} if history is None else history.load(factory)
         # The estimators load while the files are being read.
         threading.Thread(target=factory.make, daemon=True).start()
-        job = _make_job(factory, cleaner, ordinal, deciding, scoring, out, report)
-        if prior is not None:
-            job.go_on_from(prior)
+        asked = Asked(files, deciding, scoring, out, report, costing, method.seed, factory, prior)
         if history is not None:
             history.check(sources)
-            job.notes += history.notes
-        if costing.price is not None and report.shown:
-            job.replay = _replay(job, prior, method.seed)
-        workers = functools.cache(lambda: advised_table(job.estimator, table.level, costs))
         # Whatever fails before the end takes the file of decisions with it.
         with files.bad_rows(bad_input.on_error) as bad_rows, _decisions(out, report) as write:
-            job.decide(sources, files.names(wide=files.wide), bad_rows, write, deciding.window)
+            done = asked.decide(sources, bad_rows, write)
+            workers = functools.cache(
+                lambda: [worker_table(job, table.level, costs) for job in done.jobs]
+            )
             if out.workers is not None:
-                write_table(workers(), out.workers)
+                write_table(_by_question(done.jobs, workers()), out.workers)
             elif costs is not None:
                 workers()  # refuses costs of classes that no worker has named
             if out.resend is not None:
-                write_table(job.resend_table(), out.resend)
+                write_table(_concat([job.resend_table() for job in done.jobs]), out.resend)
+            if out.probabilities is not None:
+                chances = [named_question(job.chances(), job.question) for job in done.jobs]
+                write_table(_concat(chances), out.probabilities)
             if history is not None:
                 history.check_piped()
         if history is not None:  # last: a run that did not get so far can be repeated
-            history.save(job.estimator)
+            done.notes += history.notes
+            history.save({**prior, **{job.question: job.estimator for job in done.jobs}})
         if report.shown:
-            _report(job, report.json, started, workers(), costing.price)
-        if job.score is not None:
-            _gate(job.score.error, scoring.max_error, report.quiet)
+            _report(done, report.json, started, workers(), costing.price)
+        _gate(done.jobs, scoring.max_error, report.quiet)
+
+
+def _by_question(jobs: list[Job], tables: list[pl.DataFrame]) -> pl.DataFrame:
+    return _concat(
+        [named_question(table, job.question) for job, table in zip(jobs, tables, strict=True)]
+    )
+
+
+def _concat(tables: list[pl.DataFrame]) -> pl.DataFrame:
+    import polars as pl
+
+    return tables[0] if len(tables) == 1 else pl.concat(tables, how="diagonal_relaxed")
+
+
+def _check_kind(files: options.LabelFiles, deciding: Deciding, method: str) -> None:
+    """Refuse a scale or choices where each task is decided as it comes."""
+    hints = files.hints()
+    scale = hints.ordinal or hints.order is not None or hints.bins is not None
+    named = "--ordinal" if scale else "--choices" if hints.choices else ""
+    found = "--online" if deciding.online else "--method tracking" if method == "tracking" else ""
+    if deciding.window is not None:
+        found = found or "--window"
+    if named and found:
+        raise InputError(named, "tasks that are decided when all labels are in", found)
 
 
 def _check(
@@ -188,6 +208,7 @@ def _check(
     check_output(out.output, "--output")
     check_output(out.workers, "--workers")
     check_output(out.resend, "--resend")
+    check_output(out.probabilities, "--probabilities")
     check_number("--min-labels", deciding.min_labels, 1, 2**31, whole=True)
     check_number("--settle", deciding.settle, 0.5, 1.0)
     if deciding.window is not None:
@@ -199,45 +220,6 @@ def _check(
             raise InputError("--max-error", "--truth too", "none")
     if costing.price is not None:
         check_number("--price", costing.price, 0.0, 1e9)
-
-
-def _make_job(
-    factory: EstimatorFactory,
-    cleaner: InputCleaner,
-    ordinal: Ordinal | None,
-    deciding: Deciding,
-    scoring: Scoring,
-    out: Output,
-    report: options.Report,
-) -> Job:
-    from crowdstream.cli.run_job import Job
-    from crowdstream.cli.score import Score
-    from crowdstream.cli.truths import TruthFile
-
-    truths = None if scoring.truth is None else TruthFile("--truth", scoring.truth)
-    gold = None if deciding.gold is None else TruthFile("--gold", deciding.gold, teaches=True)
-    return Job(
-        factory=factory,
-        cleaner=cleaner,
-        settle=deciding.settle,
-        min_labels=deciding.min_labels,
-        online=deciding.online,
-        silent=report.quiet,
-        reported=report.shown,
-        hard=report.json,  # a screen does not show them
-        resend=out.resend is not None,
-        gold=gold,
-        score=None if truths is None else Score(truths, ordinal),
-        ordinal=ordinal,
-    )
-
-
-def _replay(job: Job, prior: Estimator | None, seed: int) -> Replay:
-    """The purchase of the labels by a crowd that knows what it knew before this run."""
-    from crowdstream.report.spending import Replay
-
-    before = job.factory.make() if prior is None else prior.copy()
-    return Replay(before, job.settle, job.min_labels, seed, compared=job.ordinal is None)
 
 
 def _decisions(
@@ -252,24 +234,34 @@ def _decisions(
 
 
 def _report(
-    job: Job, json: bool, started: float, workers: pl.DataFrame, price: float | None
+    done: Done, json: bool, started: float, workers: list[pl.DataFrame], price: float | None
 ) -> None:
-    from crowdstream.cli.run_report import run_report
+    from crowdstream.cli.run_report import questions_report, run_report
     from crowdstream.report.monitors import monitor_report
 
-    found = monitor_report(job.estimator, job.decided + job.before.tasks)
-    report = run_report(job, found, workers, time.perf_counter() - started)
-    if price is not None and job.replay is not None:
-        report.cost = Cost(*job.replay.cost(price, report.labels, report.tasks))
+    seconds = time.perf_counter() - started
+    found = [monitor_report(job.estimator, job.decided + job.before.tasks) for job in done.jobs]
+    reports = []
+    for job, monitors, table in zip(done.jobs, found, workers, strict=True):
+        report = run_report(job, monitors, table, seconds, done)
+        if price is not None and job.replay is not None:
+            report.cost = Cost(*job.replay.cost(price, report.labels, report.tasks))
+        reports.append(report)
     if json:
-        print_json(report)
+        print_json(reports[0] if len(reports) == 1 else questions_report(reports, done, seconds))
+    elif len(reports) == 1:
+        show_summary(reports[0], done.jobs[0], found[0], workers[0])
     else:
-        show_summary(report, job, found, workers)
+        show_questions(reports, done, seconds)
 
 
-def _gate(error: float, most: float | None, quiet: bool) -> None:
-    if most is not None and error > most:
+def _gate(jobs: list[Job], most: float | None, quiet: bool) -> None:
+    """End with code 1 if the decisions on any question err more than is allowed."""
+    for job in jobs:
+        if most is None or job.score is None or job.score.error <= most:
+            continue
         if not quiet:
-            message = f"crowdstream: the error rate {error:.4f} is above --max-error {most:g}"
-            print(message, file=sys.stderr)
+            about = f" on {printable(job.question)}" if job.question else ""
+            error = f"the error rate{about} {job.score.error:.4f} is above --max-error {most:g}"
+            print(f"crowdstream: {error}", file=sys.stderr)
         raise click.exceptions.Exit(1)

@@ -5,7 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from crowdstream.cli.advised import advised_workers, evidence_of
-from crowdstream.cli.json_output import DoubtfulTask, ExpectedErrors, HardTask, RunReport
+from crowdstream.cli.json_output import (
+    DoubtfulTask,
+    ExpectedErrors,
+    HardTask,
+    QuestionsReport,
+    RunReport,
+)
 from crowdstream.cli.monitor_report import latest_changes
 from crowdstream.plain_text import counted
 from crowdstream.report.advised import count_advice
@@ -13,16 +19,18 @@ from crowdstream.report.advised import count_advice
 if TYPE_CHECKING:
     import polars as pl
 
+    from crowdstream.cli.run_asked import Done
     from crowdstream.cli.run_job import Job
     from crowdstream.report.monitors import MonitorReport
 
 
 def run_report(
-    job: Job, found: MonitorReport | None, workers: pl.DataFrame, seconds: float
+    job: Job, found: MonitorReport | None, workers: pl.DataFrame, seconds: float, done: Done
 ) -> RunReport:
     """The report of a run; what monitors would know is null where there are none."""
     estimator, labels = job.estimator, job.intake.labels
     report = RunReport(
+        read_as=done.read_as,
         method=job.factory.options.method,
         tasks=job.decided,
         labels=labels,
@@ -44,7 +52,7 @@ def run_report(
         labels_per_task=round(labels / max(job.decided, 1), 3),
         hardest=None if found is None else _hardest(job.hardest),
         expected_errors=ExpectedErrors(*job.errors.report()),
-        warnings=_warnings(job),
+        warnings=_warnings(job, done),
         seconds=round(seconds, 3),
     )
     if job.score is not None:
@@ -54,7 +62,25 @@ def run_report(
             report.mean_distance = job.score.distance
     if job.gold is not None:
         report.gold_matched = job.gold.count()
+    if job.steps is not None:
+        report.expected_steps = round(job.steps, 4)
+    if job.question:
+        report.question = job.question
+    if "flip_rate" in workers.columns:
+        report.flip_rates = dict(workers.select("worker", "flip_rate").drop_nulls().iter_rows())
+    if "missing" in workers.columns:
+        report.missing = dict(workers.select("worker", "missing").iter_rows())
     return report
+
+
+def questions_report(reports: list[RunReport], done: Done, seconds: float) -> QuestionsReport:
+    """The report of a run on several questions."""
+    warnings = [*done.notes]
+    if done.bad_rows:
+        warnings.append(counted(done.bad_rows, "bad row", "left out"))
+    return QuestionsReport(
+        read_as=done.read_as, questions=reports, warnings=warnings, seconds=round(seconds, 3)
+    )
 
 
 def _doubtful(tasks: pl.DataFrame | None) -> list[DoubtfulTask]:
@@ -67,18 +93,22 @@ def _hardest(tasks: pl.DataFrame | None) -> list[HardTask]:
     )
 
 
-def _warnings(job: Job) -> list[str]:
+def _warnings(job: Job, done: Done) -> list[str]:
     """What whoever started the run should know, in sentences."""
     estimator, intake = job.estimator, job.intake
-    found = list(job.notes)
+    found = list(job.notes) if job.question else [*done.notes, *job.notes]
     if estimator.many_classes_:
         found.append(estimator.many_classes_)
     if estimator.weighs and not estimator.identifiable_:
         reason = estimator.identifiable_.reason
         found.append(f"not identifiable: {reason}; fell back to majority vote")
     for count, noun, rest in (
-        (job.bad_rows, "bad row", "left out"),
-        (intake.null_label - job.cleaner.skipped, "empty label", "skipped"),
+        (job.bad_rows or (0 if job.question else done.bad_rows), "bad row", "left out"),
+        (
+            0 if job.missing is not None else intake.null_label - job.no_answers,
+            "empty label",
+            "skipped",
+        ),
         (intake.repeated, "repeated row", "ignored: same task, worker and label"),
         (intake.replaced, "label", "replaced by a later one from the same worker"),
         (job.late, "late label", "ignored: the task had already left the window"),

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 from crowdstream.cli.output import check_writable
 from crowdstream.errors import InputError
+from crowdstream.questions import Questions
 
 if TYPE_CHECKING:
     from crowdstream.cli.estimator import EstimatorFactory
@@ -44,18 +45,19 @@ class RunState:
         check_writable(path, "--state")
         self._found = self._stamp()
 
-    def load(self, factory: EstimatorFactory) -> Estimator | None:
-        """What earlier runs learnt by the same method, or None if this is the first."""
+    def load(self, factory: EstimatorFactory) -> dict[str, Estimator]:
+        """What earlier runs learnt by the same method, question by question; nothing at first."""
         if self._found is None:
-            return None
+            return {}
         from crowdstream.cli.states import check_method, load_run
 
-        crowd = load_run(self.path)
-        check_method(self.path, crowd, factory.make())
-        if not crowd.tasks_:  # else it has the monitors that it was learnt with
-            factory.watch(crowd)
-        self.known = crowd.learnt_
-        return crowd
+        crowds = load_run(self.path)
+        for crowd in crowds.values():
+            check_method(self.path, crowd, factory.make())
+            if not crowd.tasks_:  # else it has the monitors that it was learnt with
+                factory.watch(crowd)
+        self.known = next(iter(crowds.values())).learnt_
+        return crowds
 
     def check(self, sources: Iterable[Source]) -> None:
         """Refuse files that were learnt before; what comes through a pipe is looked at later."""
@@ -88,7 +90,7 @@ class RunState:
             )
         self.learnt.append(found.learnt(name))
 
-    def save(self, crowd: Estimator) -> None:
+    def save(self, crowds: dict[str, Estimator]) -> None:
         """Save what is known now, unless somebody else has saved in the meantime.
 
         Other commands are kept away by a lock; a program that calls `save` knows of none.
@@ -96,10 +98,14 @@ class RunState:
         if self._stamp() != self._found:
             expected = "what was there when this run began"
             raise InputError(self.path, expected, "another state, saved since: run again")
-        have = {(one.size, one.digest) for one in crowd.learnt_}
-        if crowd.intake_.labels:
-            crowd.learnt_ += [one for one in self.learnt if (one.size, one.digest) not in have]
-        crowd.save(self.path)
+        for crowd in crowds.values():
+            have = {(one.size, one.digest) for one in crowd.learnt_}
+            if crowd.intake_.labels:
+                crowd.learnt_ += [one for one in self.learnt if (one.size, one.digest) not in have]
+        if list(crowds) == [""]:
+            crowds[""].save(self.path)
+        else:
+            Questions(crowds).save(self.path)
 
     def _stamp(self) -> tuple[int, int, int] | None:
         """What changes when the file is saved."""

@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING
 
 from crowdstream.cli import options
 from crowdstream.cli.charts import check_chart, save_chart
-from crowdstream.cli.cleaning import WideCleaning
 from crowdstream.cli.json_output import print_json, savings_report
-from crowdstream.cli.output import check_apart, check_output, write_table
+from crowdstream.cli.label_input import open_sources, read_sources
+from crowdstream.cli.output import check_output, write_table
 from crowdstream.cli.terminal import ProgressBar, add_row, console, make_table, say_paragraph
+from crowdstream.errors import InputError
 from crowdstream.plain_text import percent
 from crowdstream.validation import check_number
 
@@ -56,7 +57,6 @@ def savings(
     repeating: Repeats,
     orders: options.Orders,
     scoring: Scoring,
-    cleaning: WideCleaning,
 ) -> None:
     """Show how many of the labels in a file would have been enough.
 
@@ -71,7 +71,7 @@ def savings(
     """
     from crowdstream.cli.estimator import EstimatorFactory
     from crowdstream.cli.truths import match_truths
-    from crowdstream.labels.readers import find_sources, read_all
+    from crowdstream.deciding import Prepared
     from crowdstream.science.savings import savings as replay
 
     check_output(out.output, "--output")
@@ -79,16 +79,15 @@ def savings(
     check_number("--repeats", repeating.repeats, 1, 1000, whole=True)
     settings = options.Method(method=method.method, seed=orders.seed)
     factory = EstimatorFactory(settings)
-    sources = find_sources(files.labels, files.format, files.input_options())
-    paths = [source.path for source in sources]
-    check_apart(paths, {"--output": out.output, "--chart": out.chart})
-    cleaner = cleaning.start(wide=files.wide)
+    sources = open_sources(files, {"--output": out.output, "--chart": out.chart})
     with files.bad_rows() as bad_rows:
-        labels = cleaner.clean(read_all(sources, files.names(wide=files.wide), bad_rows))
-    notes = [*bad_rows.notes, *cleaner.end(ordinal=True)]
-    truths, file, table = None, None, labels.frame()
+        read = read_sources(files, sources, bad_rows)
+    question, notes = read.only("savings"), read.notes
+    if question.kind.name != "classes":
+        raise InputError("savings", "classes", f"{question.kind.name}, which it cannot replay")
+    truths, file, table = None, None, question.table.frame()
     if scoring.truth is not None:
-        truths, file = match_truths("--truth", scoring.truth, labels)
+        truths, file = match_truths("--truth", scoring.truth, Prepared.of(question))
         notes += file.notes()
     with ProgressBar(f"replaying {table.height:,} labels", 1.0, silent=report.quiet) as bar:
         found = replay(
@@ -106,6 +105,7 @@ def savings(
     if report.json:
         print_json(savings_report(method.method, found, notes))
     elif not report.quiet:
+        say_paragraph(read.read_as, indent=0)
         _show(found)
         for note in ([file.line()] if file is not None else []) + notes:
             say_paragraph(note, "yellow", indent=0)

@@ -9,8 +9,8 @@ from crowdstream.errors import InputError
 if TYPE_CHECKING:
     import polars as pl
 
-    from crowdstream.cli.ordinal import Ordinal
     from crowdstream.cli.truths import TruthFile
+    from crowdstream.deciding import Prepared
     from crowdstream.estimators import Estimator
     from crowdstream.labels import CodedLabels, TaskId
 
@@ -18,9 +18,9 @@ if TYPE_CHECKING:
 class Score:
     """How often, and on a scale how far, decisions are off the truths of a file."""
 
-    def __init__(self, truths: TruthFile, ordinal: Ordinal | None) -> None:
+    def __init__(self, truths: TruthFile, prepared: Prepared | None = None) -> None:
         self.truths = truths
-        self.ordinal = ordinal
+        self.prepared = prepared
         self.tasks = 0
         self.error = 0.0
         self.distance: float | None = None
@@ -29,23 +29,29 @@ class Score:
 
     def take(self, decisions: pl.DataFrame, table: CodedLabels, gold: list[TaskId]) -> None:
         """Take in some decisions and their labels; what was taught as gold is not scored."""
-        from crowdstream.labels.gold import truth_table
-
         scored = decisions.select("task", "label", "margin")
         if gold:
             scored = scored.filter(~scored["task"].is_in(gold))
-        truths = truth_table(self.truths.match(table)).select("task", gold="label")
+        truths = self._truths(table).select("task", gold="label")
         scored = scored.join(truths, on="task", maintain_order="left")
         tied = scored.filter(scored["margin"] == 0)
         self._scored.append(scored)
         labels = table.frame()
         self._tied.append(labels.join(tied, on="task", how="semi", maintain_order="left"))
 
+    def _truths(self, table: CodedLabels) -> pl.DataFrame:
+        from crowdstream.labels.gold import truth_table
+
+        if self.prepared is None or self.prepared.choices is None:
+            return truth_table(self.truths.match(table))
+        self.truths.match(table)
+        return self.prepared.choices.canonical(self.truths.sets)
+
     def finish(self, estimator: Estimator, *, taught: bool) -> None:
         """Score what was taken; a tie counts by the chance that its random choice errs."""
         import polars as pl
 
-        from crowdstream.metrics import error_rate
+        from crowdstream.metrics import error_rate, mean_distance
 
         decided = pl.concat(self._scored)
         self.tasks = decided.height
@@ -56,9 +62,11 @@ class Score:
             raise InputError("--truth", "tasks that have labels", found)
         by_majority = not (estimator.weighs and estimator.identifiable_)
         truths = decided.select("task", label="gold")
-        if self.ordinal is not None:
-            by_majority = False  # a median is no coin
-            self.distance = self.ordinal.distance(decided, truths)
+        kind = None if self.prepared is None else self.prepared.question.kind
+        if kind is not None and kind.name != "classes":
+            by_majority = False  # neither a median nor a set is a coin
+        if kind is not None and kind.name == "scale":
+            self.distance = mean_distance(decided, truths, list(kind.places))
         self.error = error_rate(
             decided.drop("gold"),
             truths,

@@ -13,27 +13,47 @@ from crowdstream.serialization import is_replaced
 
 if TYPE_CHECKING:
     from crowdstream.estimators import Estimator
+    from crowdstream.questions import Questions
     from crowdstream.stream import Stream
 
 
-def load_estimator(path: str) -> Estimator:
-    """The estimator in a state file, saved by itself or as part of a stream."""
+def load_estimator(path: str, question: str | None = None) -> Estimator:
+    """The estimator in a state file: saved by itself, as part of a stream, or of a question."""
+    from crowdstream.questions import Questions
     from crowdstream.stream import Stream
 
     found = _load(path)
+    if isinstance(found, Questions):
+        if question in found.crowds:
+            return found.crowds[str(question)]
+        named = ", ".join(found.crowds)
+        raise InputError(path, "one question (--question NAME picks one)", named)
+    if question is not None:
+        raise InputError("--question", "a state of several questions", f"{path}, which has one")
     return found.crowd if isinstance(found, Stream) else found
 
 
-def load_run(path: str) -> Estimator:
-    """The estimator in a state file of runs; that of a stream has open tasks too."""
+def load_crowds(path: str) -> dict[str, Estimator]:
+    """The estimators in any state file, by question; one question has no name."""
+    from crowdstream.questions import Questions
+
+    found = _load(path)
+    return dict(found.crowds) if isinstance(found, Questions) else {"": load_estimator(path)}
+
+
+def load_run(path: str) -> dict[str, Estimator]:
+    """The estimators in a state file of runs, by question; those of a stream have open tasks too."""
+    from crowdstream.questions import Questions
     from crowdstream.stream import Stream
 
     found = _load(path)
+    if isinstance(found, Questions):
+        return dict(found.crowds)
     if isinstance(found, Stream):
         expected = "a state of crowdstream run"
         how = f"that of a stream; crowdstream merge {path} -o FILE keeps what it learnt"
         raise InputError(path, expected, how)
-    return found
+    return {"": found}
 
 
 def check_method(path: str, saved: Estimator, wanted: Estimator) -> None:
@@ -52,7 +72,7 @@ def load_stream(path: str) -> Stream:
     return found
 
 
-def _load(path: str) -> Estimator | Stream:
+def _load(path: str) -> Estimator | Stream | Questions:
     import crowdstream as cs
 
     if not Path(path).is_file():

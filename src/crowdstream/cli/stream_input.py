@@ -104,7 +104,7 @@ class LineParser:
         self.format = self.format or format
         self._maybe_header = line == 0 and header is not None
         if header is not None:
-            from crowdstream.labels.tables import find_columns
+            from crowdstream.labels.columns import find_columns
 
             self.columns = find_columns(self.names, header, self.source)
 
@@ -133,7 +133,7 @@ class LineParser:
         self, header: list[str], record: Mapping[str, object]
     ) -> tuple[str, str, str]:
         """The columns by a row or a header; what a tool wrote is said to be for another command."""
-        from crowdstream.labels.tables import find_columns
+        from crowdstream.labels.columns import find_columns
 
         try:
             return find_columns(self.names, header, self.where)
@@ -198,7 +198,7 @@ class LineParser:
 
     def _is_header(self, cells: list[str]) -> bool:
         """Whether the first row of an input names the columns again."""
-        from crowdstream.labels.tables import find_columns
+        from crowdstream.labels.columns import find_columns
 
         try:
             find_columns(self.names, cells, self.where)

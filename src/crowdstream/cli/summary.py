@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from rich.table import Table
 
     from crowdstream.cli.json_output import Cost, RunReport
+    from crowdstream.cli.run_asked import Done
     from crowdstream.cli.run_job import Job
     from crowdstream.report.monitors import MonitorReport
 
@@ -51,6 +52,7 @@ def show_summary(
     report: RunReport, job: Job, found: MonitorReport | None, workers: pl.DataFrame
 ) -> None:
     """The whole of it, on standard error."""
+    say_paragraph(report.read_as.text, indent=0)
     noun = "class" if report.classes == 1 else "classes"
     say(
         f"{counted(report.labels, 'label')} on {counted(report.tasks, 'task')} from "
@@ -68,6 +70,35 @@ def show_summary(
         _show_monitors(found, report)
     if report.cost is not UNSET:
         _show_cost(report.cost, report)
+
+
+def show_questions(reports: list[RunReport], done: Done, seconds: float) -> None:
+    """Several questions: a line each, on standard error."""
+    say_paragraph(done.read_as.text, indent=0)
+    say(f"{counted(len(reports), 'question')}, each decided by itself; {seconds:.3f} s")
+    for note in done.notes:
+        say_paragraph(f"note: {note}", "yellow", indent=0)
+    numbers = ("tasks", "workers", "classes", "settled", "expected wrong", "to drop")
+    scored = any(report.error_rate is not UNSET for report in reports)
+    table = make_table("", ["question"], [*numbers, *(["error rate"] if scored else [])])
+    for report in reports:
+        tasks = max(report.tasks, 1)
+        cells = [
+            f"{report.tasks:,}",
+            f"{report.workers:,}",
+            f"{report.classes:,}",
+            percent(report.settled / tasks),
+            percent(report.expected_errors.errors / tasks),
+            f"{report.advice.get('drop', 0):,}",
+        ]
+        if scored:
+            cells.append("" if report.error_rate is UNSET else percent(report.error_rate))
+        add_row(table, shorten_name(str(report.question), NAME), *cells)
+    _print(table)
+    for report in reports:
+        for warning in report.warnings:
+            say_paragraph(f"note: {report.question}: {warning}", "yellow", indent=0)
+    say("--question NAME shows one of them in full")
 
 
 def _who(report: RunReport, job: Job) -> str:
@@ -105,6 +136,8 @@ def _show_quality(report: RunReport, job: Job) -> None:
     # Its interval is that of chance alone: without gold the crowd may be off by far more.
     rate = rate_words(*shares) if found.gold_tasks else f"about {percent(shares[0])}"
     say_paragraph(f"expected wrong decisions {rate}, {how}")
+    if report.expected_steps is not UNSET:
+        say_paragraph(f"expected distance from the truth {report.expected_steps:.2f} steps")
     for file in job.truth_files:
         say_paragraph(file.line())
     say_paragraph(

@@ -12,6 +12,7 @@ from crowdstream.plain_text import counted
 if TYPE_CHECKING:
     import polars as pl
 
+    from crowdstream.deciding import Prepared
     from crowdstream.labels import ClassLabel, CodedLabels, TaskId
     from crowdstream.labels.matching import TruthMatcher
     from crowdstream.labels.readers.tally import Tally
@@ -29,17 +30,26 @@ class TruthFile:
     They are read from its path, or given where they were read with the labels already.
 
     ``teaches``: whether it is learnt from, so that a class that nobody gave is left out.
+    ``prepared``: the labels of the question, whose scores and sets the correct ones are made like.
     """
 
     def __init__(
-        self, option: str, given: str | Mapping[TaskId, ClassLabel], *, teaches: bool = False
+        self,
+        option: str,
+        given: str | Mapping[TaskId, ClassLabel],
+        *,
+        teaches: bool = False,
+        prepared: Prepared | None = None,
     ) -> None:
         from crowdstream.labels.matching import TruthMatcher
 
         self.option, self.teaches = option, teaches
         self.read_notes: list[str] = []
         if isinstance(given, str):
-            given = read_truth_file(option, given, self.read_notes)
+            name = "" if prepared is None else prepared.question.name
+            given = read_truth_file(option, given, self.read_notes, name)
+        if prepared is not None:
+            given = prepared.truths(given) or {}
         self.matcher = TruthMatcher(given)
         self.example: object = None
 
@@ -72,46 +82,55 @@ class TruthFile:
         return self.read_notes + match_notes(self.option, self.matcher, teaches=self.teaches)
 
 
-def read_truth_file(option: str, path: str, notes: list[str]) -> dict[TaskId, ClassLabel]:
+def read_truth_file(
+    option: str, path: str, notes: list[str], question: str = ""
+) -> dict[TaskId, ClassLabel]:
     """Task → correct label, from a file with a task and a label (or gold) column.
 
     ``notes`` takes what is to be said of how it was read.
     """
     from crowdstream.labels.gold import read_truths
 
-    truths = read_truths(path, option=option, notes=notes)
+    truths = read_truths(path, option=option, notes=notes, question=question)
     if not truths:
         raise InputError(f"{option} {path}", "at least one row with a task and a label", "none")
     return truths
 
 
-def match_truths(option: str, path: str, table: CodedLabels) -> tuple[pl.DataFrame, TruthFile]:
+def match_truths(option: str, path: str, prepared: Prepared) -> tuple[pl.DataFrame, TruthFile]:
     """A table of task and label for the tasks of these labels, and the file it came from."""
     from crowdstream.labels.gold import truth_table
 
-    file = TruthFile(option, path)
-    truths = file.match(table)
+    file = TruthFile(option, path, prepared=prepared)
+    truths = file.match(prepared.table)
     file.check()
     return truth_table(truths), file
 
 
 def gold_within(
-    tally: Tally | None, table: CodedLabels, given: TruthFile | None
+    tally: Tally | None, prepared: Prepared, given: TruthFile | None
 ) -> tuple[TruthFile | None, list[str]]:
     """The gold to learn from, and what is to be said of it: ``given``, else what files hold.
 
     ``tally``: what was read of the files of labels, where those were of a tool.
     """
-    if tally is None or not tally.gold:
+    truths = gold_of(tally, prepared.question.name)
+    if tally is None or not truths:
         return given, []
-    truths: dict[TaskId, ClassLabel] = dict(tally.gold.items())
     where = f"the gold in {tally.where}"
     if given is not None:
         return given, [f"{where} is left out: --gold goes before it"]
-    if not TruthFile(where, truths, teaches=True).match(table):
+    if not TruthFile(where, truths, teaches=True, prepared=prepared).match(prepared.table):
         return None, [f"{where} is of tasks without labels: nothing to learn from"]
     note = f"learnt from {where}: {counted(len(truths), 'task')}"
-    return TruthFile(where, truths, teaches=True), [note]
+    return TruthFile(where, truths, teaches=True, prepared=prepared), [note]
+
+
+def gold_of(tally: Tally | None, question: str) -> dict[TaskId, ClassLabel]:
+    """The gold that tools' files hold, of one question."""
+    if tally is None:
+        return {}
+    return dict(tally.gold.items())
 
 
 def match_notes(option: str, found: TruthMatcher, *, teaches: bool = False) -> list[str]:

@@ -57,8 +57,10 @@ class State(options.Group):
 
     HELP = """
     state: STATE  State file of run --state or stream --state.
+    --question NAME  Of a state of several questions, the one to show.
     """
     state: str
+    question: str | None = None
 
 
 class Output(options.Group, panel="Output"):
@@ -100,7 +102,7 @@ def workers(
     check_apart([state], {"--output": out.output, "--chart": out.chart})
     if out.chart is not None and name not in ("", "trends"):
         raise InputError("--chart", "no other table, or --trends", f"--{name}")
-    estimator = load_estimator(state)
+    estimator = load_estimator(state, saved.question)
     if name and not is_monitored(estimator):
         expected = "a state saved with monitors (any method but majority)"
         raise InputError(state, expected, f"{type(estimator).__name__} without")

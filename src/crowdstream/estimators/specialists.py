@@ -29,14 +29,8 @@ from crowdstream.estimators.teacher import error_rates
 from crowdstream.estimators.votes import calibrate, choose
 from crowdstream.labels import Table, Truths, in_kind, kind_of, shorten
 from crowdstream.labels.batch import Ints, LabelBatch
-from crowdstream.labels.tables import (
-    ColumnNames,
-    find_column,
-    find_columns,
-    is_table,
-    read_table,
-    select_columns,
-)
+from crowdstream.labels.columns import ColumnNames, find_column, find_columns
+from crowdstream.labels.tables import clean_table, is_table, select_columns
 
 if TYPE_CHECKING:
     import polars as pl
@@ -118,13 +112,13 @@ def by_group(
         ],
     )
     task, worker, label, group = frame.columns
-    names = ColumnNames(task, worker, label)
     learnt = (Adaptive() if crowd is None else crowd).clone()
-    batch, _ = learnt._fit_table(frame, names, gold, decide=False)
+    given = learnt._given(frame, {"task": task, "worker": worker, "label": label})
+    batch, _ = learnt._fit_table(frame, given, gold, decide=False)
     if learnt.many_classes_:
         raise InputError("by_group", "at most 100 classes", f"{len(learnt._classes):,}")
     scorer = learnt._scorer_for(learnt._workers, learnt._classes)
-    groups, codes = _groups(read_table(frame, names)["task"], frame[group], batch)
+    groups, codes = _groups(clean_table(frame.select(task=task))["task"], frame[group], batch)
     learnt._warn(batch, scorer.identified)
     cells = GroupCells(batch, codes, len(groups), len(learnt._workers), len(learnt._classes))
     scores, skills = cells.correct(scorer)

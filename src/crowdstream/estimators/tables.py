@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, Self, TypeAlias
+from typing import TYPE_CHECKING, Any, Self, TypeAlias, Unpack
 
 import numpy as np
 from numpy.typing import NDArray
 
+from crowdstream.deciding import Prepared
 from crowdstream.decisions import (
     MIN_LABELS,
     SETTLE,
@@ -34,7 +35,6 @@ from crowdstream.estimators.one_task import OneTaskVerbs
 from crowdstream.estimators.passes import InMemory
 from crowdstream.estimators.votes import check_cells, posteriors
 from crowdstream.labels import (
-    ColumnNames,
     Intake,
     Table,
     Truths,
@@ -45,9 +45,14 @@ from crowdstream.labels import (
     read_truths,
 )
 from crowdstream.labels.batch import Ints, LabelBatch
+from crowdstream.labels.coding import interpret
+from crowdstream.labels.meaning.options import TableMeaning
 
 if TYPE_CHECKING:
     import polars as pl
+
+ONE_QUESTION = "question=NAME reads one, cs.fit_questions decides all"
+"""What to do about a table of several questions."""
 
 NativeTable: TypeAlias = Any
 """A table of the kind that came in: polars, pandas, pyarrow, duckdb; polars if rows came in."""
@@ -61,9 +66,7 @@ class TableVerbs(OneTaskVerbs):
         data: Table,
         *,
         gold: Truths | None = None,
-        task: str | None = None,
-        worker: str | None = None,
-        label: str | None = None,
+        **meaning: Unpack[TableMeaning],
     ) -> None:
         """Learn from a table or rows of labels: as `learn_one` on each task in turn.
 
@@ -76,8 +79,10 @@ class TableVerbs(OneTaskVerbs):
             label).
         gold
             True classes of some tasks: a mapping, or a table of task and label.
-        task, worker, label
-            Names of the columns, where they are not the usual ones.
+        **meaning
+            What the table means, where it does not show it: names of columns (``task=``,
+            ``worker=``, ``label=``), ``wide=``, ``question=``, ``choices=``, ``ordinal=``,
+            ``threshold=``, ``bins=``, ``repeat=``, … (`TableMeaning` has them all).
 
         Examples
         --------
@@ -87,7 +92,9 @@ class TableVerbs(OneTaskVerbs):
         >>> crowd.tasks_
         2
         """
-        table, intake = self._take_in(data, ColumnNames(task, worker, label), gold)
+        given = self._given(data, meaning)
+        table, intake = self._take_in(given, gold)
+        self._kind = kind_of(data)
         batch = self._learnt_as(table)
         self._learn(batch, 1)
         self._notify(batch, 1)
@@ -100,15 +107,13 @@ class TableVerbs(OneTaskVerbs):
         gold: Truths | None = None,
         settle: float | None = SETTLE,
         min_labels: int = MIN_LABELS,
-        task: str | None = None,
-        worker: str | None = None,
-        label: str | None = None,
+        **meaning: Unpack[TableMeaning],
     ) -> NativeTable:
         """Decide each task from the tasks before it, then learn it: what a stream would say.
 
         Parameters
         ----------
-        data, gold, task, worker, label
+        data, gold, **meaning
             As for `learn_many`.
         settle, min_labels
             Confidence and number of labels from which a decision is settled.
@@ -121,13 +126,16 @@ class TableVerbs(OneTaskVerbs):
         ['spam', 'ham']
         """
         rule = SettleRule.checked(settle, min_labels)
-        batch, intake = self._take_in(data, ColumnNames(task, worker, label), gold)
+        given = self._given(data, meaning)
+        batch, intake = self._take_in(given, gold)
+        self._kind = kind_of(data)
         new = newcomers(self._sums, self._least_known)
         votes = self._follow(batch)
         self._notify(self._learnt_as(batch), 1)
         self.intake_.count(intake)
         known = self._by_known(batch, votes, rule, lambda: self._early(batch, new))
-        return in_kind(decision_table(batch, votes, self._classes, rule, known), self._kind)
+        found = decision_table(batch, votes, self._classes, rule, known)
+        return in_kind(self._decided(given, found, rule, votes, gold), self._kind)
 
     def predict_many(
         self,
@@ -136,15 +144,13 @@ class TableVerbs(OneTaskVerbs):
         gold: Truths | None = None,
         settle: float | None = SETTLE,
         min_labels: int = MIN_LABELS,
-        task: str | None = None,
-        worker: str | None = None,
-        label: str | None = None,
+        **meaning: Unpack[TableMeaning],
     ) -> NativeTable:
         """Decide every task of a table from what was learnt so far, and learn nothing.
 
         Parameters
         ----------
-        data, task, worker, label
+        data, **meaning
             As for `learn_many`.
         gold
             True classes of some tasks, which override the votes on them.
@@ -160,27 +166,25 @@ class TableVerbs(OneTaskVerbs):
         """
         rule = SettleRule.checked(settle, min_labels)
         workers, classes = self._workers.copy(), self._classes.copy()
-        columns = ColumnNames(task, worker, label)
-        batch, _ = code_table(data, workers, classes, columns=columns, gold=gold)
+        given = self._given(data, meaning)
+        batch, _ = code_table(given.table, workers, classes, gold=given.truths(gold))
         votes = self._decide(batch, workers, classes)
         self._warn(batch, votes.identified)
         found = self._predicted(batch, votes, rule, workers, classes)
-        return in_kind(found, kind_of(data))
+        return in_kind(self._decided(given, found, rule, votes, gold), kind_of(data))
 
     def predict_proba_many(
         self,
         data: Table,
         *,
         gold: Truths | None = None,
-        task: str | None = None,
-        worker: str | None = None,
-        label: str | None = None,
+        **meaning: Unpack[TableMeaning],
     ) -> NativeTable:
         """The probability of each class for every task of a table; learns nothing.
 
         Parameters
         ----------
-        data, gold, task, worker, label
+        data, gold, **meaning
             As for `learn_many`.
 
         Examples
@@ -191,28 +195,26 @@ class TableVerbs(OneTaskVerbs):
         [('t1', 0.75, 0.25), ('t2', 0.3333333333333333, 0.6666666666666666)]
         """
         workers, classes = self._workers.copy(), self._classes.copy()
-        columns = ColumnNames(task, worker, label)
-        batch, _ = code_table(data, workers, classes, columns=columns, gold=gold)
+        given = self._given(data, meaning)
+        batch, _ = code_table(given.table, workers, classes, gold=given.truths(gold))
         check_cells("predict_proba_many", len(batch), len(classes))
         scorer, here = self._scorer_for(workers, classes), self._scored_as(batch, classes)
         found = posteriors(here, scorer, len(classes), self._places_for(classes))
         self._warn(batch, scorer.identified)
-        return in_kind(posterior_table(batch, found, classes), kind_of(data))
+        return in_kind(given.chances(posterior_table(batch, found, classes)), kind_of(data))
 
     def fit(
         self,
         data: Table,
         *,
         gold: Truths | None = None,
-        task: str | None = None,
-        worker: str | None = None,
-        label: str | None = None,
+        **meaning: Unpack[TableMeaning],
     ) -> Self:
         """Begin afresh and learn a table as a whole, in passes over it.
 
         Parameters
         ----------
-        data, gold, task, worker, label
+        data, gold, **meaning
             As for `learn_many`.
 
         Returns
@@ -226,7 +228,7 @@ class TableVerbs(OneTaskVerbs):
         >>> cs.Adaptive().fit(rows).workers_
         ['ann', 'bob']
         """
-        self._fit_table(data, ColumnNames(task, worker, label), gold, decide=False)
+        self._fit_table(data, self._given(data, meaning), gold, decide=False)
         return self
 
     def fit_predict(
@@ -236,9 +238,7 @@ class TableVerbs(OneTaskVerbs):
         gold: Truths | None = None,
         settle: float | None = SETTLE,
         min_labels: int = MIN_LABELS,
-        task: str | None = None,
-        worker: str | None = None,
-        label: str | None = None,
+        **meaning: Unpack[TableMeaning],
     ) -> NativeTable:
         """`fit`, then decide every task of the table with all that it taught.
 
@@ -248,7 +248,7 @@ class TableVerbs(OneTaskVerbs):
 
         Parameters
         ----------
-        data, gold, task, worker, label
+        data, gold, **meaning
             As for `learn_many`.
         settle, min_labels
             Confidence and number of labels from which a decision is settled.
@@ -265,24 +265,24 @@ class TableVerbs(OneTaskVerbs):
         [0, 1, 0, 1]
         """
         rule = SettleRule.checked(settle, min_labels)
-        batch, votes = self._fit_table(data, ColumnNames(task, worker, label), gold, decide=True)
+        given = self._given(data, meaning)
+        batch, votes = self._fit_table(data, given, gold, decide=True)
         self._warn(batch, votes.identified)
-        return in_kind(self._fitted(batch, votes, rule), self._kind)
+        found = self._fitted(batch, votes, rule)
+        return in_kind(self._decided(given, found, rule, votes, gold), self._kind)
 
     def fit_predict_proba(
         self,
         data: Table,
         *,
         gold: Truths | None = None,
-        task: str | None = None,
-        worker: str | None = None,
-        label: str | None = None,
+        **meaning: Unpack[TableMeaning],
     ) -> NativeTable:
         """`fit`, then the probability of each class for every task of the table.
 
         Parameters
         ----------
-        data, gold, task, worker, label
+        data, gold, **meaning
             As for `learn_many`.
 
         Examples
@@ -292,20 +292,38 @@ class TableVerbs(OneTaskVerbs):
         >>> cs.Adaptive().fit_predict_proba(rows).columns
         ['task', '0', '1']
         """
-        batch, _ = self._fit_table(data, ColumnNames(task, worker, label), gold, decide=False)
+        given = self._given(data, meaning)
+        batch, _ = self._fit_table(data, given, gold, decide=False)
         classes = self._classes
         check_cells("fit_predict_proba", len(batch), len(classes))
         scorer, here = self._scorer_for(self._workers, classes), self._scored_as(batch, classes)
         found = posteriors(here, scorer, len(classes), self._places)
         self._warn(batch, scorer.identified)
-        return in_kind(posterior_table(batch, found, classes), self._kind)
+        return in_kind(given.chances(posterior_table(batch, found, classes)), self._kind)
+
+    def _given(self, data: Table, meaning: TableMeaning) -> Prepared:
+        """The labels of the one question of a table."""
+        return Prepared.of(interpret(data, **meaning).only("table", ONE_QUESTION))
+
+    def _decided(
+        self,
+        given: Prepared,
+        decisions: pl.DataFrame,
+        rule: SettleRule,
+        votes: Votes,
+        gold: Truths | None,
+    ) -> pl.DataFrame:
+        """The decisions as the kind of labels asks for."""
+        weighted = self.weighs and votes.identified
+        return given.decided(decisions, rule, weighted=weighted, gold=given.truths(gold))
 
     def _fit_table(
-        self, data: Table, columns: ColumnNames, gold: Truths | None, *, decide: bool
+        self, data: Table, given: Prepared, gold: Truths | None, *, decide: bool
     ) -> tuple[LabelBatch, Votes]:
         """Learn a table from nothing; a table that cannot be read changes nothing."""
         afresh = self.clone()
-        batch, intake = afresh._take_in(data, columns, gold)
+        batch, intake = afresh._take_in(given, gold)
+        afresh._kind = kind_of(data)
         if gold is not None and len(batch) and not (batch.truths >= 0).any():
             known = next(iter(read_truths(gold)), None)
             if known is not None:
@@ -396,12 +414,10 @@ class TableVerbs(OneTaskVerbs):
         """The labels of newcomers in a table that was gone through in order."""
         return early_labels(batch, new, self._least_known / self._unit)
 
-    def _take_in(
-        self, data: Table, columns: ColumnNames, gold: Truths | None
-    ) -> tuple[LabelBatch, Intake]:
+    def _take_in(self, given: Prepared, gold: Truths | None) -> tuple[LabelBatch, Intake]:
         """A table in codes; new workers and classes are added."""
-        batch, intake = code_table(data, self._workers, self._classes, columns=columns, gold=gold)
-        self._kind = kind_of(data)
+        truths = given.truths(gold)
+        batch, intake = code_table(given.table, self._workers, self._classes, gold=truths)
         self._make_room()
         return batch, intake
 

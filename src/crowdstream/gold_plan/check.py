@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Unpack
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,7 +24,8 @@ from crowdstream.gold_plan.report import (
     WorkerShift,
 )
 from crowdstream.gold_plan.strata import stratified_share, sum_by
-from crowdstream.labels import ClassLabel, ColumnNames, Table, TaskId, Truths
+from crowdstream.labels import ClassLabel, Table, TaskId, Truths
+from crowdstream.labels.meaning.options import TableMeaning
 from crowdstream.metrics import expected_errors, wilson
 from crowdstream.validation import check_number
 
@@ -51,9 +52,7 @@ def gold_check(
     crowd: Estimator | None = None,
     settle: float = SETTLE,
     also: Iterable[ClassLabel] = (),
-    task: str | None = None,
-    worker: str | None = None,
-    label: str | None = None,
+    **meaning: Unpack[TableMeaning],
 ) -> GoldCheck:
     """What the answers of an expert say of the decisions, and what they change.
 
@@ -63,7 +62,7 @@ def gold_check(
 
     Parameters
     ----------
-    data, task, worker, label
+    data, **meaning
         The labels, as for `Estimator.fit`.
     filled
         The table of `gold_needed`, filled in as far as you like, or the path of its file; or any
@@ -88,7 +87,7 @@ def gold_check(
     True
     """
     check_number("settle", settle, 0.5, 1.0)
-    labels = Labels(data, crowd, ColumnNames(task, worker, label), settle)
+    labels = Labels(data, crowd, meaning, settle)
     before = labels.fit()
     decided = before.decisions.drop_nulls("label")
     answers = read_filled(filled, decided["task"].to_list(), [*before.crowd.classes_, *also])

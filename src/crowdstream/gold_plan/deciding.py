@@ -6,13 +6,15 @@ Uses estimators as anybody would, by their public verbs.
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING, NamedTuple, cast
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, NamedTuple
 
-from crowdstream.errors import NotIdentifiable, SureInDoubt
+from crowdstream.errors import InputError, NotIdentifiable, SureInDoubt
 from crowdstream.estimators import Adaptive, Estimator
-from crowdstream.labels import ClassLabel, CodedLabels, ColumnNames, Row, Table, TaskId
-from crowdstream.labels.tables import is_table, read_table, select_columns
+from crowdstream.labels import ClassLabel, Table, TaskId
+from crowdstream.labels.coding import interpret
+from crowdstream.labels.meaning.options import TableMeaning
+from crowdstream.labels.tables import select_columns
 
 if TYPE_CHECKING:
     import polars as pl
@@ -35,11 +37,14 @@ class Labels:
     """One table of labels that is decided several times by estimators of one kind."""
 
     def __init__(
-        self, data: Table, crowd: Estimator | None, columns: ColumnNames, settle: float
+        self, data: Table, crowd: Estimator | None, meaning: TableMeaning, settle: float
     ) -> None:
         self.crowd = Adaptive() if crowd is None else crowd
         self.settle = settle
-        self.table = _lasting(data, columns)
+        self.question = interpret(data, **meaning).only("data", "question= names one")
+        if self.question.kind.name == "choices":
+            raise InputError("gold", "classes or a scale", "choices, which it cannot plan for")
+        self.table = self.question.table
 
     def fit(self, gold: Gold | None = None) -> Fit:
         """Learn everything afresh, told this gold, and decide."""
@@ -47,7 +52,7 @@ class Labels:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", NotIdentifiable)
             warnings.simplefilter("ignore", SureInDoubt)  # whether promises are kept is said
-            found = crowd.fit_predict(self.table, gold=gold or None, settle=self.settle)
+            found = crowd.fit_predict(self.question, gold=gold or None, settle=self.settle)
         return Fit(crowd, as_polars(found))
 
     def cross_fit(self, gold: Gold, folds: int = FOLDS) -> pl.DataFrame:
@@ -66,13 +71,6 @@ class Labels:
             decisions = self.fit(told).decisions
             found.append(decisions.filter(pl.col("task").is_in(list(asked))))
         return pl.concat(found)
-
-
-def _lasting(data: Table, columns: ColumnNames) -> Table:
-    """Labels that can be read again and again: a stream of Arrow and an iterator cannot."""
-    if isinstance(data, CodedLabels):
-        return data
-    return read_table(data, columns) if is_table(data) else list(cast("Iterable[Row]", data))
 
 
 def as_polars(table: object) -> pl.DataFrame:

@@ -14,10 +14,11 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from crowdstream.errors import InputError
 from crowdstream.labels import ClassLabel, TaskId, Truths, read_truths
+from crowdstream.labels.columns import ALIASES, pick_columns
 from crowdstream.labels.gold import COLUMNS
 from crowdstream.labels.matching import NameIndex
 from crowdstream.labels.readers.small_tables import read_text_table
-from crowdstream.labels.tables import ALIASES, is_table, pick_columns, select_columns
+from crowdstream.labels.tables import is_table, select_columns
 
 if TYPE_CHECKING:
     import polars as pl

@@ -6,7 +6,7 @@ than a random sample does (`strata`). Knows nothing of files.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Unpack
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,7 +18,6 @@ from crowdstream.estimators.tables import NativeTable
 from crowdstream.gold_plan.deciding import Labels
 from crowdstream.gold_plan.strata import allocate, draw, make_strata, sum_by, task_spreads
 from crowdstream.labels import (
-    ColumnNames,
     Table,
     Truths,
     Vocabulary,
@@ -27,6 +26,7 @@ from crowdstream.labels import (
     kind_of,
     read_truths,
 )
+from crowdstream.labels.meaning.options import TableMeaning
 from crowdstream.validation import check_number
 
 if TYPE_CHECKING:
@@ -46,9 +46,7 @@ def gold_needed(
     gold: Truths | None = None,
     settle: float = SETTLE,
     seed: int = 0,
-    task: str | None = None,
-    worker: str | None = None,
-    label: str | None = None,
+    **meaning: Unpack[TableMeaning],
 ) -> NativeTable:
     """Which tasks to have checked by an expert first, as a table to fill in.
 
@@ -59,7 +57,7 @@ def gold_needed(
 
     Parameters
     ----------
-    data, task, worker, label
+    data, **meaning
         The labels, as for `Estimator.fit`.
     n
         How many tasks.
@@ -94,7 +92,7 @@ def gold_needed(
     check_number("n", n, 1, 10**9, whole=True)
     check_number("settle", settle, 0.5, 1.0)
     check_number("seed", seed, 0, 2**64 - 1, whole=True)
-    labels = Labels(data, crowd, ColumnNames(task, worker, label), settle)
+    labels = Labels(data, crowd, meaning, settle)
     known = read_truths(gold)
     decisions = labels.fit(known).decisions
     open_tasks = decisions["label"].is_not_null() & ~decisions["task"].is_in(list(known))

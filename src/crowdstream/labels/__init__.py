@@ -3,6 +3,7 @@
 from crowdstream.labels.batch import LabelBatch
 from crowdstream.labels.coded_labels import CodedLabels
 from crowdstream.labels.coding import Intake, Row, Table, code_rows, code_table, row_values
+from crowdstream.labels.columns import ColumnNames
 from crowdstream.labels.gold import Truths, read_truths
 from crowdstream.labels.label import (
     Answers,
@@ -15,7 +16,7 @@ from crowdstream.labels.label import (
     clean_label,
     shorten,
 )
-from crowdstream.labels.tables import ArrowTable, ColumnNames, Kind, in_kind, kind_of
+from crowdstream.labels.tables import ArrowTable, Kind, in_kind, kind_of
 from crowdstream.labels.vocabulary import UNKNOWN, Vocabulary
 
 __all__ = [

@@ -13,10 +13,11 @@ import numpy as np
 from crowdstream.labels.batch import Codes, LabelBatch
 from crowdstream.labels.coded_labels import CodedLabels, merge_runs
 from crowdstream.labels.coding import Table, code_rows
+from crowdstream.labels.columns import ColumnNames
 from crowdstream.labels.label import ClassLabel, TaskId
 from crowdstream.labels.one_spelling import Spellings, spell_alike
 from crowdstream.labels.spelling import normalise
-from crowdstream.labels.tables import ColumnNames, in_kind, kind_of
+from crowdstream.labels.tables import in_kind, kind_of
 from crowdstream.labels.vocabulary import UNKNOWN, Vocabulary
 
 if TYPE_CHECKING:

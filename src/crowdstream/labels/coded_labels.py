@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, Protocol, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,18 +25,29 @@ SCHEMA = ("task", "worker", "label")
 """The columns of a table of labels."""
 
 
+class Origin(Protocol):
+    """Where labels came from: asked when a worker's labels on a task contradict one another."""
+
+    def telling_columns(self) -> list[str]:
+        """Columns without a role that tell such labels apart."""
+
+    def words(self, role: str, value: str) -> str:
+        """The words that give a role to a column."""
+
+
 @dataclass(frozen=True, slots=True)
 class CodedLabels:
     """Rows in the order they came, in codes of ``workers`` and ``classes``; −1 for null.
 
     A task of ``batch`` is a run of rows with the same task, another than in the run before: one
     task may come in several runs, and a run may have none (null); a worker may come twice in a
-    task.
+    task. Where ``origin`` is known, too many labels that contradict one another are refused.
     """
 
     batch: LabelBatch
     workers: Vocabulary
     classes: Vocabulary
+    origin: Origin | None = None
 
     @property
     def height(self) -> int:

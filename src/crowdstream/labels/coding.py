@@ -1,8 +1,9 @@
 """The one way in: labels of any kind → a `LabelBatch` in an estimator's codes.
 
-    a file     readers:      bytes → codes of the reader's own           CodedLabels
-    a table    tables:       three clean columns → codes of their own    CodedLabels
-    rows       row_values:   checked values → codes of their own         CodedLabels
+    a file     readers:      bytes → codes of the reader's own           RawLabels
+    a table    tables:       clean columns → codes of their own          RawLabels
+    rows       row_values:   checked values → codes of their own         RawLabels
+    each       meaning:      what labels mean → the labels of a question CodedLabels
     then       grouping:     rows in any order → labels grouped by task  LabelBatch
     and        _translate:   their codes → the estimator's, once; nothing to do if it is fresh
 
@@ -12,16 +13,21 @@ Text is looked at once, when it is coded. Knows nothing of estimators but their 
 from __future__ import annotations
 
 import functools
+import json
+import warnings
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import PurePath
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, TypeAlias, Unpack
 
 import msgspec
 import numpy as np
+from numpy.typing import NDArray
 
-from crowdstream.errors import InputError
+from crowdstream.errors import InputError, OddLabels
 from crowdstream.labels.batch import NO_TRUTHS, Codes, Ints, LabelBatch
 from crowdstream.labels.coded_labels import CodedLabels, code_frame, code_values
+from crowdstream.labels.columns import ROLES, ColumnNames, Roles, find_columns
 from crowdstream.labels.gold import Truths, read_truths
 from crowdstream.labels.label import (
     ClassLabel,
@@ -35,14 +41,20 @@ from crowdstream.labels.label import (
     shorten,
 )
 from crowdstream.labels.matching import in_kind_of
-from crowdstream.labels.tables import (
-    ROLES,
-    ArrowTable,
-    ColumnNames,
-    find_columns,
-    is_table,
-    read_table,
+from crowdstream.labels.meaning.answers import is_no_answer
+from crowdstream.labels.meaning.interpreting import (
+    Interpreter,
+    Meaning,
+    QuestionLabels,
+    RawLabels,
 )
+from crowdstream.labels.meaning.kinds import LabelHints
+from crowdstream.labels.meaning.options import HOW, TableMeaning, TableReading, read_meaning
+from crowdstream.labels.meaning.repeats import refuse_replaced, telling_columns
+from crowdstream.labels.meaning.shaping import Shaper
+from crowdstream.labels.meaning.words import group_words
+from crowdstream.labels.spelling import find_twins
+from crowdstream.labels.tables import ArrowTable, clean_table, is_table, select_columns
 from crowdstream.labels.vocabulary import UNKNOWN, Vocabulary
 
 if TYPE_CHECKING:
@@ -51,7 +63,7 @@ if TYPE_CHECKING:
 Row: TypeAlias = (
     Label | tuple[TaskId | None, WorkerId | None, ClassLabel | None] | Mapping[str, object]
 )
-Table: TypeAlias = "ArrowTable | pl.LazyFrame | CodedLabels | Iterable[Row]"
+Table: TypeAlias = "ArrowTable | pl.LazyFrame | CodedLabels | QuestionLabels | Iterable[Row]"
 
 LISTS = (Sequence, np.ndarray)
 """What a row of three values may be."""
@@ -115,8 +127,8 @@ def code_table(
     workers: Vocabulary,
     classes: Vocabulary,
     *,
-    columns: ColumnNames = ANY_NAMES,
     gold: Truths | None = None,
+    **meaning: Unpack[TableMeaning],
 ) -> tuple[LabelBatch, Intake]:
     """Code a table or rows, adding new ids to the vocabularies in order of appearance.
 
@@ -128,10 +140,10 @@ def code_table(
         A table of any kind, rows of (task, worker, label), or what a reader of files returns.
     workers, classes
         The vocabularies.
-    columns
-        The table's columns, where they are not called by one of their aliases.
     gold
         True classes of some tasks: whatever `read_truths` takes.
+    **meaning
+        What the table means, where it does not show it (`TableMeaning`).
 
     Examples
     --------
@@ -146,7 +158,7 @@ def code_table(
     from crowdstream.labels.grouping import group, sort_rows
 
     truths = read_truths(gold)
-    coded = code_rows(data, columns)
+    coded = code_rows(data, **meaning)
     order, rows, lost = np.empty(0, np.int64), coded.batch, 0
     ranks, tasks = coded.task_order()
     bounds = rows.starts
@@ -155,6 +167,7 @@ def code_table(
     rows = LabelBatch(bounds, rows.workers, rows.labels, tasks=tasks)
     batch, met, seen, *others = group(rows, order, len(coded.workers), len(coded.classes))
     intake = Intake(coded.height, batch.labels.size, len(tasks), lost, *others)
+    refuse_replaced(intake.replaced, intake.labels, coded.origin)
     sizes = len(workers), len(classes)
     try:
         batch = LabelBatch(
@@ -206,24 +219,188 @@ def _truth_code(label: ClassLabel, classes: Vocabulary) -> int:
     return classes.add(label)
 
 
-def code_rows(data: Table, columns: ColumnNames = ANY_NAMES) -> CodedLabels:
-    """Code a table or rows in codes of their own, in the order they have.
+def code_rows(data: Table, **meaning: Unpack[TableMeaning]) -> CodedLabels:
+    """Code the labels of one question, a table or rows, in codes of their own.
 
     >>> code_rows([("t1", "ann", "spam"), ("t1", "bob", None)]).batch.labels.tolist()
     [0, -1]
     """
+    return interpret(data, **meaning).only("table", "question= names one").table
+
+
+def interpret(data: Table, **meaning: Unpack[TableMeaning]) -> Meaning:
+    """Tell what a table or rows mean: the labels of every question.
+
+    Labels that were read from files are taken as they are. Of other tables, labels that look like
+    the same class in several spellings are warned of.
+
+    Parameters
+    ----------
+    data
+        A table of any kind, or rows of (task, worker, label).
+    **meaning
+        What the table means, where it does not show it.
+
+    Examples
+    --------
+    >>> rows = [{"item": 1, "judge": "a", "criterion": c, "verdict": "yes"} for c in ("x", "y")]
+    >>> [question.name for question in interpret(rows).questions]
+    ['x', 'y']
+    """
+    reading = read_meaning(meaning)
+    if isinstance(data, QuestionLabels):
+        raw = RawLabels(data.table, Roles(*ROLES[:2], ROLES[2:]))
+        hints = reading.hints._replace(as_classes=True)
+        return Interpreter(hints=hints, clean=False).whole([raw])._replace(questions=[data])
     if isinstance(data, CodedLabels):
-        return data
-    if is_table(data):
-        return code_frame(read_table(data, columns))
-    if isinstance(data, (str, bytes, PurePath, Mapping)) or not isinstance(data, Iterable):
+        hints = reading.hints
+        raw = RawLabels(data, Roles(*ROLES[:2], ROLES[2:]))
+        if hints == LabelHints(exact=True):  # interpreted already
+            hints = hints._replace(as_classes=True)
+        return Interpreter(hints=hints, where="table", how=HOW, clean=False).whole([raw])
+    raw = _raw_table(data, reading)
+    found = Interpreter(reading.names, reading.hints, where="table", how=HOW, clean=False).whole(
+        [raw]
+    )
+    origin = TableOrigin(data, raw.roles)
+    questions = [
+        replace(question, table=replace(question.table, origin=origin))
+        for question in found.questions
+    ]
+    for question in questions:
+        _warn_of_twins(question, reading.hints)
+    return found._replace(questions=questions)
+
+
+def _raw_table(data: Table, reading: TableReading) -> RawLabels:
+    """A table or rows as a reader would hand them over."""
+    shaper = Shaper(reading.names, "table", HOW)
+    if isinstance(data, (str, bytes, PurePath, Mapping)) or not (
+        is_table(data) or isinstance(data, Iterable)
+    ):
         raise InputError(
             "labels",
             "a table (polars, pandas, pyarrow, duckdb) or rows of (task, worker, label)",
             f"{type(data).__name__} {shorten(data)}"
             + (" (read the file first)" if isinstance(data, (str, bytes, PurePath)) else ""),
         )
-    return code_values(row_values(row, k, columns) for k, row in enumerate(data, start=1))
+    if is_table(data):
+        return _raw_frame(select_columns(data, shaper.needed), shaper, reading.on_error)
+    rows = data if isinstance(data, Sequence) else list(data)
+    header = dict.fromkeys(str(key) for row in rows if isinstance(row, Mapping) for key in row)
+    if header and not shaper.look_at(list(header), "row 1").plain:
+        return _raw_frame(
+            _frame_of_rows(rows, shaper.needed(list(header))), shaper, reading.on_error
+        )
+    names = reading.names
+    coded = code_values(row_values(row, k, names) for k, row in enumerate(rows, start=1))
+    ids = coded.batch.workers < 0
+    if any(task is None for task in coded.batch.tasks):
+        ids = ids | np.repeat([task is None for task in coded.batch.tasks], coded.batch.sizes)
+    _refuse_nameless(ids, reading.on_error)
+    return RawLabels(coded, shaper.roles or Roles(*ROLES[:2], ROLES[2:]))
+
+
+def _raw_frame(frame: pl.DataFrame, shaper: Shaper, on_error: str) -> RawLabels:
+    """A table of polars, one row per label."""
+    import polars as pl
+
+    roles = shaper.look_at(frame.columns)
+    ids = [column for column in (roles.task, roles.worker) if column is not None]
+    nameless = frame.select(pl.any_horizontal(_is_missing(frame[name]) for name in ids))
+    missing = nameless.to_series()
+    _refuse_nameless(missing.to_numpy(), on_error)
+    if missing.any():
+        frame = frame.filter(~missing)
+    table = clean_table(shaper.shape(frame))
+    plain = table.columns == list(ROLES)
+    return RawLabels(code_frame(table) if plain else table, shaper.roles or roles, shaper.left_out)
+
+
+def _is_missing(column: pl.Series) -> pl.Series:
+    return column.fill_nan(None).is_null() if column.dtype.is_float() else column.is_null()
+
+
+def _refuse_nameless(missing: NDArray[np.bool_], on_error: str) -> None:
+    """Refuse rows without a task or a worker, unless they are to be left out."""
+    if on_error == "fail" and missing.any():
+        row, number = int(missing.argmax()) + 1, int(missing.sum())
+        found = f"nothing, as in {number:,} rows in all" if number > 1 else "nothing"
+        raise InputError(f"row {row}", "a task and a worker (on_error='skip' leaves out)", found)
+
+
+def _frame_of_rows(rows: Sequence[object], columns: Sequence[str]) -> pl.DataFrame:
+    """Rows that are mappings as a table."""
+    import polars as pl
+
+    cells: dict[str, list[object]] = {name: [] for name in columns}
+    for number, row in enumerate(rows, start=1):
+        if not isinstance(row, Mapping):
+            raise InputError(f"row {number}", "a mapping, as the others are", shorten(row))
+        for name, values in cells.items():
+            value = row.get(name)
+            where = f"row {number}, column {name!r}"
+            several = isinstance(value, (list, tuple, set, frozenset))
+            values.append(_list_cell(value, where) if several else clean_label(value, where))
+    made = []
+    for name, values in cells.items():
+        kinds = {type(value) for value in values if value is not None}
+        if len(kinds) > 1:
+            values = [None if value is None else str(value) for value in values]
+        made.append(pl.Series(name, values, pl.String if not kinds else None))
+    return pl.DataFrame(made)
+
+
+def _list_cell(value: object, where: str) -> str:
+    assert isinstance(value, (list, tuple, set, frozenset))
+    cells = [clean_label(each, where) for each in value]
+    return json.dumps([str(cell) for cell in cells if cell is not None], ensure_ascii=False)
+
+
+def _warn_of_twins(question: QuestionLabels, hints: LabelHints) -> None:
+    """Warn of labels that look like one class in several spellings, or like no answer."""
+    if hints.as_classes or question.kind.made:
+        return
+    texts = [label for label in question.table.classes if isinstance(label, str)]
+    twins = find_twins(texts)
+    none = [text for text in texts if is_no_answer(text)]
+    if twins:
+        text = "labels that differ only in spelling count as classes of their own: "
+        warnings.warn(OddLabels(text + group_words(twins)), stacklevel=5)
+    if none:
+        shown = ", ".join(map(repr, none[:4]))
+        warnings.warn(
+            OddLabels(f"{shown} looks like no answer and counts as a class"), stacklevel=5
+        )
+
+
+class TableOrigin:
+    """The table that labels came from.
+
+    Parameters
+    ----------
+    data
+        The table, or rows.
+    roles
+        Its columns.
+    """
+
+    def __init__(self, data: Table, roles: Roles) -> None:
+        self.data, self.roles = data, roles
+
+    def telling_columns(self) -> list[str]:
+        """Columns without a role that tell contradicting labels apart."""
+        roles, data = self.roles, self.data
+        if roles.worker is None or not roles.others or not is_table(data):
+            return []
+        keys = [name for name in (roles.task, roles.worker, roles.question) if name is not None]
+        frame = select_columns(data, lambda header: list(dict.fromkeys(header)))
+        others = [name for name in roles.others if not frame[name].dtype.is_nested()]
+        return telling_columns(frame, keys, roles.labels[0], others)
+
+    def words(self, role: str, value: str) -> str:
+        """The words that give a role to a column."""
+        return f"{role}={value!r}" if value else f"{role}=True"
 
 
 def usual_columns(

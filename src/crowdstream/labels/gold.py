@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from os import PathLike, fspath
 from typing import TYPE_CHECKING, TypeAlias
 
 from crowdstream.errors import InputError
+from crowdstream.labels.columns import ALIASES, pick_columns, simple_name
 from crowdstream.labels.label import ClassLabel, TaskId, clean_id, clean_label
 from crowdstream.labels.spelling import normalise
-from crowdstream.labels.tables import ALIASES, ArrowTable, is_table, pick_columns, select_columns
+from crowdstream.labels.tables import ArrowTable, is_table, select_columns
 
 if TYPE_CHECKING:
     import polars as pl
@@ -22,9 +23,13 @@ COLUMNS = {"task": ALIASES["task"], "label": (*ALIASES["gold"], *ALIASES["label"
 
 
 def read_truths(
-    gold: Truths | None, *, option: str = "", notes: list[str] | None = None
+    gold: Truths | None,
+    *,
+    option: str = "",
+    notes: list[str] | None = None,
+    question: str = "",
 ) -> dict[TaskId, ClassLabel]:
-    """The true classes of some tasks.
+    """Read the true classes of some tasks.
 
     Rows without a task or a class are left out; two classes for one task are refused.
 
@@ -36,6 +41,9 @@ def read_truths(
     option, notes
         The option that named a file, for messages, and a list that takes what is to be said of how
         it was read.
+    question
+        Of a table or file with a question column, the one whose truths are read; labels of several
+        questions need such a column.
 
     Examples
     --------
@@ -49,13 +57,15 @@ def read_truths(
     pairs: Iterable[tuple[object, object]]
     if isinstance(gold, (str, PathLike)):
         where, row = f"{option} {fspath(gold)}".lstrip(), ", row {}"
-        pairs = _file_rows(fspath(gold), option, notes)
+        pairs = _file_rows(fspath(gold), option, notes, question)
     elif isinstance(gold, Mapping) or (type(gold).__name__ == "Series" and hasattr(gold, "items")):
         pairs = gold.items()
+        if question:
+            expected = f"a table with a question column, or a mapping for {question!r} alone"
+            raise InputError(where, expected, "a mapping for all questions")
     elif is_table(gold):
-        pairs = select_columns(
-            gold, lambda header: pick_columns(COLUMNS, header, where)
-        ).iter_rows()
+        table = select_columns(gold, lambda header: _chosen(header, where))
+        pairs = _of_question(table, where, question).iter_rows()
     else:
         raise InputError(where, "a mapping, a table or a file of true labels", type(gold).__name__)
     found: dict[TaskId, ClassLabel] = {}
@@ -72,7 +82,7 @@ def read_truths(
 
 
 def _file_rows(
-    path: str, option: str, notes: list[str] | None
+    path: str, option: str, notes: list[str] | None, question: str
 ) -> Iterator[tuple[str | None, str | None]]:
     """Task and true label of every row of a file, without blanks around them; None for no value."""
     from crowdstream.labels.readers.small_tables import read_text_table
@@ -80,9 +90,37 @@ def _file_rows(
     where = f"{option} {path}".lstrip()
     wanted = {name for names in COLUMNS.values() for name in names}
     table = read_text_table(path, option=option, notes=notes, wanted=wanted)
-    for row in table.select(pick_columns(COLUMNS, table.columns, where)).iter_rows():
+    table = table.select(_chosen(table.columns, where))
+    for row in _of_question(table, where, question).iter_rows():
         task, label = ((cell or "").strip() or None for cell in row)
         yield task, label
+
+
+def _chosen(header: Sequence[str], where: str) -> list[str]:
+    """The columns of task and true label, and of the question if there is one."""
+    found = pick_columns(COLUMNS, header, where)
+    rest = {simple_name(name): name for name in reversed(header) if name not in found}
+    return found + [rest[name] for name in ALIASES["question"] if name in rest][:1]
+
+
+def _of_question(table: pl.DataFrame, where: str, question: str) -> pl.DataFrame:
+    """Task and true label of the rows of one question."""
+    import polars as pl
+
+    task, label, *asked = table.columns
+    if not asked:
+        if question:
+            expected = f"a column question, since labels have several, {question!r} among them"
+            raise InputError(where, expected, ", ".join(table.columns))
+        return table
+    names = table[asked[0]].cast(pl.String).fill_null("")
+    forms = {name: normalise(name) for name in names.unique()}
+    if question:
+        table = table.filter(names.replace_strict(forms) == normalise(question))
+    elif len(set(forms.values())) > 1 and table.select(task).is_duplicated().any():
+        found = f"{len(set(forms.values())):,} in column {asked[0]!r}"
+        raise InputError(where, "the truths of one question", found)
+    return table.select(task, label)
 
 
 def truth_table(truths: Mapping[TaskId, ClassLabel]) -> pl.DataFrame:

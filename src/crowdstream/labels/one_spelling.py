@@ -35,6 +35,10 @@ class Spellings:
         """How many different things there are."""
         return len(self._known)
 
+    def shown_as(self, normal: str) -> str:
+        """The spelling of a normal form that has come."""
+        return self._known[normal]
+
     def know(self, names: Iterable[object]) -> None:
         """Go on with these spellings, those of an earlier run."""
         for name in names:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from os import PathLike, fspath
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, Unpack, cast
 
 from crowdstream.errors import InputError
+from crowdstream.labels.columns import ROLES
 from crowdstream.labels.label import shorten
-from crowdstream.labels.readers import BadRows, find_sources, make_options
-from crowdstream.labels.readers.files import read_tables
-from crowdstream.labels.tables import ROLES, ColumnNames
+from crowdstream.labels.meaning.interpreting import Interpreter, Meaning
+from crowdstream.labels.meaning.options import HOW, TableMeaning, read_meaning
+from crowdstream.labels.readers import BadRows, find_sources, make_options, read_all
 
 if TYPE_CHECKING:
     import polars as pl
@@ -22,21 +23,20 @@ def read_labels(
     path: str | PathLike[str] | Iterable[str | PathLike[str]],
     *,
     format: str | None = None,  # noqa: A002 what the command line calls it
-    question: str | None = None,
     include_predictions: bool = False,
-    task: str | None = None,
-    worker: str | None = None,
-    label: str | None = None,
-    wide: bool = False,
+    exact: bool = False,
+    keep: Iterable[str] = (),
     on_error: str = "fail",
+    **meaning: Unpack[TableMeaning],
 ) -> pl.DataFrame:
-    """Labels of a file, or several, as a table of task, worker and label.
+    """Read the labels of a file, or several, as a table of task, worker and label.
 
-    Reads what ``crowdstream run`` reads: CSV, TSV, JSON lines, JSON arrays, Parquet, Arrow, Excel,
-    packed or not, and the exports of labelling tools, told by their keys. Every value is text.
-    Where a tool says when an answer was given there is a column ``at`` (seconds since 1970), and
-    where it knows the true class of a task, a column ``gold``: the table can be given to an
-    estimator as labels and as gold alike.
+    Reads what ``crowdstream run`` reads, and cleans it alike: CSV, TSV, JSON lines, JSON arrays,
+    Parquet, Arrow, Excel, packed or not, and the exports of labelling tools, told by their keys.
+    Every value is text; a label that is no answer is null. Where a file has several questions there
+    is a column ``question``, and `fit_questions` decides the table. Where a tool knows the true
+    class of a task there is a column ``gold``: the table can be given to an estimator as labels and
+    as gold alike.
 
     Parameters
     ----------
@@ -44,16 +44,16 @@ def read_labels(
         A file or a glob, or several.
     format
         The format, or the tool that wrote it (``"label-studio"``), if the file does not show it.
-    question
-        Of an export with several questions, the one to read.
     include_predictions
         Whether models whose predictions are in an export are workers (``model:name``).
-    task, worker, label
-        The columns, if their names do not tell.
-    wide
-        Whether the file has one row per task and one column per worker.
+    exact
+        Whether labels that differ only in spelling are different classes.
+    keep
+        Labels that are answers though they look like none, such as ``"none"``.
     on_error
         Records that cannot be read: ``"fail"``, ``"skip"`` or ``"quarantine=FILE"``.
+    **meaning
+        What the file means, where it does not show it: as for `Estimator.fit_predict`.
 
     Examples
     --------
@@ -67,21 +67,18 @@ def read_labels(
     ...     cs.read_labels(path).rows()
     [('r1', 'ann', 'good')]
     """
-    import polars as pl
-
     one = isinstance(path, (str, bytes, PathLike)) or not isinstance(path, Iterable)
     paths = [_checked(each) for each in cast("Iterable[object]", [path] if one else path)]
-    options = make_options(question=question, predictions=include_predictions)
+    reading = read_meaning(meaning)
+    names = reading.names
+    hints = reading.hints._replace(exact=exact, keep=tuple(keep))
+    options = make_options(question=names.question, predictions=include_predictions)
     sources = find_sources(paths, format, options)
-    names = ColumnNames(task, worker, label, wide)
+    where = sources[0].name if len(sources) == 1 else "labels"
     with BadRows(on_error) as bad:
-        tables = list(read_tables(sources, names, bad))
-    if not tables:
-        return pl.DataFrame(schema=dict.fromkeys(ROLES, pl.String))
-    table = pl.concat(tables, how="diagonal")
-    if "at" in table.columns and table["at"].null_count() == table.height:
-        table = table.drop("at")
-    return _with_gold(table, bad.tally)
+        raws = read_all(sources, names, bad)
+    found = Interpreter(names, hints, where=where, how=HOW).whole(raws)
+    return _table(found, bad.tally)
 
 
 def _checked(path: object) -> str:
@@ -90,13 +87,20 @@ def _checked(path: object) -> str:
     return str(fspath(path))
 
 
-def _with_gold(table: pl.DataFrame, tally: Tally | None) -> pl.DataFrame:
-    """The true class beside each label of a task whose gold the files know."""
+def _table(found: Meaning, tally: Tally | None) -> pl.DataFrame:
+    """The labels of all questions as one table, with the gold that the files know."""
     import polars as pl
 
-    if tally is None or not tally.gold:
-        return table
-    gold = pl.col("task").replace_strict(
-        list(tally.gold), list(tally.gold.values()), default=None, return_dtype=pl.String
-    )
-    return table.with_columns(gold=gold)
+    tables = []
+    for question in found.questions:
+        table = question.table.frame().cast(dict.fromkeys(ROLES, pl.String))
+        gold = {} if tally is None else tally.gold
+        if gold:
+            true = pl.col("task").replace_strict(
+                list(gold), list(gold.values()), default=None, return_dtype=pl.String
+            )
+            table = table.with_columns(gold=true)
+        if question.name:
+            table = table.with_columns(pl.lit(question.name).alias("question"))
+        tables.append(table)
+    return pl.concat(tables, how="diagonal")

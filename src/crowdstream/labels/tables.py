@@ -1,4 +1,4 @@
-"""Tables of any kind: which columns hold task, worker and label; in as polars, out as they came.
+"""Tables of any kind: in as polars, out as they came.
 
 Polars, pandas, pyarrow, duckdb and what else narwhals knows or speaks Arrow; none of them is
 imported unless the data is of that kind. Knows nothing of codes or files.
@@ -6,181 +6,16 @@ imported unless the data is of that kind. Knows nothing of codes or files.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+import json
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeGuard, cast, runtime_checkable
+from typing import TYPE_CHECKING, Any, Protocol, TypeGuard, cast, runtime_checkable
 
 from crowdstream.errors import InputError
-from crowdstream.labels.column_hints import NEAR_GIVEN, nearest_columns, shown_columns, shown_name
 from crowdstream.labels.label import FLOAT_MAX, clean_id, clean_label, shorten
 
 if TYPE_CHECKING:
     import polars as pl
-
-ROLES = ("task", "worker", "label")
-"""The columns of a table of labels, in order."""
-
-
-def _aliases(names: str) -> tuple[str, ...]:
-    return tuple(names.split())
-
-
-ALIASES = {
-    "task": _aliases(
-        "task task_id taskid item item_id question question_id example example_id unit "
-        "unit_id _unit_id hitid object object_id document document_id sample_id id"
-    ),
-    "worker": _aliases(
-        "worker worker_id workerid _worker_id annotator annotator_id labeller labeler "
-        "labeller_id labeler_id rater rater_id judge judge_id performer performer_id coder "
-        "expert model user user_id"
-    ),
-    "label": _aliases(
-        "label answer vote response class category annotation judgment judgement rating "
-        "choice verdict value"
-    ),
-    "gold": _aliases("gold truth true_label gold_label ground_truth groundtruth"),
-}
-"""Names that mean a column, the likeliest first, compared without case and spaces."""
-
-
-class ColumnNames(NamedTuple):
-    """The columns as the user named them; None where they are to be found by their aliases.
-
-    Parameters
-    ----------
-    task, worker, label
-        The names of the columns.
-    wide
-        The table has one row per task and one column per worker: every column but the task's is a
-        worker, and its cells are the labels.
-
-    Examples
-    --------
-    >>> find_columns(ColumnNames(label="said"), ["Item", "rater", "said"], "table")
-    ('Item', 'rater', 'said')
-    """
-
-    task: str | None = None
-    worker: str | None = None
-    label: str | None = None
-    wide: bool = False
-
-
-def find_column(
-    role: str, given: str | None, header: Sequence[str], where: str, how: str = "--{}"
-) -> str:
-    """The column of this role, by the name given or by one of its aliases.
-
-    ``how`` tells the user how to name it, with ``{}`` for the role.
-
-    >>> find_column("worker", None, ["id", "Annotator ID", "label"], "table")
-    'Annotator ID'
-    """
-    if given is not None:
-        if given in header:
-            return given
-        near = nearest_columns(header, [simple_name(given)], NEAR_GIVEN)
-        hint = f" (did you mean {shown_name(near[0])!r}?)" if near else ""
-        found = shown_columns(header, near) + hint
-        raise InputError(where, f"a column {shown_name(given)!r}", found)
-    place = _alias_place(role, header)
-    if place is not None:
-        return header[place]
-    others = {alias for other in ROLES if other != role for alias in ALIASES[other]}
-    near = [x for x in nearest_columns(header, ALIASES[role]) if simple_name(x) not in others]
-    rest = [name for name in header if simple_name(name) not in others]
-    if not near and len(header) <= len(ROLES) and len(rest) == 1:
-        near = rest  # the only one left
-    hint = f"did you mean {shown_name(near[0])!r}? " if near else ""
-    found = f"{shown_columns(header, near)} ({hint}name it with {how.format(role)})"
-    raise InputError(where, f"a {role} column", found)
-
-
-def _alias_place(role: str, header: Sequence[str]) -> int | None:
-    """Where the column is that has the likeliest of its role's names."""
-    simple = [simple_name(name) for name in header]
-    return next((simple.index(alias) for alias in ALIASES[role] if alias in simple), None)
-
-
-def count_roles(names: ColumnNames, header: Sequence[str]) -> int:
-    """How many of the columns that are looked for a header has.
-
-    >>> count_roles(ColumnNames(label="said"), ["item", "who", "said"])
-    2
-    """
-    wanted = list(zip(ROLES, names[:3], strict=True))[: 1 if names.wide else 3]
-    return sum(
-        _alias_place(role, header) is not None if given is None else given in header
-        for role, given in wanted
-    )
-
-
-def find_task_of_wide(
-    names: ColumnNames, header: Sequence[str], where: str, how: str = "--{}"
-) -> str:
-    """The task's column of a wide table; a table of one row per label is refused.
-
-    >>> find_task_of_wide(ColumnNames(wide=True), ["item", "ann", "bob"], "table")
-    'item'
-    """
-    task = find_column("task", names.task, header, where, how)
-    if count_roles(ColumnNames(), header) == len(ROLES):
-        found = ", ".join(repr(find_column(role, None, header, where)) for role in ROLES)
-        wide = "wide=True" if how.endswith("=") else how.format("wide")
-        expected = "one row per task and one column per worker"
-        raise InputError(where, expected, f"columns {found}: leave out {wide}")
-    return task
-
-
-def find_columns(
-    names: ColumnNames, header: Sequence[str], where: str, how: str = "--{}"
-) -> tuple[str, str, str]:
-    """The columns of task, worker and label.
-
-    >>> find_columns(ColumnNames(), ["performer", "task", "label"], "table")
-    ('task', 'performer', 'label')
-    """
-    task, worker, label = (
-        find_column(role, given, header, where, how)
-        for role, given in zip(ROLES, names[:3], strict=True)
-    )
-    for role, name in zip(ROLES, (task, worker, label), strict=True):
-        if list(header).count(name) > 1:
-            found = f"several columns named {shown_name(name)!r}"
-            raise InputError(where, f"one {role} column", found)
-    if len({task, worker, label}) < 3:
-        found = ", ".join(map(repr, (task, worker, label)))
-        raise InputError(where, "three different columns", found)
-    return task, worker, label
-
-
-def pick_columns(
-    aliases: Mapping[str, Sequence[str]], header: Sequence[str], where: str
-) -> list[str]:
-    """The columns of several roles, each by one of its aliases.
-
-    >>> pick_columns({"class": ("class", "label"), "cost": ("cost",)}, ["Cost", "label"], "table")
-    ['label', 'Cost']
-    """
-    there = {simple_name(name): name for name in reversed(header)}
-    found = [next((there[a] for a in names if a in there), None) for names in aliases.values()]
-    if None in found:
-        missing = [name for name, there in zip(aliases, found, strict=True) if there is None]
-        near = nearest_columns(header, [name for role in missing for name in aliases[role]])
-        expected = f"columns {', '.join(aliases)}"
-        raise InputError(where, expected, shown_columns(header, near))
-    return cast("list[str]", found)
-
-
-def simple_name(name: str) -> str:
-    """A column's name as aliases are compared.
-
-    >>> simple_name(" Worker ID")
-    'worker_id'
-    """
-    return name.strip().lower().replace(" ", "_")
-
 
 # In ---------------------------------------------------------------------------------------
 
@@ -269,59 +104,52 @@ def _to_polars(data: Any, columns: list[str]) -> pl.DataFrame:
         )
 
 
-def read_table(data: ArrowTable | pl.LazyFrame, names: ColumnNames) -> pl.DataFrame:
-    """Task, worker and label of a table of any kind: clean columns of polars.
-
-    Parameters
-    ----------
-    data
-        The table.
-    names
-        Its columns, where they are not called by one of their aliases.
-
-    Examples
-    --------
-    >>> import pandas as pd
-    >>> table = pd.DataFrame({"item": [7], "rater": ["ann"], "label": ["spam"]}, index=[3])
-    >>> read_table(table, ColumnNames()).rows()
-    [(7, 'ann', 'spam')]
-    """
-    import polars as pl
-
-    if names.wide:
-        frame = select_columns(data, lambda found: found)
-        task = find_task_of_wide(names, frame.columns, "table", "{}=")
-        frame = melt(frame, frame.columns, frame.columns.index(task))
-    else:
-        frame = select_columns(data, lambda found: find_columns(names, found, "table", "{}="))
-        frame = frame.rename(dict(zip(frame.columns, ROLES, strict=True)))
-    return pl.DataFrame([_clean_series(frame[role], bools=role == "label") for role in ROLES])
-
-
-def melt(table: pl.DataFrame, header: Sequence[str], task: int) -> pl.DataFrame:
-    """One column per worker → one row per label; empty cells are not labels.
+def clean_table(frame: pl.DataFrame) -> pl.DataFrame:
+    """The columns of a table of labels as strings, integers or booleans; lists as their text.
 
     >>> import polars as pl
-    >>> melt(pl.DataFrame({"id": [1], "ann": ["x"], "bob": [None]}), ["id", "ann", "bob"], 0).rows()
-    [(1, 'ann', 'x')]
+    >>> frame = pl.DataFrame({"task": [1.0], "worker": ["ann"], "label": [["cat", "dog"]]})
+    >>> clean_table(frame).rows()
+    [(1, 'ann', '["cat", "dog"]')]
     """
     import polars as pl
 
-    table = table.rename(lambda name: f"c{table.columns.index(name)}")
-    names = dict(zip(table.columns, header, strict=True))
-    key = table.columns[task]
-    long = table.with_row_index("row").unpivot(index=["row", key], variable_name="worker")
-    value = pl.col("value")
-    is_text = long.schema["value"] == pl.String
-    return (
-        long.filter(value != "" if is_text else value.is_not_null())
-        .sort("row", maintain_order=True)
-        .select(
-            pl.col(key).alias("task"),
-            pl.col("worker").replace_strict(names, return_dtype=pl.String),
-            value.alias("label"),
-        )
+    return pl.DataFrame(
+        [
+            list_text(column) if is_list(column) else _clean_series(column, bools=name not in IDS)
+            for name, column in zip(frame.columns, frame, strict=True)
+        ]
     )
+
+
+IDS = ("task", "worker")
+"""Columns that name something: true and false name nothing."""
+
+
+def is_list(column: pl.Series) -> bool:
+    """Tell whether a column holds lists of single values: sets of choices."""
+    import polars as pl
+
+    kind = column.dtype
+    if not isinstance(kind, (pl.List, pl.Array)):
+        return False
+    inner = kind.inner
+    return (
+        inner == pl.String
+        or inner == pl.Boolean
+        or pl.DataFrame(schema={"x": inner}).schema["x"].is_numeric()
+        or isinstance(inner, (pl.Categorical, pl.Enum))
+    )
+
+
+def list_text(column: pl.Series) -> pl.Series:
+    """Lists as JSON text, None as null."""
+    import polars as pl
+
+    texts = [
+        None if cell is None else json.dumps(list(cell), ensure_ascii=False) for cell in column
+    ]
+    return pl.Series(column.name, texts, pl.String)
 
 
 def _clean_series(series: pl.Series, *, bools: bool = False) -> pl.Series:

@@ -12,16 +12,9 @@ import numpy as np
 
 from crowdstream.errors import InputError
 from crowdstream.labels import ClassLabel, Kind, TaskId, Vocabulary, clean_id, kind_of, shorten
+from crowdstream.labels.columns import ALIASES, find_column, pick_columns, simple_name
 from crowdstream.labels.label import clean_label
-from crowdstream.labels.tables import (
-    ALIASES,
-    ArrowTable,
-    find_column,
-    is_table,
-    pick_columns,
-    select_columns,
-    simple_name,
-)
+from crowdstream.labels.tables import ArrowTable, is_table, select_columns
 from crowdstream.panel.bradley_terry import Floats, Ints
 
 if TYPE_CHECKING:

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Unpack
 
 import numpy as np
 
 from crowdstream.decisions import value_series
 from crowdstream.errors import InputError
 from crowdstream.estimators.tables import NativeTable
-from crowdstream.labels import ColumnNames, Truths, WorkerId, in_kind
+from crowdstream.labels import Truths, WorkerId, in_kind
+from crowdstream.labels.meaning.options import TableMeaning
 from crowdstream.metrics import wilson
 from crowdstream.panel.joint_errors import (
     Floats,
@@ -43,10 +44,7 @@ a standard error of 0.3, and drawing them anew does not show it."""
 def error_correlation(
     votes: PanelVotes,
     gold: Truths,
-    *,
-    task: str | None = None,
-    worker: str | None = None,
-    label: str | None = None,
+    **meaning: Unpack[TableMeaning],
 ) -> NativeTable:
     """The correlation of every two judges' errors, against known truths: a matrix.
 
@@ -55,7 +53,7 @@ def error_correlation(
 
     Parameters
     ----------
-    votes, task, worker, label
+    votes, **meaning
         The verdicts, as for `jury`.
     gold
         True labels of items: a mapping, or a table of task and label.
@@ -79,7 +77,7 @@ def error_correlation(
     """
     import polars as pl
 
-    panel = read_panel(votes, ColumnNames(task, worker, label))
+    panel = read_panel(votes, meaning)
     scored = score_panel(panel.table, gold)
     table = _correlations(scored)
     columns = [value_series("judge", scored.judges)]
@@ -107,9 +105,7 @@ def effective_judges(
     *,
     weights: Mapping[WorkerId, float] | None = None,
     seed: int = 0,
-    task: str | None = None,
-    worker: str | None = None,
-    label: str | None = None,
+    **meaning: Unpack[TableMeaning],
 ) -> EffectiveJudges:
     """How many independent judges a panel is worth, by errors against known truths.
 
@@ -119,7 +115,7 @@ def effective_judges(
 
     Parameters
     ----------
-    votes, task, worker, label
+    votes, **meaning
         The verdicts, as for `jury`.
     gold
         True labels of items: a mapping, or a table of task and label.
@@ -139,7 +135,7 @@ def effective_judges(
     their vote is right on 85.7 %; if the same judges erred independently, on 92.1 %
     """
     SEED("seed", seed)
-    panel = read_panel(votes, ColumnNames(task, worker, label))
+    panel = read_panel(votes, meaning)
     scored = score_panel(panel.table, gold)
     counted = _weights_of(weights, scored.judges)
     table = _correlations(scored)

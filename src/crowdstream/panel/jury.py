@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, Unpack
 
 import msgspec
 import numpy as np
@@ -18,7 +18,8 @@ from crowdstream.estimators import Adaptive
 from crowdstream.estimators.common_factor import common_factor_decisions
 from crowdstream.estimators.independence import GATE
 from crowdstream.estimators.parameters import Families
-from crowdstream.labels import ClassLabel, ColumnNames, TaskId, Truths, in_kind, read_truths
+from crowdstream.labels import ClassLabel, TaskId, Truths, in_kind, read_truths
+from crowdstream.labels.meaning.options import TableMeaning
 from crowdstream.monitoring import effective_votes, monitor
 from crowdstream.monitoring import families as alike
 from crowdstream.monitoring.estimator_view import as_polars
@@ -55,9 +56,7 @@ def jury(
     sure: float = SURE,
     verdict: Verdict = "auto",
     seed: int = 0,
-    task: str | None = None,
-    worker: str | None = None,
-    label: str | None = None,
+    **meaning: Unpack[TableMeaning],
 ) -> Jury:
     """What a panel of judges says of every item, what each judge is worth, and who must look.
 
@@ -85,8 +84,8 @@ def jury(
         said above.
     seed
         Of coins, samples and the bootstrap.
-    task, worker, label
-        Names of the columns, where they are not the usual ones.
+    **meaning
+        What the table means, where it does not show it: as for `Estimator.fit_predict`.
 
     Examples
     --------
@@ -106,7 +105,7 @@ def jury(
     check_number("sure", sure, 0.0, 1.0)
     one_of("auto", "default", "common_factor")("verdict", verdict)
     SEED("seed", seed)
-    panel = read_panel(votes, ColumnNames(task, worker, label))
+    panel = read_panel(votes, meaning)
     truths = read_truths(gold)
     crowd = monitor(Adaptive(families=families, seed=seed))
     default, doubts = _fit(crowd, panel, truths)

@@ -6,7 +6,7 @@ What comes out is what estimators take. Knows nothing of how verdicts are weighe
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING, NamedTuple, TypeAlias, cast
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,11 +29,15 @@ from crowdstream.labels import (
     read_truths,
     shorten,
 )
-from crowdstream.labels.coding import ANY_NAMES
-from crowdstream.labels.tables import count_roles, find_column, is_table, read_table, select_columns
+from crowdstream.labels.coded_labels import code_values
+from crowdstream.labels.coding import interpret, row_values
+from crowdstream.labels.columns import count_roles
+from crowdstream.labels.meaning.interpreting import QuestionLabels
+from crowdstream.labels.meaning.options import TableMeaning
+from crowdstream.labels.tables import is_table, select_columns
 
 if TYPE_CHECKING:
-    import polars as pl
+    pass
 
 PanelVotes: TypeAlias = "Table | Mapping[str, Answers] | Mapping[int, Answers]"
 """Verdicts of a panel: a long or a wide table, rows, or item → {judge: verdict}."""
@@ -45,52 +49,49 @@ MOST_JUDGES = 1000
 class Panel(NamedTuple):
     """Verdicts that can be read again and again, and the kind of table they came in."""
 
-    table: Table
+    question: QuestionLabels
     kind: Kind
 
+    @property
+    def table(self) -> CodedLabels:
+        """The verdicts."""
+        return self.question.table
 
-def read_panel(votes: PanelVotes, columns: ColumnNames = ANY_NAMES) -> Panel:
+
+def read_panel(votes: PanelVotes, meaning: TableMeaning | None = None) -> Panel:
     """Verdicts in one shape.
 
     A table that has an item column and neither a judge nor a label column is wide: each of its
     other columns is a judge. ``None`` and gaps are verdicts that were not given.
 
-    >>> read_panel({"q1": {"gpt": "yes", "claude": None}}).table
+    >>> read_panel({"q1": {"gpt": "yes", "claude": None}}).table.frame().rows()
     [('q1', 'gpt', 'yes'), ('q1', 'claude', None)]
     >>> import polars as pl
-    >>> wide = pl.DataFrame({"item": ["q1"], "gpt": ["yes"], "claude": ["no"]})
-    >>> read_panel(wide).table.rows()
-    [('q1', 'gpt', 'yes'), ('q1', 'claude', 'no')]
+    >>> wide = pl.DataFrame({"item": ["q1"], "gpt": ["yes"], "claude": ["yes"]})
+    >>> read_panel(wide).table.frame().rows()
+    [('q1', 'gpt', 'yes'), ('q1', 'claude', 'yes')]
     """
+    meaning = {} if meaning is None else meaning
     if isinstance(votes, Mapping):
-        return Panel(_rows_of(votes), Kind())
-    if isinstance(votes, CodedLabels):
-        return Panel(votes, Kind())
-    if isinstance(votes, (str, bytes)) or not (is_table(votes) or isinstance(votes, Iterable)):
+        coded = code_values(row_values(row, k) for k, row in enumerate(_rows_of(votes), start=1))
+        return Panel(interpret(coded, **meaning).questions[0], Kind())
+    if isinstance(votes, (str, bytes)) or not (
+        is_table(votes) or isinstance(votes, (Iterable, CodedLabels, QuestionLabels))
+    ):
         expected = "a table, rows, or a dict of items (a file: crowdstream jury FILE)"
         raise InputError("votes", expected, shorten(votes))
+    kind = kind_of(votes)
     if is_table(votes):
-        table = select_columns(votes, lambda header: header)
-        wide = columns.wide or _is_wide(columns, table.columns)
-        long = read_table(table, columns._replace(wide=wide))
-        return Panel(_with_empty_rows(long, table, columns) if wide else long, kind_of(votes))
-    return Panel(list(cast("Iterable[Row]", votes)), Kind())
+        votes = select_columns(votes, lambda header: list(dict.fromkeys(header)))
+        if not meaning.get("wide") and _is_wide(meaning, votes.columns):
+            meaning = {**meaning, "wide": True}
+    return Panel(interpret(votes, **meaning).only("votes", "question= names one"), kind)
 
 
-def _is_wide(columns: ColumnNames, header: list[str]) -> bool:
+def _is_wide(meaning: TableMeaning, header: list[str]) -> bool:
     """Whether of the three columns only the item's is there, and no other was named."""
-    named = columns.worker is not None or columns.label is not None
+    named = meaning.get("worker") is not None or meaning.get("label") is not None
     return not named and count_roles(ColumnNames(), header) == 1 and len(header) > 1
-
-
-def _with_empty_rows(long: pl.DataFrame, wide: pl.DataFrame, columns: ColumnNames) -> pl.DataFrame:
-    """Also the items of a wide table that nobody judged: a row each, without a judge."""
-    import polars as pl
-
-    task = find_column("task", columns.task, wide.columns, "votes", "{}=")
-    all_items = wide.select(pl.col(task).cast(long.schema["task"]).alias("task")).drop_nulls()
-    empty = all_items.unique(maintain_order=True).join(long, on="task", how="anti")
-    return pl.concat([long, empty], how="diagonal") if empty.height else long
 
 
 def _rows_of(votes: Mapping[str, Answers] | Mapping[int, Answers]) -> list[Row]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from crowdstream.labels import ColumnNames
 from crowdstream.metrics.expected import Doubt
 
 if TYPE_CHECKING:
@@ -56,7 +55,7 @@ class ErrorCount:
         from crowdstream.gold_plan.deciding import Labels
 
         known = {task: gold[task] for task in table.task_order()[1] if task in gold}
-        labels = Labels(table, crowd, ColumnNames(), settle)
+        labels = Labels(table, crowd, {}, settle)
         decided = labels.cross_fit(known, FOLDS).drop_nulls("label")
         rows = decided.select("task", "label").iter_rows()
         self.gold_tasks = decided.height

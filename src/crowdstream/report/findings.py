@@ -10,11 +10,13 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
-from crowdstream.decisions import MIN_LABELS, SETTLE
+from crowdstream.deciding import Prepared
+from crowdstream.decisions import MIN_LABELS, SETTLE, SettleRule
 from crowdstream.errors import ManyClasses, NotIdentifiable, SureInDoubt
 from crowdstream.estimators import Estimator
 from crowdstream.labels import ClassLabel, CodedLabels, TaskId
 from crowdstream.monitoring import tasks_to_resend
+from crowdstream.monitoring.missing import missing_notes, missing_verdicts
 from crowdstream.panel import EffectiveJudges, effective_judges
 from crowdstream.report.advised import advised_table
 from crowdstream.report.expected import ErrorCount, WrongDecisions
@@ -82,6 +84,13 @@ class Findings:
     """Errors that the busiest workers make together, where truths are known."""
     spending: Spending | None = None
     gold_tasks: int = 0
+    prepared: Prepared | None = None
+    read_as: str = ""
+    """What the input was read as, in one line."""
+    steps: float | None = None
+    """Expected distance from the truth on a scale, in steps."""
+    missing: pl.DataFrame | None = None
+    """Who was asked and did not answer."""
     unknown_classes: list[str] = field(default_factory=list)
     """Classes of the truths that no worker gave."""
 
@@ -118,7 +127,7 @@ def find_in_state(crowd: Estimator, settings: Settings) -> Findings:
 
 
 def find_in_labels(
-    table: CodedLabels,
+    prepared: Prepared,
     crowd: Estimator,
     settings: Settings,
     *,
@@ -132,25 +141,37 @@ def find_in_labels(
     ``gold`` teaches, ``truth`` is only held against the decisions. ``learnt``: the estimator has
     learnt these labels already.
     """
+    table = prepared.table
     before, notes = crowd.copy(), list[str]()
     rule: dict[str, Any] = {"settle": settings.settle, "min_labels": settings.min_labels}
     tick(f"deciding {table.height:,} labels")
     with warnings.catch_warnings(record=True) as doubts:
         warnings.simplefilter("ignore")
         warnings.simplefilter("always", SureInDoubt)
-        decisions = _decide(table, crowd, gold, rule, learnt=learnt)
+        raw = _decide(table, crowd, gold, rule, learnt=learnt)
+        decisions = prepared.decided(
+            raw,
+            SettleRule.checked(settings.settle, settings.min_labels),
+            weighted=crowd.weighs and bool(crowd.identifiable_),
+            gold=dict(gold or {}),
+        )
     notes += dict.fromkeys(str(doubt.message) for doubt in doubts)
     tick("judging workers and tasks")
     found = find_in_state(crowd, settings)
     found.labels, found.tasks = int(decisions["votes"].sum()), decisions.height
-    found.decisions, found.notes = decisions, notes
+    found.decisions, found.notes, found.prepared = decisions, notes, prepared
+    found.missing = missing_verdicts(prepared.question.table, decisions)
+    found.notes[:0] = missing_notes(found.missing)
+    if "steps" in decisions.columns and decisions.height:
+        found.steps = cast("float", decisions["steps"].mean())
+    shown = raw if prepared.choices is not None else decisions
     _find_errors(found, table, gold or {})
     if truth:
         _measure(found, table, truth, gold or {})
     if known := {**(truth or {}), **(gold or {})}:
         found.joint = _joint_errors(table, known)
     if is_monitored(crowd) or crowd.weighs:
-        found.doubtful = _doubtful(crowd, table, decisions, rule)
+        found.doubtful = _doubtful(crowd, table, shown, rule)
         if found.identified:
             from crowdstream.report.charts.hardest import hard_tasks
 
@@ -158,7 +179,7 @@ def find_in_labels(
     tick("buying labels again")
     if decisions.height and not learnt:
         replay = Replay(before, settings.settle, settings.min_labels, settings.seed)
-        replay.take(table, decisions)
+        replay.take(table, shown)
         found.spending = replay.cost(settings.price or 0.0, found.labels, found.tasks)
     return found
 
@@ -184,7 +205,8 @@ def _find_errors(found: Findings, table: CodedLabels, gold: Known) -> None:
     errors.take(found.decisions, tasks)
     if gold:
         found.gold_tasks = int(found.decisions["task"].is_in(tasks).sum())
-    if found.gold_tasks:
+    plain = found.prepared is None or found.prepared.question.kind.name == "classes"
+    if found.gold_tasks and plain:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", ManyClasses)
             errors.check(table, found.crowd, gold, found.settings.settle)

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import html
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Unpack
 
+from crowdstream.deciding import Prepared
 from crowdstream.decisions import MIN_LABELS, SETTLE
 from crowdstream.errors import InputError
 from crowdstream.estimators import Adaptive, Estimator
@@ -12,13 +15,13 @@ from crowdstream.extras import need
 from crowdstream.labels import (
     ArrowTable,
     ClassLabel,
-    CodedLabels,
     Table,
     TaskId,
     Truths,
-    code_rows,
     read_truths,
 )
+from crowdstream.labels.coding import interpret
+from crowdstream.labels.meaning.options import TableMeaning
 from crowdstream.report.charts.drawing import crowd_of
 from crowdstream.report.findings import Findings, Settings, find_in_labels, find_in_state
 from crowdstream.stream import Stream
@@ -34,8 +37,8 @@ class Report:
 
     Parameters
     ----------
-    findings
-        What it tells.
+    questions
+        What it tells of each question; one question has no name.
     title
         What stands above it.
 
@@ -47,9 +50,14 @@ class Report:
     True
     """
 
-    def __init__(self, findings: Findings, title: str = TITLE) -> None:
-        self.findings, self.title = findings, title
+    def __init__(self, questions: Mapping[str, Findings], title: str = TITLE) -> None:
+        self.questions, self.title = dict(questions), title
         self._html: str | None = None
+
+    @property
+    def findings(self) -> Findings:
+        """What it tells of the first question."""
+        return next(iter(self.questions.values()))
 
     @property
     def html(self) -> str:
@@ -57,7 +65,7 @@ class Report:
         if self._html is None:
             from crowdstream.report.page import write_page
 
-            self._html = write_page(self.findings, self.title)
+            self._html = write_page(self.questions, self.title)
         return self._html
 
     def save(self, path: str | Path) -> None:
@@ -106,6 +114,7 @@ def make_report(
     settle: float = SETTLE,
     min_labels: int = MIN_LABELS,
     level: float = 0.95,
+    **meaning: Unpack[TableMeaning],
 ) -> Report:
     """Decide labels and tell what came of it on one page: how right, whom to trust, what is hard.
 
@@ -128,6 +137,9 @@ def make_report(
         When a decision is settled.
     level
         Of the intervals of error rates.
+    **meaning
+        What the table means, where it does not show it: as for `Estimator.fit_predict`. A table of
+        several questions is told question by question.
 
     Examples
     --------
@@ -147,18 +159,25 @@ def make_report(
         check_number("price", price, 0.0, 1e9)
     settings = Settings(settle=settle, min_labels=min_labels, level=level, price=price)
     if isinstance(source, Estimator | Stream):
-        return Report(find_in_state(crowd_of(source), settings), title)
-    table = code_rows(source)
-    if not table.height:
-        raise InputError("source", "at least one label", "none")
-    deciding = monitor(Adaptive()) if crowd is None else crowd
-    given = _matched("gold", gold, table), _matched("truth", truth, table)
-    found = find_in_labels(table, deciding, settings, gold=given[0], truth=given[1])
-    return Report(found, title)
+        return Report({"": find_in_state(crowd_of(source), settings)}, title)
+    meaning_of = interpret(source, **meaning)
+    made: dict[str, Findings] = {}
+    for question in meaning_of.questions:
+        prepared = Prepared.of(question)
+        if not prepared.table.height:
+            raise InputError("source", "at least one label", "none")
+        deciding = monitor(Adaptive()) if crowd is None else crowd
+        if meaning_of.several and crowd is not None:
+            deciding = crowd.clone()
+        given = _matched("gold", gold, prepared), _matched("truth", truth, prepared)
+        found = find_in_labels(prepared, deciding, settings, gold=given[0], truth=given[1])
+        found.read_as = meaning_of.read_as.text
+        made[question.name] = found
+    return Report(made, title)
 
 
 def _matched(
-    name: str, given: ArrowTable | Truths | None, table: CodedLabels
+    name: str, given: ArrowTable | Truths | None, prepared: Prepared
 ) -> dict[TaskId, ClassLabel]:
     """Correct labels, as the tasks and classes of the labels are spelt."""
     import polars as pl
@@ -167,7 +186,9 @@ def _matched(
 
     if given is None:
         return {}
-    matcher, tasks = TruthMatcher(read_truths(given)), pl.Series(table.batch.tasks)
+    table = prepared.table
+    truths = prepared.truths(read_truths(given, question=prepared.question.name)) or {}
+    matcher, tasks = TruthMatcher(truths), pl.Series(table.batch.tasks)
     found = matcher.match(tasks, table.classes)
     matcher.check(name, tasks[0])
     return found

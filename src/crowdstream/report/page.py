@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from crowdstream import __version__
@@ -52,8 +53,9 @@ WORDS = {
 """What the words of the report mean."""
 
 
-def write_page(found: Findings, title: str) -> str:
+def write_page(questions: Mapping[str, Findings], title: str) -> str:
     """The whole page."""
+    found = next(iter(questions.values()))
     sections = [made for make in SECTIONS if (made := make(found)) is not None]
     sections += _endings(found)
     links = "".join(f'<a href="#{one.name}">{escaped(one.title)}</a> ' for one in sections)

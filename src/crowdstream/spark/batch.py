@@ -16,7 +16,7 @@ from crowdstream.estimators import Estimator
 from crowdstream.estimators.state import load_crowd
 from crowdstream.labels import Truths, Vocabulary
 from crowdstream.labels.batch import LabelBatch
-from crowdstream.labels.tables import ColumnNames
+from crowdstream.labels.columns import ColumnNames
 from crowdstream.spark.blocks import TYPES, read_blocks
 from crowdstream.spark.coding import CodedTasks, code_tasks
 from crowdstream.spark.session import on_spark

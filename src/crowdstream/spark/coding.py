@@ -14,9 +14,9 @@ import polars as pl
 
 from crowdstream.errors import InputError
 from crowdstream.labels import Intake, Truths, Vocabulary, read_truths
+from crowdstream.labels.columns import ROLES, ColumnNames, find_columns, pick_columns
 from crowdstream.labels.gold import COLUMNS as GOLD_COLUMNS
 from crowdstream.labels.label import FLOAT_MAX
-from crowdstream.labels.tables import ROLES, ColumnNames, find_columns, pick_columns
 from crowdstream.spark.blocks import (
     ARRAYS,
     COUNTS,

@@ -21,7 +21,7 @@ from crowdstream.estimators import Estimator
 from crowdstream.estimators.passes import AddTasks, InMemory
 from crowdstream.labels import Intake, Vocabulary
 from crowdstream.labels.batch import joined
-from crowdstream.labels.tables import ROLES
+from crowdstream.labels.columns import ROLES
 from crowdstream.serialization import pack_arrays, unpack_arrays
 from crowdstream.spark.blocks import TYPES, Names
 from crowdstream.spark.session import quietly, use_this_python

@@ -10,8 +10,8 @@ import re
 from typing import TYPE_CHECKING
 
 from crowdstream.errors import InputError
+from crowdstream.labels.columns import ROLES, ColumnNames, find_columns
 from crowdstream.labels.label import FLOAT_MAX
-from crowdstream.labels.tables import ROLES, ColumnNames, find_columns
 from crowdstream.spark.coding import FRACTIONS, WHOLE
 from crowdstream.spark.coding import _clean as clean_column
 from crowdstream.spark.coding import _quoted as quoted

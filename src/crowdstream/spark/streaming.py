@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 from crowdstream.decisions import MIN_LABELS, SETTLE, SettleRule
 from crowdstream.errors import CrowdstreamError, InputError, StateError
 from crowdstream.estimators import Adaptive, Estimator
+from crowdstream.labels.columns import ColumnNames
 from crowdstream.labels.label import shorten
-from crowdstream.labels.tables import ColumnNames
 from crowdstream.spark.batch import refuse_order
 from crowdstream.spark.micro_batch import MicroBatches, Output, StreamRules
 from crowdstream.spark.session import on_spark

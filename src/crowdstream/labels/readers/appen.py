@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
+from crowdstream.labels.columns import ALIASES, simple_name
 from crowdstream.labels.readers.answer import Answer, Reading, Tool, name_of, seconds_of
-from crowdstream.labels.tables import ALIASES, simple_name
 
 GOLD = "_gold"
 """Behind the name of a question: its correct answers, one a line."""

@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING
 
 from crowdstream.errors import InputError
 from crowdstream.labels.column_hints import suggest_wide
+from crowdstream.labels.meaning.shaping import Shaper
 from crowdstream.labels.readers.bad_rows import BadRows
 from crowdstream.labels.readers.repeated_headers import note_repeated
-from crowdstream.labels.tables import ROLES, ColumnNames, find_columns, find_task_of_wide, melt
+from crowdstream.labels.tables import is_list, list_text
 
 if TYPE_CHECKING:
     import polars as pl
@@ -23,30 +24,30 @@ SAMPLE = 60
 """Rows that are looked at to tell a wide table."""
 
 
-def read(data: str | bytes, name: str, kind: str, names: ColumnNames, bad: BadRows) -> pl.DataFrame:
-    """A whole file, by its path or its bytes."""
-    return _clean(_text(_scan(data, name, kind, names), name), name, names, bad, 0)
+def read(data: str | bytes, name: str, kind: str, shaper: Shaper, bad: BadRows) -> pl.DataFrame:
+    """A whole file, by its path or its bytes: task, worker, label, and what else it tells."""
+    return _clean(_text(_scan(data, name, kind, shaper), name), name, shaper, bad, 0)
 
 
-def read_frame(table: pl.DataFrame, name: str, names: ColumnNames, bad: BadRows) -> pl.DataFrame:
+def read_frame(table: pl.DataFrame, name: str, shaper: Shaper, bad: BadRows) -> pl.DataFrame:
     """A table of text that is in memory already."""
     import polars as pl
 
-    chosen = _choose(table.lazy(), table.columns, name, names).collect()
+    chosen = _choose(table.lazy(), table.columns, name, shaper).collect()
     repeated = chosen.select(
         pl.all_horizontal(pl.col(column) == pl.lit(column) for column in chosen.columns)
     ).to_series()
     note_repeated([row + 1 for row in repeated.arg_true().to_list()], bad, name)
-    return _clean(chosen.filter(~repeated.fill_null(False)), name, names, bad, 0)
+    return _clean(chosen.filter(~repeated.fill_null(False)), name, shaper, bad, 0)
 
 
 def read_pieces(
-    data: str | bytes, name: str, kind: str, names: ColumnNames, bad: BadRows
+    data: str | bytes, name: str, kind: str, shaper: Shaper, bad: BadRows
 ) -> Iterator[tuple[int, pl.DataFrame]]:
     """A file some rows at a time, each with its share of the bytes."""
     import polars as pl
 
-    query = _scan(data, name, kind, names)
+    query = _scan(data, name, kind, shaper)
     height = max(int(query.select(pl.len()).collect().item()), 1)
     size = Path(data).stat().st_size if isinstance(data, str) else len(data)
     done = 0
@@ -54,11 +55,11 @@ def read_pieces(
         rows = min(BATCH_ROWS, height - start)
         read = size * (start + rows) // height
         table = _text(query.slice(start, rows), name)
-        yield read - done, _clean(table, name, names, bad, start)
+        yield read - done, _clean(table, name, shaper, bad, start)
         done = read
 
 
-def _scan(data: str | bytes, name: str, kind: str, names: ColumnNames) -> pl.LazyFrame:
+def _scan(data: str | bytes, name: str, kind: str, shaper: Shaper) -> pl.LazyFrame:
     import polars as pl
 
     try:
@@ -67,19 +68,17 @@ def _scan(data: str | bytes, name: str, kind: str, names: ColumnNames) -> pl.Laz
         header = query.collect_schema().names()
     except (pl.exceptions.PolarsError, OSError) as error:
         raise InputError(name, f"a {kind} file", str(error).splitlines()[0]) from None
-    return _choose(query, header, name, names)
+    return _choose(query, header, name, shaper)
 
 
-def _choose(query: pl.LazyFrame, header: list[str], name: str, names: ColumnNames) -> pl.LazyFrame:
-    """The columns that are needed, the task's first."""
-    if names.wide:
-        task = find_task_of_wide(names, header, name)
-        return query.select(task, *(column for column in header if column != task))
+def _choose(query: pl.LazyFrame, header: list[str], name: str, shaper: Shaper) -> pl.LazyFrame:
+    """The columns that are needed."""
     try:
-        return query.select(find_columns(names, header, name))
+        return query.select(shaper.needed(header))
     except InputError as error:
-        sample = _text(query.select(header[:SAMPLE]).head(SAMPLE), name)
-        suggest_wide(error, sample.columns, sample.rows())
+        if not shaper.names.wide:
+            sample = _text(query.select(header[:SAMPLE]).head(SAMPLE), name)
+            suggest_wide(error, sample.columns, sample.rows())
         raise
 
 
@@ -89,7 +88,9 @@ def _text(query: pl.LazyFrame, name: str) -> pl.DataFrame:
     try:
         table = query.collect()
         for column, kind in table.schema.items():
-            if kind.is_nested() or kind == pl.Binary:
+            if is_list(table[column]):
+                table = table.with_columns(list_text(table[column]))
+            elif kind.is_nested() or kind == pl.Binary:
                 raise InputError(f"{name}, column {column!r}", "text or numbers", str(kind))
         return as_strings(table)
     except pl.exceptions.PolarsError as error:
@@ -112,25 +113,23 @@ def as_strings(table: pl.DataFrame) -> pl.DataFrame:
 
 
 def _clean(
-    table: pl.DataFrame, name: str, names: ColumnNames, bad: BadRows, first: int
+    table: pl.DataFrame, name: str, shaper: Shaper, bad: BadRows, first: int
 ) -> pl.DataFrame:
+    """The labels of rows that have a task and a worker; the others are bad."""
     import polars as pl
 
-    if names.wide:
-        task = table.columns[0]
-        if table[task].null_count():
-            row = int(table[task].is_null().arg_max() or 0) + first + 1
-            raise InputError(f"{name}, row {row}, column {task!r}", "a value", "nothing")
-        return melt(table, table.columns, 0)
-    roles = table.columns
-    table.columns = list(ROLES)
     if any(table.select((pl.all() == "").any()).row(0)):
         table = table.with_columns(pl.when(pl.all() != "").then(pl.all()).name.keep())
-    empty = table["task"].is_null() | table["worker"].is_null()
-    if empty.any():
+    roles = shaper.look_at(table.columns)
+    needed = [column for column in (roles.task, roles.worker) if column is not None]
+    if any(table[column].null_count() for column in needed):
+        empty = table.select(pl.any_horizontal(pl.col(needed).is_null())).to_series()
+        if roles.wide:  # sheets have empty rows
+            blank = table.select(pl.all_horizontal(pl.all().is_null())).to_series()
+            table, empty = table.filter(~blank), empty.filter(~blank)
         for row in empty.arg_true():
-            column = roles[0] if table["task"][row] is None else roles[1]
+            column = next(column for column in needed if table[column][row] is None)
             where = f"{name}, row {first + row + 1}, column {column!r}"
             bad.add(where, "a value", "nothing", str(table.row(row)))
         table = table.filter(~empty)
-    return table
+    return shaper.shape(table)

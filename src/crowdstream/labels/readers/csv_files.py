@@ -8,20 +8,24 @@ import csv
 import io
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from crowdstream.errors import InputError
 from crowdstream.labels.coded_labels import CodedLabels
 from crowdstream.labels.column_hints import suggest_wide
+from crowdstream.labels.meaning.shaping import Shaper
 from crowdstream.labels.readers.bad_rows import BadRows
-from crowdstream.labels.readers.csv_quoting import read_quoted
+from crowdstream.labels.readers.csv_quoting import read_columns, read_quoted
 from crowdstream.labels.readers.csv_rows import Layout
 from crowdstream.labels.readers.csv_unquoted import read_unquoted
 from crowdstream.labels.readers.repeated_headers import RepeatedHeaders
 from crowdstream.labels.readers.sources import Readable
-from crowdstream.labels.tables import ColumnNames
 from crowdstream.labels.text_loops import last_row_end
+
+if TYPE_CHECKING:
+    import polars as pl
 
 BOM = b"\xef\xbb\xbf"
 """What some programs put before text in UTF-8."""
@@ -39,13 +43,16 @@ def read(
     data: str | bytes,
     name: str,
     separator: str,
-    names: ColumnNames,
+    shaper: Shaper,
     bad: BadRows,
     decode: Callable[[bytes], bytes] = bytes,
-) -> CodedLabels:
-    """A whole file, by its path or its bytes; ``decode`` makes UTF-8 of what may not be."""
+) -> CodedLabels | pl.DataFrame:
+    """A whole file, by its path or its bytes; ``decode`` makes UTF-8 of what may not be.
+
+    Where a row is more than a label, what comes back is a table that `Shaper.shape` has made.
+    """
     head = data if isinstance(data, bytes) else _head(data)
-    layout, begin = _read_header(head, name, separator, names)
+    layout, begin = _read_header(head, name, separator, shaper)
     headers = RepeatedHeaders(layout, bad, name)
     if isinstance(data, str):
         found = read_unquoted(data, layout, begin)
@@ -53,12 +60,16 @@ def read(
             return headers.drop(found, last=True)
         data = decode(Path(data).read_bytes())
     line = 1 + data.count(b"\n", 0, begin)
-    return headers.drop(read_quoted(data, begin, layout, bad, name, line, headers), last=True)
+    if layout.columns:
+        table = read_columns(data, begin, layout, bad, name, line, headers)
+        headers.note()
+        return shaper.shape(table)
+    return headers.drop(read_quoted(data, begin, layout, bad, name, line), last=True)
 
 
 def read_pieces(
-    file: Readable, name: str, separator: str, names: ColumnNames, bad: BadRows, size: int
-) -> Iterator[tuple[int, CodedLabels]]:
+    file: Readable, name: str, separator: str, shaper: Shaper, bad: BadRows, size: int
+) -> Iterator[tuple[int, CodedLabels | pl.DataFrame]]:
     """A stream a piece at a time, cut between rows, each with its number of bytes."""
     headers: RepeatedHeaders | None = None
     line, rest = 1, b""
@@ -71,11 +82,17 @@ def read_pieces(
         if piece or not more:
             begin = 0
             if headers is None:
-                layout, begin = _read_header(piece, name, separator, names)
+                layout, begin = _read_header(piece, name, separator, shaper)
                 headers = RepeatedHeaders(layout, bad, name)
             start = line + piece.count(b"\n", 0, begin)
-            coded = read_quoted(piece, begin, headers.layout, bad, name, start, headers)
-            yield len(piece), headers.drop(coded, last=not more)
+            if headers.layout.columns:
+                table = read_columns(piece, begin, headers.layout, bad, name, start, headers)
+                yield len(piece), shaper.shape(table)
+                if not more:
+                    headers.note()
+            else:
+                coded = read_quoted(piece, begin, headers.layout, bad, name, start)
+                yield len(piece), headers.drop(coded, last=not more)
             line += piece.count(b"\n")
         if not more:
             return
@@ -107,7 +124,7 @@ def _head(path: str) -> bytes:
     return head
 
 
-def _read_header(data: bytes, name: str, separator: str, names: ColumnNames) -> tuple[Layout, int]:
+def _read_header(data: bytes, name: str, separator: str, shaper: Shaper) -> tuple[Layout, int]:
     """What the first row says, and where the second begins."""
     text = data.removeprefix(BOM)
     if not text[: LONGEST_HEADER + 1].strip():
@@ -121,9 +138,9 @@ def _read_header(data: bytes, name: str, separator: str, names: ColumnNames) -> 
     if "\ufffd" in first and b"\xef\xbf\xbd" not in text[:end]:
         raise InputError(f"{name}, line 1", "text in UTF-8", repr(first[:60]))
     try:
-        layout = Layout.find(header, separator, names, name)
+        layout = Layout.find(header, separator, shaper)
     except InputError as error:
-        if not names.wide:
+        if not shaper.names.wide:
             sample = text[end : end + HEAD].decode("utf-8", errors="replace")
             suggest_wide(error, header, _read_rows(sample, separator, SAMPLE))
         raise

@@ -13,6 +13,7 @@ import functools
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -23,6 +24,12 @@ from crowdstream.labels.readers.csv_unquoted import NEWLINE, has_lone_returns
 from crowdstream.labels.readers.repeated_headers import RepeatedHeaders
 from crowdstream.labels.text_codes import QUICK
 from crowdstream.labels.text_loops import ODD
+
+if TYPE_CHECKING:
+    import polars as pl
+
+PIECE_ROWS = 100_000
+"""Rows of text that are kept as Python's own before they become columns."""
 
 LINE = re.compile(rb"[^\r\n]*(?:\r\n|\r|\n|\Z)")
 """A line as Python's files have it."""
@@ -35,12 +42,9 @@ def read_quoted(
     bad: BadRows,
     name: str,
     line: int,
-    headers: RepeatedHeaders | None = None,
 ) -> CodedLabels:
     """The rows of a file from byte ``begin`` on, where this line begins."""
     rows = _PythonRows(data, begin, layout, bad, name, line)
-    if layout.wide:
-        return code_values(rows.wide(headers))
     if not QUICK or has_lone_returns(data, len(data)):
         return code_values(rows.long())
     size = len(data)
@@ -53,6 +57,33 @@ def read_quoted(
         rows.skip_to(codes.reader.at)
         rows.report_next()
     return codes.finish()
+
+
+def read_columns(
+    data: bytes,
+    begin: int,
+    layout: Layout,
+    bad: BadRows,
+    name: str,
+    line: int,
+    headers: RepeatedHeaders,
+) -> pl.DataFrame:
+    """Some columns of the rows from byte ``begin`` on, as text; empty cells are null."""
+    import polars as pl
+
+    rows = _PythonRows(data, begin, layout, bad, name, line)
+    places = [layout.header.index(column) for column in layout.columns]
+    schema = dict.fromkeys(layout.columns, pl.String)
+    pieces: list[pl.DataFrame] = []
+    kept: list[list[str | None]] = []
+    while (row := rows.next()) is not None:
+        if not row or headers.sees(row):
+            continue
+        kept.append([row[place] or None for place in places])
+        if len(kept) == PIECE_ROWS:
+            pieces.append(pl.DataFrame(kept, schema, orient="row"))
+            kept = []
+    return pl.concat([*pieces, pl.DataFrame(kept, schema, orient="row")])
 
 
 @dataclass
@@ -87,11 +118,11 @@ class _PythonRows:
     def report_next(self) -> None:
         """Say what is wrong with the next row, on which the loop has stopped; it may be blank."""
         where = f"{self.name}, line {self.line}"
-        row = self._next()
+        row = self.next()
         if row:
             self.bad.add(where, "a row of CSV", ascii(row)[:60], self.layout.separator.join(row))
 
-    def _next(self) -> list[str] | None:
+    def next(self) -> list[str] | None:
         """The next row if it is good, nothing in its place if not, None at the end."""
         begin, where = self.at, f"{self.name}, line {self.line}"
         try:
@@ -114,26 +145,17 @@ class _PythonRows:
     def long(self) -> Iterator[tuple[str, str, str | None]]:
         """Task, worker and label of all rows that are left."""
         task, worker, label = self.layout.places
-        while (row := self._next()) is not None:
+        while (row := self.next()) is not None:
             if row:
                 yield row[task], row[worker], row[label] or None
-
-    def wide(self, headers: RepeatedHeaders | None) -> Iterator[tuple[str, str, str | None]]:
-        """The same of a table with one column per worker; empty cells are not labels."""
-        (task,) = self.layout.places
-        while (row := self._next()) is not None:
-            if row and headers is not None and headers.sees(row):
-                continue
-            for k, (worker, cell) in enumerate(zip(self.layout.header, row, strict=False)):
-                if k != task and cell != "":
-                    yield row[task], worker, cell
 
 
 def _wrong(row: list[str], layout: Layout) -> tuple[str, str, str] | None:
     """What is wrong with a row, if anything: where in it, what was expected, what found."""
     if len(row) != len(layout.header):
         return "", f"{len(layout.header)} fields", f"{len(row)}"
-    for cell in row if layout.wide else [row[place] for place in layout.places]:
+    places = [layout.header.index(name) for name in layout.columns] or layout.places
+    for cell in [row[place] for place in places]:
         if not cell.isascii() and any("\udc80" <= c <= "\udcff" for c in cell):
             return "", "text in UTF-8 (else name its --encoding)", ascii(cell[:40])
     for place in layout.places[:2]:

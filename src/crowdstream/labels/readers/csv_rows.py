@@ -6,18 +6,15 @@ nothing of files, nor of what to do with an odd row.
 
 from __future__ import annotations
 
-from collections import Counter
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from crowdstream.errors import InputError
 from crowdstream.labels.arrow_loops import TextColumn
 from crowdstream.labels.batch import Codes, LabelBatch
 from crowdstream.labels.coded_labels import CodedLabels
-from crowdstream.labels.column_hints import shown_columns
-from crowdstream.labels.tables import ColumnNames, find_columns, find_task_of_wide
+from crowdstream.labels.meaning.shaping import Shaper
 from crowdstream.labels.text_codes import TextCodes
 from crowdstream.labels.text_loops import FULL, RowReader
 from crowdstream.labels.vocabulary import Vocabulary
@@ -31,15 +28,16 @@ WORKER, LABEL = range(2)
 
 
 class Layout(NamedTuple):
-    """What the header says: the fields of a row, and which of them hold task, worker and label.
+    """The fields of a row, and which of them hold task, worker and label.
 
-    In a wide table only the task has a place.
+    Where a row is more than a label (`Roles.plain`), ``columns`` are the fields to be kept, by
+    their names, and ``places`` those that must have a value.
     """
 
     separator: str
     header: list[str]
     places: tuple[int, ...]
-    wide: bool = False
+    columns: tuple[str, ...] = ()
 
     @property
     def shortest(self) -> int:
@@ -47,16 +45,15 @@ class Layout(NamedTuple):
         return len(self.header) + 2
 
     @staticmethod
-    def find(header: list[str], separator: str, names: ColumnNames, where: str) -> Layout:
+    def find(header: list[str], separator: str, shaper: Shaper) -> Layout:
         """The fields by the names of their columns."""
-        if not names.wide:
-            roles: tuple[str, ...] = find_columns(names, header, where)
-        elif twice := [name for name, times in Counter(header).items() if times > 1]:
-            found = f"some twice: {shown_columns(twice)}"
-            raise InputError(where, "column names that differ", found)
-        else:
-            roles = (find_task_of_wide(names, header, where),)
-        return Layout(separator, header, tuple(map(header.index, roles)), names.wide)
+        roles = shaper.look_at(header)
+        if roles.plain:
+            names = (roles.task, str(roles.worker), roles.labels[0])
+            return Layout(separator, header, tuple(map(header.index, names)))
+        needed = [name for name in (roles.task, roles.worker) if name is not None]
+        places = tuple(map(header.index, needed))
+        return Layout(separator, header, places, tuple(shaper.needed(header)))
 
 
 class RowCodes:

@@ -28,7 +28,7 @@ def read_unquoted(path: str, layout: Layout, begin: int) -> CodedLabels | None:
     """The rows of a file from byte ``begin`` on; None if it is small, or not all simple."""
     size = os.path.getsize(path)
     parts = os.cpu_count() or 1
-    if not QUICK or layout.wide or size < SMALL:
+    if not QUICK or layout.columns or size < SMALL:
         return None
     cuts = [begin + (size - begin) * k // parts for k in range(parts + 1)]
     rows = size // layout.shortest + parts

@@ -1,4 +1,4 @@
-"""Paths, globs and standard input → `CodedLabels`, whole or in batches.
+"""Paths, globs and standard input → `RawLabels`, whole or in batches.
 
 Knows which format is read where; nothing of what is in a file.
 """
@@ -6,6 +6,7 @@ Knows which format is read where; nothing of what is in a file.
 from __future__ import annotations
 
 import glob
+import shlex
 from collections.abc import Iterator, Sequence
 from functools import partial
 from pathlib import Path, PurePath
@@ -13,6 +14,10 @@ from typing import TYPE_CHECKING
 
 from crowdstream.errors import InputError
 from crowdstream.labels.coded_labels import CodedLabels, code_frame
+from crowdstream.labels.columns import ROLES, ColumnNames, Roles, count_roles
+from crowdstream.labels.meaning.interpreting import RawLabels
+from crowdstream.labels.meaning.repeats import telling_columns
+from crowdstream.labels.meaning.shaping import Shaper
 from crowdstream.labels.readers import columnar, csv_files, excel, jsonl
 from crowdstream.labels.readers.archives import read_archive
 from crowdstream.labels.readers.bad_rows import BadRows
@@ -28,9 +33,7 @@ from crowdstream.labels.readers.sources import (
 )
 from crowdstream.labels.readers.text_stream import TextStream, decide_whole, decode_head
 from crowdstream.labels.readers.tool_files import finish, read_tool
-from crowdstream.labels.readers.tools import TOOL_NAMES, Found, describe_table, find_tool
-from crowdstream.labels.tables import ColumnNames, count_roles
-from crowdstream.plain_text import counted
+from crowdstream.labels.readers.tools import TOOL_NAMES, Found, find_tool
 
 if TYPE_CHECKING:
     import polars as pl
@@ -118,8 +121,8 @@ def _source(path: str, named: str | None, options: InputOptions, option: str) ->
     return Source(path, kind, packed, options, option)
 
 
-def read_all(sources: Sequence[Source], names: ColumnNames, bad: BadRows) -> CodedLabels:
-    """All labels of the sources.
+def read_all(sources: Sequence[Source], names: ColumnNames, bad: BadRows) -> list[RawLabels]:
+    """All labels of the sources, each with the roles of its columns.
 
     Parameters
     ----------
@@ -130,47 +133,40 @@ def read_all(sources: Sequence[Source], names: ColumnNames, bad: BadRows) -> Cod
     bad
         What to do with bad rows; takes what is to be said of the files, too.
     """
-    pieces = [_read(source, names, bad) for source in sources]
+    found = [raw for source in sources for raw in _read(source, names, bad)]
     finish(bad)
-    found = CodedLabels.concat(pieces)
-    if bad.explain is not None:
-        tasks, _ = found.task_order()
-        shown = counted(int(tasks.max(initial=-1)) + 1, "task")
-        shown += f", {counted(len(found.workers), 'worker')}, {counted(found.height, 'label')}"
-        bad.explain(f"in all {shown}")
     return found
 
 
-def read_tables(
-    sources: Sequence[Source], names: ColumnNames, bad: BadRows
-) -> Iterator[pl.DataFrame]:
-    """The labels of each source as tables; those of tools say when (at), if they know."""
-    for source in sources:
-        with clear_errors(source):
-            check_size(source)
-            for _, found in _pieces(source, names, bad, BATCH_BYTES, whole=True):
-                yield found.frame() if isinstance(found, CodedLabels) else found
-    finish(bad)
-
-
-def _read(source: Source, names: ColumnNames, bad: BadRows) -> CodedLabels:
+def _read(source: Source, names: ColumnNames, bad: BadRows) -> list[RawLabels]:
+    shaper = Shaper(names, source.name)
     with clear_errors(source):
         check_size(source)
         if source.format in COLUMNAR:
-            table = columnar.read(columnar_data(source), source.name, source.format, names, bad)
-            return code_frame(table)
+            table = columnar.read(columnar_data(source), source.name, source.format, shaper, bad)
+            return [_raw(table, shaper)]
         if not source.piped and not source.packed and source.format not in ("xlsx", "zip"):
-            dialect, tool, head = _sniff_file(source, names)
+            dialect, tool = _sniff_file(source, names)
             if dialect.plain and dialect.kind != "array" and tool is None:
-                _explain_table(head, dialect, source, names, bad)
-                return _read_plain(source, dialect, names, bad)
+                return [_raw(_read_plain(source, dialect, shaper, bad), shaper)]
         # What is packed or piped is never in memory as text.
-        pieces = _pieces(source, names, bad, BATCH_BYTES, whole=True)
-        return CodedLabels.concat([_coded(found) for _, found in pieces])
+        return _joined([raw for _, raw in _pieces(source, names, bad, BATCH_BYTES, whole=True)])
 
 
-def _coded(found: CodedLabels | pl.DataFrame) -> CodedLabels:
-    return found if isinstance(found, CodedLabels) else code_frame(found)
+def _raw(labels: CodedLabels | pl.DataFrame, shaper: Shaper, title: str = "") -> RawLabels:
+    """Labels with their roles; coded where a row is a label and nothing else."""
+    roles = shaper.roles or Roles(*ROLES[:2], ROLES[2:])
+    if not isinstance(labels, CodedLabels) and labels.columns == list(ROLES):
+        labels = code_frame(labels)
+    return RawLabels(labels, roles, shaper.left_out, title)
+
+
+def _joined(pieces: list[RawLabels]) -> list[RawLabels]:
+    """The pieces of a source as one, where they are in codes: strings are freed."""
+    coded = [raw.labels for raw in pieces if isinstance(raw.labels, CodedLabels)]
+    if len(coded) < 2 or len(coded) < len(pieces):
+        return pieces
+    return [pieces[0]._replace(labels=CodedLabels.concat(coded))]
 
 
 def columnar_data(source: Source) -> str | bytes:
@@ -181,26 +177,21 @@ def columnar_data(source: Source) -> str | bytes:
         return file.read()
 
 
-def _sniff_file(source: Source, names: ColumnNames) -> tuple[Dialect, Found | None, str]:
+def _sniff_file(source: Source, names: ColumnNames) -> tuple[Dialect, Found | None]:
     with open(source.path, "rb") as file:
         head = file.read(SNIFFED)
     dialect = sniff(head, source.format, source.options, partial(count_roles, names))
     text = decode_head(head, dialect)
-    return dialect, find_tool(text, dialect, names, source.options.tool, source.name), text
+    return dialect, find_tool(text, dialect, names, source.options.tool, source.name)
 
 
-def _explain_table(
-    head: str, dialect: Dialect, source: Source, names: ColumnNames, bad: BadRows
-) -> None:
-    if bad.explain is not None:
-        bad.explain(f"{source.name}: read as {describe_table(head, dialect, names)}")
-
-
-def _read_plain(source: Source, dialect: Dialect, names: ColumnNames, bad: BadRows) -> CodedLabels:
+def _read_plain(
+    source: Source, dialect: Dialect, shaper: Shaper, bad: BadRows
+) -> CodedLabels | pl.DataFrame:
     """A whole file of text that readers take as it is, from its path."""
     if dialect.kind == "jsonl":
         bad.note(dialect.note(source.name))
-        return jsonl.read(source.path, source.name, names, bad)
+        return jsonl.read(source.path, source.name, shaper, bad)
     found = dialect
 
     def decode(data: bytes) -> bytes:
@@ -208,14 +199,14 @@ def _read_plain(source: Source, dialect: Dialect, names: ColumnNames, bad: BadRo
         data, found = decide_whole(data, dialect)
         return data
 
-    coded = csv_files.read(source.path, source.name, dialect.separator, names, bad, decode)
+    labels = csv_files.read(source.path, source.name, dialect.separator, shaper, bad, decode)
     bad.note(found.note(source.name))
-    return coded
+    return labels
 
 
 def read_batches(
     sources: Sequence[Source], names: ColumnNames, bad: BadRows, size: int = BATCH_BYTES
-) -> Iterator[tuple[int, CodedLabels]]:
+) -> Iterator[tuple[int, RawLabels]]:
     """The labels of the sources a batch at a time, each with the bytes it was read from.
 
     Parameters
@@ -228,49 +219,120 @@ def read_batches(
     for source in sources:
         with clear_errors(source):
             check_size(source)
-            for read, found in _pieces(source, names, bad, size):
-                yield read, _coded(found)
+            yield from _pieces(source, names, bad, size)
     finish(bad)
 
 
 def _pieces(
-    source: Source, names: ColumnNames, bad: BadRows, size: int, *, whole: bool = False
-) -> Iterator[tuple[int, CodedLabels | pl.DataFrame]]:
+    source: Source,
+    names: ColumnNames,
+    bad: BadRows,
+    size: int,
+    *,
+    whole: bool = False,
+    shaper: Shaper | None = None,
+) -> Iterator[tuple[int, RawLabels]]:
     """The labels of a source a piece at a time; ``whole``: what a tool wrote as one piece."""
-    name = source.name
+    name, shaper = source.name, shaper or Shaper(names, source.name)
     if source.format in COLUMNAR:
         data = columnar_data(source)
-        pieces = columnar.read_pieces(data, name, source.format, names, bad)
-        yield from ((read, code_frame(table)) for read, table in pieces)
+        pieces = columnar.read_pieces(data, name, source.format, shaper, bad)
+        yield from ((read, _raw(table, shaper)) for read, table in pieces)
     elif source.format == "xlsx":
-        yield 0, code_frame(columnar.read_frame(excel.read_sheet(source), name, names, bad))
+        table = columnar.read_frame(excel.read_sheet(source), name, shaper, bad)
+        yield 0, _raw(table, shaper)
     elif source.format == "zip":
         for entry, file in read_archive(source):
             kind = FORMATS[PurePath(entry).suffix.lower()]
             path = f"{source.path}/{entry}"
             inside = source._replace(path=path, format=kind, archive=name)
-            yield from _text_pieces(file, inside, names, bad, size, whole=whole)
+            yield from _text_pieces(
+                file, inside, Shaper(names, inside.name), bad, size, whole=whole
+            )
     else:
         with open_bytes(source) as file:
-            yield from _text_pieces(file, source, names, bad, size, whole=whole)
+            yield from _text_pieces(file, source, shaper, bad, size, whole=whole)
 
 
 def _text_pieces(
-    file: Readable, source: Source, names: ColumnNames, bad: BadRows, size: int, *, whole: bool
-) -> Iterator[tuple[int, CodedLabels | pl.DataFrame]]:
-    name = source.name
+    file: Readable, source: Source, shaper: Shaper, bad: BadRows, size: int, *, whole: bool
+) -> Iterator[tuple[int, RawLabels]]:
+    name, names = source.name, shaper.names
     text = TextStream(file, source, partial(count_roles, names))
     tool = find_tool(text.head, text.dialect, names, source.options.tool, name)
-    if tool is None:
-        _explain_table(text.head, text.dialect, source, names, bad)
+    pieces: Iterator[tuple[int, CodedLabels | pl.DataFrame]]
     if tool is not None:
-        yield from read_tool(text, tool, source, bad, size, whole=whole)
+        for read, table in read_tool(text, tool, source, bad, size, whole=whole):
+            roles = Roles(*ROLES[:2], ROLES[2:], "question")
+            yield read, RawLabels(table, roles, title=tool.tool.title)
     elif text.dialect.kind == "csv":
         separator = text.dialect.separator
-        yield from csv_files.read_pieces(text, name, separator, names, bad, size)
+        pieces = csv_files.read_pieces(text, name, separator, shaper, bad, size)
+        yield from ((read, _raw(labels, shaper)) for read, labels in pieces)
     else:
         array = text.dialect.kind == "array"
         lines = ArrayLines(text, name) if array else text
         unit = "row" if array else "line"
-        yield from jsonl.read_pieces(lines, name, names, bad, size, unit)
+        pieces = jsonl.read_pieces(lines, name, shaper, bad, size, unit)
+        yield from ((read, _raw(labels, shaper)) for read, labels in pieces)
     bad.note(text.dialect.note(name))
+
+
+class FileOrigin:
+    """The files that labels came from, read again where labels contradict one another.
+
+    Parameters
+    ----------
+    sources, names
+        As for `read_all`.
+    """
+
+    def __init__(self, sources: Sequence[Source], names: ColumnNames) -> None:
+        self.sources, self.names = sources, names
+
+    def telling_columns(self) -> list[str]:
+        """Columns without a role that tell such labels apart; of pipes they are not known."""
+        for source in self.sources:
+            if not source.piped and source.format != "zip":
+                found = self._in(source)
+                if found:
+                    return found
+        return []
+
+    def _in(self, source: Source) -> list[str]:
+        import polars as pl
+
+        shaper = _WholeTable(self.names, source.name)
+        tables: list[pl.DataFrame] = []
+        for _, raw in _pieces(source, self.names, BadRows("skip"), BATCH_BYTES, shaper=shaper):
+            if raw.title or isinstance(raw.labels, CodedLabels):
+                return []
+            tables.append(raw.labels)
+        roles = shaper.real
+        if roles is None or roles.worker is None or not roles.others or not roles.labels:
+            return []
+        keys = [name for name in (roles.task, roles.worker, roles.question) if name is not None]
+        table = pl.concat(tables, how="diagonal")
+        return telling_columns(table, keys, roles.labels[0], list(roles.others))
+
+    def words(self, role: str, value: str) -> str:
+        """The words that give a role to a column."""
+        return f"--{role} {shlex.quote(value)}" if value else f"--{role}"
+
+
+class _WholeTable(Shaper):
+    """Leaves tables as they are, all their columns in them."""
+
+    def __init__(self, names: ColumnNames, where: str) -> None:
+        super().__init__(names, where)
+        self.real: Roles | None = None
+
+    def look_at(self, header: Sequence[str], where: str | None = None) -> Roles:
+        """The roles, without the label's: all columns are needed."""
+        self.real = super().look_at(header, where)
+        return self.real._replace(labels=())
+
+    def shape(self, table: pl.DataFrame) -> pl.DataFrame:
+        """The table as it is."""
+        self.look_at(table.columns)
+        return table

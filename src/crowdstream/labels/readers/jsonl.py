@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -17,13 +17,14 @@ import numpy as np
 
 from crowdstream.errors import InputError
 from crowdstream.labels.coded_labels import CodedLabels, code_frame
-from crowdstream.labels.column_hints import shown_columns
+from crowdstream.labels.column_hints import shown_columns, suggest_wide
+from crowdstream.labels.columns import ALIASES, ROLES
 from crowdstream.labels.label import as_text, shorten
+from crowdstream.labels.meaning.shaping import Shaper
 from crowdstream.labels.readers.bad_rows import BadRows
 from crowdstream.labels.readers.csv_files import BOM
 from crowdstream.labels.readers.json_template import find_template, read_alike
 from crowdstream.labels.readers.sources import Readable
-from crowdstream.labels.tables import ROLES, ColumnNames, find_columns
 
 if TYPE_CHECKING:
     import polars as pl
@@ -35,6 +36,14 @@ of what parsers of JSON bear."""
 
 LONGEST_LINE = 64 << 20
 """Bytes after which a line that has not ended is given up when a file is read in pieces."""
+
+MORE = tuple(
+    f'"{name}"'.encode()
+    for role in ("question", "repeat")
+    for name in ALIASES[role]
+    if name not in ALIASES["task"]
+)
+"""Keys that tell questions or repeats: a later line may have one that the first has not."""
 
 STRING = re.compile(rb'"(?:[^"\\]|\\.)*+(?:"|\\?\Z)', re.DOTALL)
 """A string of JSON; one that is not closed goes on to the end."""
@@ -87,18 +96,21 @@ def _may_be_deep(data: bytes) -> bool:
     return bool(np.diff(ends, prepend=0).max() > DEEPEST)
 
 
-def read(data: str | bytes, name: str, names: ColumnNames, bad: BadRows) -> CodedLabels:
-    """A whole file, by its path or its bytes."""
+def read(data: str | bytes, name: str, shaper: Shaper, bad: BadRows) -> CodedLabels | pl.DataFrame:
+    """A whole file, by its path or its bytes.
+
+    Where a row is more than a label, what comes back is a table that `Shaper.shape` has made.
+    """
     raw = data if isinstance(data, bytes) else Path(data).read_bytes()
     raw = raw.removeprefix(BOM)
     if not raw.strip():
         raise InputError(name, "one JSON object per line", "nothing")
-    return _coded(raw, name, 1, names, bad)
+    return _labels(raw, name, 1, shaper, bad)
 
 
 def read_pieces(
-    file: Readable, name: str, names: ColumnNames, bad: BadRows, size: int, unit: str = "line"
-) -> Iterator[tuple[int, CodedLabels]]:
+    file: Readable, name: str, shaper: Shaper, bad: BadRows, size: int, unit: str = "line"
+) -> Iterator[tuple[int, CodedLabels | pl.DataFrame]]:
     """A stream a piece at a time, cut between lines, each with its number of bytes.
 
     ``unit`` is what messages call a line.
@@ -115,7 +127,7 @@ def read_pieces(
             piece = piece.removeprefix(BOM)
         if piece.strip():
             blank = False
-            yield len(piece), _coded(piece, name, line, names, bad, unit)
+            yield len(piece), _labels(piece, name, line, shaper, bad, unit)
         line += piece.count(b"\n")
         if not more:
             if blank:
@@ -124,56 +136,135 @@ def read_pieces(
             return
 
 
-def _coded(
-    data: bytes, name: str, line: int, names: ColumnNames, bad: BadRows, unit: str = "line"
-) -> CodedLabels:
-    end = data.find(b"\n")
-    template = find_template(data[: end if end >= 0 else len(data)].strip())
-    if template is not None and not names.wide and unit == "line":
-        roles = find_columns(names, template.keys, f"{name}, {unit} {line}")
-        found = read_alike(data, template, roles)
-        if found is not None:
-            return found
-    return code_frame(_piece(data, name, line, names, bad, unit))
-
-
-def _piece(
-    data: bytes, name: str, line: int, names: ColumnNames, bad: BadRows, unit: str = "line"
-) -> pl.DataFrame:
-    import polars as pl
-
-    if names.wide:
-        raise InputError("--wide", "a CSV, TSV, Parquet or Excel file", name)
+def _labels(
+    data: bytes, name: str, line: int, shaper: Shaper, bad: BadRows, unit: str = "line"
+) -> CodedLabels | pl.DataFrame:
     start = data.lstrip()
     first = start[: start.find(b"\n")] if b"\n" in start else start
-    if _may_be_deep(data):
-        return _read_lines(data, name, line, names, bad, unit)
     try:
         header = list(msgspec.json.decode(first, type=dict[str, object]))
-        roles = find_columns(names, header, f"{name}, {unit} {line}")
-    except (msgspec.DecodeError, UnicodeDecodeError):
-        return _read_lines(data, name, line, names, bad, unit)
-    if b"\\ud" in data or b"\\uD" in data:  # half characters, which polars lets pass
-        return _read_lines(data, name, line, names, bad, unit)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        header = []
+    more = any(alias in data for alias in MORE)
+    if shaper.names.wide or more or not header:
+        return _columns(data, name, line, shaper, bad, unit)
+    roles = shaper.look_at(header, f"{name}, {unit} {line}")
+    if not roles.plain:
+        return _columns(data, name, line, shaper, bad, unit)
+    names = roles.task, str(roles.worker), roles.labels[0]
+    template = find_template(first.strip())
+    if template is not None and unit == "line":
+        found = read_alike(data, template, names)
+        if found is not None:
+            return found
+    table = _by_polars(data, names)
+    if table is None:
+        return _columns(data, name, line, shaper, bad, unit)
+    return code_frame(table)
+
+
+def _by_polars(data: bytes, names: tuple[str, str, str]) -> pl.DataFrame | None:
+    """Task, worker and label of lines that are in order; None if any may not be."""
+    import polars as pl
+
+    if _may_be_deep(data) or b"\\ud" in data or b"\\uD" in data:  # half characters
+        return None
     try:
-        table = pl.read_ndjson(data, schema=dict.fromkeys(roles, pl.String)).select(roles)
+        table = pl.read_ndjson(data, schema=dict.fromkeys(names, pl.String)).select(names)
     except pl.exceptions.PolarsError:
-        return _read_lines(data, name, line, names, bad, unit)
+        return None
     table.columns = list(ROLES)
     gaps = table.null_count().row(0)
     # A list or an object became its text.
     odd = table.select((pl.all().str.contains(r"^[\[{]") | (pl.all() == "")).any()).row(0)
-    if gaps[0] or gaps[1] or gaps[2] or any(odd):
-        return _read_lines(data, name, line, names, bad, unit)
-    return table
+    return None if any(gaps) or any(odd) else table
 
 
-def _read_lines(
-    data: bytes, name: str, line: int, names: ColumnNames, bad: BadRows, unit: str
+def _columns(
+    data: bytes, name: str, line: int, shaper: Shaper, bad: BadRows, unit: str
 ) -> pl.DataFrame:
+    """The labels of lines that are read one by one, of any keys."""
     import polars as pl
 
-    kept: list[tuple[str, str, str | None]] = []
+    records = list(_records(data, name, line, bad, unit))
+    header = list(dict.fromkeys(key for _, record, _ in records for key in record))
+    if not records:
+        return pl.DataFrame(schema=dict.fromkeys(ROLES, pl.String))
+    where = f"{name}, {unit} {records[0][0]}"
+    try:
+        roles = shaper.look_at(header, where)
+    except InputError as error:
+        if not shaper.names.wide:
+            rows = [[_shown(record.get(key)) for key in header] for _, record, _ in records[:60]]
+            suggest_wide(error, header, rows)
+        raise
+    columns = shaper.needed(header)
+    ids = {column for column in (roles.task, roles.worker) if column is not None}
+    kept: list[list[str | None]] = []
+    for number, record, shown in records:
+        where = f"{name}, {unit} {number}"
+        if any(column not in record for column in (columns if roles.plain else ids)):
+            bad.add(where, "task, worker and label", shown_columns(list(record)), shown)
+            continue
+        cells = _cells(record, columns, ids, shaper, where, shown, bad)
+        if cells is not None:
+            kept.append(cells)
+    return shaper.shape(pl.DataFrame(kept, dict.fromkeys(columns, pl.String), orient="row"))
+
+
+def _cells(
+    record: dict[str, object],
+    columns: Sequence[str],
+    ids: set[str],
+    shaper: Shaper,
+    where: str,
+    shown: str,
+    bad: BadRows,
+) -> list[str | None] | None:
+    """The values of a record as text, or None if it is bad. Lists of values are sets of labels."""
+    cells: list[str | None] = []
+    chosen = shaper.roles is not None and bool(shaper.roles.labels)
+    for column in columns:
+        value = record.get(column)
+        found = as_text(value)
+        if found is NotImplemented and column not in ids:
+            found = list_as_text(value)
+            if found is NotImplemented and not chosen:
+                found = None  # a column that may turn out to hold no labels
+        if found is NotImplemented:
+            what = f"{type(value).__name__} {shorten(value)}"
+            bad.add(f"{where}, column {column!r}", "text or a number", what, shown)
+            return None
+        if not found and column in ids:
+            bad.add(f"{where}, column {column!r}", "a value", "nothing", shown)
+            return None
+        cells.append(str(found) if found else None)
+    return cells
+
+
+def _shown(value: object) -> str | None:
+    found = as_text(value)
+    return found if isinstance(found, str) else None
+
+
+def list_as_text(value: object) -> object:
+    """A list of single values as JSON text; NotImplemented for anything else.
+
+    >>> list_as_text(["cat", 3]), list_as_text({"a": 1})
+    ('["cat", "3"]', NotImplemented)
+    """
+    if not isinstance(value, list):
+        return NotImplemented
+    texts = [as_text(each) for each in value]
+    if not all(isinstance(text, str) for text in texts):
+        return NotImplemented
+    return json.dumps(texts, ensure_ascii=False)
+
+
+def _records(
+    data: bytes, name: str, line: int, bad: BadRows, unit: str
+) -> Iterator[tuple[int, dict[str, object], str]]:
+    """Number, object and text of the lines that hold an object."""
     for number, raw in enumerate(data.split(b"\n"), start=line):
         if not raw.strip():
             continue
@@ -189,27 +280,10 @@ def _read_lines(
             continue
         if not isinstance(record, dict):
             bad.add(where, "a JSON object", type(record).__name__, shown)
-            continue
-        if not _writable(record):
+        elif not _writable(record):
             bad.add(where, "text that can be written", "half a character", shown)
-            continue
-        roles = find_columns(names, list(record), where) if not kept else _same(names, record)
-        if roles is None:
-            bad.add(where, "task, worker and label", shown_columns(list(record)), shown)
-            continue
-        values = [as_text(record[role]) or None for role in roles]
-        for role, value in zip(roles, values, strict=True):
-            if value is NotImplemented:
-                found = f"{type(record[role]).__name__} {shorten(record[role])}"
-                bad.add(f"{where}, column {role!r}", "text or a number", found, shown)
-                break
-            if value is None and role != roles[2]:
-                bad.add(f"{where}, column {role!r}", "a value", "nothing", shown)
-                break
         else:
-            kept.append((str(values[0]), str(values[1]), values[2]))  # type: ignore[arg-type]
-    schema = dict.fromkeys(ROLES, pl.String)
-    return pl.DataFrame(kept, schema, orient="row")
+            yield number, record, shown
 
 
 def _first_of_each(pairs: list[tuple[str, object]]) -> dict[str, object]:
@@ -223,6 +297,8 @@ def _writable(record: dict[str, object]) -> bool:
         for value in (*record, *record.values()):
             if isinstance(value, str):
                 value.encode()
+            elif isinstance(value, list):
+                "".join(each for each in value if isinstance(each, str)).encode()
     except UnicodeEncodeError:
         return False
     return True
@@ -230,10 +306,3 @@ def _writable(record: dict[str, object]) -> bool:
 
 def _refuse(constant: str) -> object:
     raise ValueError(f"{constant} is no JSON")
-
-
-def _same(names: ColumnNames, record: dict[str, object]) -> tuple[str, str, str] | None:
-    try:
-        return find_columns(names, list(record), "")
-    except InputError:
-        return None

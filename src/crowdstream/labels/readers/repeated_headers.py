@@ -27,11 +27,10 @@ class RepeatedHeaders:
     def drop(self, coded: CodedLabels, *, last: bool) -> CodedLabels:
         """A piece without such rows; after the last piece they are said."""
         rows = self._rows(coded)
-        if not self.layout.wide:
-            self._repeated += (rows + self._before + 1).tolist()
-            self._before += coded.height
+        self._repeated += (rows + self._before + 1).tolist()
+        self._before += coded.height
         if last:
-            note_repeated(self._repeated, self._bad, self._name)
+            self.note()
         if not rows.size:
             return coded
         import polars as pl
@@ -40,8 +39,12 @@ class RepeatedHeaders:
         kept[rows] = False
         return code_frame(coded.frame().filter(pl.Series(kept)))  # the names go, too
 
+    def note(self) -> None:
+        """Say which rows were left out; all have been read."""
+        note_repeated(self._repeated, self._bad, self._name)
+
     def sees(self, row: list[str]) -> bool:
-        """Whether a row of a wide table, which is read one by one, repeats the header."""
+        """Tell whether a row that is read by itself repeats the header."""
         self._before += 1
         if row != self.layout.header:
             return False
@@ -51,8 +54,6 @@ class RepeatedHeaders:
     def _rows(self, coded: CodedLabels) -> Ints:
         """Where the header is repeated. Mostly a look at two vocabularies is enough."""
         nothing = np.empty(0, np.int64)
-        if self.layout.wide:  # see `sees`
-            return nothing
         task, worker, label = (self.layout.header[place] for place in self.layout.places)
         said, by = coded.classes.code(label), coded.workers.code(worker)
         if said == UNKNOWN or by == UNKNOWN:

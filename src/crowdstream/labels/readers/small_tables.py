@@ -9,6 +9,7 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from crowdstream.errors import InputError
+from crowdstream.labels.columns import ALIASES, pick_columns, simple_name
 from crowdstream.labels.readers.columnar import as_strings
 from crowdstream.labels.readers.csv_files import BOM
 from crowdstream.labels.readers.excel import read_sheet
@@ -17,7 +18,6 @@ from crowdstream.labels.readers.json_array import ArrayLines
 from crowdstream.labels.readers.jsonl import DEEPEST, is_too_deep
 from crowdstream.labels.readers.sources import Source, clear_errors, open_bytes
 from crowdstream.labels.readers.text_stream import TextStream
-from crowdstream.labels.tables import ALIASES, pick_columns, simple_name
 
 if TYPE_CHECKING:
     import polars as pl

@@ -15,6 +15,7 @@ import msgspec
 
 from crowdstream.errors import InputError
 from crowdstream.labels.column_hints import shown_columns, shown_name
+from crowdstream.labels.columns import ROLES, ColumnNames, count_roles, find_columns
 from crowdstream.labels.readers import (
     appen,
     argilla,
@@ -32,7 +33,6 @@ from crowdstream.labels.readers import (
 from crowdstream.labels.readers.answer import Tool
 from crowdstream.labels.readers.sniffing import Dialect
 from crowdstream.labels.readers.tool_records import decode_json
-from crowdstream.labels.tables import ROLES, ColumnNames, count_roles, find_columns
 
 TOOLS = (
     label_studio.EXPORT,

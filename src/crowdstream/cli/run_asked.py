@@ -1,0 +1,162 @@
+"""What `run` is asked for → a `Job` per question, decided one after another."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, NamedTuple
+
+from crowdstream.cli.label_input import read_sources
+from crowdstream.cli.run_job import Job
+from crowdstream.cli.terminal import ProgressBar
+from crowdstream.errors import InputError
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from crowdstream.cli import options
+    from crowdstream.cli.estimator import EstimatorFactory
+    from crowdstream.cli.run import Costing, Deciding, Output, Scoring
+    from crowdstream.deciding import Prepared
+    from crowdstream.estimators import Estimator
+    from crowdstream.estimators.worker_table import Costs
+    from crowdstream.labels.meaning.interpreting import Interpreter, ReadAs
+    from crowdstream.labels.readers import BadRows, Source
+    from crowdstream.labels.readers.tally import Tally
+    from crowdstream.report.spending import Replay
+
+
+@dataclass
+class Done:
+    """What a run came to: a job per question, what the files were read as, what is to be said."""
+
+    jobs: list[Job]
+    read_as: ReadAs
+    notes: list[str] = field(default_factory=list)
+    bad_rows: int = 0
+
+
+class Asked(NamedTuple):
+    """What the user asks of a run; ``prior``: what earlier runs learnt, question by question."""
+
+    files: options.LabelFiles
+    deciding: Deciding
+    scoring: Scoring
+    out: Output
+    report: options.Report
+    costing: Costing
+    seed: int
+    factory: EstimatorFactory
+    prior: Mapping[str, Estimator]
+
+    def decide(
+        self,
+        sources: list[Source],
+        bad_rows: BadRows,
+        write: Callable[[pl.DataFrame], None] | None,
+    ) -> Done:
+        """Read the files and decide every question."""
+        self._check_truths()
+        if self.deciding.window is not None:
+            return self._windowed(sources, bad_rows, write)
+        known = {name: list(crowd.classes_) for name, crowd in self.prior.items()}
+        with ProgressBar("reading", None, silent=self.report.quiet):
+            found = read_sources(self.files, sources, bad_rows, known)
+        self._check_questions([question.name for question in found.meaning.questions])
+        done = Done([], found.meaning.read_as, list(found.notes), found.bad_rows)
+        from crowdstream.deciding import Prepared
+
+        for question in found.meaning.questions:
+            prepared = Prepared.of(question)
+            job = self._job(question.name, prepared, found.tally)
+            job.no_answers = sum(found.meaning.read_as.no_answer.values())
+            job.decide(prepared, write)
+            done.jobs.append(job)
+        return done
+
+    def _windowed(
+        self,
+        sources: list[Source],
+        bad_rows: BadRows,
+        write: Callable[[pl.DataFrame], None] | None,
+    ) -> Done:
+        from crowdstream.labels.meaning.interpreting import Interpreter
+
+        assert self.deciding.window is not None
+        if self.out.probabilities is not None:
+            raise InputError("--probabilities", "all labels in memory", "--window")
+        where = sources[0].name if len(sources) == 1 else "labels"
+        interpreter: Interpreter = Interpreter(self.files.names(), self.files.hints(), where=where)
+        self._check_questions([""])
+        if "" in self.prior:
+            interpreter.know(self.prior[""].classes_)
+        job = self._job("", None, None)
+        job.decide_windowed(sources, interpreter, bad_rows, write, self.deciding.window)
+        read_as = interpreter.read_as()
+        assert read_as is not None  # files without a row are refused
+        return Done([job], read_as)
+
+    def _check_truths(self) -> None:
+        """Refuse files of correct labels that are not there, before any work."""
+        from pathlib import Path
+
+        for option, path in (("--gold", self.deciding.gold), ("--truth", self.scoring.truth)):
+            if path is not None and not Path(path).exists():
+                raise InputError(option, "a file that exists", repr(path))
+
+    def _check_questions(self, names: list[str]) -> None:
+        """Refuse a state of one question for labels of several, and the other way round."""
+        if self.prior and ("" in self.prior) != (names == [""]):
+            what = {True: "one question without a name", False: ", ".join(filter(None, self.prior))}
+            expected = f"labels of {what['' in self.prior]}, which the state holds"
+            found = ", ".join(filter(None, names)) or "one question without a name"
+            raise InputError("--state", expected, found)
+
+    def _job(self, name: str, prepared: Prepared | None, tally: Tally | None) -> Job:
+        from crowdstream.cli.score import Score
+        from crowdstream.cli.truths import TruthFile, gold_within
+
+        deciding, scoring = self.deciding, self.scoring
+        gold = truths = None
+        if deciding.gold is not None:
+            gold = TruthFile("--gold", deciding.gold, teaches=True, prepared=prepared)
+        notes: list[str] = []
+        if prepared is not None:
+            gold, notes = gold_within(tally, prepared, gold)
+        if scoring.truth is not None:
+            truths = TruthFile("--truth", scoring.truth, prepared=prepared)
+        job = Job(
+            factory=self.factory,
+            settle=deciding.settle,
+            min_labels=deciding.min_labels,
+            online=deciding.online,
+            silent=self.report.quiet,
+            reported=self.report.shown,
+            hard=self.report.json,  # a screen does not show them
+            resend=self.out.resend is not None,
+            gold=gold,
+            score=None if truths is None else Score(truths, prepared),
+            question=name,
+            notes=notes,
+        )
+        if name in self.prior:
+            job.go_on_from(self.prior[name])
+        if self.costing.price is not None and self.report.shown:
+            job.replay = self._replay(job, prepared)
+        return job
+
+    def _replay(self, job: Job, prepared: Prepared | None) -> Replay:
+        """The purchase of the labels by a crowd that knows what it knew before this run."""
+        from crowdstream.report.spending import Replay
+
+        prior = self.prior.get(job.question)
+        before = self.factory.make() if prior is None else prior.copy()
+        compared = prepared is None or prepared.question.kind.name == "classes"
+        return Replay(before, job.settle, job.min_labels, self.seed, compared=compared)
+
+
+def worker_table(job: Job, level: float, costs: Costs | None) -> pl.DataFrame:
+    """The workers of a job: advice, and how often they contradict themselves or do not answer."""
+    from crowdstream.report.advised import advised_table
+
+    return job.with_answering(advised_table(job.estimator, level, costs))

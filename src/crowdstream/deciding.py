@@ -1,0 +1,97 @@
+"""The labels of a question → what an estimator takes, and its decisions → those of the question.
+
+Classes are decided as they are. On a scale the weighted median of the votes decides. Of choices an
+estimator decides yes or no per task and class, and the answer is a set. Knows no estimators.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from crowdstream.decisions import SettleRule
+from crowdstream.labels import ClassLabel, CodedLabels, TaskId, Truths, read_truths
+from crowdstream.labels.meaning.interpreting import QuestionLabels
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from crowdstream.choices import Choices
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """The labels of a question as an estimator takes them.
+
+    ``table``: of choices, a label yes or no per task and class.
+    """
+
+    question: QuestionLabels
+    table: CodedLabels
+    choices: Choices | None = None
+
+    @staticmethod
+    def of(question: QuestionLabels) -> Prepared:
+        """Prepare the labels of a question.
+
+        >>> from crowdstream.labels.coding import interpret
+        >>> rows = [("t1", "ann", ["cat", "dog"]), ("t1", "bob", ["cat"])]
+        >>> rows = [dict(zip(("task", "worker", "label"), row)) for row in rows]
+        >>> found = Prepared.of(interpret(rows, choices=True).questions[0])
+        >>> found.table.frame()["label"].unique().sort().to_list()
+        ['no', 'yes']
+        """
+        if question.kind.name != "choices":
+            return Prepared(question, question.table)
+        from crowdstream.choices import Choices
+
+        choices = Choices.of(question.table.frame(), separator=question.kind.separator)
+        return Prepared(question, choices.pairs, choices)
+
+    @property
+    def scale(self) -> bool:
+        """Whether the weighted median decides."""
+        return self.question.kind.name == "scale"
+
+    def truths(self, gold: Truths | None) -> dict[TaskId, ClassLabel] | None:
+        """True classes as the estimator takes them."""
+        if gold is None:
+            return None
+        found = read_truths(gold)
+        recode = self.question.kind.recode
+        if recode is not None:
+            return {task: recode(label) for task, label in found.items()}
+        return found if self.choices is None else dict(self.choices.truths(found))
+
+    def decided(
+        self,
+        decisions: pl.DataFrame,
+        rule: SettleRule,
+        *,
+        weighted: bool,
+        gold: dict[TaskId, ClassLabel] | None = None,
+    ) -> pl.DataFrame:
+        """The decisions on the question, from those that an estimator made of the table.
+
+        ``weighted``: whether votes were weighted, or only counted.
+        """
+        if self.choices is not None:
+            return self.choices.join(decisions)
+        if not self.scale or not decisions.height:
+            return decisions
+        from crowdstream.ordinal import ordinal_decisions
+
+        found: pl.DataFrame = ordinal_decisions(
+            decisions,
+            self.table,
+            places=self.question.kind.places,
+            weighted=weighted,
+            gold=gold,
+            settle=rule.confidence,
+            min_labels=rule.min_labels,
+        )
+        return found
+
+    def chances(self, chances: pl.DataFrame) -> pl.DataFrame:
+        """The probability of each class per task, from those of the table's classes."""
+        return chances if self.choices is None else self.choices.chances(chances)

@@ -1,0 +1,210 @@
+"""Cells → answers: no answer, one spelling per class, no blanks around names.
+
+Names are looked at once each, rows only as codes. Knows nothing of columns, files or estimators.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from crowdstream.labels.batch import Codes, LabelBatch
+from crowdstream.labels.coded_labels import CodedLabels, merge_runs
+from crowdstream.labels.label import ClassLabel
+from crowdstream.labels.one_spelling import Spellings
+from crowdstream.labels.spelling import find_twins, normalise
+from crowdstream.labels.vocabulary import UNKNOWN, Vocabulary
+
+if TYPE_CHECKING:
+    import polars as pl
+
+NO_ANSWER = frozenset({"", "na", "n/a", "null", "none", "nan", "-"})
+"""How files say that there is no answer, in normal form. "?", "skip" and "unsure" are not guessed:
+they may be answers."""
+
+MOST_TASKS = 50_000
+"""Task names among which twins are looked for: some hundredths of a second at most."""
+
+
+def is_no_answer(text: str) -> bool:
+    """Tell whether a label means that there is none.
+
+    >>> is_no_answer("N/A"), is_no_answer(" "), is_no_answer("unsure")
+    (True, True, False)
+    """
+    return normalise(text) in NO_ANSWER
+
+
+class AnswerCleaner:
+    """Cleans labels, all at once or a batch at a time, and remembers what it did.
+
+    Parameters
+    ----------
+    exact
+        Whether labels that differ in spelling are different.
+    keep
+        Labels that are answers though they look like none, in any spelling.
+
+    Examples
+    --------
+    >>> from crowdstream.labels.coded_labels import code_values
+    >>> rows = [("t1", "ann", "yes"), ("t1", "bob", "YES "), ("t2", "ann", "N/A")]
+    >>> cleaner = AnswerCleaner()
+    >>> cleaner.clean(code_values(rows)).frame()["label"].to_list()
+    ['yes', 'yes', None]
+    >>> cleaner.joined(), dict(cleaner.no_answer)
+    ([['yes', 'YES ']], {'N/A': 1})
+    """
+
+    def __init__(self, *, exact: bool = False, keep: Iterable[str] = ()) -> None:
+        self.exact = exact
+        self.keep = {normalise(label): label for label in keep}
+        self.kept: set[str] = set()
+        self.labels = Spellings()
+        self.no_answer: Counter[str] = Counter()
+        self.trimmed = 0
+        self._worker_names: dict[str, None] = {}
+        self._task_names: list[pl.Series] = []
+
+    def know(self, classes: Iterable[object]) -> None:
+        """Go on with the spellings of earlier runs."""
+        self.labels.know(classes)
+        self.labels.given.clear()
+
+    def restart(self) -> None:
+        """Count again from nothing: the same labels are about to come once more."""
+        self.no_answer.clear()
+        self.trimmed = 0
+        self._task_names.clear()
+
+    def clean(self, table: CodedLabels) -> CodedLabels:
+        """The same labels, cleaned; the table that is given is not changed."""
+        table = self._trim_names(table)
+        shown = [self._answer(label) for label in table.classes]
+        gone = [code for code, label in enumerate(shown) if label is None]
+        if gone:
+            counts = np.bincount(table.batch.labels[table.batch.labels >= 0], minlength=len(shown))
+            for code in gone:
+                self.no_answer[str(table.classes[code])] += int(counts[code])
+        if not self.exact:
+            shown = self._one_spelling(shown, table.batch.labels)
+        if shown != table.classes.to_list():
+            table = recoded(table, shown)
+        self._remember(table)
+        return table
+
+    def one(self, label: str | None) -> str | None:
+        """One label as it is to be counted, None for no answer."""
+        if label is None:
+            return None
+        if self._answer(label) is None:
+            self.no_answer[label] += 1
+            return None
+        return label if self.exact else self.labels.one(label)
+
+    def _answer(self, label: ClassLabel) -> ClassLabel | None:
+        if not isinstance(label, str):
+            return label
+        form = normalise(label)
+        if form in self.keep:
+            self.kept.add(form)
+            return label
+        return None if form in NO_ANSWER else label
+
+    def _one_spelling(
+        self, shown: list[ClassLabel | None], labels: Codes
+    ) -> list[ClassLabel | None]:
+        """Of labels that differ in spelling only, the commonest."""
+        import polars as pl
+
+        places = [code for code, label in enumerate(shown) if isinstance(label, str)]
+        if not places:
+            return shown
+        counts = np.bincount(labels[labels >= 0], minlength=len(shown))
+        texts = pl.Series([shown[code] for code in places], dtype=pl.String)
+        found = self.labels.many(texts, pl.Series(counts[places]))
+        for code, label in zip(places, found, strict=True):
+            shown[code] = label
+        return shown
+
+    def _trim_names(self, table: CodedLabels) -> CodedLabels:
+        """Tasks and workers without blanks around them."""
+        import polars as pl
+
+        workers = [name.strip() if isinstance(name, str) else name for name in table.workers]
+        batch = table.batch
+        codes, vocabulary = batch.workers, table.workers
+        if workers != table.workers.to_list() and all(workers):
+            self.trimmed += 1
+            codes, vocabulary = recode_names(codes, workers)
+        starts, tasks = batch.starts, batch.tasks
+        if isinstance(tasks, pl.Series) and tasks.dtype == pl.String:
+            padded = tasks.str.starts_with(" ") | tasks.str.ends_with(" ")
+            if padded.any():
+                self.trimmed += 1
+                trimmed = tasks.str.strip_chars(" ")
+                trimmed = trimmed.zip_with((trimmed != "").fill_null(True), tasks)
+                starts, tasks = merge_runs(starts, trimmed)
+        if codes is batch.workers and tasks is batch.tasks:
+            return table
+        return CodedLabels(
+            LabelBatch(starts, codes, batch.labels, tasks=tasks), vocabulary, table.classes,
+            table.origin,
+        )  # fmt: skip
+
+    def _remember(self, table: CodedLabels) -> None:
+        import polars as pl
+
+        self._worker_names |= dict.fromkeys(w for w in table.workers if isinstance(w, str))
+        tasks = table.batch.tasks
+        left = MOST_TASKS - sum(map(len, self._task_names))
+        if left > 0 and isinstance(tasks, pl.Series) and tasks.dtype == pl.String:
+            self._task_names.append(tasks[:left])
+
+    # What was done ------------------------------------------------------------------------------
+
+    def joined(self) -> list[list[str]]:
+        """Spellings that were taken for one class, group by group, the one shown first."""
+        groups: dict[str, list[str]] = {}
+        for text in self.labels.given:
+            groups.setdefault(normalise(text), []).append(text)
+        found = []
+        for form, spellings in groups.items():
+            shown = self.labels.shown_as(form)
+            others = [text for text in spellings if text != shown]
+            if len(spellings) > 1:
+                found.append([shown, *others])
+        return found
+
+    def twins(self) -> dict[str, list[list[str]]]:
+        """Workers and tasks that differ in spelling only; they are kept apart."""
+        import polars as pl
+
+        tasks = pl.concat(self._task_names) if self._task_names else []
+        found = {"worker": find_twins(self._worker_names), "task": find_twins(tasks)}
+        return {noun: groups for noun, groups in found.items() if groups}
+
+    def unmet(self) -> list[str]:
+        """Labels that were to be kept and did not occur."""
+        return [label for form, label in self.keep.items() if form not in self.kept]
+
+
+def recoded(table: CodedLabels, names: Sequence[ClassLabel | None]) -> CodedLabels:
+    """The same labels under new names, of which some may be the same; None is no answer."""
+    labels, classes = recode_names(table.batch.labels, names)
+    batch = LabelBatch(table.batch.starts, table.batch.workers, labels, tasks=table.batch.tasks)
+    return CodedLabels(batch, table.workers, classes, table.origin)
+
+
+def recode_names(codes: Codes, names: Sequence[ClassLabel | None]) -> tuple[Codes, Vocabulary]:
+    """Codes by new names, of which some may be the same; None is no name."""
+    from crowdstream.labels.grouping_loops import recode
+
+    target = Vocabulary()
+    new = np.array([UNKNOWN if n is None else target.add(n) for n in names], np.int32)
+    found = codes.copy()
+    recode(found, new)
+    return found, target

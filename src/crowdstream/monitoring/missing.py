@@ -1,0 +1,161 @@
+"""Who was asked and gave no answer, and whether that depends on what the answer would have been.
+
+A judge that fails on the hard tasks looks better than it is: it is named. Reads labels and
+decisions; knows no estimators.
+"""
+
+from __future__ import annotations
+
+from math import exp, lgamma
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from crowdstream.labels import CodedLabels
+from crowdstream.plain_text import percent
+
+if TYPE_CHECKING:
+    import polars as pl
+
+DENSE = 0.5
+"""Share of all (task, worker) pairs with an answer from which on everybody was asked everything,
+where the table does not say who was asked."""
+
+LEVEL = 0.05
+"""How often, at most, somebody is said to answer some classes less though nobody does."""
+
+WORTH_SAYING = 0.01
+"""Share of missing answers from which on a worker is named."""
+
+NAMED = 4
+"""Workers that are named."""
+
+
+def missing_verdicts(table: CodedLabels, decisions: pl.DataFrame) -> pl.DataFrame | None:
+    """Count the tasks that each worker was asked and did not answer, in all and per decided class.
+
+    A worker was asked what it has a row for. Where no row is without an answer and most workers
+    answered most tasks, everybody was asked everything.
+
+    Parameters
+    ----------
+    table
+        The labels, with those that were not given.
+    decisions
+        The decisions on the tasks: task and label.
+
+    Returns
+    -------
+    One row per worker who left something out: worker, asked, missing, share; ``on_class``: the
+    decided class that it leaves out more often than the others, if it does (Fisher's exact test,
+    at a level of 5 % over all workers and classes), and ``on_class_share``. None where nothing is
+    missing or it cannot be told.
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> from crowdstream.labels import code_rows
+    >>> rows = [(t, w, None if w == "b" and t < 9 else t < 12) for t in range(40) for w in "abc"]
+    >>> decided = pl.DataFrame({"task": range(40), "label": [t < 12 for t in range(40)]})
+    >>> missing_verdicts(code_rows(rows), decided).rows()
+    [('b', 40, 9, 0.225, 'true', 0.75)]
+    """
+    import polars as pl
+
+    runs, names = table.task_order()
+    batch = table.batch
+    given = pl.DataFrame(
+        {
+            "task": np.repeat(runs, batch.sizes),
+            "worker": batch.workers,
+            "answered": batch.labels >= 0,
+        }
+    ).filter((pl.col("task") >= 0) & (pl.col("worker") >= 0))
+    rows = given.group_by("task", "worker").agg(pl.col("answered").any())
+    tasks, workers = len(names), len(table.workers)
+    if rows["answered"].all():
+        if not rows.height or rows.height < DENSE * tasks * workers:
+            return None
+        if rows.height == tasks * workers:
+            return None
+        rows = (
+            pl.DataFrame({"task": np.arange(tasks, dtype=np.int32)})
+            .join(pl.DataFrame({"worker": np.arange(workers, dtype=np.int32)}), how="cross")
+            .join(rows, on=["task", "worker"], how="left")
+            .with_columns(pl.col("answered").fill_null(False))
+        )
+    decided = dict(zip(decisions["task"], decisions["label"].cast(pl.String), strict=True))
+    classes = pl.Series("class", [decided.get(name) for name in names], pl.String)
+    rows = rows.with_columns(classes.gather(rows["task"]))
+    counts = rows.group_by("worker", "class").agg(
+        pl.len().alias("asked"), (~pl.col("answered")).sum().alias("missing")
+    )
+    totals = counts.group_by("worker").agg(pl.col("asked").sum(), pl.col("missing").sum())
+    totals = totals.filter(pl.col("missing") > 0)
+    if not totals.height:
+        return None
+    tests = max(counts.drop_nulls("class").height, 1)
+    found = []
+    for worker, asked, missing in totals.iter_rows():
+        here = counts.filter(pl.col("worker") == worker).drop_nulls("class")
+        on_class, share, least = None, None, LEVEL / tests
+        for _, name, n, left in here.iter_rows():
+            chance = _at_least(left, n, missing, asked)
+            if chance < least and left / n > missing / asked:
+                on_class, share, least = name, left / n, chance
+        found.append((table.workers[worker], asked, missing, missing / asked, on_class, share))
+    kind = pl.Int64 if all(isinstance(row[0], int) for row in found) else pl.String
+    schema = {
+        "worker": kind, "asked": pl.Int64, "missing": pl.Int64, "share": pl.Float64,
+        "on_class": pl.String, "on_class_share": pl.Float64,
+    }  # fmt: skip
+    made = pl.DataFrame(found, schema, orient="row", strict=False)
+    return made.sort(pl.col("on_class").is_null(), -pl.col("share"), maintain_order=True)
+
+
+def _at_least(found: int, drawn: int, marked: int, total: int) -> float:
+    """The chance of so many marked ones or more among those drawn: the hypergeometric tail.
+
+    >>> round(_at_least(2, 2, 2, 4), 4)
+    0.1667
+    """
+    most = min(drawn, marked)
+    return min(sum(_chance(k, drawn, marked, total) for k in range(found, most + 1)), 1.0)
+
+
+def _chance(k: int, drawn: int, marked: int, total: int) -> float:
+    if drawn - k > total - marked:
+        return 0.0
+    ways = _log_choose(marked, k) + _log_choose(total - marked, drawn - k)
+    return exp(ways - _log_choose(total, drawn))
+
+
+def _log_choose(n: int, k: int) -> float:
+    return lgamma(n + 1) - lgamma(k + 1) - lgamma(n - k + 1)
+
+
+def missing_notes(missing: pl.DataFrame | None) -> list[str]:
+    """Say who left out answers, first of all those who leave out some classes more than others.
+
+    >>> missing_notes(None)
+    []
+    """
+    if missing is None:
+        return []
+    notes = []
+    for row in missing.drop_nulls("on_class").head(NAMED).iter_rows(named=True):
+        notes.append(
+            f"{row['worker']} gave no answer on {percent(row['share'])} of its tasks, and on "
+            f"{percent(row['on_class_share'])} of those decided {row['on_class']!r}"
+        )
+    import polars as pl
+
+    rest = missing.filter(pl.col("on_class").is_null() & (pl.col("share") >= WORTH_SAYING))
+    if rest.height:
+        named = ", ".join(
+            f"{row['worker']} {percent(row['share'])}"
+            for row in rest.head(NAMED).iter_rows(named=True)
+        )
+        more = f" and {rest.height - NAMED:,} more" if rest.height > NAMED else ""
+        notes.append(f"tasks without an answer: {named}{more}")
+    return notes
