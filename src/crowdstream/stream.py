@@ -311,7 +311,7 @@ class Stream(Savable):
             given = found.table.frame().iter_rows()
         if isinstance(given, (str, bytes, Mapping)) or not isinstance(given, Iterable):
             raise InputError("rows", "rows of (task, worker, label)", shorten(given))
-        return self._take_all(*_columns(cast("Iterable[Row]", given)), now)
+        return self._take_all(*_columns(given), now)
 
     def _take_all(
         self,

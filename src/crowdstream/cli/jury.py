@@ -9,7 +9,8 @@ from crowdstream.cli import options
 from crowdstream.cli.json_output import jury_report, print_json, questions_of
 from crowdstream.cli.label_input import read_labels
 from crowdstream.cli.output import check_output, write_table
-from crowdstream.cli.terminal import printable, say, say_paragraph
+from crowdstream.cli.terminal import say, say_paragraph
+from crowdstream.plain_text import printable
 from crowdstream.validation import check_number, one_of
 
 if TYPE_CHECKING:

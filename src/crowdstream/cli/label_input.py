@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -54,7 +54,7 @@ def read_sources(
     files: FileMeaning,
     sources: list[Source],
     bad_rows: BadRows,
-    known: Mapping[str, list[object]] | None = None,
+    known: Mapping[str, Sequence[object]] | None = None,
 ) -> LabelInput:
     """Read files and tell what they mean.
 
@@ -67,8 +67,8 @@ def read_sources(
     names, hints = files.names(), files.hints()
     where = sources[0].name if len(sources) == 1 else "labels"
     interpreter = Interpreter(names, hints, where=where)
-    for question, classes in (known or {}).items():
-        interpreter.know(classes, question)
+    for name, classes in (known or {}).items():
+        interpreter.know(classes, name)
     meaning = interpreter.whole(read_all(sources, names, bad_rows))
     origin = None if hints.choices else FileOrigin(sources, names)
     questions = [
@@ -79,8 +79,8 @@ def read_sources(
     if bad_rows.explain is not None:
         bad_rows.explain(f"{where}: {meaning.read_as.text}")
         for question in questions:
-            name = f"{question.name}: " if question.name else ""
-            bad_rows.explain(f"{name}{_size(question)}")
+            about = f"{question.name}: " if question.name else ""
+            bad_rows.explain(f"{about}{_size(question)}")
     notes = [*bad_rows.notes, *meaning.notes]
     return LabelInput(meaning, notes, bad_rows.rows, bad_rows.tally)
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from crowdstream.cli import options
-from crowdstream.cli.terminal import printable, say
+from crowdstream.cli.terminal import say
 from crowdstream.errors import InputError, MergeError
-from crowdstream.plain_text import counted
+from crowdstream.plain_text import counted, printable
 
 if TYPE_CHECKING:
     from crowdstream.estimators import Estimator

@@ -93,8 +93,7 @@ class Columns(Group, panel="Input"):
         """The columns as readers take them."""
         from crowdstream.labels import ColumnNames
 
-        label = None if not self.label else self.label[0] if len(self.label) == 1 else self.label
-        label = tuple(label) if isinstance(label, list) else label
+        label = tuple(self.label) if self.label else None
         return ColumnNames(self.task, self.worker, label, question=self.question)
 
 
@@ -154,7 +153,31 @@ class Cells(Group, panel="What labels mean"):
     keep: list[str] | None = None
 
 
-class Kinds(Cells):
+class Scores(Cells):
+    """What labels are that look like numbers or sets."""
+
+    HELP = """
+    --threshold SCORE  Labels are scores: from this one on they pass, below they fail.
+    --as-classes  Labels are classes, whatever they look like.
+    """
+    threshold: float | None = None
+    as_classes: bool = False
+
+    def hints(self) -> LabelHints:
+        """What the user says of the labels, checked."""
+        from crowdstream.labels.meaning.kinds import LabelHints, check_hints
+
+        found = LabelHints(
+            threshold=self.threshold,
+            as_classes=self.as_classes,
+            exact=self.exact,
+            keep=tuple(self.keep or ()),
+        )
+        check_hints(found)
+        return found
+
+
+class Kinds(Scores):
     """What labels are, where they do not show it."""
 
     HELP = """
@@ -163,9 +186,7 @@ class Kinds(Cells):
     --choices  Several classes may apply at once: cells hold sets such as cat|dog, or a row each.
     --separator-in-cell CHARACTER  What stands between the classes of a cell, if it is not found
         out.
-    --threshold SCORE  Labels are scores: from this one on they pass, below they fail.
     --bins NUMBER  Labels are scores: cut them into so many steps of a scale.
-    --as-classes  Labels are classes, whatever they look like.
     --repeat COLUMN  Column that tells repeated answers of a worker on a task apart, unless called
         repeat, epoch, run, trial or seed. The most frequent answer counts.
     --repeats WHICH  Of several labels of a worker on a task count the last, the first or the
@@ -175,30 +196,24 @@ class Kinds(Cells):
     order: str | None = None
     choices: bool = False
     separator_in_cell: str | None = None
-    threshold: float | None = None
     bins: int | None = None
-    as_classes: bool = False
     repeat: str | None = None
     repeats: str | None = None
 
     def hints(self) -> LabelHints:
         """What the user says of the labels, checked."""
-        from crowdstream.labels.meaning.kinds import LabelHints, check_hints
+        from crowdstream.labels.meaning.kinds import check_hints
 
         order = None
         if self.order is not None:
             order = tuple(name.strip() for name in self.order.split(",") if name.strip())
-        found = LabelHints(
+        found = super().hints()._replace(
             choices=self.choices,
             separator=self.separator_in_cell,
             ordinal=self.ordinal,
             order=order,
-            threshold=self.threshold,
             bins=self.bins,
-            as_classes=self.as_classes,
             repeats=self.repeats,
-            exact=self.exact,
-            keep=tuple(self.keep or ()),
         )
         check_hints(found)
         return found

@@ -21,8 +21,8 @@ from crowdstream.cli.run_job import named_question
 from crowdstream.cli.run_state import RunState
 from crowdstream.cli.states import locked
 from crowdstream.cli.summary import show_questions, show_summary
-from crowdstream.cli.terminal import printable
 from crowdstream.errors import InputError
+from crowdstream.plain_text import printable
 from crowdstream.validation import check_number
 
 if TYPE_CHECKING:

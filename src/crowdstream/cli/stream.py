@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from crowdstream.cli import options
-from crowdstream.cli.cleaning import Cleaning
 from crowdstream.cli.command import READER_LEFT
 from crowdstream.cli.line_cleaning import LineCleaner
 from crowdstream.cli.output import check_apart
@@ -102,7 +101,7 @@ def stream(
     bad_input: options.BadInput,
     method: options.Method,
     output: Decisions,
-    cleaning: Cleaning,
+    cleaning: options.Scores,
 ) -> None:
     """Decide tasks while their labels come in.
 
@@ -139,7 +138,7 @@ class Run:
         bad_input: options.BadInput,
         method: options.Method,
         output: Decisions,
-        cleaning: Cleaning,
+        cleaning: options.Scores,
     ) -> None:
         self.state, self.bad_input, self.quiet = state, bad_input, output.quiet
         outputs = {"--output": output.output, "--state": state.state}
@@ -152,8 +151,9 @@ class Run:
         tasks = [*self.engine.closed_tasks, *self.engine.open_tasks]
         self.cleaner.know(tasks, crowd.workers_, crowd.classes_)
         self.source = Source(lines.labels, longest, follow=lines.follow)
-        self.parser = LineParser(lines.names(), lines.format, self.source.name)
         self.before = Bookmark.of(self.engine.bookmark)
+        self.parser = LineParser(lines.names(), lines.format, self.source.name)
+        self.parser.question = self.before.question
         self._place_input()
         self.output = open_output(output.output)
         self.output.pending = list(self.before.pending)
@@ -211,6 +211,7 @@ class Run:
         mark = self.source.bookmark()
         if not self.source.skipping:
             mark.format, mark.header = self.parser.format, self.parser.header
+        mark.question = self.parser.question
         return mark
 
     def _place_input(self) -> None:

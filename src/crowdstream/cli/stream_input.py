@@ -14,7 +14,9 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, NamedTuple
 
 from crowdstream.errors import InputError
+from crowdstream.labels.columns import ALIASES, simple_name
 from crowdstream.labels.label import shorten
+from crowdstream.labels.spelling import normalise
 
 if TYPE_CHECKING:
     from crowdstream.labels import ColumnNames
@@ -42,6 +44,10 @@ OTHERS = {
     b"\xfe\xff": "UTF-16: iconv -f utf-16 -t utf-8 FILE | crowdstream stream",
 }
 """How inputs begin that are no lines of labels in UTF-8, and what to do with them."""
+
+
+QUESTIONS = frozenset(ALIASES["question"])
+"""Names of columns that hold the question of a line."""
 
 
 class LabelEvent(NamedTuple):
@@ -92,7 +98,12 @@ class LineParser:
         self.line = 0
         self.header: list[str] | None = None
         self.columns: tuple[str, str, str] | None = None
+        self.question: str | None = None
+        """The one question of the stream, once a line has named it."""
+        self.others = 0
+        """Lines of other questions than the one asked for."""
         self.times = Times()
+        self._asks: str | None = None
         self._maybe_header = self._header_noted = False
 
     def go_on(self, line: int, format: str | None, header: list[str] | None) -> None:  # noqa: A002
@@ -104,9 +115,7 @@ class LineParser:
         self.format = self.format or format
         self._maybe_header = line == 0 and header is not None
         if header is not None:
-            from crowdstream.labels.columns import find_columns
-
-            self.columns = find_columns(self.names, header, self.source)
+            self.columns = self._find_columns(header, dict.fromkeys(header))
 
     @property
     def where(self) -> str:
@@ -125,6 +134,9 @@ class LineParser:
             return None
         if self.columns is None or not all(name in record for name in self.columns):
             self.columns = self._find_columns(list(record), record)
+        if not self._is_asked(record):
+            self.others += 1
+            return None
         task, worker, label = (_text(record[name], name) for name in self.columns)
         at, gold = self.times.read(record.get("at")), _text(record.get("gold"), "gold")
         return LabelEvent(task, worker, label, at, gold)
@@ -133,10 +145,16 @@ class LineParser:
         self, header: list[str], record: Mapping[str, object]
     ) -> tuple[str, str, str]:
         """The columns by a row or a header; what a tool wrote is said to be for another command."""
-        from crowdstream.labels.columns import find_columns
+        from crowdstream.labels.columns import find_roles
 
         try:
-            return find_columns(self.names, header, self.where)
+            roles = find_roles(self.names, header, self.where)
+            if len(roles.labels) != 1 or roles.worker is None:
+                expected = "one label column (--label names it: a stream holds one question)"
+                several = ", ".join(roles.labels or roles.others)
+                raise InputError(self.where, expected, several)
+            self._asks = roles.question
+            return roles.task, roles.worker, roles.labels[0]
         except InputError as error:
             from crowdstream.labels.readers.tools import tell_tool
 
@@ -144,6 +162,26 @@ class LineParser:
             if found is not None:
                 error.found += f"; it looks like {found[0].title}, which crowdstream run reads"
             raise
+
+    def _is_asked(self, record: Mapping[str, object]) -> bool:
+        """Whether a line is of the stream's question; one of another is refused, unless asked for."""
+        column = self._asks
+        if column is None or column not in record:
+            column = next((name for name in record if simple_name(name) in QUESTIONS), None)
+            if column is None or column in (self.columns or ()):
+                return True
+        asked = _text(record[column], column)
+        wanted = self.names.question
+        if wanted is not None and wanted != column:
+            if asked is None:
+                raise InputError(f"{self.where}, column {column!r}", "a question", "nothing")
+            return normalise(asked) == normalise(wanted)
+        if self.question is None:
+            self.question = asked
+        if asked != self.question:
+            expected = f"the question {self.question!r} (a stream holds one: --question NAME)"
+            raise InputError(f"{self.where}, column {column!r}", expected, repr(asked))
+        return True
 
     def clean(self, raw: bytes) -> bytes:
         """A line without line ending and byte order mark; sees which format it is."""

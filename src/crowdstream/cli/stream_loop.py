@@ -68,7 +68,6 @@ class StreamLoop:
         if not self.stopped and self.saver is None:
             self._send(self.engine.end())
         self._tell_news()
-        self.cleaner.end()
 
     def _stop(self, *_: object) -> None:
         self.stopped = True
@@ -136,8 +135,10 @@ class StreamLoop:
         for what in ("repeated", "replaced", "late", "skipped"):
             if getattr(counts, what):
                 shown.append(f"{getattr(counts, what):,} {what}")
-        if self.cleaner.cleaner.skipped:
-            shown.append(f"{self.cleaner.cleaner.skipped:,} taken for no answer")
+        if self.cleaner.skipped:
+            shown.append(f"{self.cleaner.skipped:,} taken for no answer")
+        if self.parser.others:
+            shown.append(f"{self.parser.others:,} of other questions left out")
         if self.bad_rows.rows:
             shown.append(counted(self.bad_rows.rows, "bad row", "left out"))
         if self.news.count:

@@ -28,7 +28,7 @@ class Bookmark(msgspec.Struct, kw_only=True):
     of it, their ``crc`` and, of a file, their ``mark``; ``ended``: whether the last line had its
     line end. ``format`` and ``header`` were found in lines that are not read again. ``output`` is
     the file of decisions, ``length`` and ``output_mark`` what was in it. ``pending``: decisions
-    that were made and not delivered.
+    that were made and not delivered. ``question``: the one that the labels are of, if named.
     """
 
     source: str | None = None
@@ -43,6 +43,7 @@ class Bookmark(msgspec.Struct, kw_only=True):
     length: int = 0
     output_mark: bytes = b""
     pending: list[bytes] = []
+    question: str | None = None
 
     def to_bytes(self) -> bytes:
         """As `crowdstream.Stream.bookmark` keeps it."""

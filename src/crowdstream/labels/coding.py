@@ -18,7 +18,7 @@ import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import PurePath
-from typing import TYPE_CHECKING, TypeAlias, Unpack
+from typing import TYPE_CHECKING, TypeAlias, Unpack, cast
 
 import msgspec
 import numpy as np
@@ -286,7 +286,7 @@ def _raw_table(data: Table, reading: TableReading) -> RawLabels:
         )
     if is_table(data):
         return _raw_frame(select_columns(data, shaper.needed), shaper, reading.on_error)
-    rows = data if isinstance(data, Sequence) else list(data)
+    rows = data if isinstance(data, Sequence) else list(cast("Iterable[Row]", data))
     header = dict.fromkeys(str(key) for row in rows if isinstance(row, Mapping) for key in row)
     if header and not shaper.look_at(list(header), "row 1").plain:
         return _raw_frame(

@@ -26,7 +26,6 @@ def read_labels(
     include_predictions: bool = False,
     exact: bool = False,
     keep: Iterable[str] = (),
-    on_error: str = "fail",
     **meaning: Unpack[TableMeaning],
 ) -> pl.DataFrame:
     """Read the labels of a file, or several, as a table of task, worker and label.
@@ -50,10 +49,9 @@ def read_labels(
         Whether labels that differ only in spelling are different classes.
     keep
         Labels that are answers though they look like none, such as ``"none"``.
-    on_error
-        Records that cannot be read: ``"fail"``, ``"skip"`` or ``"quarantine=FILE"``.
     **meaning
-        What the file means, where it does not show it: as for `Estimator.fit_predict`.
+        What the file means, where it does not show it: as for `Estimator.fit_predict`;
+        ``on_error``: records that cannot be read, ``"fail"``, ``"skip"`` or ``"quarantine=FILE"``.
 
     Examples
     --------
@@ -69,6 +67,7 @@ def read_labels(
     """
     one = isinstance(path, (str, bytes, PathLike)) or not isinstance(path, Iterable)
     paths = [_checked(each) for each in cast("Iterable[object]", [path] if one else path)]
+    on_error = meaning.pop("on_error", "fail")
     reading = read_meaning(meaning)
     names = reading.names
     hints = reading.hints._replace(exact=exact, keep=tuple(keep))

@@ -85,7 +85,8 @@ def read_panel(votes: PanelVotes, meaning: TableMeaning | None = None) -> Panel:
         votes = select_columns(votes, lambda header: list(dict.fromkeys(header)))
         if not meaning.get("wide") and _is_wide(meaning, votes.columns):
             meaning = {**meaning, "wide": True}
-    return Panel(interpret(votes, **meaning).only("votes", "question= names one"), kind)
+    found = interpret(cast("Table", votes), **meaning)
+    return Panel(found.only("votes", "question= names one"), kind)
 
 
 def _is_wide(meaning: TableMeaning, header: list[str]) -> bool:

@@ -183,7 +183,7 @@ class AnswerCleaner:
         """Workers and tasks that differ in spelling only; they are kept apart."""
         import polars as pl
 
-        tasks = pl.concat(self._task_names) if self._task_names else []
+        tasks = pl.concat(self._task_names) if self._task_names else pl.Series([], dtype=pl.String)
         found = {"worker": find_twins(self._worker_names), "task": find_twins(tasks)}
         return {noun: groups for noun, groups in found.items() if groups}
 
