@@ -51,6 +51,9 @@ from crowdstream.labels.meaning.options import TableMeaning
 if TYPE_CHECKING:
     import polars as pl
 
+KINDS = ("choices", "ordinal", "order", "threshold", "bins")
+"""What a caller may say of the kind of labels."""
+
 ONE_QUESTION = "question=NAME reads one, cs.fit_questions decides all"
 """What to do about a table of several questions."""
 
@@ -228,7 +231,7 @@ class TableVerbs(OneTaskVerbs):
         >>> cs.Adaptive().fit(rows).workers_
         ['ann', 'bob']
         """
-        self._fit_table(data, self._given(data, meaning), gold, decide=False)
+        self._fit_table(data, self.clone()._given(data, meaning), gold, decide=False)
         return self
 
     def fit_predict(
@@ -265,7 +268,7 @@ class TableVerbs(OneTaskVerbs):
         [0, 1, 0, 1]
         """
         rule = SettleRule.checked(settle, min_labels)
-        given = self._given(data, meaning)
+        given = self.clone()._given(data, meaning)
         batch, votes = self._fit_table(data, given, gold, decide=True)
         self._warn(batch, votes.identified)
         found = self._fitted(batch, votes, rule)
@@ -292,7 +295,7 @@ class TableVerbs(OneTaskVerbs):
         >>> cs.Adaptive().fit_predict_proba(rows).columns
         ['task', '0', '1']
         """
-        given = self._given(data, meaning)
+        given = self.clone()._given(data, meaning)
         batch, _ = self._fit_table(data, given, gold, decide=False)
         classes = self._classes
         check_cells("fit_predict_proba", len(batch), len(classes))
@@ -302,7 +305,12 @@ class TableVerbs(OneTaskVerbs):
         return in_kind(given.chances(posterior_table(batch, found, classes)), self._kind)
 
     def _given(self, data: Table, meaning: TableMeaning) -> Prepared:
-        """The labels of the one question of a table."""
+        """The labels of the one question of a table.
+
+        A crowd that has learnt knows its classes: a few more labels are not looked at anew.
+        """
+        if len(self._classes) and not any(meaning.get(name) for name in KINDS):
+            meaning = {**meaning, "as_classes": True}
         return Prepared.of(interpret(data, **meaning).only("table", ONE_QUESTION))
 
     def _decided(

@@ -8,6 +8,7 @@ import numpy as np
 import polars as pl
 
 from crowdstream.labels import CodedLabels, LabelBatch, Vocabulary
+from crowdstream.labels.meaning.kinds import MOST_STEPS
 from crowdstream.science.simulate.drifts import Floats, Ints
 
 
@@ -17,7 +18,7 @@ class Simulated:
 
     ``tasks, workers, said`` have one entry per label; ``tasks`` count from ``first``, the number
     of the block's first task. ``error_rates`` are n, or one row of n per task if they drift (with
-    confusions: the chance of an error averaged over the classes).
+    confusions: the chance of an error averaged over the classes). ``classes``: how many there are.
     """
 
     first: int
@@ -27,6 +28,7 @@ class Simulated:
     said: Ints
     truth: Ints
     error_rates: Floats
+    classes: int = 2
 
     def labels(self) -> pl.DataFrame:
         """As a table of task, worker and label, all text."""
@@ -36,13 +38,13 @@ class Simulated:
             {
                 "task": self._names().gather(self.tasks),
                 "worker": names.gather(self.workers),
-                "label": pl.Series(self.said).cast(pl.String),
+                "label": self._classes(self.said),
             }
         )
 
     def truths(self) -> pl.DataFrame:
         """The true labels, as a table of task and label."""
-        return pl.DataFrame({"task": self._names(), "label": pl.Series(self.truth).cast(pl.String)})
+        return pl.DataFrame({"task": self._names(), "label": self._classes(self.truth)})
 
     def matrix(self) -> Ints:
         """One row per task, one column per worker: what it said, −1 for nothing."""
@@ -60,6 +62,11 @@ class Simulated:
         batch = LabelBatch(starts, workers, said, tasks=tasks)
         classes = Vocabulary(range(int(said.max(initial=0)) + 1))
         return CodedLabels(batch, Vocabulary(range(n)), classes)
+
+    def _classes(self, codes: Ints) -> pl.Series:
+        """The names of classes: numbers, but where so many numbers would look like scores."""
+        letter = "c" if self.classes > MOST_STEPS else ""
+        return pl.select(pl.format(f"{letter}{{}}", pl.Series(codes))).to_series()
 
     def _names(self) -> pl.Series:
         return pl.int_range(self.first, self.first + self.truth.size, eager=True).cast(pl.String)
