@@ -23,7 +23,7 @@ def read_labels(
     *,
     format: str | None = None,  # noqa: A002 what the command line calls it
     question: str | None = None,
-    include_predictions: bool = False,
+    include: Iterable[str] = (),
     task: str | None = None,
     worker: str | None = None,
     label: str | None = None,
@@ -46,8 +46,10 @@ def read_labels(
         The format, or the tool that wrote it (``"label-studio"``), if the file does not show it.
     question
         Of an export with several questions, the one to read.
-    include_predictions
-        Whether models whose predictions are in an export are workers (``model:name``).
+    include
+        Answers of an export that are votes only if asked for: ``"predictions"`` (models whose
+        predictions are in it become workers, ``model:name``), ``"checks"`` (assertions of promptfoo
+        that compute a verdict instead of asking a model).
     task, worker, label
         The columns, if their names do not tell.
     wide
@@ -71,7 +73,7 @@ def read_labels(
 
     one = isinstance(path, (str, bytes, PathLike)) or not isinstance(path, Iterable)
     paths = [_checked(each) for each in cast("Iterable[object]", [path] if one else path)]
-    options = make_options(question=question, predictions=include_predictions)
+    options = make_options(question=question, include=include)
     sources = find_sources(paths, format, options)
     names = ColumnNames(task, worker, label, wide)
     with BadRows(on_error) as bad:
