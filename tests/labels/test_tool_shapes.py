@@ -121,6 +121,17 @@ def test_the_label_of_a_langfuse_score(tmp_path: Path, keys: dict[str, object], 
     assert found == [("helpful", "u", label)]
 
 
+def test_a_langfuse_score_that_does_not_say_of_what_says_how_to_ask(tmp_path: Path) -> None:
+    bare = {"id": "s", "projectId": "p", "name": "n", "source": "API", "dataType": "BOOLEAN"}
+    page = {"data": [bare | {"value": True}], "meta": {"limit": 50}}
+    expected = r"data\[0\].subject: expected what .*fields=details,subject,annotation"
+    with pytest.raises(InputError, match=expected):
+        read(tmp_path / "scores.json", page)
+    observation = {"kind": "observation", "id": "o", "traceId": "t"}
+    page = {"data": [bare | {"value": True, "subject": observation}]}
+    assert read(tmp_path / "scores.json", page) == [("t/o", "API", "true")]
+
+
 def test_a_text_of_langfuse_is_no_label(tmp_path: Path) -> None:
     text = score(dataType="TEXT", value=None, stringValue="a remark")
     with pytest.raises(InputError, match="1 answer without a class"):

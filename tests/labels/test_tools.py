@@ -88,6 +88,7 @@ MIXED: dict[str, dict[str, tuple[set[str], int]]] = {
         "brief": ({"criteria", "member-5", "member-20"}, 12),
     },
 }
+MIXED["langfuse/v3.json"] = MIXED["langfuse/mixed.json"]
 """Fixtures with several questions: who answers each, and how many labels it has."""
 
 
@@ -263,6 +264,20 @@ def test_of_a_question_that_is_asked_for_only_its_labels_are_yielded(name: str) 
         assert "of other questions left out" in tally.said()
 
 
+def test_an_archive_of_a_log_holds_the_same_questions() -> None:
+    for question in MIXED["inspect-ai/criteria.json"]:
+        one, other = (
+            read(FIXTURES / f"inspect-ai/criteria.{kind}", question=question)[0]
+            for kind in ("json", "eval")
+        )
+        assert one.equals(other)
+
+
+def test_both_versions_of_langfuses_api_hold_the_same_labels() -> None:
+    old, new = (read_questions(FIXTURES / f"langfuse/{name}.json")[0] for name in ("mixed", "v3"))
+    assert old.equals(new)
+
+
 def test_a_question_without_a_name_is_empty() -> None:
     table, tally = read_questions(FIXTURES / "prodigy" / "choice.jsonl")
     assert set(table["question"]) == {""}
@@ -308,6 +323,24 @@ def test_answers_without_a_class_are_counted_by_question_and_worker() -> None:
     for label in ("good", None, None):
         tally.take(Answer("t", "ann", label, "mood"))
     assert tally.missing == {("mood", "ann"): 2}
+
+
+def test_what_is_said_of_a_question_is_of_that_question(tmp_path: Path) -> None:
+    path = FIXTURES / "promptfoo" / "rubrics.json"
+    _, tally = read_questions(path, question="tone")
+    assert tally.said() == "17 labels, 1 skip, 17 labels of other questions left out"
+    _, tally = read_questions(path)
+    assert tally.skips == 2
+    assert tally.left_out == {"checks": 12}
+    with pytest.raises(InputError, match=r"none: 6 checks \(--include checks\)"):
+        read(path, question="latency")
+    # Who skipped a task of Label Studio has skipped every question.
+    tasks = [
+        task_of(annotation(1, choice("good"), choice("arts", "topic")), id=1),
+        task_of(annotation(1, was_cancelled=True), id=2),
+    ]
+    _, tally = read_questions(written(tmp_path, "export.json", tasks), question="mood")
+    assert tally.skips == 1
 
 
 def test_columns_of_a_short_export_are_named_where_nothing_tells_answers_from_data() -> None:

@@ -148,7 +148,7 @@ def result_labels(annotation: Mapping[str, object]) -> Iterator[tuple[str, str |
     for question, labels in _results(annotation):
         found.setdefault(question, []).extend(labels)
     for question, labels in found.items():
-        yield question, join_classes(labels)
+        yield question, labels[0] if len(labels) == 1 else join_classes(labels)
 
 
 def _results(annotation: Mapping[str, object]) -> Iterator[tuple[str, list[str]]]:

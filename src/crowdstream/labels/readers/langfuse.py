@@ -20,6 +20,12 @@ from crowdstream.labels.readers.answer import (
 SCORED = ("traceId", "sessionId", "datasetRunId")
 """What a score may be of; a release that knows all three has null for the others."""
 
+SUBJECT = "subject"
+"""The key of what a score is of in version 3 of the API: an object with its kind and id."""
+
+FIELDS = "fields=details,subject,annotation"
+"""The parameter by which version 3 of the API adds what is needed here to a score."""
+
 EVALUATORS = ("evaluator", "judge", "grader", "model")
 """Keys of a score's metadata, which is free, that name the evaluator, the first that is there."""
 
@@ -31,17 +37,25 @@ BOOLEANS = {"1": "true", "0": "false", "true": "true", "false": "false"}
 
 
 def _tell(record: Mapping[str, object]) -> str | None:
-    scores = [record, *map(mapping, items(record.get("data")))]
-    for score in scores:
-        of = next((key for key in SCORED if key in score), None)
+    for score in (record, *map(mapping, items(record.get("data")))):
+        of = _scored(score)
         if of is not None and ("stringValue" in score or "value" in score):
             return f"its records have {of} and a value"
     return None
 
 
+def _scored(score: Mapping[str, object]) -> str | None:
+    """The key by which a score says what it is of; without any, one that only scores have."""
+    if of := next((key for key in SCORED if key in score), None):
+        return of
+    if "kind" in mapping(score.get(SUBJECT)):
+        return SUBJECT
+    return "dataType" if {"dataType", "source", "projectId"} <= score.keys() else None
+
+
 def _answers(record: Mapping[str, object], reading: Reading) -> Iterator[Answer]:
     """The scores of a record: itself, or those of a page."""
-    if any(key in record for key in SCORED):
+    if _scored(record) is not None:
         yield from _score_answers(record, reading, "")
     else:
         for place, score in enumerate(map(mapping, items(record.get("data")))):
@@ -49,10 +63,13 @@ def _answers(record: Mapping[str, object], reading: Reading) -> Iterator[Answer]
 
 
 def _score_answers(score: Mapping[str, object], reading: Reading, path: str) -> Iterator[Answer]:
-    task = next(filter(None, (name_of(score.get(key)) for key in SCORED)), None)
-    part = name_of(score.get("observationId"))
+    task = _task(score)
     name = name_of(score.get("name")) or ""
     worker = _worker(score) or name
+    if task is None and _scored(score) in (SUBJECT, "dataType"):
+        expected = f"what the score is of (ask the API with {FIELDS})"
+        reading.complain(f"{path}subject", expected, score.get(SUBJECT))
+        return
     if task is None:
         reading.complain(f"{path}traceId", "a trace's id (or a session's)", score.get("traceId"))
         return
@@ -60,13 +77,24 @@ def _score_answers(score: Mapping[str, object], reading: Reading, path: str) -> 
         reading.complain(f"{path}authorUserId", "a user's id (or name)", score.get("authorUserId"))
         return
     yield Answer(
-        task if part is None else f"{task}/{part}",
+        task,
         worker,
         _label(score),
         name,
         seconds_of(score.get("updatedAt") or score.get("timestamp")),
         id=name_of(score.get("id")) or "",
     )
+
+
+def _task(score: Mapping[str, object]) -> str | None:
+    """Return what a score is of; an observation is named behind its trace."""
+    subject = mapping(score.get(SUBJECT))
+    if subject:
+        whole, part = name_of(subject.get("traceId")), name_of(subject.get("id"))
+        return f"{whole}/{part}" if whole and part else part
+    whole = next(filter(None, (name_of(score.get(key)) for key in SCORED)), None)
+    part = name_of(score.get("observationId"))
+    return whole if whole is None or part is None else f"{whole}/{part}"
 
 
 def _worker(score: Mapping[str, object]) -> str | None:

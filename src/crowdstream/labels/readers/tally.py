@@ -15,9 +15,6 @@ from crowdstream.plain_text import counted
 SHOWN = 8
 """Questions that a message names."""
 
-PANEL = 2
-"""Workers that a question needs so that there is something to weigh; no more are remembered."""
-
 
 class Tally:
     """Tell votes from other answers, and count both.
@@ -35,10 +32,6 @@ class Tally:
         Votes per question, those on questions that were not asked for among them.
     golds : dict[str, dict[str, str]]
         True class of each task, per question.
-    left_out : Counter[str]
-        Answers with a class that were not asked for, per kind.
-    skips : int
-        Answers without a class.
     missing : Counter[tuple[str, str]]
         Answers without a class per question and worker: skips of people, errors of graders.
 
@@ -55,13 +48,13 @@ class Tally:
         self.question, self.include = question, frozenset(include)
         self.questions: Counter[str] = Counter()
         self.golds: dict[str, dict[str, str]] = {}
-        self.left_out: Counter[str] = Counter()
-        self.skips = 0
         self.missing: Counter[tuple[str, str]] = Counter()
         self.files: dict[str, None] = {}
         self.titles: dict[str, None] = {}
         self.unlabelled: dict[str, None] = {}
-        self._workers: dict[str, set[str]] = {}
+        self._left_out: Counter[tuple[str, str]] = Counter()
+        self._first: dict[str, str] = {}
+        self._panels: set[str] = set()
 
     def take(self, answer: Answer) -> bool:
         """Count an answer; return whether it is a vote on a question that is read."""
@@ -70,16 +63,14 @@ class Tally:
                 self.golds.setdefault(answer.question, {})[answer.task] = answer.label
             return False
         if answer.kind and answer.kind not in self.include:
-            self.left_out[answer.kind] += answer.label is not None
+            self._left_out[answer.kind, answer.question] += answer.label is not None
             return False
         if answer.label is None:
-            self.skips += 1
             self.missing[answer.question, answer.worker] += 1
             return False
         self.questions[answer.question] += 1
-        workers = self._workers.setdefault(answer.question, set())
-        if len(workers) < PANEL:
-            workers.add(answer.worker)
+        if self._first.setdefault(answer.question, answer.worker) != answer.worker:
+            self._panels.add(answer.question)
         return self.question in (None, answer.question)
 
     @property
@@ -93,6 +84,25 @@ class Tally:
     def labels(self) -> int:
         """Votes on the questions that are read."""
         return self.questions.total() if self.question is None else self.questions[self.question]
+
+    @property
+    def skips(self) -> int:
+        """Answers without a class to the questions that are read.
+
+        A tool that does not say which question was skipped means all of them.
+        """
+        read = (self.question, "")
+        every = self.missing.items()
+        return sum(n for (asked, _), n in every if self.question is None or asked in read)
+
+    @property
+    def left_out(self) -> Counter[str]:
+        """Answers to the questions that are read which were not asked for, per kind."""
+        found: Counter[str] = Counter()
+        for (kind, question), number in self._left_out.items():
+            if number and self.question in (None, question):
+                found[kind] += number
+        return found
 
     @property
     def gold(self) -> dict[str, str]:
@@ -116,17 +126,17 @@ class Tally:
         >>> tally.lone_workers()
         {'tone': 'gpt'}
         """
-        read = self.questions if self.question is None else [self.question]
-        found = {question: self._workers.get(question, ()) for question in read}
+        alone = self._first.items()
         return {
-            question: next(iter(workers))
-            for question, workers in found.items()
-            if len(workers) == 1
+            question: worker
+            for question, worker in alone
+            if question not in self._panels and self.question in (None, question)
         }
 
     def check(self) -> None:
         """Refuse files without labels, or without the question asked for; all have been read."""
-        if self.question is not None and not self.labels and self.questions:
+        elsewhere = self.questions and not self.left_out
+        if self.question is not None and not self.labels and elsewhere:
             expected = f"a question {self.question!r} (--question)"
             raise InputError(self.where, expected, self.named())
         if not self.labels:
@@ -150,8 +160,7 @@ class Tally:
         there = [counted(self.skips, "answer", "without a class")] if self.skips else []
         there += [f"{what} (only classes are read)" for what in list(self.unlabelled)[:1]]
         for kind, number in self.left_out.items():
-            if number:
-                there.append(f"{counted(number, kind.removesuffix('s'))} (--include {kind})")
+            there.append(f"{counted(number, kind.removesuffix('s'))} (--include {kind})")
         if self.golds:
             there.append("gold alone")
         return f"none: {', '.join(there)}" if there else "none"
@@ -171,9 +180,8 @@ class Tally:
         if gold:
             parts.append(counted(len(gold), "gold task"))
         for kind, number in self.left_out.items():
-            if number:
-                left = counted(number, kind.removesuffix("s"), "left out")
-                parts.append(f"{left} (--include {kind} counts them)")
+            left = counted(number, kind.removesuffix("s"), "left out")
+            parts.append(f"{left} (--include {kind} counts them)")
         others = self.questions.total() - self.labels
         if others:
             parts.append(f"{counted(others, 'label')} of other questions left out")
