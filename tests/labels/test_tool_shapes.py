@@ -224,12 +224,46 @@ def test_a_grader_is_named_by_its_assertion_its_test_or_the_evaluation(tmp_path:
     assert [worker for _, worker, _ in found] == ["kind one", "m2", "m3"]
 
 
+@pytest.mark.parametrize(
+    ("provider", "worker"),
+    [
+        ("openai:m", "openai:m"),
+        ({"id": "openai:m", "label": ""}, "openai:m"),
+        ({"openai:m": {"config": {}}}, "openai:m"),
+        ({"text": {"id": "openai:m"}, "embedding": "openai:e"}, "openai:m"),
+        ({"id": None}, "default grader"),
+        ({}, "default grader"),
+        ([1], "default grader"),
+    ],
+)
+def test_a_grader_has_a_name_however_it_is_written(
+    tmp_path: Path, provider: object, worker: str
+) -> None:
+    found = said(tmp_path / "results.json", results(graded(rubric("Is kind", provider))))
+    assert found == [("llm-rubric: Is kind", worker, "pass")]
+
+
 def test_graders_of_one_name_are_told_apart_by_how_they_are_set_up(tmp_path: Path) -> None:
     """The same grader asked twice stays one worker, whose verdict is repeated."""
     hot = {"id": "m", "config": {"temperature": 1}}
     parts = [rubric("Is kind", grader) for grader in ("m", hot, {"id": "m"}, hot)]
     found = said(tmp_path / "results.json", results(graded(*parts)))
     assert [worker for _, worker, _ in found] == ["m", "m (2)", "m", "m (2)"]
+
+
+def test_where_the_files_of_a_grader_lie_does_not_make_it_another(tmp_path: Path) -> None:
+    """``--grader`` adds a path that a grader named by its assertion does not have."""
+    here = {"providerId": "file://g.js", "config": {"basePath": "somewhere"}}
+    options = {"testCase": {"options": {"provider": here}}}
+    tests = [graded(rubric("Is kind", "file://g.js")), graded(rubric("Is kind"), test=1) | options]
+    found = said(tmp_path / "results.json", results(*tests))
+    assert [worker for _, worker, _ in found] == 2 * ["file://g.js"]
+
+
+def test_what_an_output_is_compared_with_is_not_the_question(tmp_path: Path) -> None:
+    fact = {"type": "factuality", "value": "Rome is in Italy"}
+    found = said(tmp_path / "results.json", results(graded({"pass": True, "assertion": fact})))
+    assert found == [("factuality", "default grader", "pass")]
 
 
 @pytest.mark.parametrize(

@@ -47,6 +47,9 @@ REFERENCED = frozenset(
 DEFAULT_GRADER = "default grader"
 """Who grades where neither the assertion, nor its test, nor the evaluation says."""
 
+SETTINGS = ("label", "id", "providerId", "config")
+"""Keys of an object that describes a grader."""
+
 OWN = "(each test its own)"
 """Behind a kind of assertion whose value is another in every test: what is asked is one question,
 "is this as the test wants it?"."""
@@ -133,6 +136,8 @@ def _verdicts(record: Mapping[str, object], reading: Reading) -> Iterator[_Verdi
             found = _Verdict(task, test, kind, metric, text, kind, "", label)
             if found.judged and kind != HUMAN:
                 grader = assertion.get("provider") or otherwise
+                # There may be a grader for each kind of model; the one for texts is asked.
+                grader = mapping(grader).get("text") or grader
                 found = found._replace(worker=_named(grader), grader=_definition(grader))
             yield found
 
@@ -150,8 +155,8 @@ def _task(result: Mapping[str, object], place: int) -> str:
 def _test(result: Mapping[str, object], place: int) -> str:
     """The test as its variables tell it: one that is repeated has another number each time."""
     given = mapping(result.get("vars"))
-    if given:
-        return json.dumps(given, sort_keys=True, default=str)
+    if given:  # which may be whole documents
+        return hashlib.sha256(_json(given).encode()).hexdigest()
     return name_of(result.get("testIdx")) or name_of(result.get("id")) or str(place)
 
 
@@ -161,29 +166,36 @@ def _text(value: object) -> str:
     if found and None not in found:
         text = "; ".join(filter(None, found))
     elif isinstance(value, (list, Mapping)):
-        text = json.dumps(value, ensure_ascii=False, sort_keys=True)
+        text = _json(value)
     else:
         text = name_of(value) or ""
     return " ".join(text.split())
 
 
+def _json(value: object) -> str:
+    try:
+        return json.dumps(value, ensure_ascii=False, sort_keys=True)
+    except RecursionError:  # nested as deep as the file could just be read
+        return ""
+
+
 def _named(provider: object) -> str:
     """The name of a grader: by itself, or of an object that also says how it is set up."""
-    if not isinstance(provider, Mapping):
+    found = mapping(provider)
+    if not found:
         return name_of(provider) or DEFAULT_GRADER
     for key in ("label", "id", "providerId"):
-        if name := name_of(provider.get(key)):
+        if name := name_of(found.get(key)):
             return name
-    if "text" in provider:  # a grader for each kind of model; this one is asked
-        return _named(provider["text"])
-    return next(iter(provider), DEFAULT_GRADER)
+    (key, *others) = found  # what is set up may be the key itself
+    return DEFAULT_GRADER if others or key in SETTINGS else key
 
 
 def _definition(provider: object) -> str:
     """How a grader is set up, but for its name and where its files lie."""
     config = dict(mapping(mapping(provider).get("config")))
     config.pop("basePath", None)
-    return json.dumps(config, sort_keys=True) if config else ""
+    return _json(config) if config else ""
 
 
 class _Questions:
