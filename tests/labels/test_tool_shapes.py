@@ -244,7 +244,7 @@ def test_a_grader_has_a_name_however_it_is_written(
 
 
 def test_graders_of_one_name_are_told_apart_by_how_they_are_set_up(tmp_path: Path) -> None:
-    """The same grader asked twice stays one worker, whose verdict is repeated."""
+    """A grader that is asked twice stays one worker, whose verdict is repeated."""
     hot = {"id": "m", "config": {"temperature": 1}}
     parts = [rubric("Is kind", grader) for grader in ("m", hot, {"id": "m"}, hot)]
     found = said(tmp_path / "results.json", results(graded(*parts)))

@@ -55,7 +55,7 @@ class Tool(NamedTuple):
 
 
 class Answer(NamedTuple):
-    """Who said what of which task, to which question.
+    """One worker's answer to one question on one task.
 
     ``label`` is None where the worker skipped or gave nothing that is a class; several classes are
     a JSON list of them (`join_classes`). ``gold``: this is the truth of the task, not a vote.

@@ -29,7 +29,7 @@ PANEL = "panel"
 
 VOTES = ("value", "label", "verdict", "vote", "score", "grade")
 JUDGES = ("judge", "model", "name", "worker")
-"""What a vote of a panel, if it is an object, calls its label and its judge."""
+"""Keys of a panel's vote, if it is an object, for its label and its judge."""
 
 REMARKS = ("explanation", "reason", "reasoning", "rationale", "comment", "metadata")
 """Keys of a panel's vote that are no questions, where it has a verdict per criterion."""

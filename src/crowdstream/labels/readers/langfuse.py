@@ -18,7 +18,7 @@ from crowdstream.labels.readers.answer import (
 )
 
 SCORED = ("traceId", "sessionId", "datasetRunId")
-"""What a score may be of; a release that knows all three has null for the others."""
+"""Keys of what a score is of; a release that knows all three has null for the others."""
 
 SUBJECT = "subject"
 """The key of what a score is of in version 3 of the API: an object with its kind and id."""

@@ -31,7 +31,7 @@ Two of that page compute theirs and are left out: ``similar``, a distance betwee
 ``max-score``, which adds up other assertions."""
 
 RED_TEAM = "promptfoo:redteam:"
-"""How the kinds of assertions begin by which a model grades attacks."""
+"""Prefix of the kinds of assertions by which a model grades attacks."""
 
 HUMAN = "human"
 """The kind of a verdict that somebody gave by hand in promptfoo's viewer, and who gave it."""
@@ -45,7 +45,7 @@ REFERENCED = frozenset(
 """Kinds whose ``value`` is no question but what an output is compared with, or a remark."""
 
 DEFAULT_GRADER = "default grader"
-"""Who grades where neither the assertion, nor its test, nor the evaluation says."""
+"""Name of the grader where neither the assertion, nor its test, nor the evaluation gives one."""
 
 SETTINGS = ("label", "id", "providerId", "config")
 """Keys of an object that describes a grader."""
@@ -81,7 +81,7 @@ def _results(record: Mapping[str, object]) -> Iterator[tuple[str, Mapping[str, o
 
 
 class _Verdict(NamedTuple):
-    """What one assertion says of one output; ``grader`` tells graders of one name apart."""
+    """Verdict of one assertion on one output; ``grader`` tells graders of one name apart."""
 
     task: str
     test: str
@@ -94,7 +94,7 @@ class _Verdict(NamedTuple):
 
     @property
     def judged(self) -> bool:
-        """Whether a model or a person says so."""
+        """True if a model or a person gave the verdict, False if it was computed."""
         kind = self.kind.removeprefix("not-")
         return kind in GRADED or kind == HUMAN or kind.startswith(RED_TEAM)
 
@@ -180,7 +180,7 @@ def _json(value: object) -> str:
 
 
 def _named(provider: object) -> str:
-    """The name of a grader: by itself, or of an object that also says how it is set up."""
+    """Return the name of a grader, which may be an object with its settings."""
     found = mapping(provider)
     if not found:
         return name_of(provider) or DEFAULT_GRADER
@@ -192,7 +192,7 @@ def _named(provider: object) -> str:
 
 
 def _definition(provider: object) -> str:
-    """How a grader is set up, but for its name and where its files lie."""
+    """Return the settings of a grader but for its name and the folder of its files."""
     config = dict(mapping(mapping(provider).get("config")))
     config.pop("basePath", None)
     return _json(config) if config else ""

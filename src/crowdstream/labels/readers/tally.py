@@ -1,4 +1,4 @@
-"""What the answers of tools' files came to: which are votes, and how many are something else.
+"""Counts of the answers in tools' files: which are votes, and how many are something else.
 
 Knows nothing of files or tools.
 """
@@ -156,7 +156,7 @@ class Tally:
         return ", ".join(names) + (f" and {more:,} more" if more else "")
 
     def _nothing(self) -> str:
-        """What there is instead of labels."""
+        """Return what there is instead of labels, in words."""
         there = [counted(self.skips, "answer", "without a class")] if self.skips else []
         there += [f"{what} (only classes are read)" for what in list(self.unlabelled)[:1]]
         for kind, number in self.left_out.items():
