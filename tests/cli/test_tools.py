@@ -9,7 +9,7 @@ import pytest
 
 from tests.cli.tool import call
 from tests.fuzzing import FIXTURES
-from tests.labels.test_tools import WANTED
+from tests.labels.test_tools import MIXED, WANTED
 
 
 @pytest.mark.parametrize("name", WANTED)
@@ -20,6 +20,34 @@ def test_every_fixture_is_decided(name: str, tmp_path: Path) -> None:
     assert (result.report["tasks"], result.report["labels"]) == (wanted.tasks, wanted.labels)
     assert f"read as {wanted.title}: " in result.err
     assert f"in all {wanted.tasks} tasks, {wanted.workers} workers" in result.err
+
+
+@pytest.mark.parametrize("name", MIXED)
+def test_each_question_of_a_mixed_export_is_decided_by_its_own_workers(
+    name: str, tmp_path: Path
+) -> None:
+    out = tmp_path / "out.csv"
+    for question, (workers, labels) in MIXED[name].items():
+        if question == "hallucination":
+            continue  # scores, not classes
+        result = call("run", FIXTURES / name, "--question", question, "--json", "-o", out)
+        assert result.code == 0, result.err
+        assert (result.report["labels"], result.report["workers"]) == (labels, len(workers))
+
+
+def test_what_is_counted_only_if_asked_for_is_said_and_can_be_included(tmp_path: Path) -> None:
+    path, out = FIXTURES / "promptfoo" / "results.json", tmp_path / "out.csv"
+    result = call("run", path, "--json", "-o", out)
+    left = "12 checks left out (--include checks counts them)"
+    assert any(left in note for note in result.report["warnings"])
+    both = ("--include", "checks", "--include", "predictions")
+    result = call("run", path, *both, "--question", "contains: It is", "--json", "-o", out)
+    assert result.report["labels"] == 6
+    alone = "answered by one worker alone, whose word is the decision: contains: It is by contains"
+    assert any(alone in note for note in result.report["warnings"])
+    result = call("run", path, "--include", "prediction")
+    assert result.code == 2
+    assert "--include: expected predictions or checks, found 'prediction'" in result.err
 
 
 def test_gold_in_a_file_is_learnt_from_unless_gold_is_given(tmp_path: Path) -> None:

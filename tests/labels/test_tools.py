@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import zipfile
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -20,9 +21,14 @@ from crowdstream.labels.readers import (
     read_all,
     read_batches,
 )
+from crowdstream.labels.readers.answer import Answer
 from crowdstream.labels.readers.sniffing import Dialect
+from crowdstream.labels.readers.sources import open_bytes
+from crowdstream.labels.readers.tally import Tally
+from crowdstream.labels.readers.text_stream import TextStream
+from crowdstream.labels.readers.tool_files import read_tool
 from crowdstream.labels.readers.tools import TOOL_NAMES, closed, find_tool
-from crowdstream.labels.columns import ColumnNames
+from crowdstream.labels.columns import ColumnNames, count_roles
 from tests.fuzzing import FIXTURES
 
 
@@ -60,10 +66,30 @@ WANTED = {
     "ground-truth/annotations.json": Counts("annotations of SageMaker Ground Truth", 6, 4, 24),
     "inspect-ai/log.json": Counts("a log of inspect_ai", 8, 6, 47, 1),
     "inspect-ai/log.eval": Counts("a log of inspect_ai", 8, 6, 47, 1),
-    "promptfoo/results.json": Counts("results of promptfoo", 4, 4, 16),
+    "promptfoo/results.json": Counts("results of promptfoo", 6, 3, 17, 1, left_out=12),
     "langfuse/scores.json": Counts("scores of langfuse", 6, 4, 24),
     "langfuse/page.json": Counts("scores of langfuse", 6, 4, 23, 1),
 }
+
+MIXED: dict[str, dict[str, tuple[set[str], int]]] = {
+    "promptfoo/rubrics.json": {
+        "llm-rubric: The sum is right": (
+            {"file://grader.js", "file://grader.js (2)", "house grader"},
+            17,
+        ),
+        "tone": ({"file://grader.js", "file://grader.js (2)", "house grader"}, 17),
+    },
+    "langfuse/mixed.json": {
+        name: ({"EVAL", "judge-b", "user-7"}, 18)
+        for name in ("hallucination", "toxicity", "helpful")
+    },
+    "inspect-ai/criteria.json": {
+        "right": ({"criteria", "member-5", "member-20"}, 9),
+        "brief": ({"criteria", "member-5", "member-20"}, 12),
+    },
+}
+MIXED["langfuse/v3.json"] = MIXED["langfuse/mixed.json"]
+"""Fixtures with several questions: who answers each, and how many labels it has."""
 
 
 def read(
@@ -73,6 +99,18 @@ def read(
     with BadRows(policy) as bad:
         sources = find_sources([str(path)], tool, make_options(**options))
         return read_all(sources, ColumnNames(), bad).frame(), bad
+
+
+def read_questions(path: Path | str, **options: Any) -> tuple[pl.DataFrame, Tally]:
+    """The table that `read_tool` makes of a file, with the questions, and what else was in it."""
+    (source,) = find_sources([str(path)], None, make_options(**options))
+    with BadRows() as bad, open_bytes(source) as file:
+        text = TextStream(file, source, partial(count_roles, ColumnNames()))
+        found = find_tool(text.head, text.dialect, ColumnNames(), None, source.name)
+        assert found is not None
+        ((_, table),) = read_tool(text, found, source, bad, 1 << 20, whole=True)
+    assert bad.tally is not None
+    return table, bad.tally
 
 
 def written(folder: Path, name: str, content: object) -> Path:
@@ -95,7 +133,8 @@ def test_every_fixture_is_told_by_its_keys_and_counted(name: str) -> None:
     assert tally is not None
     assert list(tally.titles) == [wanted.title]
     assert (table["task"].n_unique(), table["worker"].n_unique(), table.height) == wanted[1:4]
-    assert (tally.skips, len(tally.gold), tally.left_out, tally.several) == wanted[4:]
+    several = table.filter(pl.col("label").str.starts_with("[")).height
+    assert (tally.skips, len(tally.gold), tally.left_out.total(), several) == wanted[4:]
     assert tally.labels == table.height
     assert table.null_count().sum_horizontal().item() == 0
 
@@ -173,10 +212,15 @@ def test_predictions_are_workers_when_asked_for(tmp_path: Path) -> None:
         tmp_path, "export.json", [task_of(annotation(1, choice("good")), predictions=said)]
     )
     assert read(path)[0]["worker"].to_list() == ["1"]
-    table, bad = read(path, predictions=True)
+    table, bad = read(path, include=["predictions"])
     assert table.rows() == [("1", "1", "good"), ("1", "model:m1", "bad")]
     assert bad.tally is not None
-    assert bad.tally.left_out == 0
+    assert bad.tally.left_out.total() == 0
+    assert cs.read_labels(path, include="predictions").height == 2
+    with pytest.raises(
+        InputError, match="--include: expected predictions or checks, found 'guess'"
+    ):
+        read(path, include=["guess"])
 
 
 def test_several_questions_are_named_and_one_can_be_picked(tmp_path: Path) -> None:
@@ -192,6 +236,111 @@ def test_several_questions_are_named_and_one_can_be_picked(tmp_path: Path) -> No
     assert set(read(path, question="topic")[0]["label"]) == {"sport"}
     with pytest.raises(InputError, match=r"a question 'mode'.*mood \(6 labels\)"):
         read(path, question="mode")
+
+
+@pytest.mark.parametrize("name", MIXED)
+def test_every_question_of_a_fixture_is_yielded_with_its_own_workers(name: str) -> None:
+    table, tally = read_questions(FIXTURES / name)
+    assert table.columns == ["task", "worker", "label", "question", "at"]
+    found = {
+        question: (set(part["worker"]), part.height)
+        for (question,), part in table.group_by("question")
+    }
+    assert found == MIXED[name]
+    assert tally.questions == {question: labels for question, (_, labels) in MIXED[name].items()}
+    assert tally.labels == table.height
+    assert f"{table.height} labels of {len(found)} questions" in tally.said()
+    keys = ["task", "worker", "question"]
+    assert not table.select(keys).is_duplicated().any()
+
+
+@pytest.mark.parametrize("name", MIXED)
+def test_of_a_question_that_is_asked_for_only_its_labels_are_yielded(name: str) -> None:
+    every, _ = read_questions(FIXTURES / name)
+    for question, (_, labels) in MIXED[name].items():
+        table, tally = read_questions(FIXTURES / name, question=question)
+        assert table.equals(every.filter(pl.col("question") == question))
+        assert tally.labels == labels
+        assert "of other questions left out" in tally.said()
+
+
+def test_an_archive_of_a_log_holds_the_same_questions() -> None:
+    for question in MIXED["inspect-ai/criteria.json"]:
+        one, other = (
+            read(FIXTURES / f"inspect-ai/criteria.{kind}", question=question)[0]
+            for kind in ("json", "eval")
+        )
+        assert one.equals(other)
+
+
+def test_both_versions_of_langfuses_api_hold_the_same_labels() -> None:
+    old, new = (read_questions(FIXTURES / f"langfuse/{name}.json")[0] for name in ("mixed", "v3"))
+    assert old.equals(new)
+
+
+def test_a_question_without_a_name_is_empty() -> None:
+    table, tally = read_questions(FIXTURES / "prodigy" / "choice.jsonl")
+    assert set(table["question"]) == {""}
+    assert list(tally.questions) == [""]
+
+
+def test_the_latest_answer_is_found_by_question(tmp_path: Path) -> None:
+    def said(hour: int, *results: object) -> dict[str, object]:
+        return annotation(1, *results, updated_at=f"2026-01-01T0{hour}:00:00Z")
+
+    both = [choice("new"), choice("sport", "topic")]
+    task = task_of(said(2, *both), said(1, choice("old")))
+    table, _ = read_questions(written(tmp_path, "export.json", [task]))
+    held = table.group_by("question", maintain_order=True).last()
+    assert dict(held.select("question", "label").iter_rows()) == {"mood": "new", "topic": "sport"}
+
+
+def test_gold_is_kept_by_question(tmp_path: Path) -> None:
+    truth = annotation(9, choice("bad"), choice("sport", "topic"), ground_truth=True)
+    tasks = [task_of(annotation(1, choice("good"), choice("arts", "topic")), truth)]
+    path = written(tmp_path, "export.json", tasks)
+    _, tally = read_questions(path)
+    assert tally.golds == {"mood": {"1": "bad"}, "topic": {"1": "sport"}}
+    assert tally.gold == {}, "whose gold it is cannot be told"
+    assert "1 gold task" in tally.said()
+    assert read_questions(path, question="topic")[1].gold == {"1": "sport"}
+
+
+def test_a_question_that_one_worker_answers_is_said_to_be_that_workers(tmp_path: Path) -> None:
+    tasks = [
+        task_of(annotation(1, choice("good"), choice("arts", "topic")), id=1),
+        task_of(annotation(2, choice("good")), id=2),
+    ]
+    path = written(tmp_path, "export.json", tasks)
+    assert read_questions(path)[1].lone_workers() == {"topic": "1"}
+    alone = "answered by one worker alone, whose word is the decision: topic by 1"
+    assert any(alone in note for note in read(path, question="topic")[1].notes)
+    assert not any("alone" in note for note in read(path, question="mood")[1].notes)
+
+
+def test_answers_without_a_class_are_counted_by_question_and_worker() -> None:
+    tally = Tally()
+    for label in ("good", None, None):
+        tally.take(Answer("t", "ann", label, "mood"))
+    assert tally.missing == {("mood", "ann"): 2}
+
+
+def test_what_is_said_of_a_question_is_of_that_question(tmp_path: Path) -> None:
+    path = FIXTURES / "promptfoo" / "rubrics.json"
+    _, tally = read_questions(path, question="tone")
+    assert tally.said() == "17 labels, 1 skip, 17 labels of other questions left out"
+    _, tally = read_questions(path)
+    assert tally.skips == 2
+    assert tally.left_out == {"checks": 12}
+    with pytest.raises(InputError, match=r"none: 6 checks \(--include checks\)"):
+        read(path, question="latency")
+    # Who skipped a task of Label Studio has skipped every question.
+    tasks = [
+        task_of(annotation(1, choice("good"), choice("arts", "topic")), id=1),
+        task_of(annotation(1, was_cancelled=True), id=2),
+    ]
+    _, tally = read_questions(written(tmp_path, "export.json", tasks), question="mood")
+    assert tally.skips == 1
 
 
 def test_columns_of_a_short_export_are_named_where_nothing_tells_answers_from_data() -> None:
@@ -355,7 +504,7 @@ def test_the_beginning_of_json_closed_is_json() -> None:
         ([], "an empty array"),
         ([task_of(annotation(1, {"type": "labels", "value": {}}))], "results of type labels"),
         ([task_of(annotation(1, was_cancelled=True))], "1 answer without a class"),
-        ([task_of(predictions=[{"result": [choice("x")]}])], "1 prediction .--include-predictions"),
+        ([task_of(predictions=[{"result": [choice("x")]}])], "1 prediction .--include predictions"),
         ('[{"id": 1, "annotations": [{"completed_by": 1}', "a JSON array, whole"),
     ],
 )

@@ -132,6 +132,19 @@ def test_which_question_must_be_clear(http: httpx.Client, open_project: str) -> 
     assert votes(http, open_project, 1) == {"10": "good", "11": "good"}, "now it is asked for mood"
 
 
+def test_several_choices_are_refused_and_seen(http: httpx.Client, open_project: str) -> None:
+    """Before, the first of them was the label and nobody was told."""
+    several = annotation(1, 1, 10, mood="good")
+    several["result"][0]["value"]["choices"] = ["good", "bad"]
+    answer = tools.label_studio(http, open_project, CREATED, several)
+    assert answer.status_code == 422
+    assert answer.json()["detail"] == "label: expected one class, got 2: 'good', 'bad'"
+    assert http.get(f"/v1/projects/{open_project}").json()["hooks"]["refused"] == 1
+    several["result"][0]["value"]["choices"] = ["good"]
+    send(http, open_project, CREATED, several)
+    assert votes(http, open_project, 1) == {"10": "good"}
+
+
 def test_other_actions_are_ignored_and_odd_ones_refused(
     http: httpx.Client, open_project: str
 ) -> None:

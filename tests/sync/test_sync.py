@@ -188,6 +188,27 @@ def test_of_several_questions_one_is_chosen(server: Running, http: httpx.Client)
         assert tools.votes(http, "questions", 1) == {"bob": "good"}
 
 
+class SeveralChoices:
+    """A tool in which one of two people chose several classes."""
+
+    name = "label-studio"
+
+    def answers(self) -> Iterator[Answer]:
+        one = Answer("1", "ann", "good", "mood", 5.0, id="1")
+        return iter([one, one._replace(worker="bob", label='["good", "bad"]', id="2")])
+
+
+def test_several_choices_are_refused_and_the_rest_is_taken(
+    server: Running, http: httpx.Client
+) -> None:
+    put(http, "choices", settle=None)
+    with ProjectClient(server.url, server.token, "choices") as client:
+        found = sync(SeveralChoices(), client)
+    ((refused, why),) = found.difference.refused
+    assert (refused.worker, found.told.labels) == ("bob", 1)
+    assert "several classes" in why
+
+
 def test_again_and_again_until_interrupted(
     server: Running,
     http: httpx.Client,

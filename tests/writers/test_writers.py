@@ -170,6 +170,17 @@ def test_answers_in_json_are_compared_too() -> None:
     assert found["Reject"].is_not_null().to_list() == [False, True]
 
 
+def test_nobody_is_rejected_for_choosing_several() -> None:
+    batch = batch_of([ROWS[1]]).drop("Answer.mood")
+    buttons = {"Answer.good.on": ["true"], "Answer.bad.on": ["true"]}
+    batch = batch.with_columns(pl.Series(name, cells) for name, cells in buttons.items())
+    reject = {"bad-worker": 40}
+    found = cs.writers.to_mturk(ON_HITS, batch, reject=reject)
+    assert found["Reject"].null_count() == 1
+    one = batch.with_columns(pl.Series("Answer.good.on", ["false"]))
+    assert cs.writers.to_mturk(ON_HITS, one, reject=reject)["Reject"].null_count() == 0
+
+
 def test_rejecting_needs_the_table_of_workers(tmp_path: Path) -> None:
     source = tmp_path / "batch.csv"
     batch_of(ROWS).write_csv(source)
@@ -263,6 +274,14 @@ def test_of_a_form_with_two_fields_the_attribute_says_which() -> None:
     assert found["consolidatedAnnotation"]["content"]["topic"] == {"label": "sport"}  # type: ignore[index]
     with pytest.raises(cs.InputError, match="'mood', 'topic'"):
         cs.writers.consolidate({"labelAttributeName": "other"}, payload)
+
+
+def test_several_choices_are_not_consolidated_as_one() -> None:
+    form = json.dumps({"mood": {"labels": ["good", "bad"]}})
+    annotation = {"workerId": "w", "annotationData": {"content": form}}
+    payload = [{"datasetObjectId": "0", "annotations": [annotation]}]
+    with pytest.raises(cs.InputError, match="expected one class, found several"):
+        cs.writers.consolidate({"labelAttributeName": "mood"}, payload)
 
 
 def test_decisions_that_are_none_are_refused(tmp_path: Path) -> None:

@@ -107,7 +107,8 @@ class InputForm(Group, panel="Input"):
     --sheet SHEET  Sheet of a workbook (.xlsx) by its name or number; the first unless said.
     --max-ratio NUMBER  Refuse a packed file that grows by more than this when it is unpacked.
     --max-bytes SIZE  Refuse a file that holds more than this, unpacked, such as 500MB or 2GB.
-    --include-predictions  Models whose predictions are in an export are workers too (model:NAME).
+    --include WHAT  Count what an export holds beside votes: predictions (of models, as workers
+        model:NAME) or checks (promptfoo's assertions that ask no model). Repeat it for both.
     --explain  Say on standard error as what each file is read, why, and what was in it.
     """
     separator: str | None = None
@@ -115,7 +116,7 @@ class InputForm(Group, panel="Input"):
     sheet: str | None = None
     max_ratio: float = 200.0
     max_bytes: str | None = None
-    include_predictions: bool = False
+    include: list[str] | None = None
     explain: bool = False
 
     def input_options(self) -> InputOptions:
@@ -129,7 +130,7 @@ class InputForm(Group, panel="Input"):
             self.max_ratio,
             self.max_bytes,
             question=getattr(self, "question", None),
-            predictions=self.include_predictions,
+            include=self.include or (),
         )
 
     def bad_rows(self, policy: str = "fail") -> BadRows:

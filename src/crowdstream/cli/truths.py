@@ -130,7 +130,8 @@ def gold_of(tally: Tally | None, question: str) -> dict[TaskId, ClassLabel]:
     """The gold that tools' files hold, of one question."""
     if tally is None:
         return {}
-    return dict(tally.gold.items())
+    found = tally.golds.get(question, {}) if question else tally.gold
+    return dict(found.items())
 
 
 def match_notes(option: str, found: TruthMatcher, *, teaches: bool = False) -> list[str]:

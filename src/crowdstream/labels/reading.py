@@ -23,7 +23,7 @@ def read_labels(
     path: str | PathLike[str] | Iterable[str | PathLike[str]],
     *,
     format: str | None = None,  # noqa: A002 what the command line calls it
-    include_predictions: bool = False,
+    include: Iterable[str] = (),
     exact: bool = False,
     keep: Iterable[str] = (),
     **meaning: Unpack[TableMeaning],
@@ -43,8 +43,10 @@ def read_labels(
         A file or a glob, or several.
     format
         The format, or the tool that wrote it (``"label-studio"``), if the file does not show it.
-    include_predictions
-        Whether models whose predictions are in an export are workers (``model:name``).
+    include
+        Answers of an export that are votes only if asked for: ``"predictions"`` (models whose
+        predictions are in it become workers, ``model:name``), ``"checks"`` (assertions of promptfoo
+        that compute a verdict instead of asking a model).
     exact
         Whether labels that differ only in spelling are different classes.
     keep
@@ -71,7 +73,7 @@ def read_labels(
     reading = read_meaning(meaning)
     names = reading.names
     hints = reading.hints._replace(exact=exact, keep=tuple(keep))
-    options = make_options(question=names.question, predictions=include_predictions)
+    options = make_options(question=names.question, include=include)
     sources = find_sources(paths, format, options)
     where = sources[0].name if len(sources) == 1 else "labels"
     with BadRows(on_error) as bad:
@@ -93,7 +95,11 @@ def _table(found: Meaning, tally: Tally | None) -> pl.DataFrame:
     tables = []
     for question in found.questions:
         table = question.table.frame().cast(dict.fromkeys(ROLES, pl.String))
-        gold = {} if tally is None else tally.gold
+        if question.at is not None:
+            table = table.with_columns(question.at.alias("at"))
+        gold: dict[str, str] = {}
+        if tally is not None:
+            gold = tally.golds.get(question.name, {}) if question.name else tally.gold
         if gold:
             true = pl.col("task").replace_strict(
                 list(gold), list(gold.values()), default=None, return_dtype=pl.String

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from crowdstream.errors import InputError
-from crowdstream.labels.readers.answer import Answer
+from crowdstream.labels.readers.answer import Answer, split_classes
 from crowdstream.serve.problems import ProblemError
 from crowdstream.serve.project import AHEAD, Project
 from crowdstream.serve.tool_table import ToolAnswer, ToolTable
@@ -107,6 +107,16 @@ def check_name(what: str, name: str) -> None:
         raise ProblemError(422, detail, path=f"$.{what}", expected=expected)
 
 
+def check_single(label: str) -> None:
+    """Refuse several classes chosen together: a project decides one class per task."""
+    classes = split_classes(label)
+    if len(classes) > 1:
+        shown = ", ".join(repr(name[:100]) for name in classes[:5])
+        expected = "one class"
+        detail = f"label: expected {expected}, got {len(classes)}: {shown}"
+        raise ProblemError(422, detail, path="$.label", expected=expected, got=shown)
+
+
 class Telling:
     """What one request tells: first noted, then what is different is done to the project."""
 
@@ -121,6 +131,7 @@ class Telling:
         names = {"id": one.id, "task": one.task, "worker": one.worker}
         if one.label is not None:
             names["label"] = one.label
+            check_single(one.label)
             self.project.check(LabelIn(one.task, one.worker, one.label))
         if one.question:
             names["question"] = one.question

@@ -8,7 +8,7 @@ from typing import NamedTuple, TypeVar
 from crowdstream.client import Client, calls
 from crowdstream.decisions import Decision
 from crowdstream.errors import InputError
-from crowdstream.labels.readers.answer import Answer
+from crowdstream.labels.readers.answer import Answer, split_classes
 from crowdstream.serve.problems import ProblemError
 from crowdstream.serve.tool_answers import chosen
 from crowdstream.serve.wire import (
@@ -199,6 +199,8 @@ def _unfit(one: ToolAnswerIO, classes: list[object] | None) -> str:
     for what, text in (("task", one.task), ("worker", one.worker), ("label", one.label)):
         if text is not None and len(str(text)) > LONGEST_NAME:
             return f"its {what} is longer than {LONGEST_NAME} characters"
+    if one.label is not None and len(split_classes(str(one.label))) > 1:
+        return f"its label {one.label} holds several classes, where a project decides one"
     if classes is None or one.label is None or one.label in classes:
         return ""
     return f"its label {one.label!r} is not one of the project's classes"

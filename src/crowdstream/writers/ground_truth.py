@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 
 from crowdstream.errors import InputError, NotIdentifiable
-from crowdstream.labels.readers.answer import Answer, Reading, items, name_of
+from crowdstream.labels.readers.answer import Answer, Reading, items, name_of, split_classes
 from crowdstream.labels.readers.ground_truth import RESPONSES
 from crowdstream.writers.decided import Decisions, decided
 
@@ -52,6 +52,10 @@ def consolidate(
     answers = _one_question([one for one in told if one.label is not None], attribute)
     if not answers:
         return []
+    for one in answers:
+        if len(split_classes(str(one.label))) > 1:
+            where = f"datasetObjectId {one.task!r}, worker {one.worker!r}"
+            raise InputError(where, "one class", f"several: {one.label}")
     rows = [(one.task, one.worker, one.label) for one in answers]
     labels = pl.DataFrame(rows, schema=["task", "worker", "label"], orient="row")
     with warnings.catch_warnings():

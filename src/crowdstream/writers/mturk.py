@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from crowdstream.errors import InputError
-from crowdstream.labels.readers.answer import Reading
+from crowdstream.labels.readers.answer import Reading, split_classes
 from crowdstream.labels.readers.mturk import BATCH
 from crowdstream.writers.decided import Decided, Decisions, decided
 
@@ -92,6 +92,8 @@ def _reason(
     if reject is None or worker not in reject or decision is None or not decision.settled:
         return None
     if not answer or answer == str(decision.label):
+        return None
+    if len(split_classes(answer)) > 1:  # several choices are not wrong as a whole
         return None
     sure = min(int(100.0 * decision.confidence), 99)
     return REASON.format(sure=sure, answers=f"{reject[worker]:,}")

@@ -62,13 +62,15 @@ class RawLabels(NamedTuple):
 class QuestionLabels:
     """The labels of one question; ``name`` is empty where the input has one question only.
 
-    ``flips``: how often workers contradicted themselves, where they were asked again.
+    ``flips``: how often workers contradicted themselves, where they were asked again. ``at``: when
+    each label was given, where that is known.
     """
 
     name: str
     table: CodedLabels
     kind: LabelKind = field(default_factory=LabelKind)
     flips: pl.DataFrame | None = None
+    at: pl.Series | None = None
 
 
 class ReadAs(msgspec.Struct, frozen=True):

@@ -5,8 +5,9 @@ Knows nothing of any tool.
 
 from __future__ import annotations
 
+import json
 import math
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from datetime import UTC, datetime
 from typing import NamedTuple
 
@@ -54,13 +55,13 @@ class Tool(NamedTuple):
 
 
 class Answer(NamedTuple):
-    """Who said what of which task, to which question.
+    """One worker's answer to one question on one task.
 
-    ``label`` is None where the worker skipped or gave nothing that is one class. ``gold``: this is
-    the truth of the task, not a vote. ``predicted``: a model said so. ``several``: of more choices
-    than one the first is ``label``. ``at`` in seconds since 1970. ``id`` is the tool's own name of
-    the answer, by which it is deleted later; an answer with neither task nor worker says that it is
-    deleted.
+    ``label`` is None where the worker skipped or gave nothing that is a class; several classes are
+    a JSON list of them (`join_classes`). ``gold``: this is the truth of the task, not a vote.
+    ``kind``: empty for a vote; otherwise the word of ``--include`` that makes it one, such as
+    "predictions". ``at`` in seconds since 1970. ``id`` is the tool's own name of the answer, by
+    which it is deleted later; an answer with neither task nor worker says that it is deleted.
     """
 
     task: str
@@ -69,8 +70,7 @@ class Answer(NamedTuple):
     question: str = ""
     at: float | None = None
     gold: bool = False
-    predicted: bool = False
-    several: bool = False
+    kind: str = ""
     id: str = ""
 
 
@@ -105,18 +105,52 @@ def seconds_of(value: object) -> float | None:
     return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp()
 
 
-def first_of(value: object) -> tuple[str | None, bool]:
-    """A value as one label, and whether it had more.
+def label_of(value: object) -> str | None:
+    """Return a value as a label; None for what is no class.
 
-    >>> first_of("good"), first_of(["a", "b"]), first_of({"text": "no class"})
-    (('good', False), ('a', True), (None, False))
+    >>> label_of("good"), label_of(True), label_of(["a"]), label_of({"text": "no class"})
+    ('good', 'true', 'a', None)
+    >>> label_of(["cat", "dog"])
+    '["cat", "dog"]'
     """
     if isinstance(value, list):
-        labels = [name for name in map(name_of, value) if name is not None]
-        return (labels[0] if labels else None), len(labels) > 1
+        return join_classes(filter(None, map(_class_of, value)))
+    return _class_of(value)
+
+
+def _class_of(value: object) -> str | None:
     if isinstance(value, bool):
-        return ("true" if value else "false"), False
-    return name_of(value), False
+        return "true" if value else "false"
+    return name_of(value)
+
+
+def join_classes(classes: Iterable[str]) -> str | None:
+    """Return classes chosen together as one label: a JSON list, or the class if it is only one.
+
+    >>> join_classes(["cat", "dog", "cat"]), join_classes(["cat", "cat"]), join_classes([])
+    ('["cat", "dog"]', 'cat', None)
+    """
+    chosen = list(dict.fromkeys(classes))
+    if len(chosen) > 1:
+        return json.dumps(chosen, ensure_ascii=False)
+    return chosen[0] if chosen else None
+
+
+def split_classes(label: str) -> list[str]:
+    """Return the classes of a label, which are several where `join_classes` joined them.
+
+    >>> split_classes('["cat", "dog"]'), split_classes("cat"), split_classes("[1] see there")
+    (['cat', 'dog'], ['cat'], ['[1] see there'])
+    """
+    if not label.startswith('["'):
+        return [label]
+    try:
+        found = json.loads(label)
+    except (ValueError, RecursionError):
+        return [label]
+    if isinstance(found, list) and found and all(isinstance(one, str) for one in found):
+        return found
+    return [label]
 
 
 def mapping(value: object) -> Mapping[str, object]:

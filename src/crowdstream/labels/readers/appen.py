@@ -8,7 +8,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from crowdstream.labels.columns import ALIASES, simple_name
-from crowdstream.labels.readers.answer import Answer, Reading, Tool, name_of, seconds_of
+from crowdstream.labels.readers.answer import (
+    Answer,
+    Reading,
+    Tool,
+    join_classes,
+    name_of,
+    seconds_of,
+)
 
 GOLD = "_gold"
 """Behind the name of a question: its correct answers, one a line."""
@@ -37,11 +44,12 @@ def _answers(row: Mapping[str, object], reading: Reading) -> Iterator[Answer]:
     tainted = str(row.get("_tainted")).lower() == "true"
     found = False
     for question in _questions(row, reading.question):
-        given = [] if tainted else _lines(row.get(question))
-        if given:
+        given = None if tainted else _chosen(row.get(question))
+        if given is not None:
             found = True
-            yield skip._replace(label=given[0], question=question, several=len(given) > 1)
-        for gold in _lines(row.get(question + GOLD))[:1]:
+            yield skip._replace(label=given, question=question)
+        gold = _chosen(row.get(question + GOLD))
+        if gold is not None:
             yield Answer(task, "", gold, question, gold=True)
     if not found:
         yield skip
@@ -57,9 +65,9 @@ def _questions(row: Mapping[str, object], asked: str | None) -> list[str]:
     return checked or known or names
 
 
-def _lines(cell: object) -> list[str]:
-    """Several choices are on a line each."""
-    return [line for line in map(str.strip, (name_of(cell) or "").split("\n")) if line]
+def _chosen(cell: object) -> str | None:
+    """Return the label in a cell, in which several choices are on a line each."""
+    return join_classes(filter(None, map(str.strip, (name_of(cell) or "").split("\n"))))
 
 
 REPORT = Tool("appen", "Appen's full report", _tell, _answers)

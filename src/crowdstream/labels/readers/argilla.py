@@ -12,13 +12,14 @@ from crowdstream.labels.readers.answer import (
     Complain,
     Reading,
     Tool,
-    first_of,
     items,
+    label_of,
     mapping,
     name_of,
     overlook,
     seconds_of,
 )
+from crowdstream.labels.readers.input_options import PREDICTIONS
 from crowdstream.labels.readers.label_studio import MODEL
 
 SUBMITTED = "submitted"
@@ -56,14 +57,13 @@ def record_answers(
         if worker is None:
             complain(path, "a user's id", user)
             continue
-        label, several = first_of(value)
         counts = status in (None, SUBMITTED)
-        yield Answer(task, worker, label if counts else None, question, several=counts and several)
+        yield Answer(task, worker, label_of(value) if counts else None, question)
     for question, value, agent in _suggestions(record) if predictions else ():
-        label, several = first_of(value)
+        label = label_of(value)
         model = MODEL + (name_of(agent) or "unnamed")
         if label is not None:
-            yield Answer(task, model, label, question, predicted=True, several=several)
+            yield Answer(task, model, label, question, kind=PREDICTIONS)
 
 
 def _responses(
@@ -123,8 +123,8 @@ def event_answers(data: Mapping[str, object]) -> Iterator[Answer]:
     skip = Answer(task, worker, None, at=at, id=name_of(data.get("id")) or "")
     values = mapping(data.get("values")) if data.get("status") == SUBMITTED else {}
     for question, value in values.items():
-        label, several = first_of(mapping(value).get("value"))
-        yield skip._replace(label=label, question=question, several=several)
+        label = label_of(mapping(value).get("value"))
+        yield skip._replace(label=label, question=question)
     if not values:
         yield skip
 

@@ -1,4 +1,4 @@
-"""What a form of Amazon's crowd elements sends: fields → question, label, whether there were more.
+"""Forms of Amazon's crowd elements: the fields that are sent → question and label.
 
 Knows nothing of Mechanical Turk or Ground Truth, which both keep it.
 """
@@ -7,37 +7,37 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from crowdstream.labels.readers.answer import first_of, name_of
+from crowdstream.labels.readers.answer import join_classes, label_of, name_of
 
 FLAGS = {"true": True, "false": False}
 """How a radio button or a check box is written."""
 
-Field = tuple[str, str | None, bool]
-"""Question, label, and whether more than one was chosen."""
+Field = tuple[str, str | None]
+"""Question and label."""
 
 
 def form_answers(form: Mapping[str, object]) -> Iterator[Field]:
     """The answers in a form.
 
     >>> list(form_answers({"category": {"label": "cat"}, "sure": {"yes": True, "no": False}}))
-    [('category', 'cat', False), ('sure', 'yes', False)]
+    [('category', 'cat'), ('sure', 'yes')]
     >>> list(form_answers({"cat": {"on": "true"}, "dog": {"on": "false"}}))
-    [('', 'cat', False)]
+    [('', 'cat')]
     """
     lone: dict[str, bool] = {}  # buttons without a value are called on: the field is the class
     for name, value in form.items():
         if not isinstance(value, Mapping):
-            yield name, *first_of(value)
+            yield name, label_of(value)
         elif "label" in value:
-            yield name, *first_of(value["label"])
+            yield name, label_of(value["label"])
         elif "labels" in value:
-            yield name, *first_of(value["labels"])
+            yield name, label_of(value["labels"])
         elif (flags := _flags(value)) and list(flags) == ["on"]:
             lone[name] = flags["on"]
         elif flags:
-            yield name, *_chosen(flags)
+            yield name, _chosen(flags)
     if lone:
-        yield "", *_chosen(lone)
+        yield "", _chosen(lone)
 
 
 def _flags(value: Mapping[str, object]) -> dict[str, bool]:
@@ -51,6 +51,5 @@ def _flags(value: Mapping[str, object]) -> dict[str, bool]:
     return found
 
 
-def _chosen(flags: Mapping[str, bool]) -> tuple[str | None, bool]:
-    pressed = [name for name, flag in flags.items() if flag]
-    return (pressed[0] if pressed else None), len(pressed) > 1
+def _chosen(flags: Mapping[str, bool]) -> str | None:
+    return join_classes(name for name, flag in flags.items() if flag)

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from crowdstream.errors import InputError
-from crowdstream.labels.readers.answer import Answer, Reading, Tool, first_of, items, name_of
+from crowdstream.labels.readers.answer import Answer, Reading, Tool, items, label_of, name_of
 
 LABELS = ("label", "labels", "cats")
 """What the list of labels is called, in one release and another."""
@@ -43,8 +43,7 @@ def _answers(record: Mapping[str, object], reading: Reading) -> Iterator[Answer]
         reading.complain("id", "an example's id", record.get("id"))
         return
     key = _key(record)
-    label, several = first_of(items(record[key]) if key is not None else None)
-    yield Answer(task, reading.file, label, several=several)
+    yield Answer(task, reading.file, label_of(items(record[key]) if key is not None else None))
 
 
 def _unlabelled(record: Mapping[str, object]) -> str:

@@ -41,10 +41,10 @@ def _answers(record: Mapping[str, object], reading: Reading) -> Iterator[Answer]
         if form is None:
             continue
         found = False
-        for question, label, several in form_answers(form):
+        for question, label in form_answers(form):
             if label is not None:
                 found = True
-                yield skip._replace(label=label, question=question, several=several)
+                yield skip._replace(label=label, question=question)
         if not found:
             yield skip
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import codecs
 import re
+from collections.abc import Iterable
 from typing import NamedTuple
 
 from crowdstream.errors import InputError
@@ -18,6 +19,15 @@ SEPARATOR_NAMES = {"tab": "\t", "\\t": "\t", "comma": ",", "semicolon": ";", "pi
 
 UNITS = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "t": 10**12}
 """Bytes in the units of a size, as disks are sold."""
+
+
+PREDICTIONS, CHECKS = "predictions", "checks"
+
+INCLUDABLE = {
+    PREDICTIONS: "what models predicted, as Label Studio and Argilla keep it beside answers",
+    CHECKS: "assertions of promptfoo that compute a verdict instead of asking a model",
+}
+"""Words of ``--include``: answers that are no votes unless asked for."""
 
 
 class InputOptions(NamedTuple):
@@ -37,8 +47,8 @@ class InputOptions(NamedTuple):
         How many bytes a file may hold, unpacked.
     question
         Of tools' files with several questions, the one that is read.
-    predictions
-        Whether models whose predictions are in tools' files are workers.
+    include
+        Answers in tools' files that are votes only if asked for: words of `INCLUDABLE`.
     tool
         The tool whose file it is, as ``--format`` calls it.
 
@@ -54,7 +64,7 @@ class InputOptions(NamedTuple):
     max_ratio: float = MAX_RATIO
     max_bytes: int | None = None
     question: str | None = None
-    predictions: bool = False
+    include: frozenset[str] = frozenset()
     tool: str | None = None
 
 
@@ -66,9 +76,9 @@ def make_options(
     max_bytes: str | None = None,
     *,
     question: str | None = None,
-    predictions: bool = False,
+    include: Iterable[str] = (),
 ) -> InputOptions:
-    """The options as a user writes them, checked."""
+    """Return the options as a user writes them, checked."""
     if separator is not None:
         separator = SEPARATOR_NAMES.get(separator.lower(), separator)
         if len(separator) != 1 or not separator.isascii() or separator in '"\r\n\0':
@@ -77,7 +87,14 @@ def make_options(
         encoding = _known_encoding(encoding)
     check_number("--max-ratio", max_ratio, 1.0, 1e9)
     most = None if max_bytes is None else parse_size(max_bytes, "--max-bytes")
-    return InputOptions(separator, encoding, sheet, max_ratio, most, question, predictions)
+    return InputOptions(separator, encoding, sheet, max_ratio, most, question, _includable(include))
+
+
+def _includable(words: Iterable[str]) -> frozenset[str]:
+    found = frozenset([words] if isinstance(words, str) else words)
+    for word in sorted(found - INCLUDABLE.keys()):
+        raise InputError("--include", " or ".join(INCLUDABLE), repr(word))
+    return found
 
 
 def _known_encoding(name: str) -> str:

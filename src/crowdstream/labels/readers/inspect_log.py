@@ -1,7 +1,8 @@
 """inspect_ai: the log of an evaluation → `Answer`.
 
 Scorers are the workers; where a score has the votes of a panel in its metadata, the panel's members
-are, and the score made of them is none. Knows nothing of files.
+are, and the score made of them is none. Keys of a score's value are questions, and so are those of
+a panel member's vote. Knows nothing of files.
 """
 
 from __future__ import annotations
@@ -13,8 +14,8 @@ from crowdstream.labels.readers.answer import (
     Answer,
     Reading,
     Tool,
-    first_of,
     items,
+    label_of,
     mapping,
     name_of,
     seconds_of,
@@ -26,9 +27,12 @@ NO_ANSWER = "N"
 PANEL = "panel"
 """The key of a score's metadata with the votes of a panel."""
 
-VOTES = ("value", "label", "verdict", "vote")
+VOTES = ("value", "label", "verdict", "vote", "score", "grade")
 JUDGES = ("judge", "model", "name", "worker")
-"""What a vote of a panel, if it is an object, calls its label and its judge."""
+"""Keys of a panel's vote, if it is an object, for its label and its judge."""
+
+REMARKS = ("explanation", "reason", "reasoning", "rationale", "comment", "metadata")
+"""Keys of a panel's vote that are no questions, where it has a verdict per criterion."""
 
 
 def _tell(record: Mapping[str, object]) -> str | None:
@@ -71,10 +75,19 @@ def _panel(scorer: str, panel: object) -> Iterator[tuple[str, object]]:
     """Judge and vote of a panel: by name, or a list of votes that may name their judges."""
     if isinstance(panel, Mapping):
         for judge, vote in panel.items():
-            yield judge, _of(vote, VOTES) if isinstance(vote, Mapping) else vote
+            yield judge, _verdict(vote)
     for place, vote in enumerate(items(panel)):
         judge = name_of(_of(mapping(vote), JUDGES)) or f"{scorer}[{place}]"
-        yield judge, _of(vote, VOTES) if isinstance(vote, Mapping) else vote
+        yield judge, _verdict(vote)
+
+
+def _verdict(vote: object) -> object:
+    """The value of a panel's vote, or its values by criterion."""
+    if not isinstance(vote, Mapping):
+        return vote
+    if any(key in vote for key in VOTES):
+        return _of(vote, VOTES)
+    return {key: value for key, value in vote.items() if key not in (*JUDGES, *REMARKS)}
 
 
 def _of(found: Mapping[str, object], keys: tuple[str, ...]) -> object:
@@ -85,9 +98,8 @@ def _vote(answer: Answer, value: object) -> Iterator[Answer]:
     """A score may be one value, or one per criterion: then each is a question."""
     values = value if isinstance(value, Mapping) else {"": value}
     for question, one in values.items():
-        label, several = first_of(one)
-        label = None if label == NO_ANSWER else label
-        yield answer._replace(label=label, question=question, several=several)
+        label = label_of(one)
+        yield answer._replace(label=None if label == NO_ANSWER else label, question=question)
 
 
 class _Sample(TypedDict, total=False):

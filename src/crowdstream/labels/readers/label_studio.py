@@ -16,11 +16,13 @@ from crowdstream.labels.readers.answer import (
     Reading,
     Tool,
     items,
+    join_classes,
     mapping,
     name_of,
     overlook,
     seconds_of,
 )
+from crowdstream.labels.readers.input_options import PREDICTIONS
 
 MODEL = "model:"
 """Before the name of a model, where its predictions are votes."""
@@ -63,15 +65,14 @@ def task_answers(
         model = name_of(found.get("model_version")) or "unnamed"
         task_name = name or name_of(found.get("task"))
         if task_name is not None:
-            for question, label, several in result_labels(found):
+            for question, label in result_labels(found):
                 yield Answer(
                     task_name,
                     MODEL + model,
                     label,
                     question,
                     seconds_of(found.get("updated_at") or found.get("created_at")),
-                    predicted=True,
-                    several=several,
+                    kind=PREDICTIONS,
                     id=name_of(found.get("id")) or "",
                 )
 
@@ -114,8 +115,8 @@ def annotation_answers(
     gold = annotation.get("ground_truth") is True
     own = name_of(annotation.get("id")) or ""
     labels = [] if annotation.get("was_cancelled") is True else list(result_labels(annotation))
-    for question, label, several in labels:
-        yield Answer(name, worker, label, question, at, gold, several=several, id=own)
+    for question, label in labels:
+        yield Answer(name, worker, label, question, at, gold, id=own)
     if not labels:
         yield Answer(name, worker, None, at=at, id=own)
 
@@ -137,16 +138,17 @@ def worker_of(completed_by: object) -> str | None:
     return name_of(completed_by)
 
 
-def result_labels(annotation: Mapping[str, object]) -> Iterator[tuple[str, str | None, bool]]:
-    """Question, label, and whether there were more, of each question that was answered by a class.
+def result_labels(annotation: Mapping[str, object]) -> Iterator[tuple[str, str | None]]:
+    """Return the label of each question that was answered by classes.
 
-    Where it was asked of several regions, the first that has a label counts.
+    The classes of a question that was asked of several regions are taken together, as several
+    choices are: nothing says which region the task is about.
     """
     found: dict[str, list[str]] = {}
     for question, labels in _results(annotation):
         found.setdefault(question, []).extend(labels)
     for question, labels in found.items():
-        yield question, labels[0] if labels else None, len(labels) > 1
+        yield question, labels[0] if len(labels) == 1 else join_classes(labels)
 
 
 def _results(annotation: Mapping[str, object]) -> Iterator[tuple[str, list[str]]]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping
 
-from crowdstream.labels.readers.answer import Answer, Reading, Tool, first_of, name_of, seconds_of
+from crowdstream.labels.readers.answer import Answer, Reading, Tool, label_of, name_of, seconds_of
 from crowdstream.labels.readers.label_studio import worker_of
 
 OWN = ("annotation_id", "annotator", "id", "lead_time", "created_at", "updated_at", "agreement")
@@ -35,10 +35,10 @@ def _answers(row: Mapping[str, object], reading: Reading) -> Iterator[Answer]:
     skip = Answer(task, worker, None, at=at, id=name_of(row.get("annotation_id")) or "")
     found = False
     for question in _questions(row, reading.question):
-        label, several = first_of(_value(row[question]))
+        label = label_of(_value(row[question]))
         if label is not None:
             found = True
-            yield skip._replace(label=label, question=question, several=several)
+            yield skip._replace(label=label, question=question)
     if not found:
         yield skip
 

@@ -40,10 +40,10 @@ def _answers(row: Mapping[str, object], reading: Reading) -> Iterator[Answer]:
     skip = Answer(task, worker, None, id=name_of(row.get("AssignmentId")) or "")
     rejected = str(row.get("AssignmentStatus")).lower() == "rejected"
     found = False
-    for question, label, several in [] if rejected else form_answers(_form(row, reading)):
+    for question, label in [] if rejected else form_answers(_form(row, reading)):
         if label is not None:
             found = True
-            yield skip._replace(label=label, question=question, several=several)
+            yield skip._replace(label=label, question=question)
     if not found:
         yield skip
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from crowdstream.labels.readers.answer import Answer, Reading, Tool, first_of, name_of, seconds_of
+from crowdstream.labels.readers.answer import Answer, Reading, Tool, label_of, name_of, seconds_of
 
 NO_CLASS = ("_manual", "text_input", "relations")
 """How the names of interfaces end (``_view_id``) whose work is no class: accept says only that it
@@ -30,10 +30,9 @@ def _answers(record: Mapping[str, object], reading: Reading) -> Iterator[Answer]
     answer = Answer(task, worker, None, at=at, id=name_of(record.get("_task_hash")) or "")
     said = record.get("answer")
     if "accept" in record or "options" in record:  # a choice; one that is rejected is none
-        label, several = first_of(record.get("accept")) if said == "accept" else (None, False)
-        yield answer._replace(label=label, several=several)
+        yield answer._replace(label=label_of(record.get("accept")) if said == "accept" else None)
         return
-    shown, _ = first_of(record.get("label"))
+    shown = label_of(record.get("label"))
     judged = said in ("accept", "reject") and not _manual(record)
     verdict = name_of(said) if judged else None
     yield answer._replace(label=verdict, question=shown or "")

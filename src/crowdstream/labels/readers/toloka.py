@@ -4,7 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from crowdstream.labels.readers.answer import Answer, Reading, Tool, name_of, seconds_of
+from crowdstream.labels.readers.answer import (
+    Answer,
+    Reading,
+    Tool,
+    join_classes,
+    name_of,
+    seconds_of,
+    split_classes,
+)
 
 TASK, WORKER, STATUS = (f"ASSIGNMENT:{name}" for name in ("task_id", "worker_id", "status"))
 INPUT, OUTPUT, GOLDEN = "INPUT:", "OUTPUT:", "GOLDEN:"
@@ -49,7 +57,12 @@ def _answers(row: Mapping[str, object], reading: Reading) -> Iterator[Answer]:
 def _fields(row: Mapping[str, object], prefix: str) -> Iterator[tuple[str, str | None]]:
     for name, cell in row.items():
         if name.startswith(prefix):
-            yield name.removeprefix(prefix), name_of(cell)
+            yield name.removeprefix(prefix), _chosen(name_of(cell))
+
+
+def _chosen(cell: str | None) -> str | None:
+    """Return the label in a cell, in which several choices are a JSON list."""
+    return None if cell is None else join_classes(split_classes(cell))
 
 
 ASSIGNMENTS = Tool("toloka", "Toloka's assignments", _tell, _answers)

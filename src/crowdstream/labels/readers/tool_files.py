@@ -13,7 +13,7 @@ from crowdstream.labels.label import shorten
 from crowdstream.labels.readers.answer import Answer, Reading
 from crowdstream.labels.readers.bad_rows import BadRows
 from crowdstream.labels.readers.sources import Source
-from crowdstream.labels.readers.tally import Tally
+from crowdstream.labels.readers.tally import SHOWN, Tally
 from crowdstream.labels.readers.text_stream import TextStream
 from crowdstream.labels.readers.tool_records import FileRecord, read_records
 from crowdstream.labels.readers.tools import Found
@@ -25,10 +25,12 @@ if TYPE_CHECKING:
 def read_tool(
     text: TextStream, found: Found, source: Source, bad: BadRows, size: int, *, whole: bool
 ) -> Iterator[tuple[int, pl.DataFrame]]:
-    """Tables of task, worker, label and at, each with the bytes it was read from.
+    """Yield tables of task, worker, label, question and at, each with the bytes it was read from.
 
-    Of a worker's answers on a task the latest is the last in a table. ``whole``: all of the text is
-    one table. What happened (events) is always read whole: a later event may undo an earlier one.
+    All questions are in them, unless one was asked for; ``question`` is empty where a tool has no
+    name for it. Of a worker's answers to a question on a task the latest is the last in a table.
+    ``whole``: all of the text is one table. What happened (events) is always read whole: a later
+    event may undo an earlier one.
     """
     tally = _tally(bad, source, found)
     pieces = read_records(
@@ -57,7 +59,7 @@ def read_tool(
 
 def _tally(bad: BadRows, source: Source, found: Found) -> Tally:
     if bad.tally is None:
-        bad.tally = Tally(source.options.question, predictions=source.options.predictions)
+        bad.tally = Tally(source.options.question, include=source.options.include)
     title, remark = found.tool.title, found.tool.remark
     name = source.archive or source.name
     if bad.explain is not None and not (name in bad.tally.files and title in bad.tally.titles):
@@ -113,23 +115,25 @@ def _table(answers: Iterable[list[Answer]], tally: Tally) -> pl.DataFrame:
             "task": [vote.task for vote in votes],
             "worker": [vote.worker for vote in votes],
             "label": [vote.label for vote in votes],
+            "question": [vote.question for vote in votes],
             "at": [vote.at for vote in votes],
         },
-        {"task": pl.String, "worker": pl.String, "label": pl.String, "at": pl.Float64},
+        dict.fromkeys(("task", "worker", "label", "question"), pl.String) | {"at": pl.Float64},
     )
 
 
 def in_time(table: pl.DataFrame) -> pl.DataFrame:
-    """The same rows; where a worker answered a task more than once, the latest answer last.
+    """Return the rows with the latest of a worker's answers to a question on a task last.
 
     >>> import polars as pl
-    >>> both = {"task": ["t", "t"], "worker": ["w", "w"], "label": ["new", "old"], "at": [2.0, 1.0]}
-    >>> in_time(pl.DataFrame(both))["label"].to_list()
+    >>> same = {"task": ["t", "t"], "worker": ["w", "w"], "question": ["q", "q"]}
+    >>> both = pl.DataFrame(same | {"label": ["new", "old"], "at": [2.0, 1.0]})
+    >>> in_time(both)["label"].to_list()
     ['old', 'new']
     """
     import polars as pl
 
-    who = ["task", "worker"]
+    who = ["task", "worker", "question"]
     if table["at"].null_count() == table.height or not table.select(who).is_duplicated().any():
         return table
     moved = pl.col("label", "at").sort_by("at", nulls_last=False, maintain_order=True)
@@ -137,7 +141,7 @@ def in_time(table: pl.DataFrame) -> pl.DataFrame:
 
 
 def finish(bad: BadRows) -> None:
-    """Refuse what no question can be read from, and say what was left out; all has been read."""
+    """Refuse files without votes, and say what was left out; all has been read."""
     tally = bad.tally
     if tally is None:
         return
@@ -146,5 +150,11 @@ def finish(bad: BadRows) -> None:
     if bad.explain is not None:
         question = f"question {tally.asked!r}: " if tally.asked else ""
         bad.explain(f"{tally.where}: {question}{said}")
-    if "," in said:
+    if tally.asides():
         bad.note(f"{tally.where}: {said}")
+    lone = tally.lone_workers()
+    if lone:
+        shown = [f"{name} by {who}" if name else f"by {who}" for name, who in lone.items()]
+        more = f" and {len(lone) - SHOWN:,} more" if len(lone) > SHOWN else ""
+        said = f"{', '.join(shown[:SHOWN])}{more}"
+        bad.note(f"{tally.where}: answered by one worker alone, whose word is the decision: {said}")
