@@ -166,8 +166,8 @@ class Interpreter:
         raws = list(raws)
         notes: list[str] = []
         found = [
-            self._question(name, table, repeated=repeated)
-            for name, table, repeated in self._split(raws, notes)
+            self._question(name, table, at, repeated=repeated)
+            for name, table, at, repeated in self._split(raws, notes)
         ]
         read_as = self._read_as(raws, found)
         notes = [*notes, *self._done_notes(found)]
@@ -175,8 +175,8 @@ class Interpreter:
 
     def _split(
         self, raws: list[RawLabels], notes: list[str]
-    ) -> list[tuple[str, CodedLabels, bool]]:
-        """Name, labels, and whether they may be repeated, question by question."""
+    ) -> list[tuple[str, CodedLabels, pl.Series | None, bool]]:
+        """Name, labels, when they were given, and whether they may be repeated, by question."""
         import polars as pl
 
         if all(isinstance(raw.labels, CodedLabels) for raw in raws):
@@ -187,7 +187,7 @@ class Interpreter:
                     "a column or a name of a question",
                     f"{self.names.question!r}; the input has one question, without a name",
                 )
-            return [("", CodedLabels.concat(tables), False)]
+            return [("", CodedLabels.concat(tables), None, False)]
         frames = [
             raw.labels.frame() if isinstance(raw.labels, CodedLabels) else raw.labels
             for raw in raws
@@ -195,7 +195,12 @@ class Interpreter:
         table = pl.concat(frames, how="diagonal_relaxed")
         repeated = "repeat" in table.columns
         return [
-            (name, code_frame(part.select("task", "worker", "label")), repeated)
+            (
+                name,
+                code_frame(part.select("task", "worker", "label")),
+                part["at"] if "at" in part.columns and part["at"].count() else None,
+                repeated,
+            )
             for name, part in self._by_question(table, raws, notes)
         ]
 
@@ -255,7 +260,9 @@ class Interpreter:
         tasks = pairs["task"].n_unique()
         return pairs.height == tasks and pairs["question"].n_unique() > max(OWN * tasks, 1)
 
-    def _question(self, name: str, table: CodedLabels, *, repeated: bool) -> QuestionLabels:
+    def _question(
+        self, name: str, table: CodedLabels, at: pl.Series | None, *, repeated: bool
+    ) -> QuestionLabels:
         """One question's labels, cleaned, each worker once per task, and what they are."""
         cleaner = self._cleaner(name)
         if self.clean:
@@ -268,8 +275,8 @@ class Interpreter:
         policy = self.hints.repeats or ("majority" if repeated else None)
         if policy is not None and kind.name != "choices":
             table, flips = one_per_task(table, policy)
-            flips = flips if flips.height else None
-        return QuestionLabels(name, table, kind, flips)
+            flips, at = flips if flips.height else None, None
+        return QuestionLabels(name, table, kind, flips, at)
 
     def _cleaner(self, name: str) -> AnswerCleaner:
         if name not in self._cleaners:
