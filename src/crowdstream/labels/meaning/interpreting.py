@@ -24,7 +24,7 @@ from crowdstream.labels.column_hints import shown_name
 from crowdstream.labels.columns import ColumnNames, Roles
 from crowdstream.labels.label import ClassLabel
 from crowdstream.labels.meaning.answers import AnswerCleaner, recoded
-from crowdstream.labels.meaning.kinds import LabelHints, LabelKind, find_kind, suggestion
+from crowdstream.labels.meaning.kinds import LabelHints, LabelKind, find_kind, fitting, suggestion
 from crowdstream.labels.meaning.repeats import one_per_task
 from crowdstream.labels.meaning.words import Done, class_words, done_notes
 from crowdstream.labels.spelling import normalise
@@ -268,7 +268,9 @@ class Interpreter:
         if self.clean:
             table = cleaner.clean(table)
         where = f"{self.where}, question {shown_name(name)!r}" if name else self.where
-        kind = find_kind(list(table.classes), table.height, self.hints, where, self.how)
+        classes = list(table.classes)
+        hints = fitting(self.hints, classes) if name else self.hints
+        kind = find_kind(classes, table.height, hints, where, self.how)
         if kind.recode is not None:
             table = recoded(table, [kind.recode(label) for label in table.classes])
         flips = None

@@ -109,6 +109,22 @@ def check_hints(hints: LabelHints, how: str = "--{}") -> None:
         raise InputError(how.format("repeats"), "last, first or majority", repr(hints.repeats))
 
 
+def fitting(hints: LabelHints, classes: Sequence[ClassLabel]) -> LabelHints:
+    """Leave out hints that are meant for other questions of the same input.
+
+    One question may have scores and another words: ``threshold``, ``bins`` and ``ordinal`` are for
+    the numbers, ``order`` for its classes.
+
+    >>> fitting(LabelHints(threshold=0.5), ["yes", "no"]).threshold is None
+    True
+    """
+    if not all(number is not None for number in _numbers(classes)):
+        hints = hints._replace(threshold=None, bins=None, ordinal=False)
+    if hints.order is not None and not set(map(str, classes)) <= set(map(str, hints.order)):
+        hints = hints._replace(order=None)
+    return hints
+
+
 def find_kind(
     classes: Sequence[ClassLabel],
     rows: int,
