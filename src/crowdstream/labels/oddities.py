@@ -11,9 +11,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from crowdstream.labels.choice_cells import several_choices
 from crowdstream.labels.coded_labels import CodedLabels
 from crowdstream.labels.scale import looks_like_scale
-from crowdstream.labels.spelling import find_twins, looks_like_skip, several_choices
+from crowdstream.labels.spelling import find_twins, looks_like_skip
 
 if TYPE_CHECKING:
     import polars as pl
