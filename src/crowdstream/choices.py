@@ -14,15 +14,17 @@ from __future__ import annotations
 import json
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-from crowdstream.decisions import MIN_LABELS, SETTLE
+from crowdstream.class_effects import PairVotes, class_posteriors
+from crowdstream.decisions import MIN_LABELS, SETTLE, SettleRule
 from crowdstream.errors import InputError
 from crowdstream.labels import ArrowTable, CodedLabels, LabelBatch, TaskId, Vocabulary, shorten
 from crowdstream.labels.choice_cells import (
+    SEPARATORS,
     find_separator,
     read_list,
     several_choices,
@@ -53,18 +55,29 @@ can be. Without them workers seem to choose wrongly far more often than they do.
 to 1,000 classes, 2 of them lose to majority vote, 5 are on a par with it, 10 decide nearly as all
 do, and 20 no better than 10 (`benchmarks/choices.py --pairs`)."""
 
+LOOKED_AT = 10_000
+"""Distinct cells that are looked at for a separator: a tenth of a second, and each class is among
+them many times."""
+
 MOST_CELLS = 100_000_000
 """Tasks × classes of a table of probabilities, as for other tables of one column per class."""
 
 DIGITS = 4
 """Decimals of the confidences that are written as text."""
 
-Cell = str | Collection[str]
+Cell: TypeAlias = str | Collection[str]
 """A set of classes: the text of a cell, or the classes themselves."""
+
+SetsByTask: TypeAlias = Mapping[str, Cell] | Mapping[int, Cell] | Mapping[TaskId, Cell]
+"""Sets by the name of their task."""
 
 
 class PairCrowd(Protocol):
     """The verbs of an estimator that pairs are decided with."""
+
+    @property
+    def identifiable_(self) -> object:
+        """True by itself if votes are weighed, not counted."""
 
     def fit(self, data: Any, *, gold: Any = None) -> Any:
         """Learn a table."""
@@ -209,7 +222,7 @@ class Choices:
             asked,
         )
 
-    def truths(self, truth: Mapping[TaskId, Cell]) -> dict[TaskId, str]:
+    def truths(self, truth: SetsByTask) -> dict[TaskId, str]:
         """Return the true label of every pair of some tasks: gold for an estimator.
 
         Classes that nobody chose on any task have no pairs.
@@ -243,11 +256,16 @@ class Choices:
         self,
         crowd: PairCrowd,
         *,
-        gold: Mapping[TaskId, Cell] | None = None,
+        gold: SetsByTask | None = None,
         settle: float | None = SETTLE,
         min_labels: int = MIN_LABELS,
+        by_class: bool = True,
     ) -> pl.DataFrame:
         """Let an estimator learn the pairs and decide them: what `join` takes.
+
+        The estimator takes all classes for alike. If it could weigh the votes, its posteriors are
+        corrected by how common and how hard each class is (see `crowdstream.class_effects`), unless
+        there are too many pairs to decide them all.
 
         Parameters
         ----------
@@ -257,6 +275,8 @@ class Choices:
             The true set of some tasks.
         settle, min_labels
             As for `fit_predict`.
+        by_class
+            If False, posteriors stay those of the estimator.
 
         Returns
         -------
@@ -270,22 +290,63 @@ class Choices:
         >>> Choices.of(pl.DataFrame(columns)).decide_pairs(cs.MajorityVote())["label"].to_list()
         ['yes']
         """
+        rule = SettleRule.checked(settle, min_labels)
         truths = self.truths(gold) if gold else {}
         if self.asked is None:
             found = crowd.fit_predict(
                 self.pairs, gold=truths or None, settle=settle, min_labels=min_labels
             )
-        else:
-            learnt = set(self.pairs.batch.tasks) if truths else set()
-            crowd.fit(self.pairs, gold={p: x for p, x in truths.items() if p in learnt} or None)
-            found = crowd.predict_many(
-                self.asked, gold=truths or None, settle=settle, min_labels=min_labels
-            )
+            decisions = select_columns(found, lambda header: header)
+            if by_class and crowd.identifiable_:
+                decisions = self._by_class(decisions, truths, rule)
+            return decisions
+        learnt = set(self.pairs.batch.tasks) if truths else set()
+        crowd.fit(self.pairs, gold={p: x for p, x in truths.items() if p in learnt} or None)
+        found = crowd.predict_many(
+            self.asked, gold=truths or None, settle=settle, min_labels=min_labels
+        )
         return select_columns(found, lambda header: header)
 
-    def join(
-        self, decisions: ArrowTable, *, gold: Mapping[TaskId, Cell] | None = None
+    def _by_class(
+        self, decisions: pl.DataFrame, truths: Mapping[TaskId, str], rule: SettleRule
     ) -> pl.DataFrame:
+        """Decisions of all pairs, corrected by how common and how hard each class is."""
+        import polars as pl
+
+        batch, known = self.pairs.batch, np.full(decisions.height, -1, np.int8)
+        if truths:
+            code = {name: int(label == YES) for name, label in truths.items()}
+            known = (
+                decisions["task"].replace_strict(code, default=-1, return_dtype=pl.Int8).to_numpy()
+            )
+        votes = PairVotes(
+            batch.starts,
+            batch.workers,
+            batch.labels,
+            self._learnt % max(self._k, 1),
+            known,
+            len(self.pairs.workers),
+            self._k,
+        )
+        said = (decisions["label"] == YES).fill_null(False).to_numpy()
+        sure = decisions["confidence"].to_numpy()
+        chances = class_posteriors(np.where(said, sure, 1.0 - sure), votes)
+        said = (chances > 0.5) | (said & (chances == 0.5))
+        right = np.maximum(chances, 1.0 - chances)
+        settled = np.zeros(right.size, np.bool_)
+        if rule.confidence is not None:
+            # Where it was sure enough and not settled, that rests on newcomers: it still does.
+            on_newcomers = (sure >= rule.confidence) & ~decisions["settled"].to_numpy()
+            settled = (right >= rule.confidence) & (batch.sizes >= rule.min_labels)
+            settled = (settled & ~on_newcomers) | (known >= 0)
+        return decisions.with_columns(
+            pl.Series("label", np.where(said, YES, NO)),
+            pl.Series("confidence", right),
+            pl.Series("margin", 2.0 * right - 1.0),
+            pl.Series("settled", settled),
+        )
+
+    def join(self, decisions: ArrowTable, *, gold: SetsByTask | None = None) -> pl.DataFrame:
         """Join the decisions of pairs to one set per task.
 
         A class that nobody chose on a task is not in its set.
@@ -320,8 +381,8 @@ class Choices:
         found = self._read(decisions)
         rest = self._rest(found)
         with np.errstate(divide="ignore"):
-            logs = np.bincount(found.task, np.log(found.right), self._t)
-            logs += np.where(rest.missing > 0, rest.missing * np.log(rest.right), 0.0)
+            logs = np.bincount(found.task, np.log(found.right), self._t).astype(np.float64)
+            logs += rest.missing * np.log(np.where(rest.missing > 0, rest.right, 1.0))
         answered = self._votes.sizes > 0
         least, least_sure = self._least(found, rest)
         unsettled = np.bincount(found.task, ~found.settled, self._t) > 0
@@ -412,7 +473,7 @@ class Choices:
         taken = any(joiner in name or name.startswith("[") for name in self.classes)
         return None if taken else joiner
 
-    def _known(self, truth: Mapping[TaskId, Cell]) -> dict[int, frozenset[str]]:
+    def _known(self, truth: SetsByTask) -> dict[int, frozenset[str]]:
         """The true sets by the place of their task; tasks that are not here are left out."""
         places = {str(name): place for place, name in enumerate(self.tasks)}
         return {
@@ -493,6 +554,8 @@ class Choices:
         """The class of every task that is least sure, and how sure it is."""
         import polars as pl
 
+        if not self.classes:
+            return pl.Series([None] * self._t, dtype=pl.String), np.ones(self._t)
         least, sure = np.zeros(self._t, np.int64), np.ones(self._t)
         # The last one written stays: the least sure, of equals the first class.
         order = np.lexsort((-found.place, -found.right))
@@ -524,7 +587,7 @@ class Choices:
         cells = every.join(cells, on="place", how="left", maintain_order="left")
         return cells.with_columns(pl.col("label", "confidences").fill_null("[]"))
 
-    def _with_gold(self, joined: pl.DataFrame, gold: Mapping[TaskId, Cell]) -> pl.DataFrame:
+    def _with_gold(self, joined: pl.DataFrame, gold: SetsByTask) -> pl.DataFrame:
         """The decisions, those of known tasks replaced by the truth."""
         import polars as pl
 
@@ -540,15 +603,16 @@ class Choices:
         joined = joined.with_columns(pl.int_range(pl.len(), dtype=pl.Int64).alias("place"))
         joined = joined.join(table, on="place", how="left", maintain_order="left")
         is_known = pl.col("truth").is_not_null()
+        new = {
+            "label": pl.col("truth"),
+            "confidence": pl.lit(1.0),
+            "confidences": pl.col("sure"),
+            "least_confidence": pl.lit(1.0),
+            "settled": pl.lit(True),
+        }
         return joined.with_columns(
-            pl.when(is_known).then(new).otherwise(pl.col(name)).alias(name)
-            for name, new in {
-                "label": pl.col("truth"),
-                "confidence": 1.0,
-                "confidences": pl.col("sure"),
-                "least_confidence": 1.0,
-                "settled": pl.lit(True),
-            }.items()
+            pl.when(is_known).then(value).otherwise(pl.col(name)).alias(name)
+            for name, value in new.items()
         ).drop("place", "truth", "sure")
 
     def _text_of(self, parts: list[str], *, quoted: bool = True) -> str:
@@ -630,13 +694,20 @@ def _as_text(cells: pl.Series) -> pl.Series:
 
 def _separator_of(texts: pl.Series) -> str | None:
     """The separator of the cells; refuse cells that use another one."""
-    cells = texts.to_list()
-    separator = find_separator(cells)
-    if separator is not None:
-        for text in several_choices(cells):
-            if separator not in text and read_list(text) is None:
-                expected = f"one separator between choices (separator={separator!r})"
-                raise InputError("cells", expected, f"{shorten(text)} as well")
+    import polars as pl
+
+    some = texts.head(LOOKED_AT).to_list()
+    separator = find_separator(some)
+    if separator is None:
+        return None
+    others = [each for each in SEPARATORS if each != separator]
+    is_other = texts.str.contains_any(others) & ~texts.str.contains(separator, literal=True)
+    odd = texts.filter(is_other & ~texts.str.starts_with("[")).head(LOOKED_AT)
+    if len(odd):
+        lists = set(several_choices(dict.fromkeys([*some, *odd])))
+        for text in odd.filter(odd.is_in(pl.Series(list(lists), dtype=pl.String).implode())):
+            expected = f"one separator between choices (separator={separator!r})"
+            raise InputError("cells", expected, f"{shorten(text)} as well")
     return separator
 
 
@@ -738,12 +809,12 @@ class _Votes:
         sizes = np.diff(sets.starts)[cells]
         first = np.repeat(sets.starts[cells] - np.append(0, np.cumsum(sizes))[:-1], sizes)
         code = sets.codes[first + np.arange(first.size)]
-        voted = np.unique(np.repeat(answer, sizes) * k + code)
+        voted = _distinct(np.repeat(answer, sizes) * k + code)
         yes_answer = voted // max(k, 1)
         yes_pair = task[yes_answer] * k + voted % max(k, 1)
         starts = np.append(0, np.cumsum(np.bincount(task, minlength=n_tasks))).astype(np.int64)
         who = (answers % max(n_workers, 1)).astype(np.int32)
-        return cls(k, starts, who, yes_pair, yes_answer, np.unique(yes_pair))
+        return cls(k, starts, who, yes_pair, yes_answer, _distinct(yes_pair))
 
     @property
     def sizes(self) -> Ints:
@@ -768,6 +839,13 @@ class _Votes:
         return CodedLabels(batch, workers, Vocabulary([NO, YES]))
 
 
+def _distinct(codes: Ints) -> Ints:
+    """The distinct codes in order; numpy's own `unique` takes five times as long."""
+    codes = np.sort(codes)
+    new: Ints = codes[np.append(True, codes[1:] != codes[:-1])[: codes.size]]
+    return new
+
+
 def _choose_pairs(votes: _Votes, most_rows: int) -> tuple[Ints, Ints]:
     """Pairs to learn from and, if these are not all, pairs to decide; both in order.
 
@@ -790,9 +868,9 @@ def _choose_pairs(votes: _Votes, most_rows: int) -> tuple[Ints, Ints]:
     drawn = np.repeat(learnt, draws) * k + rng.integers(k, size=int(draws.sum()))
     is_learnt = np.zeros(sizes.size, np.bool_)
     is_learnt[learnt] = True
-    pairs = np.union1d(drawn, chosen[is_learnt[chosen // k]])
+    pairs = _distinct(np.append(drawn, chosen[is_learnt[chosen // k]]))
     # One pair that nobody chose stands for all of its task: they have the same votes.
-    return pairs, np.union1d(chosen, _first_quiet(chosen, counts, answered, k))
+    return pairs, _distinct(np.append(chosen, _first_quiet(chosen, counts, answered, k)))
 
 
 def _first_quiet(chosen: Ints, counts: Ints, answered: Ints, k: int) -> Ints:
@@ -836,8 +914,8 @@ class _PairNames(NamedTuple):
 
 
 def set_f1(
-    decisions: ArrowTable | Mapping[TaskId, Cell],
-    truth: ArrowTable | Mapping[TaskId, Cell],
+    decisions: ArrowTable | SetsByTask,
+    truth: ArrowTable | SetsByTask,
     *,
     separator: str | None = JOINER,
 ) -> SetScores:
@@ -881,9 +959,7 @@ def set_f1(
     )
 
 
-def _sets_of(
-    table: ArrowTable | Mapping[TaskId, Cell], separator: str | None
-) -> dict[str, frozenset[str]]:
+def _sets_of(table: ArrowTable | SetsByTask, separator: str | None) -> dict[str, frozenset[str]]:
     """Sets by the text of their task."""
     pairs: Iterable[tuple[object, Cell | None]]
     if isinstance(table, Mapping):

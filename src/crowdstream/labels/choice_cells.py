@@ -78,7 +78,7 @@ def split_cell(text: str, separator: str | None = None) -> tuple[str, ...]:
     """
     found = read_list(text)
     if found is None:
-        if BROKEN_LIST.match(text.strip()):
+        if BROKEN_LIST.match(text.strip()) or isinstance(_parse(text), list):
             raise InputError("cell", LIST, shorten(text))
         found = [text] if separator is None else text.split(separator)
     return tuple(dict.fromkeys(part for part in map(tidy, found) if part))
