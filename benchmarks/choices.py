@@ -6,9 +6,9 @@ Simulated crowds: every worker misses a true class and chooses a wrong one at ra
 Prints per setting the mean micro F1 of `Adaptive` over the pairs that `Choices` makes, of the same
 with all classes taken for alike, of majority vote per class and of BinaryRelevance over crowd-kit's
 MajorityVote (nan if crowd-kit is not installed); the least gain over the better of these two in any
-draw; the share of sets that are exactly right, and the mean confidence in them. ``--pairs`` compares which pairs are learnt: all, only those
-that somebody chose, or these and so many of the others for each. ``--large``: time and memory of a
-million cells.
+draw; the share of sets that are exactly right, and the mean confidence in them. ``--pairs``
+compares which pairs are learnt: all, only those that somebody chose, or these and so many of the
+others for each. ``--large``: time and memory of a million cells.
 """
 
 from __future__ import annotations

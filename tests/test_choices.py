@@ -13,7 +13,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import crowdstream as cs
+from crowdstream import class_effects
 from crowdstream.choices import Choices, as_set, set_f1, truth_sets
+from crowdstream.class_effects import PairVotes, class_posteriors
 from crowdstream.errors import InputError
 from crowdstream.labels.choice_cells import find_separator, split_cell
 from tests.benchmarks import load_benchmark
@@ -356,17 +358,91 @@ def test_true_sets_are_gathered_from_rows() -> None:
 
 @pytest.mark.parametrize("name", SETTINGS)
 def test_sets_are_at_least_as_good_as_those_of_majority_vote(name: str) -> None:
-    """A third of the benchmark's tasks, one draw each.
-
-    Ours is 0.002 behind at the worst where workers have 15 answers each, 0.035 ahead on average.
-    """
+    """A third of the benchmark's tasks, one draw; there no draw of four gains less than 0.01."""
     setting = SETTINGS[name]._replace(tasks=min(SETTINGS[name].tasks, 300))
     crowd = simulate(setting, 11)
     scores, _ = ours(crowd)
-    assert scores.micro >= set_f1(crowd.majority(), crowd.true_sets()).micro - 0.005
+    assert scores.micro > set_f1(crowd.majority(), crowd.true_sets()).micro
 
 
 def test_the_confidence_of_sets_is_how_often_they_are_right() -> None:
     scores, confidence = ours(simulate(Setting(5), 3))
     # A share of 1,000 sets has a standard error of 0.014.
     assert confidence == pytest.approx(scores.exact, abs=0.04)
+
+
+# Classes that differ -----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", ["rare classes, 3 labels", "uneven classes, 5 labels"])
+def test_classes_are_told_apart_by_how_common_and_how_hard_they_are(name: str) -> None:
+    """The benchmark has gains of 0.04 in these; with a third of its tasks 0.018 at the least."""
+    crowd = simulate(SETTINGS[name]._replace(tasks=300), 5)
+    (by_class, _), (alike, _) = ours(crowd), ours(crowd, by_class=False)
+    assert by_class.micro > alike.micro + 0.01
+
+
+def test_counted_votes_stay_counted() -> None:
+    found = Choices.of(simulate(Setting(3, tasks=50), 0).table(), separator="|")
+    expected = cs.MajorityVote().fit_predict(found.pairs)
+    assert found.decide_pairs(cs.MajorityVote()).equals(expected)
+
+
+def test_known_truths_stay_and_settle_and_newcomers_do_not() -> None:
+    crowd = simulate(Setting(5, tasks=200), 2)
+    found = Choices.of(crowd.table(), separator="|")
+    gold = {t: names for t, names in crowd.true_sets().items() if t < 40}
+    truths = found.truths(gold)
+    pairs = found.decide_pairs(cs.Adaptive(), gold=gold)
+    known = pairs.filter(pl.col("task").is_in(list(truths)))
+    assert dict(known.select("task", "label").rows()) == truths
+    assert known["confidence"].to_list() == [1.0] * len(truths)
+    assert known["settled"].all()
+    alone = cs.Adaptive().fit_predict(found.pairs, gold=truths)
+    held_back = (alone["confidence"] >= 0.95) & ~alone["settled"]
+    assert not (pairs["settled"] & held_back).any()
+    assert not found.decide_pairs(cs.Adaptive(), settle=None)["settled"].any()
+
+
+@given(
+    st.lists(
+        st.tuples(
+            st.integers(0, 3), st.lists(st.tuples(st.integers(0, 4), st.booleans()), min_size=1)
+        ),
+        min_size=1,
+        max_size=30,
+    ),
+    st.data(),
+)
+@settings(deadline=None, max_examples=200)
+def test_any_votes_have_probabilities(
+    pairs: list[tuple[int, list[tuple[int, bool]]]], data: st.DataObject
+) -> None:
+    chances = data.draw(st.lists(st.floats(0, 1), min_size=len(pairs), max_size=len(pairs)))
+    known = data.draw(
+        st.lists(st.sampled_from([-1, -1, 0, 1]), min_size=len(pairs), max_size=len(pairs))
+    )
+    votes = PairVotes(
+        np.append(0, np.cumsum([len(said) for _, said in pairs])),
+        np.array([who for _, said in pairs for who, _ in said], np.int32),
+        np.array([yes for _, said in pairs for _, yes in said], np.int32),
+        np.array([place for place, _ in pairs]),
+        np.array(known, np.int8),
+        5,
+        4,
+    )
+    with np.errstate(all="raise", under="ignore"):
+        found = class_posteriors(np.array(chances), votes)
+    assert ((found >= 0.0) & (found <= 1.0)).all()
+
+
+def test_effects_learnt_from_a_part_of_the_votes_are_nearly_those_of_all(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    found = Choices.of(simulate(Setting(5, uneven=1.0), 0).table(), separator="|")
+    whole = found.decide_pairs(cs.Adaptive())
+    monkeypatch.setattr(class_effects, "LEARNT", found.pairs.height // 2)
+    part = found.decide_pairs(cs.Adaptive())
+    # Half of 100,000 votes move posteriors by 0.003 on average.
+    assert (part["confidence"] - whole["confidence"]).abs().mean() < 0.01  # type: ignore[operator]
+    assert (part["label"] == whole["label"]).mean() > 0.99  # type: ignore[operator]

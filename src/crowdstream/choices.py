@@ -51,9 +51,9 @@ MOST_ROWS = 20_000_000
 
 QUIET = 10
 """Pairs that nobody chose, per pair that somebody chose, which are learnt at least where not all
-can be. Without them workers seem to choose wrongly far more often than they do. Simulated with 100
-to 1,000 classes, 2 of them lose to majority vote, 5 are on a par with it, 10 decide nearly as all
-do, and 20 no better than 10 (`benchmarks/choices.py --pairs`)."""
+can be. Without them workers seem to choose wrongly far more often than they do, and sets are worse
+than by majority vote. With 2 they still are if tasks have 3 labels, with 5 they are on a par, with
+10 nearly as good as with all: `benchmarks/choices.py --pairs`, 20 to 1,000 classes."""
 
 LOOKED_AT = 10_000
 """Distinct cells that are looked at for a separator: a tenth of a second, and each class is among
