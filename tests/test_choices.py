@@ -17,6 +17,7 @@ from crowdstream import class_effects
 from crowdstream.choices import Choices, as_set, set_f1, truth_sets
 from crowdstream.class_effects import PairVotes, class_posteriors
 from crowdstream.errors import InputError
+from crowdstream.labels import ColumnNames
 from crowdstream.labels.choice_cells import find_separator, split_cell
 from tests.benchmarks import load_benchmark
 
@@ -55,6 +56,9 @@ def decided(choices: Choices, crowd: cs.Estimator | None = None) -> dict[str, st
         ('["it\'s", "me"]', None, ("it's", "me")),
         ("[1, 2.0, 1.10, true, false]", None, ("1", "2", "1.10", "true", "false")),
         ("[]", "|", ()),
+        ('\ufeff ["a|b"]', "|", ("a|b",)),
+        ("[NaN, 1e999]", "|", ("NaN", "1e999")),
+        ('["", " "]', "|", ()),
         ("|||", "|", ()),
         ("[unclear]", "|", ("[unclear]",)),
         ("[unclear]|[noise]", "|", ("[unclear]", "[noise]")),
@@ -161,6 +165,14 @@ def test_columns_of_lists_are_sets_too() -> None:
     assert found.classes == ("x", "y|z")
     assert found.tasks.to_list() == [1, 2]
     assert len(votes_of(found)) == 4
+
+
+def test_columns_are_found_by_their_aliases_or_named() -> None:
+    table = pl.DataFrame({"image": ["t"], "annotator": ["ann"], "answer": ["a"], "tags": ["b"]})
+    names = ColumnNames(task="image", label="tags")
+    assert votes_of(Choices.of(table, columns=names)) == {("t: b", "ann", "yes")}
+    with pytest.raises(InputError, match="label"):
+        Choices.of(table.select("image", "annotator"), columns=ColumnNames(task="image"))
 
 
 @pytest.mark.parametrize("role", ["task", "worker"])

@@ -24,6 +24,7 @@ from crowdstream.decisions import MIN_LABELS, SETTLE, SettleRule
 from crowdstream.errors import InputError
 from crowdstream.labels import ArrowTable, CodedLabels, LabelBatch, TaskId, Vocabulary, shorten
 from crowdstream.labels.choice_cells import (
+    MAY_BE_LIST,
     SEPARATORS,
     find_separator,
     read_list,
@@ -31,8 +32,9 @@ from crowdstream.labels.choice_cells import (
     split_cell,
 )
 from crowdstream.labels.coded_labels import SCHEMA, code_series
+from crowdstream.labels.coding import ANY_NAMES
 from crowdstream.labels.spelling import normalise, tidy_series
-from crowdstream.labels.tables import select_columns
+from crowdstream.labels.tables import ColumnNames, find_columns, select_columns
 
 if TYPE_CHECKING:
     import polars as pl
@@ -150,11 +152,11 @@ class Choices:
     [('t1', 'cat|dog', 2), ('t2', 'cat', 1)]
     """
 
-    tasks: pl.Series
+    tasks: pl.Series = field(repr=False)
     classes: tuple[str, ...]
     separator: str | None
-    pairs: CodedLabels
-    asked: CodedLabels | None
+    pairs: CodedLabels = field(repr=False)
+    asked: CodedLabels | None = field(repr=False)
     _votes: _Votes = field(repr=False)
     _learnt: Ints = field(repr=False)
     _asked: Ints = field(repr=False)
@@ -166,9 +168,10 @@ class Choices:
         *,
         separator: str | None = None,
         exact: bool = True,
+        columns: ColumnNames = ANY_NAMES,
         most_rows: int = MOST_ROWS,
     ) -> Choices:
-        """Read a table with the columns task, worker and label, whose cells are sets.
+        """Read a table of tasks, workers and labels whose cells are sets.
 
         Several rows of one worker on one task are the union of their sets. An empty cell is no
         answer; an empty JSON list says no to every class.
@@ -181,6 +184,8 @@ class Choices:
             What stands between the classes of a cell; by default what `find_separator` finds.
         exact
             If False, classes that differ in case, blanks or Unicode form only are one.
+        columns
+            The table's columns, where they are not called by one of their aliases.
         most_rows
             Votes on pairs up to which all pairs are made.
 
@@ -197,7 +202,8 @@ class Choices:
         >>> Choices.of(pl.DataFrame(columns)).pairs.frame().rows()
         [('7: cat', 'ann', 'yes'), ('7: dog', 'ann', 'yes')]
         """
-        frame = select_columns(table, lambda _: SCHEMA)
+        frame = select_columns(table, lambda found: find_columns(columns, found, "table", "{}="))
+        frame.columns = list(SCHEMA)
         for role in SCHEMA[:2]:
             if frame[role].null_count():
                 row = int(frame[role].is_null().arg_max() or 0) + 1
@@ -702,7 +708,7 @@ def _separator_of(texts: pl.Series) -> str | None:
         return None
     others = [each for each in SEPARATORS if each != separator]
     is_other = texts.str.contains_any(others) & ~texts.str.contains(separator, literal=True)
-    odd = texts.filter(is_other & ~texts.str.starts_with("[")).head(LOOKED_AT)
+    odd = texts.filter(is_other & ~texts.str.contains(MAY_BE_LIST)).head(LOOKED_AT)
     if len(odd):
         lists = set(several_choices(dict.fromkeys([*some, *odd])))
         for text in odd.filter(odd.is_in(pl.Series(list(lists), dtype=pl.String).implode())):
@@ -730,7 +736,7 @@ class _Sets(NamedTuple):
         texts = texts.cast(pl.String)
         places = pl.int_range(len(texts), eager=True, dtype=pl.Int64)
         # Few cells are JSON lists or most are; these take Python, the others do not.
-        listed = texts.str.starts_with("[") | texts.str.contains(r"^\s+\[")
+        listed = texts.str.contains(MAY_BE_LIST)
         plain = pl.DataFrame({"cell": places, "part": texts}).filter(~listed)
         if separator is not None:
             plain = plain.with_columns(pl.col("part").str.split(separator)).explode("part")

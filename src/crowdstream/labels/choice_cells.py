@@ -12,7 +12,7 @@ from collections.abc import Iterable
 
 from crowdstream.errors import InputError
 from crowdstream.labels.label import shorten
-from crowdstream.labels.spelling import tidy
+from crowdstream.labels.spelling import INVISIBLE, tidy
 
 SEPARATORS = ("|", ";", ",")
 """Separators that may stand between the choices of one cell."""
@@ -21,6 +21,9 @@ BROKEN_LIST = re.compile(r"""\[\s*(?:["'\[{]|$)|\[[^\[\]]*,[^\[\]]*\]$""")
 """How a text begins that was meant as a list and is none: an open bracket with a quote, a bracket,
 a brace or nothing behind it; or a list in brackets whose texts lack their quotes. `[unclear]` and
 `[1] first` are names."""
+
+MAY_BE_LIST = r"^[\s\x{feff}\x{200b}\x{2060}]*\["
+"""Cells that may be JSON lists, for polars: a bracket, behind blanks and invisible characters."""
 
 LIST = 'a JSON list of texts, such as ["cat", "dog"]'
 """Expected in a cell that begins like a list."""
@@ -34,7 +37,7 @@ def read_list(text: str) -> list[str] | None:
     >>> read_list('["cat", 3, true]'), read_list("['cat', 'dog']"), read_list("cat")
     (['cat', '3', 'true'], ['cat', 'dog'], None)
     """
-    text = text.strip()
+    text = _bare(text)
     if not (text.startswith("[") and text.endswith("]")):
         return None
     found = _parse(text)
@@ -43,6 +46,11 @@ def read_list(text: str) -> list[str] | None:
     if not isinstance(found, list) or not all(isinstance(each, (str, bool)) for each in found):
         return None
     return [str(each).lower() if isinstance(each, bool) else each for each in found]
+
+
+def _bare(text: str) -> str:
+    """The text without blanks and invisible characters around it."""
+    return (text if text.isascii() else INVISIBLE.sub("", text)).strip()
 
 
 def _parse(text: str) -> object:
@@ -78,7 +86,7 @@ def split_cell(text: str, separator: str | None = None) -> tuple[str, ...]:
     """
     found = read_list(text)
     if found is None:
-        if BROKEN_LIST.match(text.strip()) or isinstance(_parse(text), list):
+        if BROKEN_LIST.match(_bare(text)) or isinstance(_parse(_bare(text)), list):
             raise InputError("cell", LIST, shorten(text))
         found = [text] if separator is None else text.split(separator)
     return tuple(dict.fromkeys(part for part in map(tidy, found) if part))
