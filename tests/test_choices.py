@@ -292,6 +292,29 @@ def test_decisions_may_come_in_any_order_but_must_be_complete() -> None:
         found.join(pairs.with_columns(pl.lit("t: z").alias("task")))
 
 
+def test_a_class_that_nobody_chose_is_not_in_the_set_whatever_was_decided() -> None:
+    found = Choices.of(frame([("t", "ann", "a"), ("t", "bob", "a"), ("u", "ann", "b")]))
+    pairs = found.decide_pairs(cs.MajorityVote())
+    wrong = pl.when(pl.col("task") == "t: b").then(pl.lit("yes")).otherwise("label").alias("label")
+    joined = found.join(pairs.with_columns(wrong))
+    assert joined["label"].to_list() == ["a", "b"]
+    assert joined["confidence"][0] == pytest.approx(0.75 * 0.25)
+    assert joined["least"][0] == "b"
+
+
+def test_sets_that_rest_on_newcomers_are_not_settled() -> None:
+    """Three workers are known; the last tasks are answered by people who come once."""
+    rows = [(t, who, "a" if t % 2 else "b") for t in range(60) for who in ("x", "y", "z")]
+    rows += [(t, who, "a") for t in range(60, 63) for who in ("x", *(f"{t} {k}" for k in range(4)))]
+    found = Choices.of(frame(rows))
+    alone = cs.Adaptive().fit_predict(found.pairs)
+    held_back = (alone["confidence"] >= 0.95) & ~alone["settled"]
+    pairs = found.decide_pairs(cs.Adaptive())
+    assert held_back.any()
+    assert not pairs["settled"].filter(held_back).any()
+    assert found.join(pairs)["settled"].to_list() == [True] * 60 + [False] * 3
+
+
 def test_tasks_come_in_order_of_first_appearance() -> None:
     rows = [("z", "ann", "b"), ("a", "ann", "a|b"), ("z", "bob", "b"), ("m", "ann", "b|a")]
     found = decided(Choices.of(frame(rows), separator="|"))
@@ -319,13 +342,13 @@ def test_where_not_all_pairs_fit_a_sample_teaches_and_all_sets_are_decided() -> 
     some = Choices.of(table, separator="|", most_rows=most)
     assert whole.asked is None
     assert some.asked is not None
-    # A random number of pairs is drawn; its standard error is under 1 %.
-    assert some.pairs.height <= 1.05 * most
+    # About 115 of 300 tasks are drawn, with a standard error of 8, or 7 %.
+    assert 0.75 * most < some.pairs.height < 1.25 * most
     by_all = whole.join(whole.decide_pairs(cs.Adaptive()))
     by_some = some.join(some.decide_pairs(cs.Adaptive()))
     assert by_some["task"].equals(by_all["task"])
-    # Measured over ten draws: −0.008 at the least; majority vote is 0.05 below both.
-    assert set_f1(by_some, truth).micro > set_f1(by_all, truth).micro - 0.015
+    # Of twelve draws none lost more than 0.014; majority vote loses 0.03 more at the least.
+    assert set_f1(by_some, truth).micro > set_f1(by_all, truth).micro - 0.02
     assert set_f1(by_some, truth).micro > set_f1(crowd.majority(), truth).micro
 
 
@@ -400,7 +423,7 @@ def test_counted_votes_stay_counted() -> None:
     assert found.decide_pairs(cs.MajorityVote()).equals(expected)
 
 
-def test_known_truths_stay_and_settle_and_newcomers_do_not() -> None:
+def test_known_truths_stay_and_settle() -> None:
     crowd = simulate(Setting(5, tasks=200), 2)
     found = Choices.of(crowd.table(), separator="|")
     gold = {t: names for t, names in crowd.true_sets().items() if t < 40}
@@ -410,9 +433,6 @@ def test_known_truths_stay_and_settle_and_newcomers_do_not() -> None:
     assert dict(known.select("task", "label").rows()) == truths
     assert known["confidence"].to_list() == [1.0] * len(truths)
     assert known["settled"].all()
-    alone = cs.Adaptive().fit_predict(found.pairs, gold=truths)
-    held_back = (alone["confidence"] >= 0.95) & ~alone["settled"]
-    assert not (pairs["settled"] & held_back).any()
     assert not found.decide_pairs(cs.Adaptive(), settle=None)["settled"].any()
 
 
@@ -455,6 +475,6 @@ def test_effects_learnt_from_a_part_of_the_votes_are_nearly_those_of_all(
     whole = found.decide_pairs(cs.Adaptive())
     monkeypatch.setattr(class_effects, "LEARNT", found.pairs.height // 2)
     part = found.decide_pairs(cs.Adaptive())
-    # Half of 100,000 votes move posteriors by 0.003 on average.
+    # Half of 100,000 votes move posteriors by 0.004 on average, 0.3 % of the decisions.
     assert (part["confidence"] - whole["confidence"]).abs().mean() < 0.01  # type: ignore[operator]
     assert (part["label"] == whole["label"]).mean() > 0.99  # type: ignore[operator]

@@ -35,7 +35,7 @@ MOST_STEPS = 50
 """Steps of EM; they end earlier if posteriors move by less than `STILL` on average."""
 
 STILL = 1e-4
-"""Mean movement of posteriors at which EM has converged: a tenth of what is shown of them."""
+"""Mean movement of posteriors at which EM has converged: the last decimal that is shown."""
 
 LONGEST = 1.0
 """Longest step of an effect in log-odds: Newton's method overshoots where a class has few votes."""
@@ -44,7 +44,7 @@ LEAST_VARIANCE = 1e-6
 """Least variance of effects, so that one over it is a number."""
 
 LEARNT = 2_000_000
-"""Votes that effects are learnt from: twenty times as many change them in the third decimal."""
+"""Votes that effects are learnt from: five times as many move posteriors by 0.0007 on average."""
 
 
 class PairVotes(NamedTuple):
