@@ -11,9 +11,11 @@ from crowdstream.metrics.scores import (
     reliability,
     wilson,
 )
+from crowdstream.metrics.sets import SetScores, set_f1
 
 __all__ = [
     "BINS",
+    "SetScores",
     "Z95",
     "brier",
     "calibration_error",
@@ -21,5 +23,6 @@ __all__ = [
     "expected_errors",
     "mean_distance",
     "reliability",
+    "set_f1",
     "wilson",
 ]
