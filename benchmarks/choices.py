@@ -167,7 +167,9 @@ def binary_relevance(crowd: Simulated) -> dict[int | str, list[str]]:
 def ours(crowd: Simulated) -> tuple[SetScores, float]:
     """Scores of our sets, and the mean confidence."""
     found = Choices.of(crowd.table(), separator="|")
-    joined = found.join(cs.Adaptive().fit_predict(found.pairs))
+    crowd_of = cs.Adaptive()
+    pairs = crowd_of.fit_predict(found.pairs)
+    joined = found.join(pairs, weighted=bool(crowd_of.identifiable_))
     return set_f1(joined, crowd.true_sets()), float(joined["confidence"].to_numpy().mean())
 
 

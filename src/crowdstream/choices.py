@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from crowdstream.decisions import SETTLE
 from crowdstream.errors import InputError
 from crowdstream.labels import CodedLabels, LabelBatch, TaskId, Vocabulary, shorten
 from crowdstream.labels.choice_cells import find_separator, read_list, several_choices, split_cell
@@ -41,6 +42,9 @@ JOINER = "|"
 
 MOST_VOTES = 200_000_000
 """Votes on pairs at most, workers' answers times classes: they take 1.6 GB."""
+
+TINY = 1e-12
+"""Probabilities nearer to 0 or 1 are moved from here."""
 
 DIGITS = 4
 """Decimals of the confidences that are written as text."""
@@ -180,7 +184,12 @@ class Choices:
         return self._joined(names)
 
     def join(
-        self, decisions: pl.DataFrame, gold: Mapping[TaskId, object] | None = None
+        self,
+        decisions: pl.DataFrame,
+        gold: Mapping[TaskId, object] | None = None,
+        *,
+        weighted: bool = False,
+        settle: float | None = SETTLE,
     ) -> pl.DataFrame:
         """Join the decisions of pairs to one set per task.
 
@@ -192,6 +201,10 @@ class Choices:
             Decisions of ``pairs``, by any estimator, in their order.
         gold
             Pairs whose truth is known.
+        weighted
+            Whether votes were weighted; then each class has a base rate of its own (`base_rates`).
+        settle
+            Confidence from which a class is settled.
 
         Returns
         -------
@@ -215,6 +228,8 @@ class Choices:
 
         answered = self._votes.sizes > 0
         chance = self._chances(decisions)
+        if weighted:
+            chance = base_rates(chance)
         chosen = self._votes.chosen
         if gold:
             known = decisions["task"].is_in(list(gold)).to_numpy().reshape(chance.shape)
@@ -227,11 +242,12 @@ class Choices:
         right = np.where(yes, chance, 1.0 - chance)
         with np.errstate(divide="ignore"):
             whole = np.exp(np.log(right).sum(axis=1))
-        settled = decisions["settled"].to_numpy().reshape(chance.shape).all(axis=1)
+        sure = decisions["settled"].to_numpy().reshape(chance.shape)
+        settled = (sure & (right >= (2.0 if settle is None else settle))).all(axis=1)
         names = pl.Series([*self.classes, None], dtype=pl.String)
         least = names.gather(right.argmin(axis=1) if right.size else [-1] * len(right))
         texts = [self._joined([self.classes[c] for c in np.flatnonzero(row)]) for row in yes]
-        sure = [
+        each = [
             (self.joiner or ", ").join(f"{value:.{DIGITS}g}" for value in right[place][row])
             for place, row in enumerate(yes)
         ]
@@ -243,7 +259,7 @@ class Choices:
                 "margin": 2.0 * whole - 1.0,
                 "votes": self._votes.sizes[answered],
                 "settled": settled,
-                "confidences": pl.Series(sure, dtype=pl.String),
+                "confidences": pl.Series(each, dtype=pl.String),
                 "least": least,
             }
         )
@@ -268,13 +284,15 @@ class Choices:
         tasks = int((self._votes.sizes > 0).sum())
         return np.asarray(flat.reshape(tasks, len(self.classes)), np.float64)
 
-    def chances(self, chances: pl.DataFrame) -> pl.DataFrame:
+    def chances(self, chances: pl.DataFrame, *, weighted: bool = False) -> pl.DataFrame:
         """Return the probability that each class belongs to the set: a row per task.
 
         Parameters
         ----------
         chances
             The probability of yes and no of every pair: the table of `predict_proba_many`.
+        weighted
+            As for `join`.
 
         Examples
         --------
@@ -288,11 +306,15 @@ class Choices:
         """
         import polars as pl
 
-        columns: dict[str, object] = {"task": self._votes.answered(self.tasks)}
+        tasks = self._votes.answered(self.tasks)
+        found = chances[YES].to_numpy().reshape(len(tasks), len(self.classes))
+        if weighted:
+            found = base_rates(found)
+        columns: dict[str, object] = {"task": tasks}
         for place, name in enumerate(self.classes):
             while name in columns:
                 name = f"class_{name}"
-            columns[name] = chances[YES][place :: len(self.classes)]
+            columns[name] = found[:, place]
         return pl.DataFrame(columns)
 
     @property
@@ -315,6 +337,27 @@ class Choices:
         if not names or joiner is None or any(joiner in name for name in names):
             return json.dumps(names, ensure_ascii=False)
         return joiner.join(names)
+
+
+def base_rates(chances: Floats) -> Floats:
+    """Correct probabilities by how common each class is: one step of Bayes' rule.
+
+    An estimator takes every pair for as likely as all pairs are on average, p. A class whose pairs
+    are on average as likely as p_c has the odds p_c / (1 − p_c) instead of p / (1 − p) before any
+    vote. One step, since more of them amplify what a class that is hard to tell gets wrong
+    (benchmarks/choices.py: uneven classes). What is certain stays so.
+
+    >>> base_rates(np.array([[0.9, 0.4], [0.8, 0.1]])).round(2).tolist()
+    [[0.97, 0.16], [0.94, 0.03]]
+    """
+    if not chances.size:
+        return chances
+    open_ones = np.clip(chances, TINY, 1.0 - TINY)
+    tasks, mean = len(chances), float(open_ones.mean())
+    rates = (open_ones.sum(axis=0) + mean) / (tasks + 1)
+    moved = np.log(rates / (1.0 - rates)) - np.log(mean / (1.0 - mean))
+    found = 1.0 / (1.0 + (1.0 - open_ones) / open_ones * np.exp(-moved))
+    return np.asarray(np.where((chances == 0.0) | (chances == 1.0), chances, found), np.float64)
 
 
 def _separator_of(texts: list[str]) -> str | None:

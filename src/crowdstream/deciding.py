@@ -80,7 +80,7 @@ class Prepared:
         ``weighted``: whether votes were weighted, or only counted.
         """
         if self.choices is not None:
-            return self.choices.join(decisions, gold)
+            return self.choices.join(decisions, gold, weighted=weighted, settle=rule.confidence)
         if not self.scale or not decisions.height:
             return decisions
         from crowdstream.ordinal import ordinal_decisions
@@ -96,6 +96,8 @@ class Prepared:
         )
         return found
 
-    def chances(self, chances: pl.DataFrame) -> pl.DataFrame:
+    def chances(self, chances: pl.DataFrame, *, weighted: bool) -> pl.DataFrame:
         """The probability of each class per task, from those of the table's classes."""
-        return chances if self.choices is None else self.choices.chances(chances)
+        if self.choices is None:
+            return chances
+        return self.choices.chances(chances, weighted=weighted)

@@ -320,7 +320,8 @@ class Job:
             warnings.simplefilter("ignore")  # said when the tasks were decided
             table = self.prepared.table
             found = self.estimator.predict_proba_many(table, gold=self._gold_of(table))
-        return self.prepared.chances(found)
+        weighted = self.estimator.weighs and bool(self.estimator.identifiable_)
+        return self.prepared.chances(found, weighted=weighted)
 
     def with_answering(self, workers: pl.DataFrame) -> pl.DataFrame:
         """A table of workers with how often they contradict themselves and do not answer."""

@@ -15,8 +15,8 @@ from crowdstream.metrics.sets import SetScores, set_f1
 
 __all__ = [
     "BINS",
-    "SetScores",
     "Z95",
+    "SetScores",
     "brier",
     "calibration_error",
     "error_rate",

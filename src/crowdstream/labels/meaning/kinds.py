@@ -248,7 +248,7 @@ def _by_threshold(classes: Sequence[ClassLabel], threshold: float, where: str) -
 def _range(numbers: Sequence[float]) -> tuple[float, float]:
     """Where scores begin and end: at round numbers where they may."""
     low, high = min(numbers), max(numbers)
-    end = next((end for end in RANGES if 0 <= low and high <= end), None)
+    end = next((end for end in RANGES if low >= 0 and high <= end), None)
     return (low, high) if end is None else (0.0, end)
 
 
