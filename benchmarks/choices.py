@@ -179,7 +179,8 @@ def compare(draws: int, tasks: int | None) -> None:
         f"{'':27}  F1                      gain              least    macro F1       exactly right"
     )
     print(
-        f"{'':27}  ours    vote    BinRel                    gain     ours   vote    ours   vote   confidence"
+        f"{'':27}  ours    vote    BinRel                    gain     "
+        "ours   vote    ours   vote   confidence"
     )
     gains = []
     for name, setting in SETTINGS.items():

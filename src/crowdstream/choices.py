@@ -5,9 +5,9 @@
     decisions      →  `Choices.join`   →  one set per task
 
 A worker who answered a task and did not choose a class said no to it. Every class is a pair of
-every task: with those alone that somebody chose, workers seem to choose wrongly far more often than
-they do, and sets are worse than by majority vote (benchmarks/choices.py). Skills are learnt over all
-pairs, so they are shared by the classes. Knows no estimators.
+every task: with those alone that somebody chose, workers seem to choose wrongly far more often
+than they do, and sets are worse than by majority vote (benchmarks/choices.py). Skills are learnt
+over all pairs, so they are shared by the classes. Knows no estimators.
 """
 
 from __future__ import annotations
@@ -348,7 +348,7 @@ def base_rates(chances: Floats) -> Floats:
     (benchmarks/choices.py: uneven classes). What is certain stays so.
 
     >>> base_rates(np.array([[0.9, 0.4], [0.8, 0.1]])).round(2).tolist()
-    [[0.97, 0.16], [0.94, 0.03]]
+    [[0.96, 0.26], [0.93, 0.05]]
     """
     if not chances.size:
         return chances

@@ -130,9 +130,9 @@ class RunReport(msgspec.Struct, kw_only=True):
     ``alarms``: how often a worker's error rate changed. ``hardest``: the tasks with the least
     agreement. These four are null with ``--method majority``. ``expected_errors``: wrong
     decisions to be expected. ``scored_tasks``, ``error_rate`` and ``truth_matched`` are there with
-    ``--truth`` only, ``mean_distance`` with ``--ordinal`` and
-    ``set_f1`` (of all choices of all tasks) with ``--choices`` too; ``gold_matched`` with ``--gold``,
-    ``cost`` with ``--price``. ``read_as``: what the files mean. On a scale, ``expected_steps``: the
+    ``--truth`` only, ``mean_distance`` with ``--ordinal`` and ``set_f1`` (of all choices of all
+    tasks) with ``--choices`` too; ``gold_matched`` with ``--gold``, ``cost`` with ``--price``.
+    ``read_as``: what the files mean. On a scale, ``expected_steps``: the
     expected distance from the truth, in steps. ``flip_rates``: share of the tasks that a worker was
     asked again on which it contradicts itself. ``missing``: share of a worker's tasks without an
     answer. ``question``: where there are several.
