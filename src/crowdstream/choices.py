@@ -348,7 +348,7 @@ def base_rates(chances: Floats) -> Floats:
     (benchmarks/choices.py: uneven classes). What is certain stays so.
 
     >>> base_rates(np.array([[0.9, 0.4], [0.8, 0.1]])).round(2).tolist()
-    [[0.96, 0.26], [0.93, 0.05]]
+    [[0.96, 0.23], [0.91, 0.05]]
     """
     if not chances.size:
         return chances
