@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from crowdstream.decisions import MIN_LABELS, SETTLE, SettleRule
+from crowdstream.decisions import MIN_LABELS, SETTLE, SettleRule, value_series
 from crowdstream.errors import InputError
 from crowdstream.labels import (
     UNKNOWN,
@@ -58,10 +58,10 @@ RANDOM_SHARES = (0.01, 0.3)
 """Shares of random votes of a kind. The first keeps every vote possible. A third value in between
 made no decision better in simulation."""
 
-PLACE_PRIOR = 10.0
-"""Tasks that each place is taken to have had before the first. Without them, the places' shares are
-fitted to noise where votes stray by two steps; ten are little beside the tasks of a usual file
-(1,500 in benchmarks/ordinal.py, where 1, 10 and 30 were tried)."""
+PLACE_PRIOR = 30.0
+"""Tasks that each place is taken to have had before the first. With few, the shares are fitted
+to noise where votes stray by two steps, and with two votes a task decisions are worse than the
+plain median. In benchmarks/ordinal.py (1,500 tasks) 30 is better than 1 and 10; 60 is as good."""
 
 KIND_PRIOR = 1.0
 """Workers, spread evenly over the kinds, that are taken to have been there before the first."""
@@ -448,7 +448,7 @@ class _Votes:
     def posterior(self, messages: Singles, shares: Floats) -> Floats:
         """Return the posterior of every task (second axis) by the messages to it."""
         size = self.truths.size
-        logs = np.stack([np.bincount(self.tasks, row, size) for row in messages])
+        logs: Floats = np.array([np.bincount(self.tasks, row, size) for row in messages])
         logs += np.log(shares)[:, None]
         found = _softmax(logs)
         known = np.flatnonzero(self.truths >= 0)
@@ -600,12 +600,12 @@ def ordinal_decisions(
     if rule.confidence is not None:
         enough = batch.sizes >= rule.min_labels
         settled |= (found.confidences >= rule.confidence) & enough & (found.winners >= 0)
-    names = pl.Series([str(label) for label in classes], dtype=pl.String)
+    names = value_series("label", classes.to_list())
     winners = pl.Series(found.winners)
     silent = winners == UNKNOWN
     table = pl.DataFrame(
         {
-            "task": pl.Series(batch.tasks).cast(pl.String),
+            "task": value_series("task", batch.tasks).cast(pl.String),
             "label": names.gather(winners.set(silent, None)).cast(decided.schema["label"]),
             "confidence": found.confidences,
             "margin": found.margins,

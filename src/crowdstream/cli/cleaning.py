@@ -181,7 +181,7 @@ def odd_notes(found: Oddities, *, ordinal: bool = False) -> list[str]:
             f"as {_short(found.example)}: name another column with --label"
         )
     if found.steps and not ordinal:
-        notes.append(f"labels are 1 to {found.steps}: if that is a scale, add --ordinal")
+        notes.append(f"labels are {found.steps}: if that is a scale, add --ordinal")
     return notes
 
 

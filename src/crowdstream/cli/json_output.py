@@ -129,7 +129,8 @@ class RunReport(msgspec.Struct, kw_only=True):
     agreement. These four are null with ``--method majority``. ``expected_errors``: wrong
     decisions to be expected. ``scored_tasks``, ``error_rate`` and ``truth_matched`` are there with
     ``--truth`` only, ``mean_distance`` with ``--ordinal`` too; ``gold_matched`` with ``--gold``,
-    ``cost`` with ``--price``.
+    ``cost`` with ``--price``, ``expected_steps`` (expected distance of decisions from the truth, in
+    steps from one class to the next) with ``--ordinal``.
     """
 
     schema_version: int = SCHEMA_VERSION
@@ -159,6 +160,7 @@ class RunReport(msgspec.Struct, kw_only=True):
     scored_tasks: int | msgspec.UnsetType = msgspec.UNSET
     error_rate: float | msgspec.UnsetType = msgspec.UNSET
     mean_distance: float | msgspec.UnsetType = msgspec.UNSET
+    expected_steps: float | msgspec.UnsetType = msgspec.UNSET
     truth_matched: TruthMatch | msgspec.UnsetType = msgspec.UNSET
     gold_matched: TruthMatch | msgspec.UnsetType = msgspec.UNSET
     cost: Cost | msgspec.UnsetType = msgspec.UNSET

@@ -23,8 +23,9 @@ class DecidedScale(options.Group, panel="Deciding"):
     """Whether classes have an order that decides."""
 
     HELP = """
-    --ordinal  Labels have an order, as 1 to 5 stars have: decide by the weighted median, and score
-        the mean distance from --truth too. Numbers are ordered by value.
+    --ordinal  Labels have an order, as 1 to 5 stars have: decide by the weighted median of the
+        votes, add columns score (posterior mean) and steps (expected distance from the truth), and
+        score the mean distance from --truth too. Numbers are ordered by value.
     --order CLASSES  The order of labels that are no numbers, with commas between: low,mid,high.
         Implies --ordinal.
     """
@@ -36,7 +37,7 @@ class DecidedScale(options.Group, panel="Deciding"):
         if not self.ordinal and self.order is None:
             return None
         found = "--online" if online else "--method tracking" if method == "tracking" else ""
-        if found:  # where each task is decided as it comes, no posteriors are kept
+        if found:  # workers' spreads are learnt from all labels at once
             raise InputError("--ordinal", "tasks that are decided when all labels are in", found)
         return Ordinal(order_of(self.order))
 
@@ -65,11 +66,18 @@ class ComparedScale(options.Group, panel="Scoring"):
         return scale_of(classes, order_of(self.order), "--order") if self.asked else None
 
 
-@dataclass(frozen=True)
+@dataclass
 class Ordinal:
-    """The order of the classes; None where they are numbers."""
+    """The order of the classes (None where they are numbers), and what was decided by it so far."""
 
     order: list[str] | None = None
+    decided: int = 0
+    steps: float = 0.0
+
+    @property
+    def expected_steps(self) -> float:
+        """Expected distance of the decisions from the truth, in steps of the scale."""
+        return self.steps / max(self.decided, 1)
 
     def decide(
         self,
@@ -79,14 +87,17 @@ class Ordinal:
         gold: dict[TaskId, ClassLabel] | None,
         rule: dict[str, Any],
     ) -> pl.DataFrame:
-        """The decisions by weighted median; ``rule``: when they are settled."""
+        """Decide by the weighted median of the votes; ``rule``: when decisions are settled."""
         from crowdstream.ordinal import ordinal_decisions
 
-        if not decisions.height:
-            return decisions
-        chances = estimator.predict_proba_many(table, gold=gold)
+        weighted = estimator.weighs and bool(estimator.identifiable_)
         with named_option():
-            found: pl.DataFrame = ordinal_decisions(decisions, chances, self.order, **rule)
+            found: pl.DataFrame = ordinal_decisions(
+                decisions, table, self.order, weighted=weighted, gold=gold, **rule
+            )
+        steps = found["steps"].drop_nulls()
+        self.decided += len(steps)
+        self.steps += float(steps.sum())
         return found
 
     def distance(self, decisions: pl.DataFrame, truths: pl.DataFrame) -> float:

@@ -52,6 +52,8 @@ def run_report(
         report.truth_matched = job.score.truths.count()
         if job.score.distance is not None:
             report.mean_distance = job.score.distance
+    if job.ordinal is not None:
+        report.expected_steps = job.ordinal.expected_steps
     if job.gold is not None:
         report.gold_matched = job.gold.count()
     return report

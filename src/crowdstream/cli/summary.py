@@ -105,6 +105,9 @@ def _show_quality(report: RunReport, job: Job) -> None:
     # Its interval is that of chance alone: without gold the crowd may be off by far more.
     rate = rate_words(*shares) if found.gold_tasks else f"about {percent(shares[0])}"
     say_paragraph(f"expected wrong decisions {rate}, {how}")
+    if job.ordinal is not None:
+        far = job.ordinal.expected_steps
+        say_paragraph(f"expected distance from the truth {far:.2f} steps of the scale")
     for file in job.truth_files:
         say_paragraph(file.line())
     say_paragraph(

@@ -41,7 +41,7 @@ class Oddities:
     labels that look like no answer, and how many there are. ``choices``: labels that hold several.
     ``columns``: columns of a wide table that look like text, and how many values they have.
     ``distinct`` of ``rows`` labels are different, if that looks like free text (0 if not).
-    ``steps``: how many steps the scale has that the labels look like (0 for none).
+    ``steps``: the ends of the scale that the labels look like, such as "1 to 5" ("" for none).
     """
 
     labels: list[list[str]] = field(default_factory=list)
@@ -52,7 +52,7 @@ class Oddities:
     columns: dict[str, int] = field(default_factory=dict)
     distinct: int = 0
     rows: int = 0
-    steps: int = 0
+    steps: str = ""
     example: str = ""
 
 
