@@ -9,9 +9,9 @@ votes at random), its spread (0.5, 1 or 2 steps for everybody, or 0.4 to 2.5 by 
 crowd of 30 raters). A row pools the seeds: the share of wrong decisions and the mean distance from
 the truth of the plain median of the votes, then what ours has more or less than it, with its
 standard error over seeds; the same for the most probable class of `Adaptive`; and the expected
-distance as a multiple of the true one. Marks say where ours is worse by more than 0.001 and three standard
-errors (``!``; in so many cells some are off by two), and where the expectation is off by more than
-a fifth and by more than three standard errors (``?``).
+distance as a multiple of the true one. Marks say where ours is worse by more than 0.001 and three
+standard errors (``!``; in so many cells some are off by two), and where the expectation is off by
+more than a fifth and by more than three standard errors (``?``).
 """
 
 from __future__ import annotations

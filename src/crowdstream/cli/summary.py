@@ -106,8 +106,8 @@ def _show_quality(report: RunReport, job: Job) -> None:
     rate = rate_words(*shares) if found.gold_tasks else f"about {percent(shares[0])}"
     say_paragraph(f"expected wrong decisions {rate}, {how}")
     if job.ordinal is not None:
-        far = job.ordinal.expected_steps
-        say_paragraph(f"expected distance from the truth {far:.2f} steps of the scale")
+        steps = job.ordinal.expected_steps
+        say_paragraph(f"expected distance from the truth {steps:.2f} steps of the scale")
     for file in job.truth_files:
         say_paragraph(file.line())
     say_paragraph(
