@@ -138,6 +138,11 @@ class Measured:
     nominal: Floats
     expected: Floats
 
+    @property
+    def one(self) -> float:
+        """Loss of one wrong decision, the least that ratios are made with."""
+        return 1.0 / (self.tasks * len(self.plain))
+
     def excess(self, other: Floats) -> tuple[Floats, Floats]:
         """Return the mean loss above the plain median's, and its standard error."""
         apart = other - self.plain
@@ -146,11 +151,11 @@ class Measured:
     @property
     def calibration(self) -> tuple[float, float]:
         """Expected distance over the true one, and its standard error."""
-        true = float(self.ours[:, 1].mean())
+        true = max(float(self.ours[:, 1].mean()), self.one)
         apart = self.expected - self.ours[:, 1]
         error = float(apart.std(ddof=1)) / len(apart) ** 0.5 / true
         # A few seeds may agree by chance; a count of errors varies by its root at least.
-        least = (self.tasks * float(self.ours[:, 0].sum())) ** -0.5
+        least = (self.one / max(float(self.ours[:, 0].mean()), self.one)) ** 0.5
         return float(self.expected.mean()) / true, max(error, least)
 
 
@@ -217,9 +222,8 @@ def main() -> None:
     for cell in cells(given.quick):
         found = measure(cell, given.tasks, given.seeds)
         print(row(cell, found), flush=True)
-        ratios = [
-            each.mean(axis=0) / found.plain.mean(axis=0) for each in (found.ours, found.nominal)
-        ]
+        plain = np.maximum(found.plain.mean(axis=0), found.one)
+        ratios = [each.mean(axis=0) / plain for each in (found.ours, found.nominal)]
         totals.append([*ratios, found.calibration[0]])
     means = [np.mean([total[k] for total in totals], axis=0) for k in range(2)]
     print(f"mean ratio to the plain median (wrong, distance): ours {means[0].round(3)}, ", end="")

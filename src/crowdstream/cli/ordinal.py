@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 class DecidedScale(options.Group, panel="Deciding"):
-    """Whether classes have an order that decides."""
+    """Options of a scale by which tasks are decided."""
 
     HELP = """
     --ordinal  Labels have an order, as 1 to 5 stars have: decide by the weighted median of the
@@ -33,7 +33,7 @@ class DecidedScale(options.Group, panel="Deciding"):
     order: str | None = None
 
     def start(self, online: bool, method: str) -> Ordinal | None:
-        """What the options ask for, if anything."""
+        """Return the scale that the options ask for, or None."""
         if not self.ordinal and self.order is None:
             return None
         found = "--online" if online else "--method tracking" if method == "tracking" else ""
@@ -43,7 +43,7 @@ class DecidedScale(options.Group, panel="Deciding"):
 
 
 class ComparedScale(options.Group, panel="Scoring"):
-    """Whether classes have an order that counts."""
+    """Options of a scale by which decisions are scored."""
 
     HELP = """
     --ordinal  Labels have an order, as 1 to 5 stars have: score the mean distance from the truth
@@ -56,11 +56,11 @@ class ComparedScale(options.Group, panel="Scoring"):
 
     @property
     def asked(self) -> bool:
-        """Whether it is to be scored."""
+        """True if the distance is to be scored."""
         return self.ordinal or self.order is not None
 
     def places(self, classes: Iterable[ClassLabel]) -> dict[str, float] | None:
-        """Where the classes lie on the scale, if there is one."""
+        """Return the place of each class on the scale, or None without one."""
         from crowdstream.labels.scale import scale_of
 
         return scale_of(classes, order_of(self.order), "--order") if self.asked else None
@@ -101,7 +101,7 @@ class Ordinal:
         return found
 
     def distance(self, decisions: pl.DataFrame, truths: pl.DataFrame) -> float:
-        """How far decisions are from the truth on average."""
+        """Return the mean distance of decisions from the truth."""
         from crowdstream.metrics import mean_distance
 
         with named_option():
@@ -109,7 +109,7 @@ class Ordinal:
 
 
 def order_of(text: str | None) -> list[str] | None:
-    """The classes that ``--order`` names.
+    """Return the classes that ``--order`` names.
 
     >>> order_of("low, mid,high")
     ['low', 'mid', 'high']
@@ -120,7 +120,7 @@ def order_of(text: str | None) -> list[str] | None:
 
 
 class named_option:  # noqa: N801 used as a verb
-    """Errors of the order as those of ``--order``."""
+    """Report errors of the order as errors of ``--order``."""
 
     def __enter__(self) -> None:
         pass

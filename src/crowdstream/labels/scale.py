@@ -13,7 +13,7 @@ Two are yes and no, and more are scores or codes of classes."""
 
 
 def as_number(label: ClassLabel) -> float | None:
-    """The number that a label is, if it is one.
+    """Return a label as a number, or None if it is not one.
 
     >>> as_number("4"), as_number("4.5"), as_number("good"), as_number("nan")
     (4.0, 4.5, None, None)
@@ -30,7 +30,7 @@ def scale_of(
     order: Sequence[ClassLabel] | None = None,
     where: str = "order",
 ) -> dict[str, float]:
-    """Where each class, by its text, lies on the scale: numbers at their value, others in steps.
+    """Return the place of each class by its text: numbers at their value, others in steps.
 
     Parameters
     ----------
