@@ -47,6 +47,10 @@ FEW_ANSWERS = 20
 UNEQUAL = (0.4, 2.5)
 """Least and largest spread where raters differ."""
 
+PRECISE = 0.1
+"""Standard error up to which a cell's calibration is part of the range: with fewer than 100 wrong
+decisions it says little."""
+
 NEGLIGIBLE = 0.001
 """Loss above the plain median's that is not marked: one decision in a thousand."""
 
@@ -218,18 +222,20 @@ def main() -> None:
         "noise    spread truths ans.  m | plain: wrong, distance | ours less plain | Adaptive less"
     )
     print("plain | expected over true distance", flush=True)
-    totals = []
+    totals, off = [], []
     for cell in cells(given.quick):
         found = measure(cell, given.tasks, given.seeds)
         print(row(cell, found), flush=True)
         plain = np.maximum(found.plain.mean(axis=0), found.one)
         ratios = [each.mean(axis=0) / plain for each in (found.ours, found.nominal)]
-        totals.append([*ratios, found.calibration[0]])
+        totals.append(ratios)
+        if found.calibration[1] < PRECISE:
+            off.append(found.calibration[0])
     means = [np.mean([total[k] for total in totals], axis=0) for k in range(2)]
     print(f"mean ratio to the plain median (wrong, distance): ours {means[0].round(3)}, ", end="")
     print(f"Adaptive {means[1].round(3)}")
-    off = [total[2] for total in totals]
-    print(f"expected over true distance: {min(off):.2f} to {max(off):.2f}")
+    if off:
+        print(f"expected over true distance: {min(off):.2f} to {max(off):.2f} in {len(off)} cells")
     print(f"({len(totals)} cells, {time.perf_counter() - began:.0f} s)")
 
 
