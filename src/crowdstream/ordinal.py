@@ -423,7 +423,7 @@ def _ask_tasks(votes: _Votes, exchanged: Singles, kinds: Floats, beliefs: Floats
         exchanged[:, here] = np.log(found)
 
 
-def _fit_kinds(evidence: Floats, common: Floats, present: Ints) -> tuple[Floats, Floats]:
+def _fit_kinds(evidence: Floats, common: Floats, present: Codes) -> tuple[Floats, Floats]:
     """Return how common the kinds are, by EM, and the probability of each worker's kinds."""
     likelihood = np.exp(evidence - evidence.max(axis=0))
     voted = likelihood[:, present]
