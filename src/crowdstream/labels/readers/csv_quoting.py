@@ -119,13 +119,16 @@ class _PythonRows:
                 yield row[task], row[worker], row[label] or None
 
     def wide(self, headers: RepeatedHeaders | None) -> Iterator[tuple[str, str, str | None]]:
-        """The same of a table with one column per worker; empty cells are not labels."""
+        """Task, worker and label of a table with one column per worker.
+
+        Empty cells are not labels, and columns without a name are not workers.
+        """
         (task,) = self.layout.places
         while (row := self._next()) is not None:
             if row and headers is not None and headers.sees(row):
                 continue
             for k, (worker, cell) in enumerate(zip(self.layout.header, row, strict=False)):
-                if k != task and cell != "":
+                if k != task and worker != "" and cell != "":
                     yield row[task], worker, cell
 
 

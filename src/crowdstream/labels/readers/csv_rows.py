@@ -51,7 +51,7 @@ class Layout(NamedTuple):
         """The fields by the names of their columns."""
         if not names.wide:
             roles: tuple[str, ...] = find_columns(names, header, where)
-        elif twice := [name for name, times in Counter(header).items() if times > 1]:
+        elif twice := [name for name, times in Counter(header).items() if name and times > 1]:
             found = f"some twice: {shown_columns(twice)}"
             raise InputError(where, "column names that differ", found)
         else:
