@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from os import PathLike, fspath
 from typing import TYPE_CHECKING, cast
 
@@ -29,6 +29,9 @@ def read_labels(
     label: str | None = None,
     wide: bool = False,
     on_error: str = "fail",
+    sheet: str | int | None = None,
+    header_row: int | None = None,
+    columns: Sequence[str] | None = None,
 ) -> pl.DataFrame:
     """Labels of a file, or several, as a table of task, worker and label.
 
@@ -54,6 +57,15 @@ def read_labels(
         Whether the file has one row per task and one column per worker.
     on_error
         Records that cannot be read: ``"fail"``, ``"skip"`` or ``"quarantine=FILE"``.
+    sheet
+        The sheet of a workbook, by its name or its number from 1 on; unless given, the first that
+        has the columns.
+    header_row
+        The row of a sheet or of CSV that names the columns, from 1 on; unless given, the first that
+        names task, worker and label.
+    columns
+        The names of the columns of a sheet or of CSV, in their order, if there is no header;
+        ``"-"`` leaves a column out. With ``header_row`` they replace the names in that row.
 
     Examples
     --------
@@ -71,7 +83,13 @@ def read_labels(
 
     one = isinstance(path, (str, bytes, PathLike)) or not isinstance(path, Iterable)
     paths = [_checked(each) for each in cast("Iterable[object]", [path] if one else path)]
-    options = make_options(question=question, predictions=include_predictions)
+    options = make_options(
+        sheet=None if sheet is None else str(sheet),
+        question=question,
+        predictions=include_predictions,
+        header_row=header_row,
+        columns=columns,
+    )
     sources = find_sources(paths, format, options)
     names = ColumnNames(task, worker, label, wide)
     with BadRows(on_error) as bad:

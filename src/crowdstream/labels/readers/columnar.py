@@ -7,13 +7,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from crowdstream.errors import InputError
-from crowdstream.labels.column_hints import suggest_wide
+from crowdstream.labels.column_hints import suggest_columns, suggest_wide
 from crowdstream.labels.readers.bad_rows import BadRows
 from crowdstream.labels.readers.repeated_headers import note_repeated
 from crowdstream.labels.tables import ROLES, ColumnNames, find_columns, find_task_of_wide, melt
 
 if TYPE_CHECKING:
     import polars as pl
+
+    from crowdstream.labels.readers.excel import Sheet
 
 BATCH_ROWS = 500_000
 """Rows read at a time when a file is not read whole: about what 8 MB of CSV hold."""
@@ -28,16 +30,24 @@ def read(data: str | bytes, name: str, kind: str, names: ColumnNames, bad: BadRo
     return _clean(_text(_scan(data, name, kind, names), name), name, names, bad, 0)
 
 
-def read_frame(table: pl.DataFrame, name: str, names: ColumnNames, bad: BadRows) -> pl.DataFrame:
-    """A table of text that is in memory already."""
+def read_frame(sheet: Sheet, names: ColumnNames, bad: BadRows) -> pl.DataFrame:
+    """Read a sheet: a table of text that is in memory already."""
     import polars as pl
 
-    chosen = _choose(table.lazy(), table.columns, name, names).collect()
+    table = sheet.table
+    try:
+        chosen = _choose(table.lazy(), table.columns, sheet.where, names).collect()
+    except InputError as error:
+        suggest_columns(error, table.columns, table.head(SAMPLE).rows(), wide=names.wide)
+        raise
     repeated = chosen.select(
-        pl.all_horizontal(pl.col(column) == pl.lit(column) for column in chosen.columns)
+        pl.all_horizontal(pl.col(column) == pl.lit(column) for column in chosen.columns).fill_null(
+            False
+        )
     ).to_series()
-    note_repeated([row + 1 for row in repeated.arg_true().to_list()], bad, name)
-    return _clean(chosen.filter(~repeated.fill_null(False)), name, names, bad, 0)
+    note_repeated(sheet.rows.filter(repeated).to_list(), bad, sheet.where)
+    rows = sheet.rows.filter(~repeated)
+    return _clean(chosen.filter(~repeated), sheet.where, names, bad, rows)
 
 
 def read_pieces(
@@ -112,15 +122,18 @@ def as_strings(table: pl.DataFrame) -> pl.DataFrame:
 
 
 def _clean(
-    table: pl.DataFrame, name: str, names: ColumnNames, bad: BadRows, first: int
+    table: pl.DataFrame, name: str, names: ColumnNames, bad: BadRows, rows: pl.Series | int
 ) -> pl.DataFrame:
+    """Return the labels of a table; ``rows``: the numbers of its rows, or how many come before."""
     import polars as pl
 
     if names.wide:
         task = table.columns[0]
         if table[task].null_count():
-            row = int(table[task].is_null().arg_max() or 0) + first + 1
-            raise InputError(f"{name}, row {row}, column {task!r}", "a value", "nothing")
+            row = int(table[task].is_null().arg_max() or 0)
+            raise InputError(
+                f"{name}, row {_number(rows, row)}, column {task!r}", "a value", "nothing"
+            )
         return melt(table, table.columns, 0)
     roles = table.columns
     table.columns = list(ROLES)
@@ -130,7 +143,12 @@ def _clean(
     if empty.any():
         for row in empty.arg_true():
             column = roles[0] if table["task"][row] is None else roles[1]
-            where = f"{name}, row {first + row + 1}, column {column!r}"
+            where = f"{name}, row {_number(rows, row)}, column {column!r}"
             bad.add(where, "a value", "nothing", str(table.row(row)))
         table = table.filter(~empty)
     return table
+
+
+def _number(rows: pl.Series | int, index: int) -> int:
+    """Return the number by which messages call a row."""
+    return rows + index + 1 if isinstance(rows, int) else int(rows[index])

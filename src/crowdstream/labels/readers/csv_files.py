@@ -88,10 +88,10 @@ def read_pieces(
         cut = _last_row_end(data, separator) if more else len(data)
         piece, rest = data[:cut], data[cut:]
         _check_length(rest, LONGEST_HEADER if line == 1 and not cut else LONGEST_ROW, name)
-        if headers is None and more and len(data) <= LONGEST_HEADER:
-            if not cut or _is_too_little(piece, separator, label_header(names), options):
-                rest = data
-                continue
+        early = headers is None and more and len(data) <= LONGEST_HEADER
+        if early and _is_too_little(piece, separator, label_header(names), options):
+            rest = data
+            continue
         if piece or not more:
             begin = 0
             if headers is None:
@@ -159,7 +159,9 @@ def _read_header(
         layout = Layout.find(columns, separator, names, name)
     except InputError as error:
         if options.columns is None:
-            sample = itertools.islice(split_rows(text[: header.end + HEAD], separator, header.end), SAMPLE)
+            sample = itertools.islice(
+                split_rows(text[: header.end + HEAD], separator, header.end), SAMPLE
+            )
             suggest_columns(error, columns, (row.cells for row in sample), wide=names.wide)
         raise
     if names.wide and options.columns is None and "" in columns:
@@ -184,7 +186,7 @@ def _find_header(
             raise row_missing(name, most, len(rows))
         return _checked(rows[-1], most, text, name)
     if options.columns is not None:
-        again = check_no_header(f"{name}, line 1", options.columns, rows[0].cells)
+        again = check_no_header(name, options.columns, [row.cells for row in rows])
         return _Header([], 0, rows[0].end if again else 0, 0)
     cells = [row.cells for row in rows]
     index, found = rule.place(cells)

@@ -16,6 +16,7 @@ from crowdstream.labels.coded_labels import CodedLabels, code_frame
 from crowdstream.labels.readers import columnar, csv_files, excel, jsonl
 from crowdstream.labels.readers.archives import read_archive
 from crowdstream.labels.readers.bad_rows import BadRows
+from crowdstream.labels.readers.header_rows import label_header, refuse_header_options
 from crowdstream.labels.readers.input_options import InputOptions
 from crowdstream.labels.readers.json_array import ArrayLines
 from crowdstream.labels.readers.sniffing import SNIFFED, Dialect, sniff
@@ -157,6 +158,7 @@ def _read(source: Source, names: ColumnNames, bad: BadRows) -> CodedLabels:
     with clear_errors(source):
         check_size(source)
         if source.format in COLUMNAR:
+            refuse_header_options(source.options, source.name, source.format)
             table = columnar.read(columnar_data(source), source.name, source.format, names, bad)
             return code_frame(table)
         if not source.piped and not source.packed and source.format not in ("xlsx", "zip"):
@@ -186,7 +188,19 @@ def _sniff_file(source: Source, names: ColumnNames) -> tuple[Dialect, Found | No
         head = file.read(SNIFFED)
     dialect = sniff(head, source.format, source.options, partial(count_roles, names))
     text = decode_head(head, dialect)
-    return dialect, find_tool(text, dialect, names, source.options.tool, source.name), text
+    return dialect, _find_tool(text, dialect, source, names), text
+
+
+def _find_tool(head: str, dialect: Dialect, source: Source, names: ColumnNames) -> Found | None:
+    """Return the tool that a text is of, if any; one whose columns the user names is of none."""
+    found, options = None, source.options
+    if options.columns is None:
+        found = find_tool(head, dialect, names, options.tool, source.name)
+    if dialect.kind != "csv":
+        refuse_header_options(options, source.name, "JSON")
+    if found is not None:
+        refuse_header_options(options, source.name, found.tool.title)
+    return found
 
 
 def _explain_table(
@@ -208,7 +222,9 @@ def _read_plain(source: Source, dialect: Dialect, names: ColumnNames, bad: BadRo
         data, found = decide_whole(data, dialect)
         return data
 
-    coded = csv_files.read(source.path, source.name, dialect.separator, names, bad, decode)
+    coded = csv_files.read(
+        source.path, source.name, dialect.separator, names, bad, decode, source.options
+    )
     bad.note(found.note(source.name))
     return coded
 
@@ -239,11 +255,13 @@ def _pieces(
     """The labels of a source a piece at a time; ``whole``: what a tool wrote as one piece."""
     name = source.name
     if source.format in COLUMNAR:
+        refuse_header_options(source.options, name, source.format)
         data = columnar_data(source)
         pieces = columnar.read_pieces(data, name, source.format, names, bad)
         yield from ((read, code_frame(table)) for read, table in pieces)
     elif source.format == "xlsx":
-        yield 0, code_frame(columnar.read_frame(excel.read_sheet(source), name, names, bad))
+        sheet = excel.read_sheet(source, label_header(names), bad.note)
+        yield 0, code_frame(columnar.read_frame(sheet, names, bad))
     elif source.format == "zip":
         for entry, file in read_archive(source):
             kind = FORMATS[PurePath(entry).suffix.lower()]
@@ -260,14 +278,14 @@ def _text_pieces(
 ) -> Iterator[tuple[int, CodedLabels | pl.DataFrame]]:
     name = source.name
     text = TextStream(file, source, partial(count_roles, names))
-    tool = find_tool(text.head, text.dialect, names, source.options.tool, name)
+    tool = _find_tool(text.head, text.dialect, source, names)
     if tool is None:
         _explain_table(text.head, text.dialect, source, names, bad)
     if tool is not None:
         yield from read_tool(text, tool, source, bad, size, whole=whole)
     elif text.dialect.kind == "csv":
         separator = text.dialect.separator
-        yield from csv_files.read_pieces(text, name, separator, names, bad, size)
+        yield from csv_files.read_pieces(text, name, separator, names, bad, size, source.options)
     else:
         array = text.dialect.kind == "array"
         lines = ArrayLines(text, name) if array else text

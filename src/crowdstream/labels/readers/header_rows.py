@@ -7,7 +7,7 @@ files or formats.
 from __future__ import annotations
 
 import csv
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from crowdstream.errors import InputError
@@ -33,9 +33,9 @@ IsHeader = Callable[[Sequence[str]], bool]
 
 
 class HeaderPlace(NamedTuple):
-    """The header among some rows: its index; ``found``: it names all columns that are needed."""
+    """The header among some rows: its place from 0; ``found``: it names all columns needed."""
 
-    index: int
+    at: int
     found: bool
 
 
@@ -64,9 +64,9 @@ class HeaderRule(NamedTuple):
 
         >>> rule = label_header(ColumnNames())
         >>> rule.place([["Labels of March"], [], ["task", "worker", "label"], ["1", "ann", "x"]])
-        HeaderPlace(index=2, found=True)
+        HeaderPlace(at=2, found=True)
         >>> rule.place([["Labels of March"], ["item", "who", "said"], ["1", "ann", "x"]])
-        HeaderPlace(index=1, found=False)
+        HeaderPlace(at=1, found=False)
         """
         rows = rows[:WINDOW]
         found = find_header(rows, self.is_header)
@@ -75,12 +75,10 @@ class HeaderRule(NamedTuple):
         # What follows only decides which columns the error names.
         first = find_header(rows, lambda cells: any(map(str.strip, cells))) or 0
         if rows and len(_names(rows[first])) < 2:
-            for least in (2, 0):
-                full = find_header(
-                    rows, lambda row, n=least: len(_names(row)) >= 3 and self.count(row) >= n
-                )
-                if full is not None:
-                    return HeaderPlace(full, found=False)
+            full = [k for k, row in enumerate(rows) if len(_names(row)) >= len(ROLES)]
+            known = [k for k in full if self.count(rows[k]) >= 2]
+            if full:
+                return HeaderPlace((known or full)[0], found=False)
         return HeaderPlace(first, found=False)
 
 
@@ -136,6 +134,22 @@ def column_header(columns: Mapping[str, Sequence[str]]) -> HeaderRule:
     return HeaderRule(lambda cells: count(cells) == len(columns), count, ", ".join(columns))
 
 
+def likely_header(wanted: Collection[str]) -> HeaderRule:
+    """Return the rule for tables that need no column: a header has two of some names, or a cell.
+
+    >>> likely_header(["task", "label", "confidence"]).is_header(["Task", "confidence", "x"])
+    True
+    """
+
+    def count(cells: Sequence[str]) -> int:
+        return len(set(map(simple_name, cells)).intersection(wanted))
+
+    least = min(len(wanted), 2)
+    return HeaderRule(
+        lambda cells: bool(_names(cells)) and count(cells) >= least, count, ", ".join(wanted)
+    )
+
+
 def _names(cells: Sequence[str]) -> set[str]:
     return {cell for cell in cells if cell.strip()}
 
@@ -149,7 +163,7 @@ class TextRow(NamedTuple):
 
 
 def split_rows(data: bytes, separator: str, begin: int = 0) -> Iterator[TextRow]:
-    r"""Yield the rows of CSV with the places of their bytes, blank lines too, as far as all is well.
+    r"""Yield the rows of CSV with the places of their bytes, blank lines too, until one is odd.
 
     >>> [row[:2] for row in split_rows(b'"Our\nlabels"\n\ntask;gold\n', ";")]
     [(['Our\nlabels'], 0), ([], 13), (['task', 'gold'], 14)]
@@ -193,16 +207,18 @@ def row_missing(where: str, header_row: int, rows: int) -> InputError:
     return InputError(where, f"a header in row {header_row:,} (--header-row)", f"{rows:,} rows")
 
 
-def check_no_header(where: str, columns: Sequence[str], first: Sequence[str]) -> bool:
-    """Refuse ``--columns`` where the first row is a header of other names.
+def check_no_header(where: str, columns: Sequence[str], rows: Sequence[Sequence[str]]) -> bool:
+    """Refuse ``--columns`` where one of the first rows is a header of other names.
 
     Returns True if the first row has these very names: it is no row of labels then.
     """
-    if [cell.strip() for cell in first] == list(columns):
+    if rows and [cell.strip() for cell in rows[0]] == list(columns):
         return True
-    if label_header(ColumnNames()).is_header(first):
-        found = f"the header {shown_columns(first)} (add --header-row 1, or leave out --columns)"
-        raise InputError(where, "no header, as --columns was given", found)
+    found = find_header(rows[:WINDOW], label_header(ColumnNames()).is_header)
+    if found is not None:
+        shown = f"the header {shown_columns(rows[found])} in row {found + 1}"
+        hint = f"add --header-row {found + 1}, or leave out --columns"
+        raise InputError(where, "no header, as --columns was given", f"{shown} ({hint})")
     return False
 
 
