@@ -16,7 +16,7 @@ from crowdstream.labels.coded_labels import CodedLabels, code_frame
 from crowdstream.labels.readers import columnar, csv_files, excel, jsonl
 from crowdstream.labels.readers.archives import read_archive
 from crowdstream.labels.readers.bad_rows import BadRows
-from crowdstream.labels.readers.header_rows import label_header, refuse_header_options
+from crowdstream.labels.readers.header_rows import from_header, label_header, refuse_header_options
 from crowdstream.labels.readers.input_options import InputOptions
 from crowdstream.labels.readers.json_array import ArrayLines
 from crowdstream.labels.readers.sniffing import SNIFFED, Dialect, sniff
@@ -207,6 +207,8 @@ def _explain_table(
     head: str, dialect: Dialect, source: Source, names: ColumnNames, bad: BadRows
 ) -> None:
     if bad.explain is not None:
+        if dialect.kind == "csv":
+            head = from_header(head, dialect.separator, label_header(names), source.options)
         bad.explain(f"{source.name}: read as {describe_table(head, dialect, names)}")
 
 

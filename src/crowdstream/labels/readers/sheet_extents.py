@@ -18,8 +18,11 @@ from crowdstream.labels.readers.sources import HARMLESS, Source
 HARMLESS_CELLS = 8 << 20
 """Cells that any sheet may span: all million rows of eight columns, in 256 MB."""
 
-REFERENCE = re.compile(rb"""\br\s*=\s*["']([A-Za-z]{1,3})([0-9]{1,7})["'](?:\s[^>]*)?(?<!/)>""")
-"""The place of a cell that has a value, or may have one: it is not closed at once."""
+REFERENCE = re.compile(
+    rb"""\br\s*=\s*["']([A-Za-z]{0,3})([0-9]{1,7})["'](?:\s[^<>]{200}|(?:\s[^<>]{0,199})?(?<!/)>)"""
+)
+"""The place of a cell or row that has a value, or may have one: it is not closed at once. No more
+attributes are looked at than any program writes, else long ones would take for ever."""
 
 
 def check_extents(data: bytes, source: Source) -> None:
