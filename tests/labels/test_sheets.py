@@ -23,7 +23,7 @@ from crowdstream.labels.readers.header_rows import WINDOW, label_header
 from crowdstream.labels.readers.small_tables import read_families
 from tests.cli.tool import call, refused
 
-Row = Sequence[object]
+Row = tuple[object, ...]
 
 DATA: list[Row] = [
     ("t1", "ann", "yes"),
@@ -33,7 +33,7 @@ DATA: list[Row] = [
 ]
 HEADER: Row = ("task", "worker", "label")
 TITLES: list[Row] = [("Labels of March, all of them",), (), ("by", "Ann"), ("task, worker, label",)]
-ROWS = [tuple(map(str, row)) for row in DATA]
+ROWS: list[Row] = list(DATA)
 
 
 def workbook(path: Path, **sheets: Sequence[Row]) -> Path:
@@ -141,7 +141,7 @@ def test_a_header_beyond_the_window_must_be_named(tmp_path: Path, kind: str) -> 
 def test_a_wide_table_may_have_titles(tmp_path: Path, kind: str) -> None:
     rows: list[Row] = [("Item",), ("item", "ann", "bob"), ("t1", "yes", "no"), ("t2", "yes", "yes")]
     found, notes = read(table(tmp_path, kind, rows), wide=True)
-    assert sorted(found) == sorted(ROWS)
+    assert set(found) == set(ROWS)
     assert notes == [": header found in row 2"]
     with pytest.raises(InputError, match="try --wide"):
         read(table(tmp_path, kind, [("Labels",), *rows[1:], ("t3", "no", "no")]))
@@ -234,7 +234,7 @@ def test_a_column_without_a_name_is_no_worker(tmp_path: Path, kind: str) -> None
     """The index that pandas writes, most of all."""
     rows: list[Row] = [("", "item", "ann", "bob"), (0, "t1", "yes", "no"), (1, "t2", "yes", "yes")]
     found, notes = read(table(tmp_path, kind, rows), wide=True)
-    assert sorted(found) == sorted(ROWS)
+    assert set(found) == set(ROWS)
     assert notes == [": column 1 has no name, left out"]
 
 
@@ -333,7 +333,7 @@ def test_columns_may_be_left_out_and_be_in_any_order(tmp_path: Path, kind: str) 
         read(path, columns="-,label,task,worker")
     rows: list[Row] = [("t1", "note", "yes", "no"), ("t2", "", "yes", "yes")]
     found, _ = read(table(tmp_path, kind, rows), wide=True, columns="task,-,ann,bob")
-    assert sorted(found) == sorted(ROWS)
+    assert set(found) == set(ROWS)
 
 
 @every_kind
@@ -360,8 +360,12 @@ def test_files_that_name_their_columns_refuse_it(
 ) -> None:
     path = tmp_path / name
     frame = pl.DataFrame(ROWS, list(map(str, HEADER)), orient="row")
-    write = {".jsonl": frame.write_ndjson, ".json": frame.write_json, ".arrow": frame.write_ipc}
-    write.get(path.suffix, frame.write_parquet)(path)
+    if path.suffix == ".parquet":
+        frame.write_parquet(path)
+    elif path.suffix == ".arrow":
+        frame.write_ipc(path)
+    else:
+        path.write_text(frame.write_json() if path.suffix == ".json" else frame.write_ndjson())
     refused(call("run", path, *option), path.name, option[0], "names its columns itself")
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import importlib.util
 import math
+import re
 import shutil
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
@@ -44,6 +45,13 @@ SETTINGS = {
 }
 """Every row goes to the disk as soon as the next begins; text stays text."""
 
+MARKED = re.compile(r"<r>.*</r>", re.DOTALL)
+"""Text that XlsxWriter (3.3) takes for XML of its own, which may hold a formula."""
+
+AMBIGUOUS = re.compile(r"_x[0-9a-fA-F]{4}_x[0-9a-fA-F]{4}_")
+"""Two escapes of characters that share a letter: XlsxWriter sees only the first, so that another
+name would be read back."""
+
 NARROWEST = 10
 """Width of a column whose name is short, in characters: that of dates and most names."""
 
@@ -74,8 +82,12 @@ def open_workbook(path: str, shown: str) -> Iterator[Callable[[pl.DataFrame], No
     with tempfile.TemporaryDirectory(prefix=".sheet.", dir=beside) as folder:
         target = path if beside else str(Path(folder) / "whole.xlsx")
         book = xlsxwriter.Workbook(target, SETTINGS | {"tmpdir": folder})
-        sheet = _Rows(book, shown)
-        yield sheet.add
+        try:
+            yield _Rows(book, shown).add
+        except BaseException:
+            with contextlib.suppress(Exception):  # it has files open
+                book.close()
+            raise
         try:
             book.close()
         except XlsxWriterException as error:  # a full disk: it hides the error of the system
@@ -92,6 +104,7 @@ class _Rows:
     def __init__(self, book: Any, shown: str) -> None:
         self._sheet = book.add_worksheet()
         self._bold = book.add_format({"bold": True})
+        self._plain = book.add_format()
         self._shown = shown
         self._next = 0
 
@@ -112,7 +125,7 @@ class _Rows:
         for column, name in enumerate(columns):
             self._check_length(name, name)
             self._sheet.set_column(column, column, max(NARROWEST, min(len(name) + 2, 40)))
-            self._sheet.write_string(0, column, name, self._bold)
+            self._write_text(column, name, self._bold)
         self._sheet.freeze_panes(1, 0)
         # Else a green corner on every name that is a number.
         self._sheet.ignore_errors({"number_stored_as_text": "A1:XFD1048576"})
@@ -129,8 +142,24 @@ class _Rows:
             else:
                 text = str(value)
                 self._check_length(text, columns[column])
-                self._sheet.write_string(self._next, column, text)
+                self._write_text(column, text)
         self._next += 1
+
+    def _write_text(self, column: int, text: str, form: object = None) -> None:
+        """Write text as it is; what looks like XML is cut in two, neither of which does."""
+        if AMBIGUOUS.search(text):
+            raise self._unwritable(text)
+        if MARKED.fullmatch(text):
+            parts = [self._plain, text[:1], self._plain, text[1:]]
+            cell = [] if form is None else [form]
+            status = self._sheet.write_rich_string(self._next, column, *parts, *cell)
+        else:
+            status = self._sheet.write_string(self._next, column, text, form)
+        if status:  # it says so by a number, and has written nothing
+            raise self._unwritable(text)
+
+    def _unwritable(self, text: str) -> InputError:
+        return InputError(self._shown, "text that a sheet can hold", f"{text[:60]!r} ({OTHERS})")
 
     def _check_length(self, text: str, column: str) -> None:
         """Refuse text that would be cut."""
