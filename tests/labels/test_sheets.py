@@ -273,7 +273,11 @@ def test_a_sheet_that_spans_a_table_of_nothing_is_refused(tmp_path: Path) -> Non
     refused(call("run", path), "1,048,576 rows and 16,384 columns")
 
 
-@pytest.mark.parametrize("cell", ["<c r='XFD9'>", '<c s="1" r = "XFD9" t="n">', '<x:c r="xfd9">'])
+CELLS = ["<c r='XFD9'>", '<c s="1" r = "XFD9" t="n">', '<x:c r="xfd9">']
+CELLS += ['<c r="A99999999">', '<c r="A4000000000">', '<c r="ZZZZ5">']
+
+
+@pytest.mark.parametrize("cell", CELLS)
 def test_it_is_refused_however_its_cells_are_written(tmp_path: Path, cell: str) -> None:
     path = workbook(tmp_path / "l.xlsx", A=[HEADER, *DATA])
     packed = io.BytesIO()

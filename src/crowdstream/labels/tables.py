@@ -307,7 +307,7 @@ def melt(table: pl.DataFrame, header: Sequence[str], task: int) -> pl.DataFrame:
     """
     import polars as pl
 
-    table = table.rename(lambda name: f"c{table.columns.index(name)}")
+    table = table.rename({name: f"c{place}" for place, name in enumerate(table.columns)})
     names = dict(zip(table.columns, header, strict=True))
     key = table.columns[task]
     long = table.with_row_index("row").unpivot(index=["row", key], variable_name="worker")

@@ -31,6 +31,7 @@ from crowdstream.labels.readers.header_rows import (
     label_header,
     row_missing,
     split_rows,
+    unnamed_columns,
 )
 from crowdstream.labels.readers.input_options import InputOptions
 from crowdstream.labels.readers.repeated_headers import RepeatedHeaders
@@ -164,8 +165,8 @@ def _read_header(
             )
             suggest_columns(error, columns, (row.cells for row in sample), wide=names.wide)
         raise
-    if names.wide and options.columns is None and "" in columns:
-        bad.note(f"{name}: column {columns.index('') + 1} has no name, left out")
+    if names.wide and options.columns is None:
+        bad.note(unnamed_columns(name, [k for k, cell in enumerate(columns) if not cell]))
     return layout, len(data) - len(text) + header.end
 
 

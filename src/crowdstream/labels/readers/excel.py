@@ -20,6 +20,7 @@ from crowdstream.labels.readers.header_rows import (
     check_no_header,
     found_in_row,
     row_missing,
+    unnamed_columns,
 )
 from crowdstream.labels.readers.input_options import InputOptions
 from crowdstream.labels.readers.sheet_extents import check_extents
@@ -149,9 +150,9 @@ class _RawSheet(NamedTuple):
         if rule.wide and options.columns is None:
             _note_unnamed(table, header, self.where, note)
         names = _different([header[place] for place in places], rule, self.where)
+        columns = self.cells.columns  # a list made anew at every look
         chosen = table.select(
-            pl.col(self.cells.columns[place]).alias(name)
-            for place, name in zip(places, names, strict=True)
+            pl.col(columns[place]).alias(name) for place, name in zip(places, names, strict=True)
         )
         return Sheet(self.where, chosen, table["row"])
 
@@ -233,9 +234,14 @@ def _note_unnamed(
     table: pl.DataFrame, header: Iterable[str], where: str, note: Callable[[str], object]
 ) -> None:
     """Say which columns of a wide table have cells and no name."""
-    for place, name in enumerate(header):
-        if not name and table[:, place + 1].null_count() < table.height:
-            note(f"{where}: column {place + 1} has no name, left out")
+    filled = table.drop("row").null_count().row(0) if table.height else ()
+    places = [
+        place
+        for place, (name, nulls) in enumerate(zip(header, filled, strict=False))
+        if not name and nulls < table.height
+    ]
+    if (said := unnamed_columns(where, places)) is not None:
+        note(said)
 
 
 def _different(names: list[str], rule: HeaderRule, where: str) -> list[str]:

@@ -225,6 +225,20 @@ def found_in_row(where: str, rows: Sequence[Sequence[str]], index: int) -> str |
     return f"{where}: header found in row {index + 1}"
 
 
+def unnamed_columns(where: str, places: Sequence[int]) -> str | None:
+    """Say which columns of a wide table, by their places from 0, are left out.
+
+    >>> unnamed_columns("labels.csv", [0])
+    'labels.csv: column 1 has no name, left out'
+    """
+    if not places:
+        return None
+    if len(places) == 1:
+        return f"{where}: column {places[0] + 1} has no name, left out"
+    shown = shown_columns([f"{place + 1}" for place in places])
+    return f"{where}: columns {shown} have no name, left out"
+
+
 def row_missing(where: str, header_row: int, rows: int) -> InputError:
     """Return the error for a ``--header-row`` that is not there."""
     return InputError(where, f"a header in row {header_row:,} (--header-row)", f"{rows:,} rows")
