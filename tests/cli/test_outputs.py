@@ -18,7 +18,7 @@ from unittest import mock
 
 import polars as pl
 import pytest
-from hypothesis import example, given
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 import crowdstream as cs
@@ -394,6 +394,7 @@ HOSTILE = [
 ]
 
 
+@settings(deadline=None, max_examples=50)  # each writes and reads a file
 @given(st.lists(st.text(st.characters(exclude_categories=["Cs", "Cn"]), min_size=1), min_size=1))
 @example(HOSTILE)
 @example(
