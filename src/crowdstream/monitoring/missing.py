@@ -134,6 +134,51 @@ def _log_choose(n: int, k: int) -> float:
     return lgamma(n + 1) - lgamma(k + 1) - lgamma(n - k + 1)
 
 
+def with_answering(
+    workers: pl.DataFrame, flips: pl.DataFrame | None, missing: pl.DataFrame | None
+) -> pl.DataFrame:
+    """Add to a table of workers how often they contradict themselves and do not answer.
+
+    ``flip_rate``: of the tasks that a worker was asked again, those on which its answers differ.
+    ``missing``: of the tasks that it was asked, those that it did not answer. Columns are added
+    only where there is something to tell.
+    """
+    import polars as pl
+
+    if flips is not None:
+        rates = flips.select("worker", (pl.col("flips") / pl.col("repeated")).alias("flip_rate"))
+        workers = workers.join(rates, on="worker", how="left", maintain_order="left")
+    if missing is not None:
+        shares = missing.select("worker", pl.col("share").alias("missing"))
+        workers = workers.join(shares, on="worker", how="left", maintain_order="left")
+        workers = workers.with_columns(pl.col("missing").fill_null(0.0))
+    return workers
+
+
+def flip_notes(flips: pl.DataFrame | None) -> list[str]:
+    """Say who contradicts itself when it is asked again, those who do so most first.
+
+    >>> import polars as pl
+    >>> rows = {"worker": ["gpt", "llama"], "repeated": [50, 50], "flips": [0, 9]}
+    >>> flip_notes(pl.DataFrame(rows))
+    ['contradict themselves when asked again: llama on 18.0 % of 50 tasks']
+    """
+    if flips is None or not flips["flips"].sum():
+        return []
+    import polars as pl
+
+    rows = flips.filter(pl.col("flips") > 0).with_columns(
+        (pl.col("flips") / pl.col("repeated")).alias("rate")
+    )
+    rows = rows.sort("rate", descending=True, maintain_order=True)
+    named = ", ".join(
+        f"{row['worker']} on {percent(row['rate'])} of {row['repeated']:,} tasks"
+        for row in rows.head(NAMED).iter_rows(named=True)
+    )
+    more = f" and {rows.height - NAMED:,} more" if rows.height > NAMED else ""
+    return [f"contradict themselves when asked again: {named}{more}"]
+
+
 def missing_notes(missing: pl.DataFrame | None) -> list[str]:
     """Say who left out answers, first of all those who leave out some classes more than others.
 

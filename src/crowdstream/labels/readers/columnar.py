@@ -39,9 +39,7 @@ def read_frame(sheet: Sheet, shaper: Shaper, bad: BadRows) -> pl.DataFrame:
     try:
         chosen = _choose(table.lazy(), table.columns, sheet.where, shaper).collect()
     except InputError as error:
-        suggest_columns(
-            error, table.columns, table.head(SAMPLE).rows(), wide=shaper.names.wide
-        )
+        suggest_columns(error, table.columns, table.head(SAMPLE).rows(), wide=shaper.names.wide)
         raise
     repeated = chosen.select(
         pl.all_horizontal(pl.col(column) == pl.lit(column) for column in chosen.columns).fill_null(
