@@ -189,7 +189,9 @@ def _long(rows: list[Row], draw: Random) -> Rendered:
 def _json(rows: list[Row], draw: Random) -> Rendered:
     how: list[str] = ["JSON"]
     header, records, wanted = _table(rows, draw, how)
-    ordered: list[dict[str, Any]] = [{name: one.get(name, "") for name in header} for one in records]
+    ordered: list[dict[str, Any]] = [
+        {name: one.get(name, "") for name in header} for one in records
+    ]
     if draw.random() < 0.5:
         data = json.dumps(ordered).encode()
         return Rendered("labels.json", data, wanted, how=how)
