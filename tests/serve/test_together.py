@@ -28,9 +28,9 @@ def write(engine: Engine, label: LabelIn, key: bytes = b"") -> Any:
 
 def test_posts_that_wait_together_are_answered_as_a_stream_does_one_by_one(tmp_path: Path) -> None:
     chance = random.Random(4)
+    said = [chance.choice("xxy") for _ in range(1500)]
     labels = [
-        LabelIn(f"t{chance.randrange(60)}", f"w{chance.randrange(12)}", chance.choice("xxy"))
-        for _ in range(1500)
+        LabelIn(f"t{chance.randrange(60)}", f"w{chance.randrange(12)}", label) for label in said
     ]
     store = Store(tmp_path)
 
@@ -52,9 +52,9 @@ def test_posts_that_wait_together_are_answered_as_a_stream_does_one_by_one(tmp_p
     finally:
         store.close()
     stream = cs.Stream(cs.monitor(cs.Adaptive()), max_labels=4, remember=REMEMBER)
-    for label, answer in zip(labels, found, strict=True):
+    for label, text, answer in zip(labels, said, found, strict=True):
         late = stream.counts.late
-        decision = stream.observe(label.task, label.worker, label.label)
+        decision = stream.observe(label.task, label.worker, text)
         assert answer["decisions"] == [msgspec.structs.asdict(decision)]
         assert answer["late"] == stream.counts.late - late
 
