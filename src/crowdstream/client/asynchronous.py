@@ -101,7 +101,7 @@ class AsyncClient:
         Parameters
         ----------
         rows
-            Rows of (task, worker, label), or mappings with these keys and ``at``.
+            Rows of (task, worker, label), or mappings with these keys, ``at`` and ``question``.
 
         Examples
         --------
