@@ -17,7 +17,7 @@ import crowdstream as cs
 from crowdstream.errors import InputError
 from crowdstream.labels import ColumnNames
 from crowdstream.labels.gold import read_truths
-from crowdstream.labels.readers import BadRows, find_sources, make_options, read_all
+from crowdstream.labels.readers import BadRows, csv_files, find_sources, make_options, read_all
 from crowdstream.labels.readers.files import read_batches
 from crowdstream.labels.readers.header_rows import WINDOW, label_header
 from crowdstream.labels.readers.small_tables import read_families
@@ -135,6 +135,34 @@ def test_a_header_beyond_the_window_must_be_named(tmp_path: Path, kind: str) -> 
     assert read(path)[0] == ROWS
     with pytest.raises(InputError, match=r"a header in row 400 \(--header-row\), found \d+ rows"):
         read(path, header_row=400)
+
+
+def test_the_header_is_looked_for_in_thirty_rows() -> None:
+    header = ["task", "worker", "label"]
+    for titles, found in ((29, True), (30, False)):
+        rows = [["a remark"]] * titles
+        assert label_header(ColumnNames()).place([*rows, header]).found == found
+
+
+@every_kind
+def test_rows_above_the_header_that_are_labels_are_not_dropped(tmp_path: Path, kind: str) -> None:
+    """As where a file without a header was put before one with it."""
+    path = table(tmp_path, kind, [*DATA[:2], HEADER, *DATA[2:]])
+    with pytest.raises(InputError, match=r"found t1, ann, yes in row 1, which look like data"):
+        read(path)
+    assert read(path, header_row=3)[0] == ROWS[2:]
+
+
+@pytest.mark.parametrize("size", [10, 1000])
+def test_a_header_may_come_only_in_a_later_piece(size: int) -> None:
+    """A stream of its own: files are read 64 KB at least at first."""
+    data = b"a long title\n" * 20 + b"task,worker,label\n1,ann,x\n"
+    pieces = csv_files.read_pieces(io.BytesIO(data), "l", ",", ColumnNames(), BadRows(), size)
+    assert [row for _, piece in pieces for row in piece.frame().rows()] == [("1", "ann", "x")]
+    pieces = csv_files.read_pieces(
+        io.BytesIO(data), "l", ",", ColumnNames(), BadRows(), size, make_options(header_row=21)
+    )
+    assert [row for _, piece in pieces for row in piece.frame().rows()] == [("1", "ann", "x")]
 
 
 @every_kind

@@ -17,9 +17,9 @@ from crowdstream.plain_text import percent
 if TYPE_CHECKING:
     import polars as pl
 
-DENSE = 0.5
+DENSE = 0.9
 """Share of all (task, worker) pairs with an answer from which on everybody was asked everything,
-where the table does not say who was asked."""
+where the table does not say who was asked. A crowd of which each task asks a part has fewer."""
 
 LEVEL = 0.05
 """How often, at most, somebody is said to answer some classes less though nobody does."""
@@ -34,8 +34,8 @@ NAMED = 4
 def missing_verdicts(table: CodedLabels, decisions: pl.DataFrame) -> pl.DataFrame | None:
     """Count the tasks that each worker was asked and did not answer, in all and per decided class.
 
-    A worker was asked what it has a row for. Where no row is without an answer and most workers
-    answered most tasks, everybody was asked everything.
+    A worker was asked what it has a row for. Where no row is without an answer, nine of ten pairs
+    of task and worker have one, and not as many on every task, everybody was asked everything.
 
     Parameters
     ----------
@@ -76,8 +76,8 @@ def missing_verdicts(table: CodedLabels, decisions: pl.DataFrame) -> pl.DataFram
     if rows["answered"].all():
         if not rows.height or rows.height < DENSE * tasks * workers:
             return None
-        if rows.height == tasks * workers:
-            return None
+        if rows["task"].value_counts()["count"].n_unique() == 1:
+            return None  # so many were asked about each task
         rows = (
             pl.DataFrame({"task": np.arange(tasks, dtype=np.int32)})
             .join(pl.DataFrame({"worker": np.arange(workers, dtype=np.int32)}), how="cross")

@@ -28,6 +28,7 @@ from crowdstream.labels.readers.header_rows import (
     HeaderRule,
     TextRow,
     check_no_header,
+    check_titles,
     found_in_row,
     label_header,
     row_missing,
@@ -209,6 +210,9 @@ def _find_header(
     cells = [row.cells for row in rows]
     index, found = rule.place(cells)
     if found:
+        below = split_rows(text[: rows[index].end + HEAD], separator, rows[index].end)
+        sample = (row.cells for row in itertools.islice(below, SAMPLE))
+        check_titles(name, cells[:index], cells[index], sample)
         bad.note(found_in_row(name, cells, index))
     return _checked(rows[index], index + 1, text, name)
 

@@ -14,10 +14,12 @@ from crowdstream.errors import CrowdstreamError, InputError
 from crowdstream.labels.column_hints import SHOWN, shown_columns, shown_name
 from crowdstream.labels.readers.archives import check_unpacked
 from crowdstream.labels.readers.header_rows import (
+    SAMPLE,
     WINDOW,
     HeaderPlace,
     HeaderRule,
     check_no_header,
+    check_titles,
     found_in_row,
     row_missing,
     unnamed_columns,
@@ -142,6 +144,8 @@ class _RawSheet(NamedTuple):
             header, begin = self._named(options, header, begin)
         elif options.header_row is None and self.place.found:
             above = [self.row(k) for k in range(begin)]
+            below = self.cells.slice(begin, SAMPLE).rows()
+            check_titles(self.where, above[:-1], header, below)
             if (said := found_in_row(self.where, above, begin - 1)) is not None:
                 note(said)
         table = self.cells.with_row_index("row", offset=1).slice(begin)

@@ -9,11 +9,11 @@ from __future__ import annotations
 import csv
 import io
 import itertools
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from crowdstream.errors import InputError
-from crowdstream.labels.column_hints import shown_columns
+from crowdstream.labels.column_hints import looks_like_data, shown_columns
 from crowdstream.labels.columns import ROLES, ColumnNames, count_roles, simple_name
 from crowdstream.labels.readers.csv_quoting import LINE
 from crowdstream.labels.readers.input_options import InputOptions
@@ -223,6 +223,32 @@ def found_in_row(where: str, rows: Sequence[Sequence[str]], index: int) -> str |
     if not any(map(_names, rows[:index])):
         return None
     return f"{where}: header found in row {index + 1}"
+
+
+def check_titles(
+    where: str,
+    above: Sequence[Sequence[str]],
+    header: Sequence[str],
+    below: Iterable[Sequence[str | None]],
+) -> None:
+    """Refuse a header that was found below rows like those that follow it: they are no titles.
+
+    >>> rows = [("t1", "ann", "x"), ("t2", "ann", "y")]
+    >>> check_titles("labels.csv", rows[:1], ["task", "worker", "label"], rows[1:])
+    Traceback (most recent call last):
+    ...
+    crowdstream.errors.InputError: labels.csv: expected titles above the header in row 2, found ...
+    """
+    width, number = len(_names(header)), len(above) + 1
+    full = [(k, row) for k, row in enumerate(above, start=1) if len(_names(row)) >= width]
+    if not full:
+        return
+    rows = list(below)
+    for k, row in full:
+        if looks_like_data(row, rows):
+            hint = f"--header-row {number} leaves out what is above"
+            found = f"{shown_columns(row)} in row {k}, which look like data ({hint})"
+            raise InputError(where, f"titles above the header in row {number}", found)
 
 
 def unnamed_columns(where: str, places: Sequence[int]) -> str | None:

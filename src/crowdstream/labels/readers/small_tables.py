@@ -16,8 +16,10 @@ from crowdstream.labels.readers.csv_files import BOM, LONGEST_HEADER
 from crowdstream.labels.readers.excel import read_sheet
 from crowdstream.labels.readers.files import COLUMNAR, columnar_data, find_sources
 from crowdstream.labels.readers.header_rows import (
+    SAMPLE,
     WINDOW,
     HeaderRule,
+    check_titles,
     column_header,
     find_header,
     found_in_row,
@@ -138,6 +140,9 @@ def _below_titles(
     index = find_header(cells, rule.is_header)
     if not index:
         return data
+    below = split_rows(data[: rows[index].end + LONGEST_HEADER], separator, rows[index].end)
+    sample = (row.cells for row in itertools.islice(below, SAMPLE))
+    check_titles(where, cells[:index], cells[index], sample)
     if (said := found_in_row(where, cells, index)) is not None:
         notes.append(said)
     return data[rows[index].begin :]
