@@ -80,7 +80,7 @@ def make_report_of_a_state(folder: Path) -> Path:
 
 def make_savings(folder: Path) -> Path:
     labels, page = write_rows(folder / FILE, hostile_labels(40)), folder / "page.html"
-    assert call("savings", labels, "-q", "--repeats", "1", "--chart", page).code == 0
+    assert call("savings", labels, "-q", "--orders", "1", "--chart", page).code == 0
     return page
 
 

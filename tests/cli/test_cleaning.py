@@ -251,7 +251,7 @@ def test_gold_savings_and_compare_clean_and_warn_too(tmp_path: Path, truth: Path
     commands: list[tuple[str | Path, ...]] = [
         ("gold", "plan", dirty),
         ("gold", "check", dirty, truth),
-        ("savings", dirty, "--repeats", "1", "--method", "majority"),
+        ("savings", dirty, "--orders", "1", "--method", "majority"),
         ("compare", dirty, "--truth", truth, "--quick", "--methods", "majority"),
     ]
     for command in commands:

@@ -50,12 +50,12 @@ JSON_LINE = re.compile(rb"(\xef\xbb\xbf|\s)*\{")
         (HEAD.strip(), 0, 0),
         (HEAD + b"a,b,\na,c,x\n", 1, 1),
         (HEAD + "ä,ж,漢\n".encode(), 1, 1),
-        (HEAD + b" a,w,x\na,w,x\n", 2, 2),
+        (HEAD + b" a,w,x\na,w,x\n", 1, 1),  # blanks around a name are none of it
         (b'"task","worker","label"\n"a","b","c"\n', 1, 1),
         (b"x,task,worker,label,x\n1,a,b,c,2\n1,d,e,f,2\n", 2, 2),
         (b"x,task,worker,label,x\n1,a,b,c,\n,d,e,f,2\n", 2, 2),
         (HEAD + b"007,1.0,1e3\n7,1,1000\n", 2, 2),
-        (HEAD + b"NA,null,nan\n", 1, 1),
+        (HEAD + b"NA,null,nan\n", 1, 0),  # a task and a worker may be called so, a label not
         mended(
             HEAD + b'a,b,""\na,c,x\n', 1, 1, reason="a quoted empty label is a class of its own"
         ),
@@ -177,8 +177,8 @@ def test_a_file_s_own_name_is_no_pattern(tmp_path: Path, name: str) -> None:
         ("l.csv", HEAD + "ä,b,c\na,".encode() + b"\xff,c\n", "line 3: expected text in UTF-8"),
         ("l.csv", HEAD + b"a,b,c\na,\x81\x8d,c\n", "line 3: expected text in UTF-8"),
         ("l.csv", "task,worker,label\na,b,c\n".encode("utf-16")[:-1], "text in utf-16"),
-        ("l.csv", b"task,worker,label,label\na,b,c,d\n", "several columns named 'label'"),
-        ("l.csv", b"task,task,worker,label\na,b,c,d\n", "several columns named 'task'"),
+        ("l.csv", b"task,worker,label,label\na,b,c,d\n", "one column 'label', found several"),
+        ("l.csv", b"task,task,worker,label\na,b,c,d\n", "one column 'task', found several"),
         ("l.csv", b"\x89PNG\r\n\x1a\n\x00\x00", ""),
         ("l.csv", HEAD + b"a,,c\n", "line 2, column 'worker'"),
         ("l.csv", HEAD + b"\n".join([b"a,b,c"] * 5000) + b"\n,b,c", "line 5002, column 'task'"),
@@ -193,7 +193,7 @@ def test_a_file_s_own_name_is_no_pattern(tmp_path: Path, name: str) -> None:
         ("l.jsonl", b'{"task":"a",\n"worker":"b","label":"c"}\n', "line 1"),
         ("l.jsonl", b'{"task":"a","worker":"b"}\n', "line 1: expected a label column"),
         ("l.jsonl", b'{"task":"a","worker":"b","label":"c"}\n{"task":"a","label":"c"}\n', "line 2"),
-        ("l.jsonl", b'{"task":"a","worker":"b","label":["c"]}\n', "line 1, column 'label'"),
+        ("l.jsonl", b'{"task":"a","worker":"b","label":[["c"]]}\n', "line 1, column 'label'"),
         ("l.jsonl", b'{"task":"a","worker":"b","label":{"c":1}}\n', "line 1, column 'label'"),
         ("l.jsonl", b'{"task":"a","worker":null,"label":"c"}\n', "line 1, column 'worker'"),
         ("l.jsonl", b'{"task":"a","worker":"\xff","label":"c"}\n', "line 1"),
@@ -324,10 +324,10 @@ def test_a_wide_row_that_is_too_short_is_refused(tmp_path: Path, window: tuple[s
 )
 def test_a_wide_table_s_task_column_may_have_any_name(tmp_path: Path, task: str) -> None:
     path = tmp_path / "l.csv"
-    path.write_bytes(f"{task},a,b,c\n1,x,y,x\n".encode())
+    path.write_bytes(f"{task},a,b,c\n1,x,y,x\n2,y,y,x\n".encode())
     pl.read_csv(path, infer_schema=False).write_parquet(path.with_suffix(".parquet"))
     for found in (path, path.with_suffix(".parquet")):
-        assert call("run", found, "--wide", "--task", task, "--json").report["labels"] == 3
+        assert call("run", found, "--wide", "--task", task, "--json").report["labels"] == 6
 
 
 def test_json_in_quarantine_is_as_it_was(tmp_path: Path) -> None:

@@ -99,7 +99,7 @@ def test_other_commands_say_it_too(tmp_path: Path, gold: Path) -> None:
     for args in (
         ("gold", "plan", path),
         ("gold", "check", path, gold),
-        ("savings", path, "--repeats", "1"),
+        ("savings", path, "--orders", "1"),
         ("compare", path, "--truth", gold, "--methods", "majority", "--quick"),
     ):
         result = call(*args)

@@ -93,7 +93,10 @@ def test_columns_are_named_and_other_formats_read(tmp_path: Path) -> None:
 
 def test_one_row_per_task_is_read_too(tmp_path: Path) -> None:
     path = tmp_path / "wide.csv"
-    path.write_bytes(b"task,ann,bob,eve\n" + b"".join(b"t%d,x,x,y\n" % k for k in range(9)))
+    path.write_bytes(
+        b"task,ann,bob,eve\n"
+        + b"".join(b"t%d,x,%s,y\n" % (k, b"y" if k % 2 else b"x") for k in range(9))
+    )
     report = call("savings", path, "--wide", "--json", "--orders", "1").report
     assert (report["tasks"], report["labels"]) == (9, 27)
 

@@ -112,7 +112,7 @@ def test_savings_and_compare_match_by_spelling(
     label_file: Path, exact: Path, respelt: Path
 ) -> None:
     for command in (
-        ("savings", label_file, "--repeats", "1"),
+        ("savings", label_file, "--orders", "1"),
         ("compare", label_file, "--methods", "majority", "--quick"),
     ):
         found = [call(*command, "--truth", file, "--json").report for file in (exact, respelt)]

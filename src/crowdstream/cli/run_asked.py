@@ -101,7 +101,7 @@ class Asked(NamedTuple):
         from pathlib import Path
 
         for option, path in (("--gold", self.deciding.gold), ("--truth", self.scoring.truth)):
-            if path is not None and not Path(path).exists():
+            if path not in (None, "-") and not Path(str(path)).exists():
                 raise InputError(option, "a file that exists", repr(path))
 
     def _check_questions(self, names: list[str]) -> None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import re
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from crowdstream.errors import InputError
 from crowdstream.labels.label import shorten
@@ -46,6 +46,15 @@ def read_list(text: str) -> list[str] | None:
     if not isinstance(found, list) or not all(isinstance(each, (str, bool)) for each in found):
         return None
     return [str(each).lower() if isinstance(each, bool) else each for each in found]
+
+
+def write_list(labels: Sequence[str]) -> str:
+    """Return several choices as the text of one cell: a JSON list, or the one there is.
+
+    >>> write_list(["cat", "dog"]), write_list(["cat"]), write_list([])
+    ('["cat", "dog"]', 'cat', '[]')
+    """
+    return labels[0] if len(labels) == 1 else json.dumps(list(labels), ensure_ascii=False)
 
 
 def _bare(text: str) -> str:

@@ -13,7 +13,6 @@ Text is looked at once, when it is coded. Knows nothing of estimators but their 
 from __future__ import annotations
 
 import functools
-import json
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
@@ -26,6 +25,7 @@ from numpy.typing import NDArray
 
 from crowdstream.errors import InputError, OddLabels
 from crowdstream.labels.batch import NO_TRUTHS, Codes, Ints, LabelBatch
+from crowdstream.labels.choice_cells import write_list
 from crowdstream.labels.coded_labels import CodedLabels, code_frame, code_values
 from crowdstream.labels.columns import ROLES, ColumnNames, Roles, find_columns
 from crowdstream.labels.gold import Truths, read_truths
@@ -35,6 +35,7 @@ from crowdstream.labels.label import (
     TaskId,
     WorkerId,
     are_usual,
+    as_text,
     clean_id,
     clean_label,
     is_usual,
@@ -353,7 +354,7 @@ def _clean_cell(value: object, where: str) -> ClassLabel | None:
     if not isinstance(value, (list, tuple, set, frozenset)):
         return clean_label(value, where)
     cells = [clean_label(each, where) for each in value]
-    return json.dumps([str(cell) for cell in cells if cell is not None], ensure_ascii=False)
+    return write_list([str(as_text(cell)) for cell in cells if cell is not None])
 
 
 def _warn_of_twins(question: QuestionLabels, hints: LabelHints) -> None:

@@ -6,13 +6,13 @@ imported unless the data is of that kind. Knows nothing of codes or files.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol, TypeGuard, cast, runtime_checkable
 
 from crowdstream.errors import InputError
-from crowdstream.labels.label import FLOAT_MAX, clean_id, clean_label, shorten
+from crowdstream.labels.choice_cells import write_list
+from crowdstream.labels.label import FLOAT_MAX, as_text, clean_id, clean_label, shorten
 
 if TYPE_CHECKING:
     import polars as pl
@@ -116,7 +116,9 @@ def clean_table(frame: pl.DataFrame) -> pl.DataFrame:
 
     return pl.DataFrame(
         [
-            list_text(column) if is_list(column) else _clean_series(column, bools=name not in IDS)
+            list_text(column)
+            if is_list(column) and name not in IDS
+            else _clean_series(column, bools=name not in IDS)
             for name, column in zip(frame.columns, frame, strict=True)
         ]
     )
@@ -147,7 +149,10 @@ def list_text(column: pl.Series) -> pl.Series:
     import polars as pl
 
     texts = [
-        None if cell is None else json.dumps(list(cell), ensure_ascii=False) for cell in column
+        None
+        if cell is None
+        else write_list([str(as_text(each)) for each in cell if each is not None])
+        for cell in column
     ]
     return pl.Series(column.name, texts, pl.String)
 

@@ -28,7 +28,7 @@ SAMPLE = 60
 
 def read(data: str | bytes, name: str, kind: str, shaper: Shaper, bad: BadRows) -> pl.DataFrame:
     """A whole file, by its path or its bytes: task, worker, label, and what else it tells."""
-    return _clean(_text(_scan(data, name, kind, shaper), name), name, shaper, bad, 0)
+    return _clean(_text(_scan(data, name, kind, shaper), name, shaper), name, shaper, bad, 0)
 
 
 def read_frame(sheet: Sheet, shaper: Shaper, bad: BadRows) -> pl.DataFrame:
@@ -64,7 +64,7 @@ def read_pieces(
     for start in range(0, height, BATCH_ROWS):
         rows = min(BATCH_ROWS, height - start)
         read = size * (start + rows) // height
-        table = _text(query.slice(start, rows), name)
+        table = _text(query.slice(start, rows), name, shaper)
         yield read - done, _clean(table, name, shaper, bad, start)
         done = read
 
@@ -92,13 +92,16 @@ def _choose(query: pl.LazyFrame, header: list[str], name: str, shaper: Shaper) -
         raise
 
 
-def _text(query: pl.LazyFrame, name: str) -> pl.DataFrame:
+def _text(query: pl.LazyFrame, name: str, shaper: Shaper | None = None) -> pl.DataFrame:
+    """The rows as text; lists of labels become JSON, other nested columns are refused."""
     import polars as pl
 
+    roles = None if shaper is None else shaper.roles
+    ids = () if roles is None else (roles.task, roles.worker)
     try:
         table = query.collect()
         for column, kind in table.schema.items():
-            if is_list(table[column]):
+            if is_list(table[column]) and column not in ids:
                 table = table.with_columns(list_text(table[column]))
             elif kind.is_nested() or kind == pl.Binary:
                 raise InputError(f"{name}, column {column!r}", "text or numbers", str(kind))

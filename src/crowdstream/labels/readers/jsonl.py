@@ -16,6 +16,7 @@ import msgspec
 import numpy as np
 
 from crowdstream.errors import InputError
+from crowdstream.labels.choice_cells import write_list
 from crowdstream.labels.coded_labels import CodedLabels, code_frame
 from crowdstream.labels.column_hints import shown_columns, suggest_wide
 from crowdstream.labels.columns import ALIASES, ROLES
@@ -258,7 +259,7 @@ def list_as_text(value: object) -> object:
     texts = [as_text(each) for each in value]
     if not all(isinstance(text, str) for text in texts):
         return NotImplemented
-    return json.dumps(texts, ensure_ascii=False)
+    return write_list([str(text) for text in texts])
 
 
 def _records(
