@@ -18,6 +18,7 @@ from crowdstream.labels.meaning.kinds import LabelHints
 from crowdstream.validation import check_number
 
 if TYPE_CHECKING:
+    from crowdstream.labels.meaning.interpreting import ReadAs
     from crowdstream.science.compare import Method, Study
     from crowdstream.science.datasets import Dataset
 
@@ -120,12 +121,13 @@ def compare(
     wanted = None if names is None else [name.strip() for name in names.split(",")]
     chosen = choose(wanted, quick=methods.quick)
     notes: list[str] = []
+    read_as: ReadAs | None = None
     if given.truth is None:
         if given.hints() != LabelHints():
             raise InputError("--truth", "with what labels mean, and files of labels", "none")
         sets = [ready(data) for data in _named(given.sets)]
     else:
-        data, notes = _read(given, given.truth)
+        data, notes, read_as = _read(given, given.truth)
         sets = [ready(data)]
         if len(given.sets) > 1 and not report.quiet:
             say(f"{len(given.sets)} files taken together as one set", "yellow")
@@ -134,8 +136,10 @@ def compare(
     if folder is not None:
         write(study, folder)
     if report.json:
-        print_json(compare_report(study, notes))
+        print_json(compare_report(study, notes, read_as))
     elif not report.quiet:
+        if read_as is not None:
+            say_paragraph(read_as.text, indent=0)
         _show(study)
         for note in notes:
             say(f"note: {note}", "yellow")
@@ -175,7 +179,7 @@ def _named(names: list[str]) -> list[Dataset]:
     return [datasets.load(name) for name in wanted]
 
 
-def _read(given: Input, truth: str) -> tuple[Dataset, list[str]]:
+def _read(given: Input, truth: str) -> tuple[Dataset, list[str], ReadAs]:
     """A data set of the user's own, and what is to be said of it."""
     from crowdstream.cli.truths import match_truths
     from crowdstream.deciding import Prepared
@@ -199,8 +203,9 @@ def _read(given: Input, truth: str) -> tuple[Dataset, list[str]]:
         if not question.kind.made:
             places = scale_of([*question.table.classes, *truths["label"]], order, "--order")
     labels = question.table.frame()
-    notes = [read.read_as, *read.notes, *file.notes()]
-    return Dataset(name, labels, truths, Meta(" ".join(files)), places), notes
+    notes = [*read.notes, *file.notes()]
+    made = Dataset(name, labels, truths, Meta(" ".join(files)), places)
+    return made, notes, read.meaning.read_as
 
 
 def _measure(sets: list[Dataset], methods: list[Method], plan: Plan, quiet: bool) -> Study:

@@ -11,7 +11,7 @@ from crowdstream.cli.gold_wording import show_check, show_plan, warn_of_formulas
 from crowdstream.cli.json_output import PlanReport, StratumReport, check_report, print_json
 from crowdstream.cli.label_input import read_labels
 from crowdstream.cli.output import check_output, write_table
-from crowdstream.cli.terminal import say
+from crowdstream.cli.terminal import say, say_paragraph
 from crowdstream.errors import CrowdstreamError, InputError
 from crowdstream.validation import check_number
 
@@ -122,6 +122,7 @@ def plan(
         if not report.quiet:
             warn_of_formulas(shown["task"])
     summary = PlanReport(
+        read_as=found_labels.meaning.read_as,
         method=method.method,
         tasks=sum(dict(found.select("stratum", "stratum_tasks").iter_rows()).values()),
         to_check=found.height,
@@ -133,6 +134,7 @@ def plan(
     if report.json:
         print_json(summary)
     elif not report.quiet:
+        say_paragraph(found_labels.read_as, indent=0)
         show_plan(summary, shown, out.output, files.labels)
         if known is not None:
             say(known.line())
@@ -174,8 +176,10 @@ def check(
     )
     found.warnings[:0] = notes
     if report.json:
-        print_json(check_report(method.method, found))
+        print_json(check_report(method.method, found, found_labels.meaning.read_as))
     else:
+        if not report.quiet:
+            say_paragraph(found_labels.read_as, indent=0)
         show_check(found, deciding.settle, notes=not report.quiet)
 
 

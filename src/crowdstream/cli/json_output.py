@@ -207,9 +207,11 @@ class SparkReport(msgspec.Struct, kw_only=True):
     seconds: float
 
 
-def savings_report(method: str, found: Savings, warnings: list[str]) -> dict[str, object]:
+def savings_report(
+    method: str, found: Savings, warnings: list[str], read_as: ReadAs
+) -> dict[str, object]:
     """What ``crowdstream savings --json`` prints."""
-    head = {"schema_version": SCHEMA_VERSION, "method": method}
+    head = {"schema_version": SCHEMA_VERSION, "read_as": read_as, "method": method}
     return {**head, **found.report(), "warnings": warnings}
 
 
@@ -230,6 +232,7 @@ class PlanReport(msgspec.Struct, kw_only=True):
     """What ``crowdstream gold plan --json`` prints; ``tasks``: those there are to choose from."""
 
     schema_version: int = SCHEMA_VERSION
+    read_as: ReadAs
     method: str
     tasks: int
     to_check: int
@@ -238,9 +241,10 @@ class PlanReport(msgspec.Struct, kw_only=True):
     gold_matched: TruthMatch | msgspec.UnsetType = msgspec.UNSET
 
 
-def check_report(method: str, found: GoldCheck) -> dict[str, object]:
+def check_report(method: str, found: GoldCheck, read_as: ReadAs) -> dict[str, object]:
     """What ``crowdstream gold check --json`` prints."""
-    return {"schema_version": SCHEMA_VERSION, "method": method, **msgspec.structs.asdict(found)}
+    head = {"schema_version": SCHEMA_VERSION, "read_as": read_as, "method": method}
+    return {**head, **msgspec.structs.asdict(found)}
 
 
 def jury_report(found: Jury, warnings: list[str], read_as: ReadAs) -> dict[str, object]:
@@ -277,9 +281,14 @@ def preferences_report(found: Preferences, warnings: list[str]) -> dict[str, obj
     return {"schema_version": SCHEMA_VERSION, **msgspec.structs.asdict(found), **more}
 
 
-def compare_report(study: Study, warnings: list[str]) -> dict[str, object]:
-    """What ``crowdstream compare --json`` prints; ``-o`` writes the same but the warnings."""
-    return {**study.report(), "warnings": warnings}
+def compare_report(
+    study: Study, warnings: list[str], read_as: ReadAs | None
+) -> dict[str, object]:
+    """What ``crowdstream compare --json`` prints; ``-o`` writes the same but what was read.
+
+    ``read_as`` is null for data sets by name.
+    """
+    return {**study.report(), "read_as": read_as, "warnings": warnings}
 
 
 def print_json(

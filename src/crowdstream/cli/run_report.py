@@ -68,7 +68,7 @@ def run_report(
     if job.gold is not None:
         report.gold_matched = job.gold.count()
     if job.steps is not None:
-        report.expected_steps = round(job.steps, 4)
+        report.expected_steps = round(job.steps, 6)
     if job.question:
         report.question = job.question
     if "flip_rate" in workers.columns:

@@ -103,7 +103,7 @@ def savings(
     if out.chart is not None:
         _draw(found, out.chart, [source.name for source in sources])
     if report.json:
-        print_json(savings_report(method.method, found, notes))
+        print_json(savings_report(method.method, found, notes, read.meaning.read_as))
     elif not report.quiet:
         say_paragraph(read.read_as, indent=0)
         _show(found)
