@@ -17,12 +17,13 @@ import polars as pl
 
 import crowdstream as cs
 from crowdstream.errors import CrowdstreamError
+from crowdstream.labels.columns import ColumnNames
 from crowdstream.labels.gold import COLUMNS
-from crowdstream.labels.readers import BadRows, find_sources, make_options, read_all, read_batches
+from crowdstream.labels.readers import BadRows, find_sources, make_options, read_batches
 from crowdstream.labels.readers.jsonl import decode_row
 from crowdstream.labels.readers.small_tables import read_small_table
-from crowdstream.labels.columns import ColumnNames
 from crowdstream.serialization import HEADER, kind_of, seal
+from tests.reading import labels_of, rows_of
 
 if sys.version_info >= (3, 14):
     import zipfile
@@ -222,13 +223,14 @@ def attempt(name: str, data: bytes, folder: Path, draw: random.Random) -> bool:
                 case 0:
                     read_small_table(str(path), COLUMNS)
                 case 1:
-                    for _, coded in read_batches(sources, names, bad, draw.choice([7, 64, 4096])):
-                        coded.frame()
+                    size = draw.choice([7, 64, 4096])
+                    for _, raw in read_batches(sources, names, bad, size):
+                        rows_of([raw])
                 case 2 if name.endswith(".jsonl"):
                     for line in data.split(b"\n"):
                         decode_row(line)
                 case _:
-                    read_all(sources, names, bad).frame()
+                    labels_of(sources, names, bad)
     except CrowdstreamError:
         return False
     return True
