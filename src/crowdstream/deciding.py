@@ -45,7 +45,8 @@ class Prepared:
             return Prepared(question, question.table)
         from crowdstream.choices import Choices
 
-        choices = Choices.of(question.table.frame(), separator=question.kind.separator)
+        table = question.table.frame().drop_nulls(["task", "worker"])
+        choices = Choices.of(table, separator=question.kind.separator)
         return Prepared(question, choices.pairs, choices)
 
     @property

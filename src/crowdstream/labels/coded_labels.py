@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol, cast
+from typing import TYPE_CHECKING, NamedTuple, Protocol, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -35,6 +35,17 @@ class Origin(Protocol):
         """The words that give a role to a column."""
 
 
+class LeftOut(NamedTuple):
+    """Rows that were left out because the same worker has another label of the same task."""
+
+    null_label: int = 0
+    repeated: int = 0
+    replaced: int = 0
+
+
+NOTHING_LEFT_OUT = LeftOut()
+
+
 @dataclass(frozen=True, slots=True)
 class CodedLabels:
     """Rows in the order they came, in codes of ``workers`` and ``classes``; −1 for null.
@@ -42,12 +53,14 @@ class CodedLabels:
     A task of ``batch`` is a run of rows with the same task, another than in the run before: one
     task may come in several runs, and a run may have none (null); a worker may come twice in a
     task. Where ``origin`` is known, too many labels that contradict one another are refused.
+    ``left_out``: rows that are no longer here.
     """
 
     batch: LabelBatch
     workers: Vocabulary
     classes: Vocabulary
     origin: Origin | None = None
+    left_out: LeftOut = NOTHING_LEFT_OUT
 
     @property
     def height(self) -> int:

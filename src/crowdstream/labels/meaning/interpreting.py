@@ -235,8 +235,8 @@ class Interpreter:
                 self._refuse_question(counts)
             return [("", table.filter(pl.col("question") == forms[normalise(wanted)]))]
         parts = table.partition_by("question", maintain_order=True)
-        if len(parts) == 1:
-            return [("", parts[0])]
+        if len(parts) < 2:
+            return [("", parts[0] if parts else table)]
         return [(str(part["question"][0]), part) for part in parts]
 
     def _question_names(self, asked: pl.Series) -> dict[str, str]:
