@@ -35,6 +35,7 @@ from crowdstream.estimators.one_task import OneTaskVerbs
 from crowdstream.estimators.passes import InMemory
 from crowdstream.estimators.votes import check_cells, posteriors
 from crowdstream.labels import (
+    CodedLabels,
     Intake,
     Table,
     Truths,
@@ -46,6 +47,7 @@ from crowdstream.labels import (
 )
 from crowdstream.labels.batch import Ints, LabelBatch
 from crowdstream.labels.coding import interpret
+from crowdstream.labels.meaning.interpreting import QuestionLabels
 from crowdstream.labels.meaning.kinds import fractions, refuse_scores
 from crowdstream.labels.meaning.options import HOW, TableMeaning
 
@@ -317,7 +319,8 @@ class TableVerbs(OneTaskVerbs):
         meaning = {**meaning, "as_classes": True}
         found = interpret(data, **meaning).only("table", ONE_QUESTION)
         scores = fractions(found.table.classes)
-        if scores and not fractions(self._classes):
+        read = isinstance(data, (CodedLabels, QuestionLabels))  # and understood
+        if scores and not read and not fractions(self._classes):
             refuse_scores(scores, "table", HOW)
         return Prepared.of(found)
 
