@@ -320,6 +320,7 @@ def test_a_wide_workbook_and_one_with_a_second_header_are_read(tmp_path: Path) -
     workbook(path, A=[("item", "ann", "bob"), (1, "x", ""), (2, "y", "x")])
     assert read(path, ColumnNames(wide=True))[0] == [
         ("1", "ann", "x"),
+        ("1", "bob", None),
         ("2", "ann", "y"),
         ("2", "bob", "x"),
     ]
@@ -524,7 +525,7 @@ def test_a_header_in_the_middle_of_a_wide_table_is_left_out(tmp_path: Path) -> N
     path = tmp_path / "l.csv"
     path.write_text("id,a,b\n1,x,y\n2,y,\n" * 2)
     rows, notes = read(path, ColumnNames(wide=True))
-    assert rows == [("1", "a", "x"), ("1", "b", "y"), ("2", "a", "y")] * 2
+    assert rows == [("1", "a", "x"), ("1", "b", "y"), ("2", "a", "y"), ("2", "b", None)] * 2
     assert notes == [f"{path}: row 3 repeats the header, left out"]
 
 

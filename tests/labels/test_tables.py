@@ -79,16 +79,18 @@ def test_whole_numbers_with_gaps_are_whole_numbers(kind: str) -> None:
 def test_pandas_is_read_where_there_is_no_pyarrow() -> None:
     table = pandas_frame(item="str", label="str").assign(rater=[1.0, np.nan, 3.0])
     with mock.patch("polars.from_pandas", side_effect=ModuleNotFoundError("pyarrow")) as tried:
-        found = code_rows(table).frame()
+        found = code_rows(table, on_error="skip").frame()
+        scores = code_rows(table.assign(label=[0.5, 1.0, np.nan]), bins=2, on_error="skip")
     assert tried.called
     assert found.rows() == [("t1", 1, "spam"), ("t1", None, None), ("t2", 3, "ham")]
+    assert scores.frame()["label"].to_list() == ["0.5 to 1", "0.5 to 1", None]
 
 
 def test_a_column_that_comes_twice_is_refused_where_it_matters() -> None:
     table = pd.DataFrame([["t", "w", "x", 1, 2]], columns=["task", "worker", "label", "a", "a"])
     assert code_rows(table).frame().rows() == [("t", "w", "x")]
     table.columns = pd.Index(["task", "worker", "label", "a", "label"])
-    with pytest.raises(InputError, match="one label column, found several columns named 'label'"):
+    with pytest.raises(InputError, match="expected one column 'label', found several"):
         code_rows(table).frame()
 
 
@@ -172,5 +174,5 @@ print(sorted({"pandas", "pyarrow", "duckdb", "narwhals"} & set(sys.modules)))
 
 
 def test_the_only_column_left_is_meant() -> None:
-    with pytest.raises(InputError, match="did you mean 'stars'"):
-        find_columns(ColumnNames(), ["item", "rater", "stars"], "stars.csv")
+    with pytest.raises(InputError, match="did you mean 'opinion'"):
+        find_columns(ColumnNames(), ["item", "rater", "opinion"], "opinions.csv")

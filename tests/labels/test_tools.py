@@ -547,5 +547,5 @@ def test_read_labels_takes_plain_files_and_several(tmp_path: Path) -> None:
         (tmp_path / f"{number}.csv").write_text(f"item,rater,said\n{number},ann,x\n")
     table = cs.read_labels([tmp_path / "1.csv", tmp_path / "2.csv"], label="said")
     assert table.rows() == [("1", "ann", "x"), ("2", "ann", "x")]
-    with_time = cs.read_labels(FIXTURES / "prodigy" / "choice.jsonl")
+    with_time = cs.read_labels(FIXTURES / "prodigy" / "choice.jsonl", as_classes=True)
     assert with_time.columns == ["task", "worker", "label", "at"]
