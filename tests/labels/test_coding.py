@@ -505,3 +505,22 @@ def test_a_table_of_questions_may_have_no_rows() -> None:
 def test_an_empty_label_is_a_class_of_its_own() -> None:
     with pytest.warns(OddLabels, match="'' looks like no answer"):
         assert by_task([("t", "ann", ""), ("t", "bob", "x")]) == {"t": {"ann": "", "bob": "x"}}
+
+
+@pytest.mark.parametrize("source", [*SOURCES, pl.DataFrame.rows])
+def test_lists_are_sets_of_choices_or_refused(source: Callable[[pl.DataFrame], Any]) -> None:
+    sets = FRAME.with_columns(label=pl.Series([["x", "y"], ["x"], None, ["y"], []]))
+    with pytest.raises(InputError, match=r"\(choices=True: sets of classes.*found several in one"):
+        code(source(sets))
+    found = by_task(source(sets), choices=True)["t1"]
+    assert found == {"ann": '["x", "y"]', "bob": '["x"]', "cy": "[]"}
+
+
+@pytest.mark.parametrize("source", [*SOURCES[:4], pl.DataFrame.to_dicts])
+def test_the_truth_is_no_worker_of_a_wide_table(source: Callable[[pl.DataFrame], Any]) -> None:
+    wide = pl.DataFrame(
+        {"item": ["a", "b", "c"], "ann": ["x", "y", "x"], "bob": ["x", "y", "y"]}
+    ).with_columns(gold="ann", notes=pl.lit("blurry"))
+    found = interpret(source(wide), wide=True)
+    assert list(found.questions[0].table.workers) == ["ann", "bob"]
+    assert list(found.read_as.left_out) == ["gold", "notes"]

@@ -107,13 +107,14 @@ class CodedLabels:
         return CodedLabels(kept, self.workers, self.classes)
 
     def frame(self) -> pl.DataFrame:
-        """The same as a table."""
+        """The same as a table; names of several kinds as text."""
         import polars as pl
 
         runs = np.repeat(np.arange(len(self.batch)), self.batch.sizes)
+        tasks = self.batch.tasks
         return pl.DataFrame(
             {
-                "task": pl.Series(self.batch.tasks).gather(runs),
+                "task": (tasks if isinstance(tasks, pl.Series) else as_series(tasks)).gather(runs),
                 "worker": _names(self.batch.workers, self.workers),
                 "label": _names(self.batch.labels, self.classes),
             }
@@ -156,11 +157,27 @@ class CodedLabels:
         return CodedLabels(batch, parts[0].workers, parts[0].classes)
 
 
+def as_series(names: Sequence[ClassLabel | None]) -> pl.Series:
+    """Names as a column: as they are if they are of one kind, else as text.
+
+    >>> as_series([1, None]).to_list(), as_series([1, "ann"]).to_list()
+    ([1, None], ['1', 'ann'])
+    """
+    import polars as pl
+
+    given = [name for name in names if name is not None]
+    kinds = {type(name) for name in given}
+    wide = kinds == {int} and min(given) < 0 and max(given) >= 2**63  # type: ignore[operator]
+    if len(kinds) > 1 or wide:  # no column holds both
+        names = [None if name is None else str(name) for name in names]
+    return pl.Series(names, dtype=None if kinds else pl.String)
+
+
 def _names(codes: Codes, names: Vocabulary) -> pl.Series:
     import polars as pl
 
     series = pl.Series(codes)
-    values = pl.Series(names.to_list(), dtype=None if len(names) else pl.String)
+    values = as_series(names.to_list())
     return values.gather(series.set(series == UNKNOWN, None))
 
 

@@ -75,6 +75,9 @@ Table: TypeAlias = "ArrowTable | pl.LazyFrame | CodedLabels | QuestionLabels | I
 LISTS = (Sequence, np.ndarray)
 """What a row of three values may be."""
 
+SETS = (list, tuple, set, frozenset)
+"""What a label that is a set of choices may be."""
+
 ANY_NAMES = ColumnNames()
 """Columns are found by their aliases."""
 
@@ -381,7 +384,7 @@ def _frame_of_rows(rows: Sequence[object], shaper: Shaper, header: list[str]) ->
 
 def _cell(value: object, where: str) -> ClassLabel | None:
     """A cell of a row; a list is a set of choices, as JSON text."""
-    if not isinstance(value, (list, tuple, set, frozenset)):
+    if not isinstance(value, SETS):
         return clean_answer(value, where)
     cells = [clean_answer(each, where) for each in value]
     return json.dumps([str(cell) for cell in cells if cell is not None], ensure_ascii=False)
@@ -491,8 +494,8 @@ def row_values(
 ) -> tuple[TaskId | None, WorkerId | None, ClassLabel | None]:
     """The task, worker and label of a row, checked.
 
-    ``scores``: takes the rows whose label is a number that is not whole, which becomes text; such
-    labels are refused without it.
+    ``scores``: takes the rows whose label is a number that is not whole, which becomes text, as a
+    set of choices does; such labels are refused without it.
 
     >>> row_values({"item": 7.0, "judge": "gpt-a", "verdict": "yes"}, 1)
     (7, 'gpt-a', 'yes')
@@ -514,8 +517,8 @@ def row_values(
     worker_id = clean_id(found[1], f"{where}, column 'worker'")
     if scores is None:
         return task_id, worker_id, clean_label(found[2], f"{where}, column 'label'")
-    answer = clean_answer(found[2], f"{where}, column 'label'")
-    if isinstance(answer, str) and not isinstance(found[2], str):
+    answer = _cell(found[2], f"{where}, column 'label'")
+    if isinstance(answer, str) and not isinstance(found[2], (str, *SETS)):
         scores.append((number, found[2]))
     return task_id, worker_id, answer
 

@@ -367,7 +367,7 @@ class Interpreter:
             notes += [f"{question.name}: {note}" if question.name else note for note in said]
         for label in self.hints.keep:
             if all(label in self._cleaner(question.name).unmet() for question in questions):
-                raise InputError("--keep", "a label of the input", repr(label))
+                raise InputError(self.how.format("keep"), "a label of the input", repr(label))
         return list(dict.fromkeys(notes))
 
     def _read_as(self, raws: list[RawLabels], questions: list[QuestionLabels]) -> ReadAs:

@@ -103,7 +103,8 @@ def check_hints(hints: LabelHints, how: str = "--{}") -> None:
         raise InputError(one, f"no {two}", "both")
     if hints.bins is not None and not (type(hints.bins) is int and 2 <= hints.bins <= MOST_BINS):
         raise InputError(how.format("bins"), f"a number from 2 to {MOST_BINS}", repr(hints.bins))
-    if hints.threshold is not None and not math.isfinite(hints.threshold):
+    number = hints.threshold
+    if number is not None and not (isinstance(number, (int, float)) and math.isfinite(number)):
         raise InputError(how.format("threshold"), "a number", repr(hints.threshold))
     if hints.repeats not in (None, "last", "first", "majority"):
         raise InputError(how.format("repeats"), "last, first or majority", repr(hints.repeats))

@@ -89,7 +89,7 @@ def read_meaning(meaning: TableMeaning) -> TableReading:
     for name in meaning:
         if name not in known:
             raise TypeError(f"unexpected keyword argument {name!r}")
-    label = meaning.get("label")
+    label = meaning.get("label") or None
     order = meaning.get("order")
     left_out = meaning.get("left_out", ())
     names = ColumnNames(

@@ -12,8 +12,8 @@ import numpy as np
 
 from crowdstream.errors import InputError
 from crowdstream.labels.batch import Codes, LabelBatch
-from crowdstream.labels.coded_labels import CodedLabels, LeftOut, Origin
-from crowdstream.labels.label import TaskId, WorkerId
+from crowdstream.labels.coded_labels import CodedLabels, LeftOut, Origin, as_series
+from crowdstream.labels.label import TaskId
 
 if TYPE_CHECKING:
     import polars as pl
@@ -92,7 +92,9 @@ def one_per_task(table: CodedLabels, policy: str = "majority") -> Repeated:
         .agg(pl.len().alias("repeated"), (pl.col("labels") > 1).sum().alias("flips"))
         .sort("worker")
     )
-    flips = flips.with_columns(_gather(table.workers.to_list(), flips["worker"]).alias("worker"))
+    flips = flips.with_columns(
+        as_series(table.workers.to_list()).gather(flips["worker"]).alias("worker")
+    )
     # Who was asked and did not answer stays known: once per task. Rows without a task or a worker
     # stay as they are, to be counted.
     silent = (
@@ -137,15 +139,6 @@ def _names_of(places: Codes, names: Sequence[TaskId] | pl.Series) -> Sequence[Ta
     return cast("list[TaskId]", [names[k] if k >= 0 else None for k in places.tolist()])
 
 
-def _gather(names: list[WorkerId], places: pl.Series) -> pl.Series:
-    """Names by their places; as text where they are of several kinds."""
-    import polars as pl
-
-    if len({type(name) for name in names}) > 1:
-        names = [str(name) for name in names]
-    return pl.Series(names, dtype=None if names else pl.String).gather(places)
-
-
 def refuse_replaced(replaced: int, labels: int, origin: Origin | None) -> None:
     """Refuse labels of which too many contradict another of the same worker on the same task.
 
@@ -187,7 +180,7 @@ def telling_columns(
     """The columns that tell labels apart which differ though task and worker are the same.
 
     >>> import polars as pl
-    >>> data = {"t": [1, 1, 1, 1], "w": [1, 1, 2, 2], "l": ["x", "y", "x", "x"], "q": [1, 2, 1, 2]}
+    >>> data = {"t": [1, 1, 1, 1], "w": [1, 1, 2, 2], "l": ["x", "y", "y", "x"], "q": [1, 2, 1, 2]}
     >>> telling_columns(pl.DataFrame(data), ["t", "w"], "l", ["q"])
     ['q']
     """

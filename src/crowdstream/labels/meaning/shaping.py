@@ -12,7 +12,14 @@ from typing import TYPE_CHECKING
 
 from crowdstream.errors import InputError
 from crowdstream.labels.column_hints import shown_columns, shown_name
-from crowdstream.labels.columns import ColumnNames, Roles, find_column, find_roles, simple_name
+from crowdstream.labels.columns import (
+    ALIASES,
+    ColumnNames,
+    Roles,
+    find_column,
+    find_roles,
+    simple_name,
+)
 from crowdstream.labels.meaning.answers import is_no_answer
 from crowdstream.labels.spelling import normalise
 from crowdstream.labels.tables import scores_as_text, whole_numbers
@@ -40,7 +47,7 @@ ASIDE = frozenset(
         *("remark", "remarks", "explanation", "reason", "reasoning", "rationale", "feedback"),
         *("text", "url", "link", "email", "prompt", "input", "output", "context", "metadata"),
         *("id", "index", "row", "row_id", "row_number", "no", "nr", "#", "unnamed:_0", ""),
-        *("gold", "truth", "gold_label", "true_label", "ground_truth"),
+        *ALIASES["gold"],
     }
 )
 """Names of columns that hold no labels: times, remarks, texts, numbers of rows, the truth."""
@@ -132,6 +139,8 @@ class Shaper:
         """Why a column is no worker's, None if it is one; refuses what is not clear."""
         if not values:
             return "no labels"
+        if simple_name(name) in ALIASES["gold"]:
+            return "its name"  # the truth is no worker, though it says what they say
         others = {value for other, them in cells.items() if other != name for value in them}
         shared = sum(value in others for value in values) / len(values)
         if simple_name(name) in ASIDE and (shared < 1 or _numbers_rows(values)):
