@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import random
 from pathlib import Path
 from typing import Any
 
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import crowdstream as cs
@@ -21,6 +22,7 @@ from crowdstream.labels.meaning.kinds import LabelHints, find_kind
 from crowdstream.labels.meaning.repeats import one_per_task
 from crowdstream.labels.meaning.shaping import Shaper
 from crowdstream.labels.readers import BadRows, find_sources, read_all
+from tests.fuzzing import attempt, meaning_seeds, spoil
 from tests.reading import labels_of
 
 HEADER = "task,worker,label\n"
@@ -337,3 +339,22 @@ def test_files_and_tables_of_python_are_the_same_labels(tmp_path: Path) -> None:
     table = cs.read_labels(path)
     assert table.equals(labels_of(find_sources([str(path)])).frame())
     assert table.equals(cs.normalise_labels(pl.read_csv(path, infer_schema=False)))
+
+
+# Whatever is in a file ------------------------------------------------------------------------
+
+GOOD = meaning_seeds()
+
+
+@pytest.mark.parametrize("name", GOOD)
+@settings(
+    deadline=None,
+    max_examples=60,
+    suppress_health_check=[HealthCheck.function_scoped_fixture],
+)
+@given(draw=st.randoms(use_true_random=False), told=st.booleans())
+def test_nothing_but_our_own_errors_is_raised(
+    tmp_path: Path, name: str, draw: random.Random, told: bool
+) -> None:
+    data = spoil(name, GOOD[name], draw) if draw.random() < 0.8 else GOOD[name]
+    attempt(name, data, tmp_path, draw, told=told)  # raises what is not our own

@@ -77,6 +77,15 @@ def test_lines_of_an_appen_cell_end_as_on_any_system(tmp_path: Path) -> None:
     assert found == [("1", "w1", '["a", "b"]'), ("1", "w2", "a")]
 
 
+def test_half_a_character_in_a_cell_is_refused(tmp_path: Path) -> None:
+    head = "annotation_id,annotator,created_at,id,lead_time,mood,updated_at\n"
+    good = "1,4,2026-11-17T03:21:56Z,1,2,good,2026-11-17T03:21:56Z\n"
+    half = good.replace("good", '"{""choices"": [""\\ud800"", ""x""]}"')
+    with pytest.raises(InputError, match="text that can be written, found half a character"):
+        read(tmp_path / "export.csv", head + good + half)
+    assert votes(tmp_path / "export.csv", on_error="skip") == [("1", "4", "good")]
+
+
 def test_a_field_that_a_turker_left_out_is_no_question(tmp_path: Path) -> None:
     rows = "HITId,WorkerId,Answer.mood,Answer.comment\nh,w1,good,{}\nh,w2,{},{}\n"
     assert read(tmp_path / "batch.csv", rows) == [("h", "w1", "good")]
