@@ -88,7 +88,8 @@ def _answers(
 
         answers = list(tool.answers(record, reading._replace(complain=complain)))
         # JSON in a cell of CSV is decoded after the record was looked at.
-        if ("\\u" if isinstance(raw, str) else b"\\u") in raw and not _writable(answers):
+        escaped = "\\u" in raw if isinstance(raw, str) else b"\\u" in raw
+        if escaped and not _writable(answers):
             complain("answer", "text that can be written", "half a character")
             continue
         yield answers
