@@ -89,11 +89,11 @@ def whole(path: str) -> int:
 
 def pieces(path: str) -> int:
     """The labels a piece at a time, each let go when the next comes."""
-    from crowdstream.labels.readers import BadRows, find_sources, read_batches
     from crowdstream.labels.columns import ColumnNames
+    from crowdstream.labels.readers import BadRows, find_sources, read_batches
 
     batches = read_batches(find_sources([path]), ColumnNames(), BadRows())
-    return sum(coded.height for _, coded in batches)
+    return sum(raw.labels.height for _, raw in batches)
 
 
 def measured(read: Callable[[str], int], path: str) -> tuple[int, float, float]:

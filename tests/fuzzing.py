@@ -17,11 +17,14 @@ import polars as pl
 
 import crowdstream as cs
 from crowdstream.errors import CrowdstreamError
+from crowdstream.labels import Vocabulary, code_table
+from crowdstream.labels.columns import ColumnNames
 from crowdstream.labels.gold import COLUMNS
+from crowdstream.labels.meaning.interpreting import Interpreter
+from crowdstream.labels.meaning.kinds import LabelHints
 from crowdstream.labels.readers import BadRows, find_sources, make_options, read_all, read_batches
 from crowdstream.labels.readers.jsonl import decode_row
 from crowdstream.labels.readers.small_tables import read_small_table
-from crowdstream.labels.columns import ColumnNames
 from crowdstream.serialization import HEADER, kind_of, seal
 
 if sys.version_info >= (3, 14):
@@ -34,6 +37,20 @@ else:
 
 ROWS = [(f"t{k // 3}", f"wé{k % 4}", "xyz"[k % 3 * (k % 2)]) for k in range(24)]
 NAMES = ("task", "worker", "label")
+ASKED = ("criterion", *("tone", "Tone", "toxic") * 8)
+HINTS = (
+    LabelHints(),
+    LabelHints(as_classes=True),
+    LabelHints(choices=True, separator="|"),
+    LabelHints(ordinal=True),
+    LabelHints(order=("x", "y", "z")),
+    LabelHints(threshold=0.5),
+    LabelHints(bins=3),
+    LabelHints(repeats="majority", as_classes=True),
+    LabelHints(repeats="first", exact=True, keep=("none",)),
+)
+"""What a user may say of labels."""
+
 OPTIONS = make_options(max_bytes="64MB")
 
 TOKENS = (
@@ -89,6 +106,27 @@ def seeds() -> dict[str, bytes]:
         "l.json.zst": zstd.compress(json.dumps(records).encode()),
         "adaptive.state": crowd.to_bytes(),
         "stream.state": stream.to_bytes(),
+    }
+
+
+def meaning_seeds() -> dict[str, bytes]:
+    """Files that mean more than one class per worker and task, by the names they have."""
+    records = [dict(zip(NAMES, row, strict=True)) for row in ROWS]
+    return {
+        "questions.csv": "".join(
+            f"{','.join(row)},{more}\n" for row, more in zip((NAMES, *ROWS), ASKED, strict=True)
+        ).encode(),
+        "columns.csv": b"item,judge,tone,toxic,remark\n"
+        + b"".join(b"%d,%d,%d,%d,ok\n" % (k // 4, k % 4, k % 3, k % 5 % 2) for k in range(40)),
+        "again.jsonl": "".join(
+            json.dumps(record | {"epoch": k % 3}) + "\n" for k, record in enumerate(records)
+        ).encode(),
+        "scores.csv": b"task,worker,label\n"
+        + b"".join(b"%d,%d,0.%d\n" % (k // 3, k % 3, k) for k in range(24)),
+        "sets.jsonl": "".join(
+            json.dumps(record | {"label": ["x", "y", "z"][: 1 + k % 3]}) + "\n"
+            for k, record in enumerate(records)
+        ).encode(),
     }
 
 
@@ -204,9 +242,12 @@ def spoil(name: str, seed: bytes, draw: random.Random) -> bytes:
     return pack(mutate(inner, draw))
 
 
-def attempt(name: str, data: bytes, folder: Path, draw: random.Random) -> bool:
+def attempt(
+    name: str, data: bytes, folder: Path, draw: random.Random, *, told: bool = False
+) -> bool:
     """Read a file or a state in one of the ways there are; whether it could be read.
 
+    ``told``: something is said of what the file means, which it may not bear out.
     Whatever else than `CrowdstreamError` is raised comes out of here.
     """
     try:
@@ -216,19 +257,28 @@ def attempt(name: str, data: bytes, folder: Path, draw: random.Random) -> bool:
         path = folder / name
         path.write_bytes(data)
         names = ColumnNames(wide=name.startswith("wide") or draw.random() < 0.05)
+        hints = LabelHints()
+        if told:
+            asked, again = draw.choice([None, "tone", "criterion"]), draw.choice([None, "epoch"])
+            names, hints = names._replace(question=asked, repeat=again), draw.choice(HINTS)
         sources = find_sources([str(path)], None, OPTIONS)
         with BadRows(draw.choice(["fail", "skip"])) as bad:
             match draw.randrange(4):
                 case 0:
                     read_small_table(str(path), COLUMNS)
                 case 1:
-                    for _, coded in read_batches(sources, names, bad, draw.choice([7, 64, 4096])):
-                        coded.frame()
+                    size = draw.choice([7, 64, 4096])
+                    batches = Interpreter(names, hints)
+                    for _, raw in read_batches(sources, names, bad, size):
+                        batches.batch(raw).frame()
+                    batches.read_as(), batches.notes()
                 case 2 if name.endswith(".jsonl"):
                     for line in data.split(b"\n"):
                         decode_row(line)
                 case _:
-                    read_all(sources, names, bad).frame()
+                    meaning = Interpreter(names, hints).whole(read_all(sources, names, bad))
+                    for question in meaning.questions:
+                        code_table(question, Vocabulary(), Vocabulary())
     except CrowdstreamError:
         return False
     return True

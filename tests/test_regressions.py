@@ -160,8 +160,10 @@ def test_other_columns_may_hold_anything() -> None:
 
 
 def test_a_task_whose_rows_name_no_worker_is_one_that_nobody_answered() -> None:
-    crowd = cs.AgreementBased()
-    table = crowd.stream_many([(1, None, "x"), (2, "a", "x")])
+    crowd, rows = cs.AgreementBased(), [(1, None, "x"), (2, "a", "x")]
+    with pytest.raises(cs.InputError, match="row 1: expected a task and a worker"):
+        crowd.stream_many(rows)
+    table = crowd.stream_many(rows, on_error="skip")
     assert table["label"].to_list() == [None, "x"]
     assert crowd._sums.total.tolist() == [2, 1, 1], "of two tasks one has a label"
     assert crowd.intake_.null_worker == 1

@@ -515,7 +515,8 @@ def check_repeated_rows(make: Make) -> None:
     rows = list(rows_of(crowd_of(tasks=20)))
     once, doubled = make(), make()
     once.learn_many(rows)
-    doubled.learn_many([(task, who, "c0") for task, who, _ in rows] + rows + rows)
+    thrice = [(task, who, "c0") for task, who, _ in rows] + rows + rows
+    doubled.learn_many(thrice, repeats="last")
     same_sums(once, doubled)
     assert_frame_equal(once.workers(), doubled.workers())
     found = doubled.intake_

@@ -46,7 +46,7 @@ class Prepared:
         from crowdstream.choices import Choices
 
         kind = question.kind
-        table = question.table.frame()
+        table = question.table.frame().drop_nulls(["task", "worker"])
         choices = Choices.of(table, separator=kind.separator, exact=kind.exact)
         return Prepared(question, choices.pairs, choices)
 

@@ -55,6 +55,7 @@ from crowdstream.labels import (
     shorten,
 )
 from crowdstream.labels.coding import interpret, usual_columns
+from crowdstream.labels.meaning.kinds import fractions
 from crowdstream.labels.tables import is_table
 from crowdstream.monitoring.difficulty import GRID, strengths_in
 from crowdstream.monitoring.outlook import Outlook, outlook
@@ -308,6 +309,10 @@ class Stream(Savable):
         if is_table(rows):
             how = "a Stream holds one; make one per question"
             found = interpret(rows, as_classes=True).only("rows", how)
+            scores = fractions(found.table.classes)
+            if scores and not fractions(self.crowd.classes_):
+                expected = "classes (make some of scores first, such as pass and fail)"
+                raise InputError("rows", expected, f"scores, such as {scores[0]}")
             given = found.table.frame().iter_rows()
         if isinstance(given, (str, bytes, Mapping)) or not isinstance(given, Iterable):
             raise InputError("rows", "rows of (task, worker, label)", shorten(given))

@@ -50,7 +50,7 @@ def crowd_of(kind: type[Estimator], parts: int, gold: bool) -> Estimator:
     for k in range(5):
         some = [row for place, row in enumerate(rows.rows()) if place // (80 * 9) == k]
         truths = {row[0]: row[2] for row in some[: 9 * 30 : 9]} if gold else None
-        batch, intake = crowd._take_in(some, cs.labels.ColumnNames(), truths)
+        batch, intake = crowd._take_in(crowd._given(some, {}), truths)
         crowd._learn_table(InParts(batch, parts) if parts else InMemory(batch))
         crowd._notify_more(InMemory(batch), len(batch))
         crowd.intake_.count(intake)
@@ -76,7 +76,7 @@ def test_micro_batches_teach_about_as_well_as_a_fit() -> None:
 def test_open_tasks_are_replaced_not_added_twice() -> None:
     rows = cs.simulate(6, 60, p=0.3, seed=1).labels().rows()
     crowd, other = cs.AgreementBased(), cs.AgreementBased()
-    batch, _ = crowd._take_in(rows, cs.labels.ColumnNames(), None)
+    batch, _ = crowd._take_in(crowd._given(rows, {}), None)
     half = batch.first(np.maximum(batch.sizes // 2, 1))
     before = AgreementSums()
     before.make_room(6, 2)
@@ -84,7 +84,7 @@ def test_open_tasks_are_replaced_not_added_twice() -> None:
         (now,) = InMemory(some).add_up([AddTasks(crowd._sums)])
         crowd._replace_open(before, now)
         before = now
-    other._take_in(rows, cs.labels.ColumnNames(), None)
+    other._take_in(other._given(rows, {}), None)
     other._learn_table(InMemory(batch))
     assert crowd._sums.rows.tobytes() == other._sums.rows.tobytes()
     assert crowd._sums.total.tolist() == other._sums.total.tolist()

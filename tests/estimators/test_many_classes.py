@@ -89,7 +89,7 @@ who = (np.arange(tasks)[:, None] * 7 + np.arange(per_task) * 11) % 300
 table = pl.DataFrame({"task": np.repeat(np.arange(tasks), per_task), "worker": who.ravel(),
                       "label": said.ravel()})
 crowd = cs.monitor(getattr(cs, kind)())
-found = crowd.fit_predict(table)["label"].to_numpy()
+found = crowd.fit_predict(table, as_classes=True)["label"].to_numpy()
 workers = crowd.workers()
 cs.pairs(crowd), cs.alarms(crowd), cs.families(crowd), cs.difficulty(crowd, table)
 crowd.to_bytes()
@@ -149,7 +149,7 @@ def test_majority_of_a_task_is_a_class_that_was_named(kind: type[cs.Estimator], 
     labels, _ = simulated(2000, tasks=400, per_task=3)
     crowd = kind(ties=ties)
     named = labels.group_by("task").agg(pl.col("label").alias("named"))
-    for decisions in (crowd.fit_predict(labels), crowd.stream_many(labels)):
+    for decisions in (crowd.fit_predict(labels, as_classes=True), crowd.stream_many(labels)):
         both = decisions.join(named, on="task")
         assert both.select(pl.col("label").is_in("named").all()).item()
         assert both["confidence"].is_between(0, 1).all()
@@ -162,7 +162,7 @@ def test_classes_that_share_a_place_are_two_in_a_task() -> None:
     homes = folding.homes(1000)
     one, other = next((a, b) for a in range(99) for b in range(a + 1, 99) if homes[a] == homes[b])
     crowd = cs.MajorityVote()
-    crowd.learn_many([("seen", f"w{i}", name) for i, name in enumerate(names)])
+    crowd.learn_many([("seen", f"w{i}", x) for i, x in enumerate(names)], as_classes=True)
     answers = {"ann": names[one], "bob": names[other], "cy": names[other], "di": names[one]}
     votes = crowd.predict_proba_one(answers)
     assert votes[names[one]] == votes[names[other]] < 0.1  # not four votes for one class
@@ -172,7 +172,7 @@ def test_classes_that_share_a_place_are_two_in_a_task() -> None:
 def test_the_lowest_of_tied_classes_wins_where_that_is_the_rule() -> None:
     names = [f"c{number:04}" for number in range(500)]
     crowd = cs.MajorityVote(ties="lowest")
-    crowd.learn_many([("seen", f"w{i}", name) for i, name in enumerate(names)])
+    crowd.learn_many([("seen", f"w{i}", x) for i, x in enumerate(names)], as_classes=True)
     for pair in (("c0400", "c0007"), ("c0123", "c0124"), ("c0499", "c0000")):
         assert crowd.predict_one({"ann": pair[0], "bob": pair[1]}) == min(pair)
         rows = [("t", "ann", pair[0]), ("t", "bob", pair[1])]
@@ -181,15 +181,15 @@ def test_the_lowest_of_tied_classes_wins_where_that_is_the_rule() -> None:
 
 def test_the_coin_does_not_depend_on_the_order_of_labels() -> None:
     labels, _ = simulated(1000, tasks=300, per_task=2)
-    once = cs.MajorityVote().fit_predict(labels).sort("task")
-    again = cs.MajorityVote().fit_predict(labels.reverse()).sort("task")
+    once = cs.MajorityVote().fit_predict(labels, as_classes=True).sort("task")
+    again = cs.MajorityVote().fit_predict(labels.reverse(), as_classes=True).sort("task")
     assert once["label"].to_list() == again["label"].to_list()
 
 
 def test_a_task_with_more_classes_than_places_is_decided() -> None:
     rows = [("t", f"w{i}", f"text {i}") for i in range(5 * PLACES)]
     rows += [("t", f"v{i}", "the same") for i in range(3)]
-    decided = cs.MajorityVote().fit_predict(rows)
+    decided = cs.MajorityVote().fit_predict(rows, as_classes=True)
     assert decided["label"].to_list() == ["the same"]
     assert decided["votes"].to_list() == [5 * PLACES + 3]
 
@@ -210,13 +210,15 @@ def test_places_are_apart_within_a_task_and_depend_on_no_order() -> None:
             assert len(set(zip(row, there, strict=True))) == len(set(row)) == len(set(there))
 
 
-def test_free_text_is_at_chance_and_falls_back_to_majority() -> None:
+def test_free_text_is_refused_or_at_chance_and_falls_back_to_majority() -> None:
     rng = np.random.default_rng(0)
     rows = [
         (t, f"w{w}", f"text {t} {w}") for t in range(5000) for w in rng.permutation(50)[:3].tolist()
     ]
     crowd = cs.Adaptive()
-    crowd.fit_predict(rows)
+    with pytest.raises(cs.InputError, match="15,000 different ones in 15,000"):
+        crowd.fit_predict(rows)
+    crowd.fit_predict(rows, as_classes=True)
     assert crowd.identifiable_.reason == "workers agree no more than by chance"
 
 
@@ -244,8 +246,8 @@ def test_probabilities_that_no_memory_holds_are_refused() -> None:
     crowd = cs.MajorityVote()
     rows = [(t, "ann", f"c{t}") for t in range(20_000)]
     with pytest.raises(cs.InputError, match="20,000 tasks × 20,000 classes"):
-        crowd.predict_proba_many(rows)
-    found = crowd.fit(rows).predict_proba_many(rows[:3])
+        crowd.predict_proba_many(rows, as_classes=True)
+    found = crowd.fit(rows, as_classes=True).predict_proba_many(rows[:3])
     assert found.shape == (3, 20_001)
     assert found.drop("task").to_numpy().sum(axis=1) == pytest.approx(1.0)
 
@@ -258,7 +260,8 @@ def test_once_classes_share_places_no_order_changes_a_bit(kind: type[cs.Estimato
     labels, _ = simulated(800)
     at_once, in_parts, backwards = kind(), kind(), kind()
     for crowd in (at_once, in_parts, backwards):  # as many classes as there may be, and one more
-        crowd.learn_many([(f"first {t}", "w0", f"c{t}") for t in range(MOST_CLASSES + 1)])
+        rows = [(f"first {t}", "w0", f"c{t}") for t in range(MOST_CLASSES + 1)]
+        crowd.learn_many(rows, as_classes=True)
     at_once.learn_many(labels)
     parts = labels.partition_by("task", maintain_order=True)
     for part in parts:

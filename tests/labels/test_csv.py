@@ -22,7 +22,7 @@ from crowdstream.labels.readers import csv_files, csv_quoting, csv_unquoted
 from crowdstream.labels.readers.bad_rows import BadRows
 from crowdstream.labels.readers.csv_quoting import read_quoted
 from crowdstream.labels.readers.csv_rows import Layout
-from crowdstream.labels.columns import ColumnNames
+from tests.reading import coded, shaper
 
 CELL = st.text(
     st.characters(exclude_characters='",\r\n', codec="utf-8"),
@@ -168,7 +168,7 @@ def test_bytes_are_looked_at_twice_at_most(tmp_path: Path) -> None:
 
     real = open
     with mock.patch.object(csv_unquoted, "SMALL", 0), mock.patch("builtins.open", note):
-        found = csv_files.read(str(path), "labels.csv", ",", ColumnNames(), BadRows("skip"))
+        found = coded(csv_files.read(str(path), "labels.csv", ",", shaper(), BadRows("skip")))
     assert found.height == 4
     assert list(found.workers) == ["w", 'v "x"']
     assert len(opened) <= 1 + (os.cpu_count() or 1)  # the header, and the fast pass
@@ -190,7 +190,7 @@ def test_a_file_is_read_from_its_path(tmp_path: Path) -> None:
     )
     for small in (0, 1 << 20):
         with mock.patch.object(csv_unquoted, "SMALL", small):
-            found = csv_files.read(str(path), "labels.tsv", "\t", ColumnNames(), BadRows())
+            found = coded(csv_files.read(str(path), "labels.tsv", "\t", shaper(), BadRows()))
         assert found.frame().equals(wanted)
 
 
@@ -208,7 +208,7 @@ def test_nothing_of_a_piece_is_kept_once_it_is_read(monkeypatch: pytest.MonkeyPa
     gc.disable()
     try:
         source = io.BytesIO(rows)
-        pieces = csv_files.read_pieces(source, "rows", ",", ColumnNames(), BadRows("fail"), 4096)
+        pieces = csv_files.read_pieces(source, "rows", ",", shaper(), BadRows("fail"), 4096)
         assert sum(table.height for _, table in pieces) == 1000
         assert [each() for each in kept] == [None] * len(kept)
         assert len(kept) > 2

@@ -16,7 +16,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from crowdstream.labels import (
-    ColumnNames,
     LabelBatch,
     Vocabulary,
     batch,
@@ -31,6 +30,7 @@ from crowdstream.labels import (
 from crowdstream.labels.grouping import Grouped
 from crowdstream.labels.readers import csv_files, csv_quoting
 from crowdstream.labels.readers.bad_rows import BadRows
+from tests.reading import coded, shaper
 from tests.uncompiled import uncompiled
 
 SLOW = uncompiled(grouping_loops)
@@ -133,8 +133,8 @@ def test_polars_codes_text_the_same(pieces: list[list[str | None]]) -> None:
     frame = pl.DataFrame({"task": column, "worker": column, "label": column})
 
     def code() -> list[object]:
-        coded = coded_labels.code_frame(frame)
-        return [coded.batch.workers.tolist(), list(coded.workers), coded.batch.workers.dtype]
+        whole = coded_labels.code_frame(frame)
+        return [whole.batch.workers.tolist(), list(whole.workers), whole.batch.workers.dtype]
 
     quick = code()
     with mock.patch.object(text_codes, "QUICK", False):
@@ -149,9 +149,9 @@ def test_a_file_is_read_the_same(rows: list[tuple[str, str, str]]) -> None:
 
     def read() -> list[object]:
         data = file.getvalue().encode()
-        coded = csv_files.read(data, "labels.csv", ",", ColumnNames(), BadRows())
+        rows_read = coded(csv_files.read(data, "labels.csv", ",", shaper(), BadRows()))
         workers, classes = Vocabulary(), Vocabulary()
-        found, intake = code_table(coded, workers, classes)
+        found, intake = code_table(rows_read, workers, classes)
         arrays = lists((found.starts, found.workers, found.labels))
         return [list(found.tasks), *arrays, intake, list(workers), list(classes)]
 

@@ -22,6 +22,7 @@ from crowdstream.cli.options import InputForm
 from crowdstream.errors import CrowdstreamError, InputError
 from crowdstream.labels import template_loops
 from crowdstream.labels.column_hints import looks_wide, nearest_columns, shown_columns
+from crowdstream.labels.columns import ColumnNames, find_column, find_columns
 from crowdstream.labels.readers import (
     BadRows,
     InputOptions,
@@ -38,8 +39,8 @@ from crowdstream.labels.readers.json_array import ArrayLines
 from crowdstream.labels.readers.jsonl import DEEPEST, decode_row, is_too_deep
 from crowdstream.labels.readers.small_tables import read_costs, read_families, read_small_table
 from crowdstream.labels.readers.sniffing import SNIFFED
-from crowdstream.labels.columns import ColumnNames, find_column, find_columns
 from crowdstream.labels.text_codes import QUICK
+from tests.reading import coded, rows_of, shaper
 from tests.uncompiled import uncompiled
 
 if sys.version_info >= (3, 14):
@@ -65,10 +66,10 @@ def read(
     """The rows of a file and what is said of it, the same whole and in pieces of a few bytes."""
     sources = find_sources([str(path)], kind, options)
     bad = BadRows()
-    whole = read_all(sources, names, bad).frame().rows()
+    whole = rows_of(read_all(sources, names, bad)).rows()
     bad_too = BadRows()
-    pieces = [coded.frame() for _, coded in read_batches(sources, names, bad_too, 50)]
-    assert pl.concat(pieces).rows() == whole
+    pieces = [raw for _, raw in read_batches(sources, names, bad_too, 50)]
+    assert rows_of(pieces).rows() == whole
     assert bad_too.notes == bad.notes
     return whole, bad.notes
 
@@ -118,11 +119,11 @@ def test_the_first_accent_may_come_late(tmp_path: Path, encoding: str) -> None:
     sources = find_sources([str(path)])
     said = [f"{path}: read as Latin-1"] if encoding == "latin-1" else []
     bad = BadRows()
-    assert read_all(sources, ColumnNames(), bad).frame().rows()[-4:] == ROWS
+    assert rows_of(read_all(sources, ColumnNames(), bad)).rows()[-4:] == ROWS
     assert bad.notes == said
     bad = BadRows()
-    pieces = [coded.frame() for _, coded in read_batches(sources, ColumnNames(), bad, 5000)]
-    assert pl.concat(pieces).rows()[-4:] == ROWS
+    pieces = [raw for _, raw in read_batches(sources, ColumnNames(), bad, 5000)]
+    assert rows_of(pieces).rows()[-4:] == ROWS
     assert bad.notes == said
 
 
@@ -264,7 +265,7 @@ def test_json_that_is_nested_too_deep_is_refused(
             with pytest.raises(InputError, match=r"(line|row) 2: expected JSON nested at most"):
                 read_all(find_sources([str(path)]), ColumnNames(), BadRows())
             bad = BadRows("skip")
-            kept = read_all(find_sources([str(path)]), ColumnNames(), bad)
+            kept = rows_of(read_all(find_sources([str(path)]), ColumnNames(), bad))
             assert (kept.height, bad.rows) == (1, 1)
     fine = b'{"task":' + before * (DEEPEST - 1) + b"1" + after * (DEEPEST - 1) + b"}"
     assert list(decode_row(fine)) == ["task"]
@@ -319,6 +320,7 @@ def test_a_wide_workbook_and_one_with_a_second_header_are_read(tmp_path: Path) -
     workbook(path, A=[("item", "ann", "bob"), (1, "x", ""), (2, "y", "x")])
     assert read(path, ColumnNames(wide=True))[0] == [
         ("1", "ann", "x"),
+        ("1", "bob", None),
         ("2", "ann", "y"),
         ("2", "bob", "x"),
     ]
@@ -387,7 +389,7 @@ def test_a_packed_file_that_grows_too_much_is_refused(tmp_path: Path, kind: str)
             BadRows(),
         )
     allowed = find_sources([str(path)], None, make_options(max_ratio=1e6, max_bytes="1GB"))
-    assert read_all(allowed, ColumnNames(), BadRows()).height == rows
+    assert rows_of(read_all(allowed, ColumnNames(), BadRows())).height == rows
 
 
 @pytest.mark.parametrize("name", ["l.csv", "l.jsonl", "l.parquet"])
@@ -404,7 +406,7 @@ def test_a_file_that_is_too_large_as_it_is_is_refused(tmp_path: Path, name: str)
     for most, good in ((size, True), (size - 1, False)):
         sources = find_sources([str(path)], None, make_options(max_bytes=str(most)))
         if good:
-            assert read_all(sources, ColumnNames(), BadRows()).height == 1
+            assert rows_of(read_all(sources, ColumnNames(), BadRows())).height == 1
         else:
             with pytest.raises(InputError, match="--max-bytes"):
                 read_all(sources, ColumnNames(), BadRows())
@@ -507,11 +509,12 @@ def test_a_header_in_the_middle_is_left_out_and_said(tmp_path: Path) -> None:
     path = tmp_path / "l.csv"
     rows: list[tuple[str, str, str | None]] = [(f"t{k}", f"w{k % 3}", "yes") for k in range(5000)]
     path.write_text(text_of(rows) * 2)
-    coded = read_all(find_sources([str(path)]), ColumnNames(), bad := BadRows())
-    assert coded.frame().rows() == rows * 2
+    (raw,) = read_all(find_sources([str(path)]), ColumnNames(), bad := BadRows())
+    found_here = coded(raw.labels)
+    assert found_here.frame().rows() == rows * 2
     assert bad.notes == [f"{path}: row 5,001 repeats the header, left out"]
-    assert "label" not in coded.classes
-    assert "worker" not in coded.workers
+    assert "label" not in found_here.classes
+    assert "worker" not in found_here.workers
     path.write_text(text_of(rows[:9]) * 4)
     found, notes = read(path)
     assert found == rows[:9] * 4
@@ -522,7 +525,7 @@ def test_a_header_in_the_middle_of_a_wide_table_is_left_out(tmp_path: Path) -> N
     path = tmp_path / "l.csv"
     path.write_text("id,a,b\n1,x,y\n2,y,\n" * 2)
     rows, notes = read(path, ColumnNames(wide=True))
-    assert rows == [("1", "a", "x"), ("1", "b", "y"), ("2", "a", "y")] * 2
+    assert rows == [("1", "a", "x"), ("1", "b", "y"), ("2", "a", "y"), ("2", "b", None)] * 2
     assert notes == [f"{path}: row 3 repeats the header, left out"]
 
 
@@ -659,8 +662,8 @@ def test_lines_that_are_all_alike_are_read_as_others_are(
             mock.patch.object(json_template, "QUICK", quick and QUICK),
             mock.patch.object(json_template, "PIECE", piece),
         ):
-            coded = jsonl.read(data.encode(), "l.jsonl", ColumnNames(), bad)
-        found.append((coded.frame().rows(), bad.rows))
+            labels = coded(jsonl.read(data.encode(), "l.jsonl", shaper(), bad))
+        found.append((labels.frame().rows(), bad.rows))
     assert found[0] == found[1]
 
 

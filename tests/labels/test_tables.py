@@ -14,9 +14,8 @@ import pyarrow as pa
 import pytest
 
 from crowdstream.errors import InputError
-from crowdstream.labels import ColumnNames, in_kind, kind_of
+from crowdstream.labels import ColumnNames, code_rows, in_kind, kind_of
 from crowdstream.labels.columns import find_columns
-from crowdstream.labels.tables import read_table
 
 ROWS = [("t1", "ann", "spam"), ("t1", "bob", None), ("t2", "ann", "ham")]
 FRAME = pl.DataFrame(ROWS, ["item", "rater", "label"], orient="row")
@@ -64,7 +63,7 @@ def pandas_frame(**kinds: str) -> pd.DataFrame:
     ],
 )
 def test_tables_of_any_kind_are_read_alike(table: Any) -> None:
-    found = read_table(table, ColumnNames())
+    found = code_rows(table).frame()
     assert found.columns == ["task", "worker", "label"]
     assert found.select(pl.all().cast(pl.String)).rows() == ROWS
 
@@ -74,23 +73,25 @@ def test_whole_numbers_with_gaps_are_whole_numbers(kind: str) -> None:
     table = pd.DataFrame(
         {"task": [1, 1], "worker": [7, 8], "label": pd.Series([2, None], dtype=kind)}
     )
-    assert read_table(table, ColumnNames()).rows() == [(1, 7, 2), (1, 8, None)]
+    assert code_rows(table).frame().rows() == [(1, 7, 2), (1, 8, None)]
 
 
 def test_pandas_is_read_where_there_is_no_pyarrow() -> None:
     table = pandas_frame(item="str", label="str").assign(rater=[1.0, np.nan, 3.0])
     with mock.patch("polars.from_pandas", side_effect=ModuleNotFoundError("pyarrow")) as tried:
-        found = read_table(table, ColumnNames())
+        found = code_rows(table, on_error="skip").frame()
+        scores = code_rows(table.assign(label=[0.5, 1.0, np.nan]), bins=2, on_error="skip")
     assert tried.called
     assert found.rows() == [("t1", 1, "spam"), ("t1", None, None), ("t2", 3, "ham")]
+    assert scores.frame()["label"].to_list() == ["0.5 to 1", "0.5 to 1", None]
 
 
 def test_a_column_that_comes_twice_is_refused_where_it_matters() -> None:
     table = pd.DataFrame([["t", "w", "x", 1, 2]], columns=["task", "worker", "label", "a", "a"])
-    assert read_table(table, ColumnNames()).rows() == [("t", "w", "x")]
+    assert code_rows(table).frame().rows() == [("t", "w", "x")]
     table.columns = pd.Index(["task", "worker", "label", "a", "label"])
-    with pytest.raises(InputError, match="one label column, found several columns named 'label'"):
-        read_table(table, ColumnNames())
+    with pytest.raises(InputError, match="expected one column 'label', found several"):
+        code_rows(table).frame()
 
 
 @pytest.mark.parametrize("frame", [ANSWER, ANSWER.clear()], ids=["rows", "empty"])
@@ -135,12 +136,11 @@ def test_a_duckdb_relation_goes_back_to_its_connection() -> None:
     code = """
 import gc
 import duckdb, polars as pl
-from crowdstream.labels import ColumnNames, in_kind, kind_of
-from crowdstream.labels.tables import read_table
+from crowdstream.labels import code_rows, in_kind, kind_of
 with duckdb.connect() as connection:
     connection.sql("create table frame as select 't1' as item, 'ann' as rater, 1 as label")
     relation = connection.table("frame")
-    print(read_table(relation, ColumnNames()).rows())
+    print(code_rows(relation).frame().rows())
     answer = pl.DataFrame({"task": ["t1", "t2"], "votes": [2, 1], "flags": [["at_chance"], []]})
     found = in_kind(answer, kind_of(relation))
     empty = in_kind(answer.clear(), kind_of(relation))
@@ -174,5 +174,5 @@ print(sorted({"pandas", "pyarrow", "duckdb", "narwhals"} & set(sys.modules)))
 
 
 def test_the_only_column_left_is_meant() -> None:
-    with pytest.raises(InputError, match="did you mean 'stars'"):
-        find_columns(ColumnNames(), ["item", "rater", "stars"], "stars.csv")
+    with pytest.raises(InputError, match="did you mean 'opinion'"):
+        find_columns(ColumnNames(), ["item", "rater", "opinion"], "opinions.csv")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import zipfile
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -72,7 +73,17 @@ def test_lines_of_an_appen_cell_end_as_on_any_system(tmp_path: Path) -> None:
     head = "_unit_id,_worker_id,_tainted,mood,mood_gold\n"
     rows = '1,w1,false,"a\r\nb",\n1,w2,false,a,\n'
     (tmp_path / "full.csv").write_bytes((head + rows).encode())
-    assert votes(tmp_path / "full.csv") == [("1", "w1", '["a", "b"]'), ("1", "w2", "a")]
+    found = votes(tmp_path / "full.csv", choices=True)
+    assert found == [("1", "w1", '["a", "b"]'), ("1", "w2", "a")]
+
+
+def test_half_a_character_in_a_cell_is_refused(tmp_path: Path) -> None:
+    head = "annotation_id,annotator,created_at,id,lead_time,mood,updated_at\n"
+    good = "1,4,2026-11-17T03:21:56Z,1,2,good,2026-11-17T03:21:56Z\n"
+    half = good.replace("good", '"{""choices"": [""\\ud800"", ""x""]}"')
+    with pytest.raises(InputError, match="text that can be written, found half a character"):
+        read(tmp_path / "export.csv", head + good + half)
+    assert votes(tmp_path / "export.csv", on_error="skip") == [("1", "4", "good")]
 
 
 def test_a_field_that_a_turker_left_out_is_no_question(tmp_path: Path) -> None:
@@ -315,15 +326,18 @@ def test_all_of_several_choices_are_the_label(tmp_path: Path) -> None:
         line | {"_annotator_id": "bob", "accept": ["cat"]},
     ]
     text = "".join(json.dumps(each) + "\n" for each in lines)
-    assert [vote[2] for vote in read(tmp_path / "lines.jsonl", text)] == [both, one]
+    with pytest.raises(InputError, match=r"choices=True: sets of classes.*found several in one"):
+        read(tmp_path / "lines.jsonl", text)
+    read_sets = partial(read, choices=True)
+    assert [vote[2] for vote in read_sets(tmp_path / "lines.jsonl", text)] == [both, one]
     values = [{"value": ["cat", "dog"], "user_id": "a"}, {"value": ["cat"], "user_id": "b"}]
     record = {"id": "r", "responses": {"animal": values}}
-    assert [vote[2] for vote in read(tmp_path / "records.json", [record])] == [both, one]
+    assert [vote[2] for vote in read_sets(tmp_path / "records.json", [record])] == [both, one]
     buttons = "HITId,WorkerId,Answer.cat.on,Answer.dog.on\nh,w1,true,true\nh,w2,true,false\n"
-    assert [vote[2] for vote in read(tmp_path / "batch.csv", buttons)] == [both, one]
+    assert [vote[2] for vote in read_sets(tmp_path / "batch.csv", buttons)] == [both, one]
     head = "ASSIGNMENT:task_id\tASSIGNMENT:worker_id\tOUTPUT:animal\n"
     rows = '1\tw1\t"[""cat"",""dog""]"\n1\tw2\t"[""cat""]"\n'
-    assert [vote[2] for vote in read(tmp_path / "tasks.tsv", head + rows)] == [both, one]
+    assert [vote[2] for vote in read_sets(tmp_path / "tasks.tsv", head + rows)] == [both, one]
 
 
 @pytest.mark.parametrize("view", ["ner_manual", "image_manual", "text_input", "relations"])
@@ -342,7 +356,7 @@ def test_of_a_question_asked_of_several_regions_all_classes_are_taken(tmp_path: 
         {"completed_by": worker, "result": part}
         for worker, part in enumerate((result, result[1:2], result[::2]))
     ]
-    found = read(tmp_path / "export.json", [{"id": 7, "annotations": annotations}])
+    found = read(tmp_path / "export.json", [{"id": 7, "annotations": annotations}], choices=True)
     assert [label for *_, label in found] == ['["good", "bad"]', "bad", "good"]
 
 

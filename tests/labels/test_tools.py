@@ -13,6 +13,8 @@ import pytest
 
 import crowdstream as cs
 from crowdstream.errors import InputError
+from crowdstream.labels.columns import ColumnNames, count_roles
+from crowdstream.labels.meaning.kinds import LabelHints
 from crowdstream.labels.readers import (
     BadRows,
     InputOptions,
@@ -28,8 +30,11 @@ from crowdstream.labels.readers.tally import Tally
 from crowdstream.labels.readers.text_stream import TextStream
 from crowdstream.labels.readers.tool_files import read_tool
 from crowdstream.labels.readers.tools import TOOL_NAMES, closed, find_tool
-from crowdstream.labels.columns import ColumnNames, count_roles
 from tests.fuzzing import FIXTURES
+from tests.reading import labels_of, rows_of
+
+AS_WRITTEN = LabelHints(as_classes=True, exact=True)
+"""Sets of choices and spellings are looked at elsewhere."""
 
 
 class Counts(NamedTuple):
@@ -98,7 +103,8 @@ def read(
     """The labels of a file, and what else was in it."""
     with BadRows(policy) as bad:
         sources = find_sources([str(path)], tool, make_options(**options))
-        return read_all(sources, ColumnNames(), bad).frame(), bad
+        names = ColumnNames(question=options.get("question"))
+        return labels_of(sources, names, bad, AS_WRITTEN).frame(), bad
 
 
 def read_questions(path: Path | str, **options: Any) -> tuple[pl.DataFrame, Tally]:
@@ -145,8 +151,7 @@ def test_pieces_of_a_file_hold_the_same_labels_as_the_whole(name: str) -> None:
     whole, _ = read(FIXTURES / name)
     for size in (50, 3000):
         pieces = read_batches(sources, ColumnNames(), BadRows(), size)
-        table = pl.concat([coded.frame() for _, coded in pieces if coded.height])
-        assert table.equals(whole)
+        assert rows_of(raw for _, raw in pieces).equals(whole)
 
 
 def test_every_tool_has_a_fixture() -> None:
@@ -464,7 +469,7 @@ def test_a_format_that_is_not_the_files_says_what_it_looks_like() -> None:
 def test_columns_that_the_user_names_go_before_what_a_file_looks_like() -> None:
     path = FIXTURES / "appen" / "full.csv"
     names = ColumnNames("_unit_id", "_worker_id", "mood")
-    table = read_all(find_sources([str(path)]), names, BadRows()).frame()
+    table = labels_of(find_sources([str(path)]), names).frame()
     assert table.height == 24  # with the tainted one
 
 
@@ -542,5 +547,5 @@ def test_read_labels_takes_plain_files_and_several(tmp_path: Path) -> None:
         (tmp_path / f"{number}.csv").write_text(f"item,rater,said\n{number},ann,x\n")
     table = cs.read_labels([tmp_path / "1.csv", tmp_path / "2.csv"], label="said")
     assert table.rows() == [("1", "ann", "x"), ("2", "ann", "x")]
-    with_time = cs.read_labels(FIXTURES / "prodigy" / "choice.jsonl")
+    with_time = cs.read_labels(FIXTURES / "prodigy" / "choice.jsonl", as_classes=True)
     assert with_time.columns == ["task", "worker", "label", "at"]

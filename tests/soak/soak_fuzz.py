@@ -17,7 +17,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.fuzzing import attempt, seeds, spoil, tool_seeds
+from tests.fuzzing import attempt, meaning_seeds, seeds, spoil, tool_seeds
 
 INPUTS = 10**6
 """Inputs that are tried if there is time."""
@@ -35,7 +35,7 @@ def soak_seconds() -> float:
 
 
 def test_no_input_does_harm(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
-    good = seeds() | tool_seeds()
+    good = seeds() | meaning_seeds() | tool_seeds()
     names = list(good)
     started = time.monotonic()
     first = random.SystemRandom().randrange(
@@ -48,7 +48,7 @@ def test_no_input_does_harm(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -
         data = spoil(name, good[name], draw)
         faulthandler.dump_traceback_later(HANGING, exit=True)  # shows where it hangs
         try:
-            read[name] += attempt(name, data, tmp_path, draw)
+            read[name] += attempt(name, data, tmp_path, draw, told=draw.random() < 0.5)
         except BaseException as error:
             raise AssertionError(f"seed {seed}, {name}: {data[:2000]!r}") from error
         finally:

@@ -91,7 +91,7 @@ class CrowdClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # 
         gold: dict[str | int, str | int | bool] = dict(
             zip(places.tolist(), codes.tolist(), strict=True)
         )
-        self.crowd_.fit(self._rows(cells), gold=gold or None)
+        self.crowd_.fit(self._rows(cells), gold=gold or None, as_classes=True)
         return self
 
     def predict(self, X: Any) -> NDArray[Any]:  # noqa: N803

@@ -38,7 +38,7 @@ def common_factor_decisions(
     [0, 1, 0, 1]
     """
     workers, classes = crowd._workers.copy(), crowd._classes.copy()
-    batch, _ = code_table(data, workers, classes, gold=gold)
+    batch, _ = code_table(crowd._given(data, {}).table, workers, classes, gold=gold)
     reading = crowd._reading
     if reading.alone or reading.crowd.fell_back:
         return None

@@ -35,6 +35,7 @@ from crowdstream.estimators.one_task import OneTaskVerbs
 from crowdstream.estimators.passes import InMemory
 from crowdstream.estimators.votes import check_cells, posteriors
 from crowdstream.labels import (
+    CodedLabels,
     Intake,
     Table,
     Truths,
@@ -46,12 +47,14 @@ from crowdstream.labels import (
 )
 from crowdstream.labels.batch import Ints, LabelBatch
 from crowdstream.labels.coding import interpret
-from crowdstream.labels.meaning.options import TableMeaning
+from crowdstream.labels.meaning.interpreting import QuestionLabels
+from crowdstream.labels.meaning.kinds import fractions, refuse_scores
+from crowdstream.labels.meaning.options import HOW, TableMeaning
 
 if TYPE_CHECKING:
     import polars as pl
 
-KINDS = ("choices", "ordinal", "order", "threshold", "bins")
+KINDS = ("choices", "ordinal", "order", "threshold", "bins", "as_classes")
 """What a caller may say of the kind of labels."""
 
 ONE_QUESTION = "question=NAME reads one, cs.fit_questions decides all"
@@ -311,11 +314,19 @@ class TableVerbs(OneTaskVerbs):
     def _given(self, data: Table, meaning: TableMeaning) -> Prepared:
         """The labels of the one question of a table.
 
-        A crowd that has learnt knows its classes: a few more labels are not looked at anew.
+        A crowd that has learnt knows its classes: a few more labels are not looked at anew, but for
+        scores among classes that are none.
         """
-        if len(self._classes) and not any(meaning.get(name) for name in KINDS):
-            meaning = {**meaning, "as_classes": True}
-        return Prepared.of(interpret(data, **meaning).only("table", ONE_QUESTION))
+        told = [meaning.get(name) for name in KINDS]
+        if not len(self._classes) or any(hint is not None and hint is not False for hint in told):
+            return Prepared.of(interpret(data, **meaning).only("table", ONE_QUESTION))
+        meaning = {**meaning, "as_classes": True}
+        found = interpret(data, **meaning).only("table", ONE_QUESTION)
+        scores = fractions(found.table.classes)
+        read = isinstance(data, (CodedLabels, QuestionLabels))  # and understood
+        if scores and not read and not fractions(self._classes):
+            refuse_scores(scores, "table", HOW)
+        return Prepared.of(found)
 
     def _decided(
         self,

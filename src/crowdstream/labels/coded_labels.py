@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol, cast
+from typing import TYPE_CHECKING, NamedTuple, Protocol, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -35,6 +35,17 @@ class Origin(Protocol):
         """The words that give a role to a column."""
 
 
+class LeftOut(NamedTuple):
+    """Rows that were left out because the same worker has another label of the same task."""
+
+    null_label: int = 0
+    repeated: int = 0
+    replaced: int = 0
+
+
+NOTHING_LEFT_OUT = LeftOut()
+
+
 @dataclass(frozen=True, slots=True)
 class CodedLabels:
     """Rows in the order they came, in codes of ``workers`` and ``classes``; −1 for null.
@@ -42,12 +53,14 @@ class CodedLabels:
     A task of ``batch`` is a run of rows with the same task, another than in the run before: one
     task may come in several runs, and a run may have none (null); a worker may come twice in a
     task. Where ``origin`` is known, too many labels that contradict one another are refused.
+    ``left_out``: rows that are no longer here.
     """
 
     batch: LabelBatch
     workers: Vocabulary
     classes: Vocabulary
     origin: Origin | None = None
+    left_out: LeftOut = NOTHING_LEFT_OUT
 
     @property
     def height(self) -> int:
@@ -94,13 +107,14 @@ class CodedLabels:
         return CodedLabels(kept, self.workers, self.classes)
 
     def frame(self) -> pl.DataFrame:
-        """The same as a table."""
+        """The same as a table; names of several kinds as text."""
         import polars as pl
 
         runs = np.repeat(np.arange(len(self.batch)), self.batch.sizes)
+        tasks = self.batch.tasks
         return pl.DataFrame(
             {
-                "task": pl.Series(self.batch.tasks).gather(runs),
+                "task": (tasks if isinstance(tasks, pl.Series) else as_series(tasks)).gather(runs),
                 "worker": _names(self.batch.workers, self.workers),
                 "label": _names(self.batch.labels, self.classes),
             }
@@ -143,11 +157,27 @@ class CodedLabels:
         return CodedLabels(batch, parts[0].workers, parts[0].classes)
 
 
+def as_series(names: Sequence[ClassLabel | None]) -> pl.Series:
+    """Names as a column: as they are if they are of one kind, else as text.
+
+    >>> as_series([1, None]).to_list(), as_series([1, "ann"]).to_list()
+    ([1, None], ['1', 'ann'])
+    """
+    import polars as pl
+
+    given = [name for name in names if name is not None]
+    kinds = {type(name) for name in given}
+    wide = kinds == {int} and min(given) < 0 and max(given) >= 2**63  # type: ignore[operator]
+    if len(kinds) > 1 or wide:  # no column holds both
+        names = [None if name is None else str(name) for name in names]
+    return pl.Series(names, dtype=None if kinds else pl.String)
+
+
 def _names(codes: Codes, names: Vocabulary) -> pl.Series:
     import polars as pl
 
     series = pl.Series(codes)
-    values = pl.Series(names.to_list(), dtype=None if len(names) else pl.String)
+    values = as_series(names.to_list())
     return values.gather(series.set(series == UNKNOWN, None))
 
 

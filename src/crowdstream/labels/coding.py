@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import functools
 import warnings
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import PurePath
 from typing import TYPE_CHECKING, TypeAlias, Unpack, cast
@@ -36,26 +36,33 @@ from crowdstream.labels.label import (
     WorkerId,
     are_usual,
     as_text,
+    clean_answer,
     clean_id,
     clean_label,
     is_usual,
     shorten,
 )
 from crowdstream.labels.matching import in_kind_of
-from crowdstream.labels.meaning.answers import is_no_answer
+from crowdstream.labels.meaning.answers import is_no_answer, recoded
 from crowdstream.labels.meaning.interpreting import (
     Interpreter,
     Meaning,
     QuestionLabels,
     RawLabels,
 )
-from crowdstream.labels.meaning.kinds import LabelHints
+from crowdstream.labels.meaning.kinds import LabelHints, are_scores
 from crowdstream.labels.meaning.options import HOW, TableMeaning, TableReading, read_meaning
 from crowdstream.labels.meaning.repeats import refuse_replaced, telling_columns
 from crowdstream.labels.meaning.shaping import Shaper
 from crowdstream.labels.meaning.words import group_words
 from crowdstream.labels.spelling import find_twins
-from crowdstream.labels.tables import ArrowTable, clean_table, is_table, select_columns
+from crowdstream.labels.tables import (
+    ArrowTable,
+    clean_table,
+    is_table,
+    readable_again,
+    select_columns,
+)
 from crowdstream.labels.vocabulary import UNKNOWN, Vocabulary
 
 if TYPE_CHECKING:
@@ -68,6 +75,9 @@ Table: TypeAlias = "ArrowTable | pl.LazyFrame | CodedLabels | QuestionLabels | I
 
 LISTS = (Sequence, np.ndarray)
 """What a row of three values may be."""
+
+SETS = (list, tuple, set, frozenset)
+"""What a label that is a set of choices may be."""
 
 ANY_NAMES = ColumnNames()
 """Columns are found by their aliases."""
@@ -169,6 +179,7 @@ def code_table(
     batch, met, seen, *others = group(rows, order, len(coded.workers), len(coded.classes))
     intake = Intake(coded.height, batch.labels.size, len(tasks), lost, *others)
     refuse_replaced(intake.replaced, intake.labels, coded.origin)
+    intake.count(Intake(sum(coded.left_out), **coded.left_out._asdict()))
     sizes = len(workers), len(classes)
     try:
         batch = LabelBatch(
@@ -259,6 +270,10 @@ def interpret(data: Table, **meaning: Unpack[TableMeaning]) -> Meaning:
         if hints == LabelHints(exact=True):  # interpreted already
             hints = hints._replace(as_classes=True)
         return Interpreter(hints=hints, where="table", how=HOW, clean=False).whole([raw])
+    if is_table(data):
+        data = readable_again(data)
+    elif isinstance(data, Iterable) and not isinstance(data, (Sequence, Mapping)):
+        data = list(data)
     raw = _raw_table(data, reading)
     found = Interpreter(reading.names, reading.hints, where="table", how=HOW, clean=False).whole(
         [raw]
@@ -287,14 +302,16 @@ def _raw_table(data: Table, reading: TableReading) -> RawLabels:
         )
     if is_table(data):
         return _raw_frame(select_columns(data, shaper.needed), shaper, reading.on_error)
-    rows = data if isinstance(data, Sequence) else list(cast("Iterable[Row]", data))
+    rows = cast("Sequence[Row]", data)
+    names = reading.names
     header = dict.fromkeys(str(key) for row in rows if isinstance(row, Mapping) for key in row)
     if header and not shaper.look_at(list(header), "row 1").plain:
-        return _raw_frame(
-            _frame_of_rows(rows, shaper.needed(list(header))), shaper, reading.on_error
-        )
-    names = reading.names
-    coded = code_values(row_values(row, k, names) for k, row in enumerate(rows, start=1))
+        return _raw_frame(_frame_of_rows(rows, shaper, list(header)), shaper, reading.on_error)
+    if rows and not header and (names.wide or names.repeat or len(names.labels) > 1):
+        asked = "wide" if names.wide else "repeat" if names.repeat else "label"
+        expected = f"a table, or rows that are mappings ({asked}= is about columns)"
+        raise InputError("row 1", expected, f"{type(rows[0]).__name__} {shorten(rows[0])}")
+    coded = _code_answers(rows, names, reading.hints)
     ids = coded.batch.workers < 0
     if any(task is None for task in coded.batch.tasks):
         ids = ids | np.repeat([task is None for task in coded.batch.tasks], coded.batch.sizes)
@@ -306,13 +323,11 @@ def _raw_frame(frame: pl.DataFrame, shaper: Shaper, on_error: str) -> RawLabels:
     """A table of polars, one row per label."""
     import polars as pl
 
-    roles = shaper.look_at(frame.columns)
+    roles = shaper.roles or shaper.look_at(frame.columns)
     ids = [column for column in (roles.task, roles.worker) if column is not None]
     nameless = frame.select(pl.any_horizontal(_is_missing(frame[name]) for name in ids))
-    missing = nameless.to_series()
-    _refuse_nameless(missing.to_numpy(), on_error)
-    if missing.any():
-        frame = frame.filter(~missing)
+    # Rows that are skipped stay until they are counted (`Intake`).
+    _refuse_nameless(nameless.to_series().to_numpy(), on_error)
     table = clean_table(shaper.shape(frame))
     plain = table.columns == list(ROLES)
     return RawLabels(code_frame(table) if plain else table, shaper.roles or roles, shaper.left_out)
@@ -330,31 +345,67 @@ def _refuse_nameless(missing: NDArray[np.bool_], on_error: str) -> None:
         raise InputError(f"row {row}", "a task and a worker (on_error='skip' leaves out)", found)
 
 
-def _frame_of_rows(rows: Sequence[object], columns: Sequence[str]) -> pl.DataFrame:
-    """Rows that are mappings as a table."""
-    import polars as pl
+def _code_answers(rows: Sequence[object], names: ColumnNames, hints: LabelHints) -> CodedLabels:
+    """Rows in codes. Scores are text, as in files; among words they are refused unless told of."""
+    scores: list[tuple[int, object]] = []
 
-    cells: dict[str, list[object]] = {name: [] for name in columns}
+    def values() -> Iterator[tuple[TaskId | None, WorkerId | None, ClassLabel | None]]:
+        for number, row in enumerate(rows, start=1):
+            yield row_values(row, number, names, scores)
+
+    coded = code_values(values())
+    if not scores:
+        return coded
+    if hints == LabelHints(exact=True) and not are_scores(list(coded.classes)):
+        number, label = scores[0]
+        clean_label(label, f"row {number}, column 'label'")  # raises
+    return recoded(coded, [str(label) for label in coded.classes])
+
+
+def _frame_of_rows(rows: Sequence[object], shaper: Shaper, header: list[str]) -> pl.DataFrame:
+    """Rows that are mappings as a table of the columns that are needed."""
+    roles = shaper.look_at(header)
+    named = {roles.task, roles.worker, roles.question, roles.repeat, *roles.labels}
+    cells: dict[str, list[ClassLabel | None]] = {name: [] for name in shaper.needed(header)}
     for number, row in enumerate(rows, start=1):
         if not isinstance(row, Mapping):
             raise InputError(f"row {number}", "a mapping, as the others are", shorten(row))
         for name, values in cells.items():
-            values.append(_clean_cell(row.get(name), f"row {number}, column {name!r}"))
-    made = []
-    for name, values in cells.items():
-        kinds = {type(value) for value in values if value is not None}
-        if len(kinds) > 1:
-            values = [None if value is None else str(value) for value in values]
-        made.append(pl.Series(name, values, pl.String if not kinds else None))
-    return pl.DataFrame(made)
+            where = f"row {number}, column {name!r}"
+            try:
+                values.append(_cell(row.get(name), where))
+            except InputError:
+                if name in named:
+                    raise
+                values.append(None)  # a column that may turn out to hold no labels
+    import polars as pl
+
+    return pl.DataFrame([_column_of(name, values) for name, values in cells.items()])
 
 
-def _clean_cell(value: object, where: str) -> ClassLabel | None:
-    """A label, checked; a list of several as JSON text."""
-    if not isinstance(value, (list, tuple, set, frozenset)):
-        return clean_label(value, where)
-    cells = [clean_label(each, where) for each in value]
+def _cell(value: object, where: str) -> ClassLabel | None:
+    """A cell of a row; a list is a set of choices, as JSON text."""
+    if not isinstance(value, SETS):
+        return clean_answer(value, where)
+    cells = [clean_answer(each, where) for each in value]
     return write_list([str(as_text(cell)) for cell in cells if cell is not None])
+
+
+def _column_of(name: str, values: list[ClassLabel | None]) -> pl.Series:
+    """Values of rows as a column: text if they are of several kinds."""
+    import polars as pl
+
+    kinds = {type(value) for value in values if value is not None}
+    if len(kinds) > 1:
+        values = [None if value is None else str(value) for value in values]
+    if kinds != {int}:
+        return pl.Series(name, values, None if kinds == {bool} else pl.String)
+    for kind in (pl.Int64, pl.UInt64):
+        try:
+            return pl.Series(name, values, kind)
+        except (TypeError, OverflowError):
+            continue
+    raise InputError(f"column {name!r}", "integers of 64 bits, signed or not", "both")
 
 
 def _warn_of_twins(question: QuestionLabels, hints: LabelHints) -> None:
@@ -390,13 +441,31 @@ class TableOrigin:
 
     def telling_columns(self) -> list[str]:
         """Columns without a role that tell contradicting labels apart."""
-        roles, data = self.roles, self.data
-        if roles.worker is None or not roles.others or not is_table(data):
+        import polars as pl
+
+        roles = self.roles
+        if roles.worker is None or not roles.others:
+            return []
+        rows = [] if is_table(self.data) else cast("Sequence[Row]", self.data)
+        if not all(isinstance(row, Mapping) for row in rows):
             return []
         keys = [name for name in (roles.task, roles.worker, roles.question) if name is not None]
-        frame = select_columns(data, lambda header: list(dict.fromkeys(header)))
-        others = [name for name in roles.others if not frame[name].dtype.is_nested()]
+        columns = [self._column(name) for name in (*keys, roles.labels[0])]
+        for name in roles.others:
+            try:
+                columns.append(self._column(name))
+            except InputError:
+                continue  # a column that is no Arrow
+        frame = pl.DataFrame(columns)
+        others = [name for name in roles.others if name in frame.columns]
+        others = [name for name in others if not frame[name].dtype.is_nested()]
         return telling_columns(frame, keys, roles.labels[0], others)
+
+    def _column(self, name: str) -> pl.Series:
+        if is_table(self.data):
+            return select_columns(self.data, lambda _: [name]).to_series()
+        rows = cast("Sequence[Mapping[str, object]]", self.data)
+        return _column_of(name, [_cell(row.get(name), name) for row in rows])
 
     def words(self, role: str, value: str) -> str:
         """The words that give a role to a column."""
@@ -419,9 +488,15 @@ def usual_columns(
 
 
 def row_values(
-    row: object, number: int, columns: ColumnNames = ANY_NAMES
+    row: object,
+    number: int,
+    columns: ColumnNames = ANY_NAMES,
+    scores: list[tuple[int, object]] | None = None,
 ) -> tuple[TaskId | None, WorkerId | None, ClassLabel | None]:
     """The task, worker and label of a row, checked.
+
+    ``scores``: takes the rows whose label is a number that is not whole, which becomes text, as a
+    set of choices does; such labels are refused without it.
 
     >>> row_values({"item": 7.0, "judge": "gpt-a", "verdict": "yes"}, 1)
     (7, 'gpt-a', 'yes')
@@ -439,11 +514,14 @@ def row_values(
         found = list(row)
     else:
         raise InputError(where, "(task, worker, label)", f"{type(row).__name__} {shorten(row)}")
-    return (
-        clean_id(found[0], f"{where}, column 'task'"),
-        clean_id(found[1], f"{where}, column 'worker'"),
-        _clean_cell(found[2], f"{where}, column 'label'"),
-    )
+    task_id = clean_id(found[0], f"{where}, column 'task'")
+    worker_id = clean_id(found[1], f"{where}, column 'worker'")
+    if scores is None:
+        return task_id, worker_id, clean_label(found[2], f"{where}, column 'label'")
+    answer = _cell(found[2], f"{where}, column 'label'")
+    if isinstance(answer, str) and not isinstance(found[2], (str, *SETS)):
+        scores.append((number, found[2]))
+    return task_id, worker_id, answer
 
 
 def _keys(header: tuple[str, ...], columns: ColumnNames, where: str) -> tuple[str, str, str]:

@@ -154,7 +154,8 @@ def find_roles(names: ColumnNames, header: Sequence[str], where: str, how: str =
     for name in names.left_out:
         if name not in header:
             found = shown_columns(header, nearest_columns(header, [simple_name(name)]))
-            raise InputError(how.format("leave-out"), "a column of the table", f"{name!r}: {found}")
+            option = how.format("left_out" if how.endswith("=") else "leave-out")
+            raise InputError(option, "a column of the table", f"{name!r}: {found}")
     others = tuple(name for name in header if name not in used and name not in names.left_out)
     return Roles(task, worker, labels, question, repeat, others)
 

@@ -90,6 +90,21 @@ def clean_label(value: object, where: str) -> ClassLabel | None:
     return _cleaned(value, where, bools=True)
 
 
+def clean_answer(value: object, where: str) -> ClassLabel | None:
+    """A label by the rules of `clean_label`, but a number that is not whole as its text.
+
+    Files have scores as text, too; what they mean is told elsewhere.
+
+    >>> clean_answer(0.5, "row 1"), clean_answer(2.0, "row 1")
+    ('0.5', 2)
+    """
+    if getattr(value, "ndim", None) == 0:
+        value = value.item()  # type: ignore[attr-defined]
+    if isinstance(value, float) and math.isfinite(value) and not value.is_integer():
+        return repr(float(value))
+    return clean_label(value, where)
+
+
 def is_usual(value: object) -> TypeGuard[str | int]:
     """The common types, found out quickly."""
     if type(value) is str:

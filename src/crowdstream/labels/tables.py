@@ -60,15 +60,31 @@ def select_columns(
     >>> select_columns(table, lambda header: header[:1]).rows()
     [(1,)]
     """
-    import polars as pl
 
     table: Any = data
     try:
-        if not isinstance(table, (pl.DataFrame, pl.LazyFrame)) and _known(table) is None:
-            table = pl.DataFrame(table)  # a stream of Arrow may be read only once
+        table = readable_again(table)
         return _to_polars(table, list(choose(_header(table))))
     except InputError:
         raise
+    except Exception as error:  # whatever the library that made the table raises
+        raise InputError("table", "one that can be read as Arrow", shorten(error, 200)) from error
+
+
+def readable_again(data: ArrowTable | pl.LazyFrame) -> ArrowTable | pl.LazyFrame:
+    """A table as it is, or what was in it if it can be read only once.
+
+    >>> import polars as pl
+    >>> frame = pl.DataFrame({"task": [1]})
+    >>> readable_again(frame) is frame
+    True
+    """
+    import polars as pl
+
+    if isinstance(data, (pl.DataFrame, pl.LazyFrame)) or _known(data) is not None:
+        return data
+    try:
+        return pl.DataFrame(data)  # a stream of Arrow
     except Exception as error:  # whatever the library that made the table raises
         raise InputError("table", "one that can be read as Arrow", shorten(error, 200)) from error
 
@@ -98,7 +114,9 @@ def _to_polars(data: Any, columns: list[str]) -> pl.DataFrame:
         where = "row {}, column {!r}".format
         return pl.DataFrame(
             {
-                name: [clean_label(x, where(k, name)) for k, x in enumerate(known[name], start=1)]
+                name: known[name].to_list()
+                if known[name].dtype.is_float()
+                else [clean_label(x, where(k, name)) for k, x in enumerate(known[name], start=1)]
                 for name in columns
             }
         )
@@ -114,14 +132,32 @@ def clean_table(frame: pl.DataFrame) -> pl.DataFrame:
     """
     import polars as pl
 
-    return pl.DataFrame(
-        [
-            list_text(column)
-            if is_list(column) and name not in IDS
-            else _clean_series(column, bools=name not in IDS)
-            for name, column in zip(frame.columns, frame, strict=True)
-        ]
-    )
+    return pl.DataFrame([_clean_column(column, name) for name, column in frame.to_dict().items()])
+
+
+def _clean_column(column: pl.Series, name: str) -> pl.Series:
+    if name in IDS:
+        return _clean_series(column)
+    if is_list(column):
+        return list_text(column)
+    return _clean_series(scores_as_text(column), bools=True)
+
+
+def scores_as_text(column: pl.Series) -> pl.Series:
+    """Numbers of which some are not whole as text, whole ones without a fraction; others as is.
+
+    >>> import polars as pl
+    >>> scores_as_text(pl.Series([0.5, 1.0, None])).to_list()
+    ['0.5', '1', None]
+    """
+    import polars as pl
+
+    if not column.dtype.is_float():
+        return column
+    known = column.fill_nan(None)
+    if not (known.abs() <= FLOAT_MAX).all() or (known == known.floor()).all():
+        return column
+    return known.cast(pl.String).str.strip_suffix(".0")
 
 
 IDS = ("task", "worker")
@@ -172,6 +208,21 @@ def _clean_series(series: pl.Series, *, bools: bool = False) -> pl.Series:
         return series.cast(pl.String)
     expected = "str, int or bool" if bools else "str or int"
     raise InputError(f"column {series.name!r}", expected, f"a column of {kind}")
+
+
+def whole_numbers(series: pl.Series) -> pl.Series:
+    """Floats that are whole as integers; others as is.
+
+    >>> import polars as pl
+    >>> whole_numbers(pl.Series([1.0, None])).to_list()
+    [1, None]
+    """
+    import polars as pl
+
+    known = series.fill_nan(None) if series.dtype.is_float() else series
+    if not series.dtype.is_float() or not (known.abs() <= FLOAT_MAX).all():
+        return series
+    return known.cast(pl.Int64) if (known == known.floor()).all() else series
 
 
 def _whole(series: pl.Series, *, bools: bool) -> pl.Series:

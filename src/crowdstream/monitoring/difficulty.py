@@ -8,7 +8,7 @@ averaging over g made confidence worse on public sets.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, TypeAlias, Unpack
 
 import numpy as np
 
@@ -16,6 +16,7 @@ from crowdstream.decisions import value_series
 from crowdstream.estimators.base import Estimator
 from crowdstream.labels import Table
 from crowdstream.labels.batch import LabelBatch
+from crowdstream.labels.meaning.options import TableMeaning
 from crowdstream.monitoring import estimator_view as view
 from crowdstream.monitoring.difficulty_loops import fill_likelihoods, fill_strengths
 from crowdstream.monitoring.worker_sums import Floats
@@ -48,7 +49,7 @@ SAMPLE = 500
 """Tasks of a crowd's sample that the frequencies are fitted to: eight numbers need no more."""
 
 
-def difficulty(crowd: Estimator, table: Table) -> pl.DataFrame:
+def difficulty(crowd: Estimator, table: Table, **meaning: Unpack[TableMeaning]) -> pl.DataFrame:
     """Tasks of a table and how hard each is: the chance that an average worker errs.
 
     Parameters
@@ -57,6 +58,8 @@ def difficulty(crowd: Estimator, table: Table) -> pl.DataFrame:
         An estimator that has learnt; it needs no monitors.
     table
         Labels of the tasks in question.
+    **meaning
+        What the table means, where it does not show it: as for `Estimator.fit_predict`.
 
     Examples
     --------
@@ -69,7 +72,7 @@ def difficulty(crowd: Estimator, table: Table) -> pl.DataFrame:
     """
     import polars as pl
 
-    batch, classes = view.code_table(crowd, table)
+    batch, classes = view.code_table(crowd, view.labels_of(crowd, table, meaning))
     skills, worst = _skills(crowd, classes), 1.0 - 1.0 / classes
     few = batch
     if len(batch) > FITTED:

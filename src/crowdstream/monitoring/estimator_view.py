@@ -19,9 +19,10 @@ from crowdstream.estimators.open_tasks import OpenTask
 from crowdstream.estimators.reservoir import Reservoir
 from crowdstream.estimators.teacher import read_teacher
 from crowdstream.estimators.votes import Scorer
-from crowdstream.labels import ClassLabel, Table, TaskId, WorkerId
+from crowdstream.labels import ClassLabel, CodedLabels, Table, TaskId, WorkerId
 from crowdstream.labels import code_table as code
 from crowdstream.labels.batch import Codes, LabelBatch
+from crowdstream.labels.meaning.options import TableMeaning
 from crowdstream.monitoring.columns import TINY
 from crowdstream.monitoring.judged_pass import new_judge
 from crowdstream.monitoring.judging_loops import Judge
@@ -200,8 +201,13 @@ def tells_order(crowd: Estimator) -> bool:
     return crowd.follows or crowd.memory is not None
 
 
-def code_table(crowd: Estimator, table: Table) -> tuple[LabelBatch, int]:
-    """A table in the crowd's codes, with new ones for new workers; the number of classes."""
+def labels_of(crowd: Estimator, table: Table, meaning: TableMeaning) -> CodedLabels:
+    """The labels of a table as the crowd takes them, whose classes it knows."""
+    return crowd._given(table, meaning).table
+
+
+def code_table(crowd: Estimator, table: CodedLabels) -> tuple[LabelBatch, int]:
+    """Labels in the crowd's codes, with new ones for new workers; the number of classes."""
     classes = crowd._classes.copy()
     batch, _ = code(table, crowd._workers.copy(), classes)
     return crowd._scored_as(batch, classes), max(crowd._places_for(classes), 2)

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Unpack
 
 import numpy as np
 
 from crowdstream.decisions import MIN_LABELS, SETTLE, SettleRule
 from crowdstream.estimators.base import Estimator
-from crowdstream.labels import Table, code_rows
+from crowdstream.labels import CodedLabels, Table
+from crowdstream.labels.meaning.options import TableMeaning
 from crowdstream.monitoring import estimator_view as view
 from crowdstream.monitoring.difficulty import strengths_in
 from crowdstream.monitoring.outlook import outlook
@@ -36,6 +37,7 @@ def tasks_to_resend(
     *,
     settle: float = SETTLE,
     min_labels: int = MIN_LABELS,
+    **meaning: Unpack[TableMeaning],
 ) -> pl.DataFrame:
     """The tasks that are not settled, the most doubtful first, and how many labels each needs.
 
@@ -49,6 +51,8 @@ def tasks_to_resend(
         What `fit_predict` or its like returned.
     settle, min_labels
         When a decision is settled.
+    **meaning
+        What the table means, where it does not show it: as for `Estimator.fit_predict`.
 
     Returns
     -------
@@ -75,7 +79,7 @@ def tasks_to_resend(
     least = order.with_row_index("at").sort("confidence", "place")["at"].head(FIRST)
     which = np.union1d(which, least.to_numpy()).astype(int)
     some = order[which]["task"]
-    needed = _more_labels(crowd, table, some, rule)
+    needed = _more_labels(crowd, view.labels_of(crowd, table, meaning), some, rule)
     if which.size:
         nearest = np.searchsorted((which[1:] + which[:-1]) / 2, np.arange(order.height))
         needed = needed[nearest]
@@ -90,13 +94,12 @@ def tasks_to_resend(
     )
 
 
-def _more_labels(crowd: Estimator, table: Table, tasks: pl.Series, rule: SettleRule) -> Floats:
+def _more_labels(crowd: Estimator, rows: CodedLabels, tasks: pl.Series, rule: SettleRule) -> Floats:
     """How many labels these tasks are expected to need until they settle, inf if they do not."""
     import polars as pl
 
     if not len(tasks):
         return np.zeros(0)
-    rows = code_rows(table)
     names = pl.Series(rows.batch.tasks)
     rows = rows.select(names.is_in(tasks.cast(names.dtype).implode()).fill_null(False).to_numpy())
     there = view.as_open_tasks(crowd, rows)

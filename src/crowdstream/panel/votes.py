@@ -6,7 +6,7 @@ What comes out is what estimators take. Knows nothing of how verdicts are weighe
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING, NamedTuple, TypeAlias, cast
+from typing import NamedTuple, TypeAlias, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -35,9 +35,6 @@ from crowdstream.labels.columns import count_roles
 from crowdstream.labels.meaning.interpreting import QuestionLabels
 from crowdstream.labels.meaning.options import TableMeaning
 from crowdstream.labels.tables import is_table, select_columns
-
-if TYPE_CHECKING:
-    pass
 
 PanelVotes: TypeAlias = "Table | Mapping[str, Answers] | Mapping[int, Answers]"
 """Verdicts of a panel: a long or a wide table, rows, or item → {judge: verdict}."""

@@ -41,9 +41,12 @@ class Crowd(Aggregator):
         rows = answers_of(data)
         gold = None if true_labels is None else true_labels.to_dict()
         self.crowd_ = self._crowd()
-        self.decisions_ = self.crowd_.fit_predict(rows, gold=gold).set_index("task")
+        # crowd-kit takes every label for a class; it has no words to say otherwise.
+        decided = self.crowd_.fit_predict(rows, gold=gold, as_classes=True, repeats="last")
+        self.decisions_ = decided.set_index("task")
         self.labels_ = self.decisions_["label"].rename("agg_label")
-        probas = self.crowd_.predict_proba_many(rows, gold=gold).set_index("task")
+        probas = self.crowd_.predict_proba_many(rows, gold=gold, as_classes=True, repeats="last")
+        probas = probas.set_index("task")
         self.probas_ = probas.set_axis(pd.Index(self.crowd_.classes_, name="label"), axis=1)
         self.skills_ = self._shares_right().rename("skill")
         return self

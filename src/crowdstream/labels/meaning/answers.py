@@ -151,9 +151,12 @@ class AnswerCleaner:
         if codes is batch.workers and tasks is batch.tasks:
             return table
         return CodedLabels(
-            LabelBatch(starts, codes, batch.labels, tasks=tasks), vocabulary, table.classes,
+            LabelBatch(starts, codes, batch.labels, tasks=tasks),
+            vocabulary,
+            table.classes,
             table.origin,
-        )  # fmt: skip
+            table.left_out,
+        )
 
     def _remember(self, table: CodedLabels) -> None:
         import polars as pl
@@ -196,7 +199,7 @@ def recoded(table: CodedLabels, names: Sequence[ClassLabel | None]) -> CodedLabe
     """The same labels under new names, of which some may be the same; None is no answer."""
     labels, classes = recode_names(table.batch.labels, names)
     batch = LabelBatch(table.batch.starts, table.batch.workers, labels, tasks=table.batch.tasks)
-    return CodedLabels(batch, table.workers, classes, table.origin)
+    return CodedLabels(batch, table.workers, classes, table.origin, table.left_out)
 
 
 def recode_names(codes: Codes, names: Sequence[ClassLabel | None]) -> tuple[Codes, Vocabulary]:

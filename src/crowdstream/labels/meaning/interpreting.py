@@ -235,8 +235,8 @@ class Interpreter:
                 self._refuse_question(counts)
             return [("", table.filter(pl.col("question") == forms[normalise(wanted)]))]
         parts = table.partition_by("question", maintain_order=True)
-        if len(parts) == 1:
-            return [("", parts[0])]
+        if len(parts) < 2:
+            return [("", parts[0] if parts else table)]
         return [(str(part["question"][0]), part) for part in parts]
 
     def _question_names(self, asked: pl.Series) -> dict[str, str]:
@@ -367,7 +367,7 @@ class Interpreter:
             notes += [f"{question.name}: {note}" if question.name else note for note in said]
         for label in self.hints.keep:
             if all(label in self._cleaner(question.name).unmet() for question in questions):
-                raise InputError("--keep", "a label of the input", repr(label))
+                raise InputError(self.how.format("keep"), "a label of the input", repr(label))
         return list(dict.fromkeys(notes))
 
     def _read_as(self, raws: list[RawLabels], questions: list[QuestionLabels]) -> ReadAs:

@@ -7,7 +7,7 @@ with the words to type. Knows nothing of columns, files or estimators.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -102,7 +102,8 @@ def check_hints(hints: LabelHints, how: str = "--{}") -> None:
         raise InputError(one, f"no {two}", "both")
     if hints.bins is not None and not (type(hints.bins) is int and 2 <= hints.bins <= MOST_BINS):
         raise InputError(how.format("bins"), f"a number from 2 to {MOST_BINS}", repr(hints.bins))
-    if hints.threshold is not None and not math.isfinite(hints.threshold):
+    number = hints.threshold
+    if number is not None and not (isinstance(number, (int, float)) and math.isfinite(number)):
         raise InputError(how.format("threshold"), "a number", repr(hints.threshold))
     if hints.repeats not in (None, "last", "first", "majority"):
         raise InputError(how.format("repeats"), "last, first or majority", repr(hints.repeats))
@@ -168,7 +169,7 @@ def find_kind(
         order = how.format("order")
         return LabelKind("scale", places=scale_of(classes, hints.order, order))
     if not hints.as_classes:
-        _refuse_scores(classes, where, how)
+        refuse_scores(classes, where, how)
         _refuse_choices(classes, where, how)
         _refuse_text(classes, rows, where, how)
     return LabelKind()
@@ -193,7 +194,18 @@ def are_scores(classes: Sequence[ClassLabel]) -> bool:
     return len(known) > MOST_STEPS or any(number != int(number) for number in known)
 
 
-def _refuse_scores(classes: Sequence[ClassLabel], where: str, how: str) -> None:
+def fractions(classes: Iterable[ClassLabel]) -> list[ClassLabel]:
+    """The labels that are numbers and not whole.
+
+    >>> fractions(["0.5", "1", "2.0", "yes"])
+    ['0.5']
+    """
+    numbers = ((label, as_number(label)) for label in classes if not isinstance(label, bool))
+    return [label for label, number in numbers if number is not None and number % 1]
+
+
+def refuse_scores(classes: Sequence[ClassLabel], where: str, how: str) -> None:
+    """Refuse numbers that nobody chose from a list, with the words that make classes of them."""
     if not are_scores(classes):
         return
     known = [number for number in _numbers(classes) if number is not None]

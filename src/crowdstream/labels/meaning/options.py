@@ -1,4 +1,4 @@
-"""Keyword arguments that say what a table means, of every verb in Python that reads one."""
+"""Keyword arguments of every verb in Python that reads a table: what the table means."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class TableMeaning(TypedDict, total=False):
     as_classes
         Labels are classes, whatever they look like.
     repeat
-        The column that tells repeated answers of a worker on a task apart; the most frequent one
+        The column that tells repeated answers of a worker on a task apart; the most frequent
         counts.
     repeats
         Of several labels of a worker on a task count the "last", the "first" or the "majority".
@@ -89,7 +89,7 @@ def read_meaning(meaning: TableMeaning) -> TableReading:
     for name in meaning:
         if name not in known:
             raise TypeError(f"unexpected keyword argument {name!r}")
-    label = meaning.get("label")
+    label = meaning.get("label") or None
     order = meaning.get("order")
     left_out = meaning.get("left_out", ())
     names = ColumnNames(

@@ -5,13 +5,15 @@ A worker counts once per task. Knows rows in codes; nothing of columns or files.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, NamedTuple, cast
 
 import numpy as np
 
 from crowdstream.errors import InputError
-from crowdstream.labels.batch import LabelBatch
-from crowdstream.labels.coded_labels import CodedLabels, Origin
+from crowdstream.labels.batch import Codes, LabelBatch
+from crowdstream.labels.coded_labels import CodedLabels, LeftOut, Origin, as_series
+from crowdstream.labels.label import TaskId
 
 if TYPE_CHECKING:
     import polars as pl
@@ -67,8 +69,9 @@ def one_per_task(table: CodedLabels, policy: str = "majority") -> Repeated:
             "label": batch.labels,
         }
     ).with_row_index("row")
-    given = rows.filter(pl.col("label") >= 0)
     keys = ["task", "worker"]
+    named = pl.all_horizontal(pl.col(keys) >= 0)
+    given = rows.filter(named & (pl.col("label") >= 0))
     counts = given.group_by(*keys, "label").agg(
         pl.len().alias("times"),
         pl.col("row").min().alias("first"),
@@ -89,16 +92,21 @@ def one_per_task(table: CodedLabels, policy: str = "majority") -> Repeated:
         .agg(pl.len().alias("repeated"), (pl.col("labels") > 1).sum().alias("flips"))
         .sort("worker")
     )
-    workers = pl.Series(table.workers.to_list(), dtype=None if len(table.workers) else pl.String)
-    flips = flips.with_columns(workers.gather(flips["worker"]).alias("worker"))
-    # Who was asked and did not answer stays known: once per task.
-    silent = rows.join(chosen.select(keys), on=keys, how="anti").unique(
-        keys, keep="first", maintain_order=True
+    flips = flips.with_columns(
+        as_series(table.workers.to_list()).gather(flips["worker"]).alias("worker")
+    )
+    # Who was asked and did not answer stays known: once per task. Rows without a task or a worker
+    # stay as they are, to be counted.
+    silent = (
+        rows.filter(named)
+        .join(chosen.select(keys), on=keys, how="anti")
+        .unique(keys, keep="first", maintain_order=True)
     )
     kept = pl.concat(
         [
             chosen.join(spread.select(*keys, "at"), on=keys).select(*keys, "label", "at"),
             silent.select(*keys, "label", pl.col("row").alias("at")),
+            rows.filter(~named).select(*keys, "label", pl.col("row").alias("at")),
         ],
         how="vertical_relaxed",
     )
@@ -106,15 +114,29 @@ def one_per_task(table: CodedLabels, policy: str = "majority") -> Repeated:
     kept = kept.join(order, on="task").sort("begins", "at")
     tasks = kept["task"].to_numpy()
     starts = np.flatnonzero(np.diff(tasks, prepend=-2))
-    series = pl.Series(names, dtype=None if len(names) else pl.String)
-    chosen_names = series.gather(pl.Series(tasks[starts]).set(pl.Series(tasks[starts] < 0), None))
     new = LabelBatch(
         np.append(starts, kept.height).astype(np.int64),
         kept["worker"].to_numpy().astype(np.int32),
         kept["label"].to_numpy().astype(np.int32),
-        tasks=chosen_names,
+        tasks=_names_of(tasks[starts], names),
     )
-    return Repeated(CodedLabels(new, table.workers, table.classes, table.origin), flips)
+    left_out = LeftOut(
+        int((table.batch.labels < 0).sum() - (new.labels < 0).sum()),
+        int(chosen["times"].sum()) - chosen.height,
+        given.height - int(chosen["times"].sum()),
+    )
+    found = CodedLabels(new, table.workers, table.classes, table.origin, left_out)
+    return Repeated(found, flips)
+
+
+def _names_of(places: Codes, names: Sequence[TaskId] | pl.Series) -> Sequence[TaskId] | pl.Series:
+    """Names by their places, None for −1, in the kind of sequence that they are in."""
+    import polars as pl
+
+    if isinstance(names, pl.Series):
+        found = pl.Series(places)
+        return names.gather(found.set(found < 0, None))
+    return cast("list[TaskId]", [names[k] if k >= 0 else None for k in places.tolist()])
 
 
 def refuse_replaced(replaced: int, labels: int, origin: Origin | None) -> None:
@@ -158,7 +180,7 @@ def telling_columns(
     """The columns that tell labels apart which differ though task and worker are the same.
 
     >>> import polars as pl
-    >>> data = {"t": [1, 1, 1, 1], "w": [1, 1, 2, 2], "l": ["x", "y", "x", "x"], "q": [1, 2, 1, 2]}
+    >>> data = {"t": [1, 1, 1, 1], "w": [1, 1, 2, 2], "l": ["x", "y", "y", "x"], "q": [1, 2, 1, 2]}
     >>> telling_columns(pl.DataFrame(data), ["t", "w"], "l", ["q"])
     ['q']
     """

@@ -12,9 +12,17 @@ from typing import TYPE_CHECKING
 
 from crowdstream.errors import InputError
 from crowdstream.labels.column_hints import shown_columns, shown_name
-from crowdstream.labels.columns import ColumnNames, Roles, find_column, find_roles, simple_name
+from crowdstream.labels.columns import (
+    ALIASES,
+    ColumnNames,
+    Roles,
+    find_column,
+    find_roles,
+    simple_name,
+)
 from crowdstream.labels.meaning.answers import is_no_answer
 from crowdstream.labels.spelling import normalise
+from crowdstream.labels.tables import scores_as_text, whole_numbers
 
 if TYPE_CHECKING:
     import polars as pl
@@ -39,7 +47,7 @@ ASIDE = frozenset(
         *("remark", "remarks", "explanation", "reason", "reasoning", "rationale", "feedback"),
         *("text", "url", "link", "email", "prompt", "input", "output", "context", "metadata"),
         *("id", "index", "row", "row_id", "row_number", "no", "nr", "#", "unnamed:_0", ""),
-        *("gold", "truth", "gold_label", "true_label", "ground_truth"),
+        *ALIASES["gold"],
     }
 )
 """Names of columns that hold no labels: times, remarks, texts, numbers of rows, the truth."""
@@ -94,7 +102,8 @@ class Shaper:
 
         A label that is missing is null; a question that is missing stays null too.
         """
-        roles = self.look_at(table.columns)
+        # The table may hold the columns alone that are needed: the header knew the others.
+        roles = self.roles or self.look_at(table.columns)
         if not roles.labels:
             sample = table.head(LOOKED_AT)
             choose = self._workers if roles.wide else self._label_columns
@@ -130,6 +139,8 @@ class Shaper:
         """Why a column is no worker's, None if it is one; refuses what is not clear."""
         if not values:
             return "no labels"
+        if simple_name(name) in ALIASES["gold"]:
+            return "its name"  # the truth is no worker, though it says what they say
         others = {value for other, them in cells.items() if other != name for value in them}
         shared = sum(value in others for value in values) / len(values)
         if simple_name(name) in ASIDE and (shared < 1 or _numbers_rows(values)):
@@ -140,11 +151,12 @@ class Shaper:
             return None
         if (shared == 0 and len(values) >= STRANGE) or _is_text(values):
             return "other values than the workers' columns"
-        leave = "left_out=" if self.how.endswith("=") else "--leave-out"
+        python = self.how.endswith("=")
+        leave = f"left_out={[name]!r}" if python else f"--leave-out {_typed(name)}"
         raise InputError(
             f"{self.where}, column {shown_name(name)!r}",
             "labels that other workers gave too",
-            f"{shown_columns(sorted(set(values)))} ({leave} {_typed(name)} if it is no worker; "
+            f"{shown_columns(sorted(set(values)))} ({leave} if it is no worker; "
             f"else {self._name_labels([c for c in cells if simple_name(c) not in ASIDE])})",
         )
 
@@ -299,6 +311,16 @@ def _crossed(names: Sequence[str]) -> list[str]:
     return []
 
 
+def _one_type(columns: list[pl.Series]) -> list[pl.Series]:
+    """Columns that may be joined: 1, and 1.0 where a gap makes floats of integers, are the same."""
+    import polars as pl
+
+    columns = [whole_numbers(scores_as_text(column)) for column in columns]
+    if len({column.dtype for column in columns}) > 1:
+        return [column.cast(pl.String) for column in columns]
+    return columns
+
+
 def _long(table: pl.DataFrame, roles: Roles) -> pl.DataFrame:
     """One row per label."""
     import polars as pl
@@ -316,9 +338,7 @@ def _long(table: pl.DataFrame, roles: Roles) -> pl.DataFrame:
         )
         return found.select("task", "worker", "label", *more)
     # Names of columns that were told apart by their places: any name may be in use.
-    values = table.select(roles.labels)
-    if len(set(values.dtypes)) > 1:
-        values = values.with_columns(pl.all().cast(pl.String))
+    values = table.select(_one_type([table[name] for name in roles.labels]))
     height, width = table.height, len(roles.labels)
     rows = pl.select(pl.int_range(height).repeat_by(width).explode()).to_series()
     columns = pl.select(

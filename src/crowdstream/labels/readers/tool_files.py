@@ -87,9 +87,25 @@ def _answers(
             bad.add(f"{where}, {path}", expected, str(what)[:200] or "nothing", shown)
 
         answers = list(tool.answers(record, reading._replace(complain=complain)))
+        # JSON in a cell of CSV is decoded after the record was looked at.
+        escaped = "\\u" in raw if isinstance(raw, str) else b"\\u" in raw
+        if escaped and not _writable(answers):
+            complain("answer", "text that can be written", "half a character")
+            continue
         yield answers
         if tool.unlabelled is not None and tally is not None and not tally.labels:
             tally.unlabelled |= dict.fromkeys(filter(None, [tool.unlabelled(record)]))
+
+
+def _writable(answers: Iterable[Answer]) -> bool:
+    """Whether all text can be written: JSON can spell half characters, which UTF-8 cannot."""
+    try:
+        for answer in answers:
+            for text in (answer.task, answer.worker, answer.label, answer.question, answer.id):
+                (text or "").encode()
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def _latest(pieces: Iterable[tuple[int, Iterable[list[Answer]]]]) -> tuple[int, list[list[Answer]]]:

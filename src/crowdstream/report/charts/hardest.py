@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, Unpack, cast
 
 from crowdstream.errors import InputError
-from crowdstream.labels import CodedLabels, Table, code_rows
+from crowdstream.labels import CodedLabels, Table
+from crowdstream.labels.meaning.options import TableMeaning
+from crowdstream.monitoring.estimator_view import labels_of
 from crowdstream.plain_text import chart_names
 from crowdstream.report.charts.drawing import (
     GREY,
@@ -35,7 +37,13 @@ OTHERS = "other labels"
 """What the labels beyond the most frequent are called together: there are four colours."""
 
 
-def hardest(crowd: Estimator | Stream, labels: Table, *, most: int = MOST) -> alt.Chart:
+def hardest(
+    crowd: Estimator | Stream,
+    labels: Table,
+    *,
+    most: int = MOST,
+    **meaning: Unpack[TableMeaning],
+) -> alt.Chart:
     """How the votes on the hardest tasks are split: those where an average worker errs most.
 
     Parameters
@@ -46,6 +54,8 @@ def hardest(crowd: Estimator | Stream, labels: Table, *, most: int = MOST) -> al
         Labels of the tasks in question: a table, or rows of task, worker and label.
     most
         Tasks that are drawn.
+    **meaning
+        What the table means, where it does not show it: as for `Estimator.fit_predict`.
 
     Examples
     --------
@@ -56,7 +66,7 @@ def hardest(crowd: Estimator | Stream, labels: Table, *, most: int = MOST) -> al
     """
     ready()
     check_number("most", most, 1, 200, whole=True)
-    found = hard_tasks(crowd_of(crowd), code_rows(labels), most)
+    found = hard_tasks(crowd_of(crowd), labels_of(crowd_of(crowd), labels, meaning), most)
     if not found.height:
         raise InputError("labels", "at least one task with labels", "none")
     return cast("alt.Chart", theme(draw_hardest(found)))

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Sequence
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import KW_ONLY, dataclass, replace
 from typing import ClassVar
 
 import numpy as np
@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from crowdstream.decisions import MIN_LABELS, SETTLE, SettleRule, Votes, decision_table
 from crowdstream.estimators.ties import class_keys
 from crowdstream.estimators.votes import TieRule, choose
-from crowdstream.labels import Table, TaskId, Vocabulary, code_table
+from crowdstream.labels import Table, TaskId, Vocabulary, code_rows, code_table
 from crowdstream.labels.batch import LabelBatch
 from crowdstream.validation import SEED, Parameters
 
@@ -66,9 +66,13 @@ class Coded:
 
 
 def code(data: Table) -> Coded:
-    """Any table or rows of labels in codes; of a repeated (task, worker) pair the last counts."""
+    """Any table or rows of labels in codes; of a repeated (task, worker) pair the last counts.
+
+    Methods to compare with take every label for a class.
+    """
     workers, classes = Vocabulary(), Vocabulary()
-    batch, _ = code_table(data, workers, classes)
+    rows = replace(code_rows(data, as_classes=True), origin=None)
+    batch, _ = code_table(rows, workers, classes)
     task = np.repeat(np.arange(len(batch)), batch.sizes)
     codes = batch.workers.astype(np.int64), batch.labels.astype(np.int64)
     return Coded(batch, task, *codes, workers, classes)

@@ -18,6 +18,7 @@ import polars as pl
 
 from crowdstream import metrics
 from crowdstream.errors import InputError
+from crowdstream.estimators.base import Estimator
 from crowdstream.metrics import brier, calibration_error
 from crowdstream.metrics.distance import distance_on
 from crowdstream.science.compare.methods import CROWDKIT, Method
@@ -179,15 +180,17 @@ class _Native:
         made = method.make()
         self.verb = next((v for v in ("stream_many", "stream_predict") if hasattr(made, v)), "")
         self.online = bool(self.verb)
+        # What the table means was told when it was read.
+        self.meaning = {"as_classes": True} if isinstance(made, Estimator) else {}
 
     def table(self, labels: pl.DataFrame) -> Any:
         return labels
 
     def fit(self, table: Any) -> Any:
-        return self.make().fit_predict(table)
+        return self.make().fit_predict(table, **self.meaning)
 
     def stream(self, table: Any) -> Any:
-        return getattr(self.make(), self.verb)(table) if self.online else None
+        return getattr(self.make(), self.verb)(table, **self.meaning) if self.online else None
 
     def decisions(self, found: Any) -> pl.DataFrame:
         decided: pl.DataFrame = found

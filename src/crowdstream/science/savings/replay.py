@@ -196,7 +196,7 @@ class _Replay:
         self.rank: Ints = np.arange(tasks.size) - np.repeat(self.starts[:-1], sizes)
         self.recipe = recipe
         self.classes = rows["label"].n_unique()
-        self.all = self.new_crowd().fit_predict(self.rows)
+        self.all = self.new_crowd().fit_predict(self.rows, as_classes=True)
         if gold is None:
             self.gold = self.all.filter(pl.col("margin") > 0).select("task", "label")
         else:
@@ -215,8 +215,10 @@ class _Replay:
         yield self._way(STOP, None, None, self.rows, self.all)
         for number in fixed:
             bought = self.rows.filter(self.rank < number)
-            yield self._way(FIXED, None, number, bought, self.new_crowd().fit_predict(bought))
-            yield self._way(MAJORITY, None, number, bought, MajorityVote().fit_predict(bought))
+            for rule, crowd in ((FIXED, self.new_crowd()), (MAJORITY, MajorityVote())):
+                # Few labels of a known table: what they mean was told by all of them.
+                decided = crowd.fit_predict(bought, as_classes=True)
+                yield self._way(rule, None, number, bought, decided)
 
     def _way(
         self,
@@ -247,9 +249,9 @@ class _Replay:
                 stops, np.diff(self.starts[first : last + 1])
             )
             pieces.append(self.rows[begin:end].filter(bought))
-            crowd.learn_many(pieces[-1])
+            crowd.learn_many(pieces[-1], as_classes=True)
         bought_rows = pl.concat(pieces)
-        return bought_rows, self.new_crowd().fit_predict(bought_rows)
+        return bought_rows, self.new_crowd().fit_predict(bought_rows, as_classes=True)
 
     def _blocks(self) -> Iterator[tuple[int, int]]:
         """Tasks that are bought before the crowd learns again: few at first, then more."""
@@ -276,5 +278,5 @@ class _Replay:
         named = rows + np.arange(rows.size) - np.repeat(np.cumsum(times) - times, times)
         order = np.argsort(named, kind="stable")
         table = self.rows[rows[order]].with_columns(task=pl.Series(named[order]))
-        decided = crowd.predict_many(table).sort("task")
+        decided = crowd.predict_many(table, as_classes=True).sort("task")
         return np.asarray(decided["confidence"].to_numpy(), float)

@@ -83,7 +83,7 @@ def simulate_dependent(
             rates[copier] += COPIED * (rates[0] - rates[copier])
     asked = _asked(rng, tasks, n, per_task)
     task, worker = np.nonzero(asked)
-    return Simulated(0, n, task, worker, said[asked], truth, rates)
+    return Simulated(0, n, task, worker, said[asked], truth, rates, classes)
 
 
 def _asked(rng: np.random.Generator, tasks: int, n: int, per_task: int | None) -> Ints:
