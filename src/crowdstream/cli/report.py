@@ -299,7 +299,9 @@ class Asked(NamedTuple):
             tick=lambda what: bar.update(about + what),
         )
         for file in filter(None, files):
-            notes += [file.line(), *file.notes()]
+            if prepared.choices is None:  # it counts pairs of task and choice
+                notes.append(file.line())
+            notes += file.notes()
         found.notes += notes
         return found
 

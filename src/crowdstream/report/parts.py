@@ -115,13 +115,7 @@ def band_axis(top: float, chance: float) -> Markup:
 
 def share_axis(top: float) -> Markup:
     """The heading of a column of bands that end at ``top``."""
-    end = percent(top)
-    return Markup(
-        f'<svg class=band role=img aria-label="share from 0 to {end}" '
-        f'viewBox="0 0 {TRACK} {HEIGHT}" fill="var(--soft)" font-size="11">'
-        f'<text x="{EDGE - 3}" y="12">0</text>'
-        f'<text x="{TRACK}" y="12" text-anchor="end">{end}</text></svg>'
-    )
+    return Markup(f"<span class=axis><span>0</span> <span>{percent(top)}</span></span>")
 
 
 def meter(share: float) -> Markup:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from crowdstream.plain_text import counted, percent, unlike_names
 from crowdstream.report.advised import ACTED_ON, count_advice
 from crowdstream.report.overview import STATES, interval
-from crowdstream.report.parts import band, chip, meter, share_axis
+from crowdstream.report.parts import band, chip, meter, plain_name, share_axis
 from crowdstream.report.told import briefly_known, missing_words, steps_words, wrong_share
 from crowdstream.theme import Markup, escaped, html_table
 
@@ -17,6 +17,9 @@ if TYPE_CHECKING:
 
 TITLE_LENGTH = 120
 """Characters of a question that are shown: rubrics are sentences, names of criteria are words."""
+
+WORTH_SAYING = 0.001
+"""Share of wrong decisions from which on the worst question is named: else none is bad."""
 
 ADVICE = "drop, coach, pay"
 """Heading of the column that says how many workers each is advised for."""
@@ -53,19 +56,22 @@ def questions_words(questions: Mapping[str, Findings]) -> str:
     tasks = sum(found.tasks for found in decided.values())
     if not tasks:
         return ""
-    titles = titles_of(questions)
     settled = percent(sum(found.settled for found in decided.values()) / tasks)
     worst = max(decided, key=lambda name: wrong_share(decided[name]))
     found, share = decided[worst], wrong_share(decided[worst])
+    said = (
+        f"{settled} of {counted(tasks, 'decision')} on {counted(len(decided), 'question')} are "
+        "settled."
+    )
+    if share < WORTH_SAYING:
+        return said
     wrong = "are wrong" if found.measured is not None else "are expected to be wrong"
     if found.kind == "choices":
-        wrong = wrong.replace("to be wrong", "not to be exactly right")
-        wrong = wrong.replace("are wrong", "are not exactly right")
+        wrong = (
+            "are not exactly right" if found.measured is not None else "may not be exactly right"
+        )
     about = "" if is_checked(found) else "about "
-    return (
-        f"{settled} of {counted(tasks, 'decision')} on {counted(len(decided), 'question')} are "
-        f"settled. Most {wrong} on {titles[worst]}: {about}{percent(share)}."
-    )
+    return f"{said} Worst is {plain_name(worst)}: {about}{percent(share)} of its decisions {wrong}."
 
 
 def questions_overview(questions: Mapping[str, Findings]) -> str:
@@ -134,7 +140,7 @@ def _decided(found: Findings, top: float) -> list[str]:
     wrong = wrong_share(found)
     numbers = interval(wrong, low, high)
     if (far := found.distance if found.distance is not None else found.steps) is not None:
-        numbers = Markup(f"{numbers}<br><small>{escaped(steps_words(far))} off</small>")
+        numbers = Markup(f"{numbers}<small>{escaped(steps_words(far))} off</small>")
     known = briefly_known(found)
     if found.kind == "choices":
         known = f"{known}; sets not exactly right"

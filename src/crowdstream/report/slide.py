@@ -105,7 +105,7 @@ def _questions(questions: Mapping[str, Findings]) -> list[str]:
     shown = unlike_names(questions, QUESTION)
     parts = [
         _text(EDGE, 88, questions_words(questions) or summary_words(questions), 18, "ink"),
-        _box(EDGE, ABOVE, WIDTH - 2 * EDGE, HEIGHT - EDGE - ABOVE),
+        _box(EDGE, ABOVE, WIDTH - 2 * EDGE, 68 + LINE * min(len(questions), QUESTIONS)),
     ]
     decided = any(not found.from_state for found in questions.values())
     columns = COLUMNS if decided else {name: COLUMNS[name] for name in (*FIRST, LAST)}
@@ -113,10 +113,10 @@ def _questions(questions: Mapping[str, Findings]) -> list[str]:
         parts.append(_text(x, ABOVE + 28, name, 13, "soft"))
     rest = len(questions) - QUESTIONS
     most = QUESTIONS if rest <= 0 else QUESTIONS - 1
-    y = float(ABOVE + 28)
+    y = float(ABOVE + 32)
     for title, found in list(zip(shown, questions.values(), strict=True))[:most]:
         y += LINE
-        line = y - LINE + 12
+        line = y - LINE + 16
         parts.append(
             f'<line x1="{EDGE + 18}" x2="{WIDTH - EDGE - 18}" y1="{line:g}" y2="{line:g}" '
             f'stroke="{LIGHT["line"]}"/>'

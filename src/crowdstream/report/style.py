@@ -17,6 +17,8 @@ article > header h2 {{ font-size: 22px; margin: 12px 0 0; }} article section h3 
 .questions .meter {{ margin-top: 4px; min-width: 60px; }} .questions td small {{
   display: block; min-width: 0; white-space: nowrap; }} .questions .number small {{
   white-space: nowrap; }} .questions td:first-child {{ overflow-wrap: anywhere; }}
+.questions th {{ white-space: nowrap; }} .axis {{ display: flex; justify-content: space-between;
+  min-width: 120px; max-width: 220px; }}
 .questions table {{ margin: 0; }} .questions .chip {{ white-space: nowrap; margin: 1px 0; }}
 .answer {{ border: 1px solid var(--line); border-left: 3px solid var(--accent);
   border-radius: 10px; background: var(--panel); padding: 12px 18px; margin: 0 0 16px; }}
@@ -54,7 +56,8 @@ li {{ margin: 4px 0; overflow-wrap: anywhere; }} footer {{ margin-top: 40px; }}
   .tiles {{ grid-template-columns: 1fr 1fr; }} .panels, .pair {{ grid-template-columns: 1fr; }} }}
 @media (max-width: 560px) {{ .tiles {{ grid-template-columns: 1fr; }} body {{ padding: 0 14px; }}
   .panel :is(:has(> svg.band), tr:has(svg.band) > :nth-child(2)) {{ display: none; }}
-  .questions.decided :is(th, td):is(:nth-child(3), :nth-child(4)) {{ display: none; }} }}
+  .questions.decided :is(th, td):is(:nth-child(-n + 4), :nth-child(6)):not(:first-child) {{
+    display: none; }} }}
 @page {{ size: A4; margin: 14mm 12mm; }}
 @media print {{
   :root {{ {_LIGHT} color-scheme: light; }}

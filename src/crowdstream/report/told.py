@@ -129,7 +129,7 @@ def briefly_known(found: Findings) -> str:
         return "expected, by the votes alone"
     if found.crowd.dependence_:
         return "expected, in doubt: mistakes made together"
-    return "expected, checked against no truth"
+    return "expected, not checked"
 
 
 def missing_words(found: Findings) -> list[str]:
