@@ -43,6 +43,11 @@ DENSE = 0.5
 """Share of the tasks of known truth that they must have answered: else hardly two share enough."""
 
 
+FEW_GAPS = 0.05
+"""Share of the tasks that most workers of a panel leave out at most; crowds whose workers are sent
+some of the tasks have far wider gaps."""
+
+
 class Measured(NamedTuple):
     """Errors on tasks whose truth is known and was not taught: their share and its limits."""
 
@@ -95,6 +100,8 @@ class Findings:
     """Mean distance from the truth on a scale where the truth is known, in steps."""
     missing: pl.DataFrame | None = None
     """Who was asked and did not answer."""
+    asked_known: bool = True
+    """Whether the labels say who was asked; else everybody was asked everything."""
     pairs: pl.DataFrame | None = None
     """Decisions on pairs of task and choice, where the labels are choices."""
     unknown_classes: list[str] = field(default_factory=list)
@@ -198,7 +205,8 @@ def find_in_labels(
     found = find_in_state(crowd, settings)
     found.labels, found.tasks = int(decisions["votes"].sum()), decisions.height
     found.decisions, found.notes, found.prepared = decisions, notes, prepared
-    found.missing = missing_verdicts(prepared.question.table, decisions)
+    found.missing = _left_out(prepared.question.table, decisions)
+    found.asked_known = _says_who_was_asked(prepared.question.table)
     if "steps" in decisions.columns and decisions.height:
         found.steps = cast("float | None", decisions["steps"].mean())
     found.pairs = None if prepared.choices is None else raw
@@ -246,6 +254,28 @@ def _decide(
         return cast("pl.DataFrame", crowd.stream_many(table, gold=gold, **rule))
     crowd.learn_many(table, gold=gold)
     return cast("pl.DataFrame", crowd.predict_many(table, gold=gold, **rule))
+
+
+def _says_who_was_asked(table: CodedLabels) -> bool:
+    """Tell whether there are rows without an answer."""
+    return bool((table.batch.labels < 0).any())
+
+
+def _left_out(table: CodedLabels, decisions: pl.DataFrame) -> pl.DataFrame | None:
+    """Who did not answer what it was asked.
+
+    Where no row says so, workers who each get some of the tasks look as if they had left out the
+    rest. Those of no panel are kept only if they leave out some classes more than others.
+    """
+    import polars as pl
+
+    found = missing_verdicts(table, decisions)
+    if found is None or _says_who_was_asked(table):
+        return found
+    gaps = found.filter(pl.col("share") > FEW_GAPS).height
+    if 2 * gaps > len(table.workers):
+        found = found.drop_nulls("on_class")
+    return found if found.height else None
 
 
 def _row_notes(before: Estimator, crowd: Estimator) -> list[str]:

@@ -9,7 +9,7 @@ from crowdstream.plain_text import counted, percent, unlike_names
 from crowdstream.report.advised import ACTED_ON, count_advice
 from crowdstream.report.overview import STATES, interval
 from crowdstream.report.parts import band, chip, meter, plain_name, share_axis
-from crowdstream.report.told import briefly_known, missing_words, steps_words, wrong_share
+from crowdstream.report.told import NAMED, briefly_known, missing_words, steps_words, wrong_share
 from crowdstream.theme import Markup, escaped, html_table
 
 if TYPE_CHECKING:
@@ -77,7 +77,13 @@ def questions_words(questions: Mapping[str, Findings]) -> str:
 def questions_overview(questions: Mapping[str, Findings]) -> str:
     """The first screen: a sentence on all questions, then one row each."""
     said = questions_words(questions)
-    first = f"<div class=answer><p><strong>{escaped(said)}</strong></p></div>" if said else ""
+    lines = [
+        f"{plain_name(name)}: {line}"
+        for name, found in questions.items()
+        for line in missing_words(found)
+    ]
+    more = "".join(f"<p>{escaped(line)}</p>" for line in lines[:NAMED])
+    first = f"<div class=answer><p><strong>{escaped(said)}</strong></p>{more}</div>" if said else ""
     return first + _table(questions)
 
 

@@ -78,6 +78,10 @@ def missing_section(found: Findings) -> Section | None:
         "A worker that fails on tasks of one kind looks better than it is: its error rate is that "
         f"of the tasks it answered.{_first_of(missing.height)}"
     )
+    if not found.asked_known:
+        body += note(
+            "The labels do not say who was asked: every worker is taken to have been asked all."
+        )
     body += html_table(head, rows, label="missing verdicts", right=head[1:4])
     first = missing.row(0, named=True)
     words = " ".join(missing_words(found)) or (
