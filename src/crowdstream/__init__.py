@@ -24,7 +24,7 @@ _NAMES = {
     "metrics": "",
     "monitoring": "DriftAlarm IdentifiabilityReport alarms difficulty effective_votes families "
     "identifiability monitor pairs trends",
-    "ordinal": "ordinal_decisions",
+    "ordinal": "expected_steps ordinal_decisions",
     "panel": "EffectiveJudges Jury Preferences effective_judges error_correlation jury preferences",
     "questions": "Questions fit_questions",
     "report.charts": "",

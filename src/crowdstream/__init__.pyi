@@ -45,6 +45,7 @@ from crowdstream.monitoring import identifiability as identifiability
 from crowdstream.monitoring import monitor as monitor
 from crowdstream.monitoring import pairs as pairs
 from crowdstream.monitoring import trends as trends
+from crowdstream.ordinal import expected_steps as expected_steps
 from crowdstream.ordinal import ordinal_decisions as ordinal_decisions
 from crowdstream.panel import EffectiveJudges as EffectiveJudges
 from crowdstream.panel import Jury as Jury

@@ -278,6 +278,10 @@ def test_files_can_be_taken_away(visit: Visit) -> None:
                 page.get_by_role("link", name=f"{name} of {what}").click()
             assert taken.value.suggested_filename == f"crowd-{what}.{name.lower()}"
             assert taken.value.path().stat().st_size > 100
+    with page.expect_download() as taken:
+        page.get_by_role("link", name="CSV of probabilities").click()
+    header = taken.value.path().read_text().splitlines()[0].split(",")
+    assert header[-1] != "at", "a column per class after those of the decisions"
 
 
 def test_what_is_not_there_says_so(browser: Browser, server: Running) -> None:

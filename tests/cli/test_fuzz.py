@@ -72,6 +72,11 @@ def blank(found: list[bytes], at: int, draw: random.Random) -> None:
     found.insert(at, draw.choice([b"", b" ", b"\t", b"\r"]))
 
 
+def sink(found: list[bytes], at: int, _: random.Random) -> None:
+    """The first row, a header or not, comes later."""
+    found.insert(at, found.pop(0))
+
+
 def shorten(found: list[bytes], at: int, draw: random.Random) -> None:
     found[at] = found[at][: draw.randrange(len(found[at]) + 1)]
 
@@ -114,6 +119,7 @@ SPOILS: dict[str, Spoil] = {
     "drop": lines(drop),
     "double": lines(double),
     "blank": lines(blank),
+    "sink": lines(sink),
     "shorten": lines(shorten),
     "lengthen": lines(lengthen),
     "garble": garble,
@@ -132,6 +138,8 @@ def rows_of_csv(data: bytes) -> int | None:
         found = list(csv.reader(io.StringIO(text, newline=""), strict=True))
     except csv.Error:
         return None
+    while found and not any(cell.strip() for cell in found[0]):  # blank above the header
+        del found[0]
     return sum(bool(row) for row in found[1:])
 
 

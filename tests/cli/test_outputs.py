@@ -3,19 +3,29 @@
 from __future__ import annotations
 
 import os
+import re
 import socket
 import stat
 import subprocess
 import sys
+import tempfile
 import threading
+import zipfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from unittest import mock
 
 import polars as pl
 import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
 
 import crowdstream as cs
+from crowdstream.cli import workbooks
+from crowdstream.cli.output import TableWriter, check_output, write_table
+from crowdstream.errors import CrowdstreamError, InputError
+from crowdstream.labels.readers.small_tables import read_text_table
 from crowdstream.serialization import replacing
 from tests.cli.tool import call, csv_of, labels, left_in, refused
 
@@ -45,6 +55,7 @@ OUTPUTS = {
     "o.tsv": run_to,
     "o.jsonl": run_to,
     "o.parquet": run_to,
+    "o.xlsx": run_to,
     "o.html": chart_to,
     "o.svg": chart_to,
     "o.png": chart_to,
@@ -55,6 +66,8 @@ every_output = pytest.mark.parametrize("name", OUTPUTS)
 
 def content(path: Path) -> object:
     """What a file says; of a state the bytes, of a table the table."""
+    if path.suffix == ".xlsx":  # which says when it was made
+        return read_text_table(str(path)).to_dicts()
     return pl.read_parquet(path).to_dicts() if path.suffix == ".parquet" else path.read_bytes()
 
 
@@ -326,3 +339,153 @@ def test_a_run_and_a_stream_without_labels_merge(tmp_path: Path, method: str, fi
     wanted, found = call("workers", full, "-q"), call("workers", merged, "-q")
     assert (found.code, found.out) == (0, wanted.out)
     assert call("merge", none, stream, "-o", merged, "-q").code == 0
+
+
+# Workbooks ------------------------------------------------------------------------------------
+
+
+def formulas(path: Path) -> int:
+    """How many formulas and links are in a workbook's sheets."""
+    with zipfile.ZipFile(path) as book:
+        sheets = [book.read(name) for name in book.namelist() if "worksheets/" in name]
+    return sum(len(re.findall(rb"<f[ >]|<hyperlink", sheet)) for sheet in sheets)
+
+
+def test_a_workbook_says_what_the_csv_says(label_file: Path) -> None:
+    folder = label_file.parent
+    outputs = [(folder / f"d.{kind}", folder / f"w.{kind}") for kind in ("csv", "xlsx")]
+    for decisions, workers in outputs:
+        assert call("run", label_file, "-q", "-o", decisions, "--workers", workers).code == 0
+    for plain, book in zip(*outputs, strict=True):
+        frame = pl.read_csv(plain, infer_schema=False)
+        found = read_text_table(str(book)).with_columns(pl.all().fill_null(""))
+        assert found.columns == frame.columns
+        for name in frame.columns:
+            text, read = frame[name].fill_null(""), found[name]
+            numbers = text.cast(pl.Float64, strict=False)
+            if numbers.null_count():
+                assert read.to_list() == text.to_list(), name
+            else:
+                assert read.cast(pl.Float64).to_list() == numbers.to_list(), name
+
+
+def test_labels_in_a_workbook_of_ours_are_read_as_they_were(tmp_path: Path) -> None:
+    plain, book = tmp_path / "l.csv", tmp_path / "l.xlsx"
+    for path in (plain, book):
+        assert call("simulate", "--tasks", "50", "--seed", "1", "--quiet", "-o", path).code == 0
+    assert cs.read_labels(book).rows() == cs.read_labels(plain).rows()
+
+
+INJECTED = '<r><t>a</t></r></is></c><c r="C2"><f>1+1</f></c><c r="D2"><is><r><t>a</t></r>'
+"""What a writer that takes it for XML would make a formula of."""
+
+HOSTILE = [
+    "=1+1",
+    '=HYPERLINK("http://x")',
+    "+1",
+    "-1",
+    "@x",
+    "<r><t>a</t></r>",
+    INJECTED,
+    "<r></r>",
+    "http://a.b",
+    "mailto:a@b",
+    "\t=1",
+]
+
+
+@settings(deadline=None, max_examples=50)  # each writes and reads a file
+@given(st.lists(st.text(st.characters(exclude_categories=["Cs", "Cn"]), min_size=1), min_size=1))
+@example(HOSTILE)
+@example(
+    [
+        "_x0041_",
+        "_x0041__x0041_",
+        "__x0041_",
+        "a\x00b",
+        "c\r\nd",
+        "007",
+        "1e5",
+        "TRUE",
+        " e ",
+        "]]>",
+        "&lt;",
+    ]
+)
+def test_any_name_is_written_as_text_and_read_back(names: list[str]) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder, "t.xlsx")
+        table = pl.DataFrame({"task": [f"t{name}" for name in names], "label": names})
+        write_table(table, str(path))
+        assert formulas(path) == 0
+        assert read_text_table(str(path)).rows() == table.rows()
+
+
+def test_a_name_that_would_be_read_back_as_another_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "t.xlsx"
+    with pytest.raises(InputError, match="'_x005F_x0041_'"):
+        write_table(pl.DataFrame({"task": ["_x005F_x0041_"]}), str(path))
+    assert not path.exists()
+
+
+def test_pieces_are_appended_and_numbers_are_numbers(tmp_path: Path) -> None:
+    path = tmp_path / "t.xlsx"
+    columns = {"task": ["a"], "share": [0.12345678], "flags": [["x", "y"]], "good": [True]}
+    columns |= {"big": [2**62], "none": [None], "odd": [float("inf")]}
+    piece = pl.DataFrame(columns)
+    with TableWriter(str(path)).open() as write:
+        write(piece)
+        write(piece)
+    row = ("a", "0.123457", "x;y", "true", str(2**62), None, "inf")
+    assert read_text_table(str(path)).rows() == [row, row]
+    kinds = pl.read_excel(path).schema
+    assert kinds["share"] == pl.Float64
+    assert kinds["good"] == pl.Boolean
+
+
+@pytest.mark.parametrize(
+    ("limit", "most", "expected"),
+    [
+        ("MOST_ROWS", 60, "at most 59 rows"),
+        ("MOST_COLUMNS", 3, "at most 3 columns"),
+        ("MOST_CHARACTERS", 4, "at most 4 characters"),
+    ],
+)
+def test_what_a_sheet_cannot_hold_is_refused_and_the_old_file_stays(
+    label_file: Path, monkeypatch: pytest.MonkeyPatch, limit: str, most: int, expected: str
+) -> None:
+    monkeypatch.setattr(workbooks, limit, most)
+    target = label_file.with_name("d.xlsx")
+    target.write_bytes(b"what was there")
+    refused(call("run", label_file, "-q", "-o", target), target.name, expected, ".parquet instead")
+    assert target.read_bytes() == b"what was there"
+    assert left_in(label_file.parent) == [target.name, label_file.name]
+
+
+def test_a_cell_holds_as_much_as_excel_counts(tmp_path: Path) -> None:
+    """A character beyond the first 65,536 counts twice."""
+    path = tmp_path / "t.xlsx"
+    longest = "x" * workbooks.MOST_CHARACTERS
+    write_table(pl.DataFrame({"task": [longest]}), str(path))
+    assert read_text_table(str(path)).item() == longest
+    with pytest.raises(InputError, match="found 32,768"):
+        write_table(pl.DataFrame({"task": ["\U0001f600" * 16_384]}), str(path))
+    assert read_text_table(str(path)).item() == longest
+
+
+def test_without_xlsxwriter_the_line_to_type_is_said_before_any_work(tmp_path: Path) -> None:
+    with (
+        mock.patch("importlib.util.find_spec", return_value=None),
+        pytest.raises(CrowdstreamError, match=r"pip install 'crowdstream\[excel\]'"),
+    ):
+        check_output(str(tmp_path / "d.xlsx"), "--output")
+
+
+def test_a_full_disk_is_named_by_the_workbook_that_it_lacks_room_for(label_file: Path) -> None:
+    target = label_file.with_name("decisions.xlsx")
+    label_file.write_bytes(csv_of(labels(2000)))
+    line = f"ulimit -f 1; crowdstream run {label_file.name} -o {target.name} -q"
+    done = shell(line, label_file.parent)
+    assert done.returncode == 2
+    one_line(done.stderr, target.name, "a file that can be written")
+    assert left_in(label_file.parent) == [label_file.name]

@@ -12,7 +12,7 @@ ROWS = labels(30, a_task=4)
 
 
 def test_the_answer_and_a_table_are_reported(label_file: Path, gold: Path) -> None:
-    result = call("savings", label_file, "--truth", gold, "--repeats", "1")
+    result = call("savings", label_file, "--truth", gold, "--orders", "1")
     assert (result.code, result.out) == (0, "")
     assert "the error majority vote has with all 120 labels (0." in result.err
     assert "labels per task" in result.err
@@ -21,12 +21,12 @@ def test_the_answer_and_a_table_are_reported(label_file: Path, gold: Path) -> No
 
 
 def test_without_gold_this_is_said(label_file: Path, gold: Path) -> None:
-    result = call("savings", label_file, "--repeats", "1")
+    result = call("savings", label_file, "--orders", "1")
     assert "no gold: an error is a decision that differs from the one with all labels" in result.err
 
 
 def test_json_is_one_object_and_quiet_is_quiet(label_file: Path, gold: Path) -> None:
-    args = ("savings", label_file, "--truth", gold, "--repeats", "1")
+    args = ("savings", label_file, "--truth", gold, "--orders", "1")
     result = call(*args, "--json")
     assert result.err == ""
     report = result.report
@@ -38,7 +38,7 @@ def test_json_is_one_object_and_quiet_is_quiet(label_file: Path, gold: Path) -> 
 
 
 def test_the_same_seed_gives_the_same_and_another_another(label_file: Path) -> None:
-    args = ("savings", label_file, "--json", "--repeats", "1", "--seed")
+    args = ("savings", label_file, "--json", "--orders", "1", "--seed")
     one, again, other = (call(*args, seed) for seed in ("1", "1", "2"))
     assert one == again
     assert one.out != other.out
@@ -46,14 +46,14 @@ def test_the_same_seed_gives_the_same_and_another_another(label_file: Path) -> N
 
 @pytest.mark.parametrize("method", ["agreement", "centred", "majority"])
 def test_every_method_can_be_the_crowd(label_file: Path, method: str) -> None:
-    result = call("savings", label_file, "--json", "--repeats", "1", "--method", method)
+    result = call("savings", label_file, "--json", "--orders", "1", "--method", method)
     assert result.report["method"] == method
 
 
 @pytest.mark.parametrize("name", ["c.csv", "c.jsonl", "c.parquet", "-"])
 def test_the_curves_are_written(label_file: Path, tmp_path: Path, name: str) -> None:
     target = "-" if name == "-" else tmp_path / name
-    result = call("savings", label_file, "-q", "--repeats", "1", "-o", target)
+    result = call("savings", label_file, "-q", "--orders", "1", "-o", target)
     assert result.code == 0
     if name == "-":
         found = pl.read_csv(result.out.encode())
@@ -75,7 +75,7 @@ def test_the_chart_is_drawn(
 ) -> None:
     pytest.importorskip("altair")
     target = tmp_path / name
-    assert call("savings", label_file, "-q", "--repeats", "1", "--chart", target).code == 0
+    assert call("savings", label_file, "-q", "--orders", "1", "--chart", target).code == 0
     assert target.read_bytes().lstrip().startswith(begins)
     assert name == "c.png" or b"labels.csv: 120 labels of 30 tasks" in target.read_bytes()
     assert left_in(tmp_path) == sorted([name, "gold.csv", "labels.csv"])
@@ -85,7 +85,7 @@ def test_columns_are_named_and_other_formats_read(tmp_path: Path) -> None:
     odd, plain = tmp_path / "odd.csv", tmp_path / "plain.jsonl"
     odd.write_bytes(csv_of(ROWS, "thing,who,what"))
     plain.write_bytes(jsonl_of(ROWS))
-    args = ("--json", "--repeats", "1")
+    args = ("--json", "--orders", "1")
     named = call("savings", odd, *args, "--task", "thing", "--worker", "who", "--label", "what")
     assert named.out == call("savings", plain, *args).out
     assert named.out == call("savings", "-", "--format", "csv", *args, stdin=csv_of(ROWS)).out
@@ -94,7 +94,7 @@ def test_columns_are_named_and_other_formats_read(tmp_path: Path) -> None:
 def test_one_row_per_task_is_read_too(tmp_path: Path) -> None:
     path = tmp_path / "wide.csv"
     path.write_bytes(b"task,ann,bob,eve\n" + b"".join(b"t%d,x,x,y\n" % k for k in range(9)))
-    report = call("savings", path, "--wide", "--json", "--repeats", "1").report
+    report = call("savings", path, "--wide", "--json", "--orders", "1").report
     assert (report["tasks"], report["labels"]) == (9, 27)
 
 
@@ -102,7 +102,7 @@ def test_one_row_per_task_is_read_too(tmp_path: Path) -> None:
     ("args", "word"),
     [
         (("--method", "magic"), "--method"),
-        (("--repeats", "0"), "--repeats"),
+        (("--orders", "0"), "--orders"),
         (("--seed", "-1"), "--seed"),
         (("-o", "c.xls"), "--output"),
         (("--chart", "c.gif"), ".html .png .svg"),

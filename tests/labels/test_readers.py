@@ -307,7 +307,7 @@ def test_a_workbook_is_read_from_its_first_sheet_or_the_one_named(tmp_path: Path
     path = tmp_path / "l.xlsx"
     workbook(path, Labels=LONG, More=[("task", "worker", "label"), ("t", "w", "x")])
     wanted = [("1", "ann", "3"), ("1", "bob", "3.5"), ("2", "ann", "true"), ("2", "bob", None)]
-    assert read(path) == (wanted, [])
+    assert read(path) == (wanted, [f"{path}: sheet 'Labels' is read, not 'More' (--sheet)"])
     for sheet in ("More", "2"):
         assert read(path, options=make_options(sheet=sheet)) == ([("t", "w", "x")], [])
     with pytest.raises(InputError, match=r"a sheet 'Most' \(--sheet\), found sheets Labels, More"):
@@ -325,7 +325,7 @@ def test_a_wide_workbook_and_one_with_a_second_header_are_read(tmp_path: Path) -
     workbook(path, A=[*LONG, *LONG])
     rows, notes = read(path)
     assert len(rows) == 8
-    assert notes == [f"{path}: row 5 repeats the header, left out"]
+    assert notes == [f"{path}: row 6 repeats the header, left out"]  # the sheet's
 
 
 def test_a_workbook_that_is_none_is_refused(tmp_path: Path) -> None:

@@ -137,7 +137,22 @@ def test_an_order_that_leaves_a_class_out_is_refused(
 
 @pytest.mark.parametrize(
     ("classes", "steps"),
-    [("12345", 5), ("4321", 4), ("123", 0), ("01234", 0), ("1245", 0), ("abcd", 0), ("", 0)],
+    [
+        (list("12345"), "1 to 5"),
+        (list("321"), "1 to 3"),
+        (list("1245"), "1 to 5"),
+        (["-2", "-1", "0", "1", "2"], "-2 to 2"),
+        ([str(k) for k in range(11)], "0 to 10"),
+        (list(range(1, 6)), "1 to 5"),
+        ([str(k) for k in range(12)], ""),
+        (["0.5", "1", "2"], ""),
+        (["7", "300", "41"], ""),
+        (["0", "1"], ""),
+        (list("abcd"), ""),
+        ([], ""),
+    ],
 )
-def test_one_to_four_or_more_looks_like_a_scale(classes: str, steps: int) -> None:
+def test_three_to_eleven_whole_numbers_look_like_a_scale(
+    classes: list[str | int], steps: str
+) -> None:
     assert looks_like_scale(classes) == steps

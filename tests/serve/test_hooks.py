@@ -125,11 +125,61 @@ def test_which_question_must_be_clear(http: httpx.Client, open_project: str) -> 
     only_mood = annotation(2, 1, 11, mood="good")
     refused = tools.label_studio(http, open_project, CREATED, only_mood)
     assert refused.status_code == 422, "one question so far was topic"
-    put(http, open_project, settle=None, question="mood")
-    send(http, open_project, CREATED, only_mood)
-    assert votes(http, open_project, 1) == {"10": "sport", "11": "good"}
-    send(http, open_project, UPDATED, both)
-    assert votes(http, open_project, 1) == {"10": "good", "11": "good"}, "now it is asked for mood"
+    refused = tools.label_studio(http, open_project, CREATED, only_mood, question="mood")
+    assert refused.json()["detail"] == (
+        "?question: expected 'topic', which this project holds, found 'mood' (one project per "
+        "question)"
+    )
+    changed = http.put(f"/v1/projects/{open_project}", json={"settle": None, "question": "mood"})
+    assert (changed.status_code, changed.json()["path"]) == (409, "$.question")
+    assert votes(http, open_project, 1) == {"10": "sport"}, "nothing of another question"
+    put(http, open_project, settle=None, question="Topic")
+    send(http, open_project, UPDATED, annotation(1, 1, 10, mood="good", topic="art"))
+    assert votes(http, open_project, 1) == {"10": "art"}, "in whatever spelling"
+
+
+def test_each_question_of_a_tool_goes_to_the_project_that_holds_it(http: httpx.Client) -> None:
+    both = annotation(1, 1, 10, mood="good", topic="sport")
+    for question, said in {"mood": "good", "topic": "sport"}.items():
+        put(http, f"of-{question}", settle=None, question=question)
+        send(http, f"of-{question}", CREATED, both)
+        assert votes(http, f"of-{question}", 1) == {"10": said}
+
+
+def test_answers_to_several_questions_are_refused_by_name(http: httpx.Client) -> None:
+    put(http, "listed", settle=None)
+    url = f"/v1/projects/listed/answers/{LABEL_STUDIO}"
+    mood = {"id": 1, "task": 1, "worker": 1, "label": "good", "question": "mood"}
+    topic = mood | {"id": 2, "label": "sport", "question": "topic"}
+    refused = http.post(url, json={"answers": [mood, topic]})
+    assert refused.status_code == 422
+    assert "expected one question, found 'mood' and 'topic'" in refused.json()["detail"]
+    assert http.post(url, json={"answers": [mood]}).json()["labels"] == 1
+    refused = http.post(url, json={"answers": [topic]})
+    assert "expected 'mood', which this project holds" in refused.json()["detail"]
+    put(http, "titled", settle=None, question="mood")
+    refused = http.post(url.replace("listed", "titled"), json={"answers": [topic]})
+    assert refused.status_code == 422
+    assert http.get("/v1/projects/titled").json()["labels"] == 0
+
+
+def test_ratings_of_a_tool_are_scores_too(http: httpx.Client) -> None:
+    put(http, "rated", settle=None)
+    rated = annotation(1, 1, 10, mood="0.4")
+    refused = tools.label_studio(http, "rated", CREATED, rated)
+    assert refused.status_code == 422
+    assert "a score, '0.4'" in http.get("/v1/projects/rated").json()["hooks"]["why"]
+    put(http, "rated", settle=None, threshold=0.5)
+    send(http, "rated", CREATED, rated)
+    send(http, "rated", CREATED, annotation(2, 1, 11, mood="0.9"))
+    assert votes(http, "rated", 1) == {"10": "fail", "11": "pass"}
+    send(
+        http,
+        "rated",
+        UPDATED,
+        annotation(1, 1, 10, mood="0.8") | {"updated_at": "2099-01-01T00:00:00Z"},
+    )
+    assert votes(http, "rated", 1) == {"10": "pass", "11": "pass"}
 
 
 def test_several_choices_are_refused_and_seen(http: httpx.Client, open_project: str) -> None:

@@ -28,9 +28,9 @@ def write(engine: Engine, label: LabelIn, key: bytes = b"") -> Any:
 
 def test_posts_that_wait_together_are_answered_as_a_stream_does_one_by_one(tmp_path: Path) -> None:
     chance = random.Random(4)
+    said = [chance.choice("xxy") for _ in range(1500)]
     labels = [
-        LabelIn(f"t{chance.randrange(60)}", f"w{chance.randrange(12)}", chance.choice("xxy"))
-        for _ in range(1500)
+        LabelIn(f"t{chance.randrange(60)}", f"w{chance.randrange(12)}", label) for label in said
     ]
     store = Store(tmp_path)
 
@@ -52,9 +52,9 @@ def test_posts_that_wait_together_are_answered_as_a_stream_does_one_by_one(tmp_p
     finally:
         store.close()
     stream = cs.Stream(cs.monitor(cs.Adaptive()), max_labels=4, remember=REMEMBER)
-    for label, answer in zip(labels, found, strict=True):
+    for label, text, answer in zip(labels, said, found, strict=True):
         late = stream.counts.late
-        decision = stream.observe(label.task, label.worker, label.label)
+        decision = stream.observe(label.task, label.worker, text)
         assert answer["decisions"] == [msgspec.structs.asdict(decision)]
         assert answer["late"] == stream.counts.late - late
 
@@ -82,3 +82,43 @@ def test_a_bad_label_among_others_is_refused_alone(tmp_path: Path) -> None:
         asyncio.run(run())
     finally:
         store.close()
+
+
+def together(folder: Path, settings: Settings, labels: list[LabelIn]) -> list[Any]:
+    """What single labels that wait together are answered, or why they are refused."""
+    store = Store(folder)
+
+    async def run() -> list[Any]:
+        engine = Engine(store)
+        engine.start(asyncio.get_running_loop())
+        await engine.ask(lambda: engine.create("p", settings, 0.0))
+        found = await asyncio.gather(
+            *(write(engine, label) for label in labels), return_exceptions=True
+        )
+        await engine.stop()
+        return list(found)
+
+    try:
+        found = asyncio.run(run())
+        assert store.seq < len(labels) / 2, "they were written together"
+    finally:
+        store.close()
+    return [one if isinstance(one, Exception) else msgspec.json.decode(one) for one in found]
+
+
+def test_scores_that_wait_together_pass_or_fail_each(tmp_path: Path) -> None:
+    labels = [LabelIn(f"t{n}", "a", n / 100) for n in range(100)]
+    found = together(tmp_path, Settings(threshold=0.5, settle=None), labels)
+    said = [one["decisions"][0]["label"] for one in found]
+    assert said == ["fail"] * 50 + ["pass"] * 50
+
+
+def test_labels_that_wait_together_are_refused_each(tmp_path: Path) -> None:
+    """Twelve numbers are scores, though each of them alone may be a class."""
+    labels = [LabelIn(f"t{n}", "a", n, question="tone") for n in range(12)]
+    labels.insert(5, LabelIn("u", "a", 1, question="toxic"))
+    found = together(tmp_path, Settings(question="tone", settle=None), labels)
+    refused = [place for place, one in enumerate(found) if isinstance(one, ProblemError)]
+    assert refused == [5, 12]
+    assert found[5].problem.path == "$.question"
+    assert found[12].problem.got == "a score, 11"

@@ -183,9 +183,26 @@ def test_of_several_questions_one_is_chosen(server: Running, http: httpx.Client)
         put(http, "questions", settle=None, question="topic")
         assert sync(TwoQuestions(), client).told.labels == 1
         assert tools.votes(http, "questions", 1) == {"bob": "sport"}
+        with pytest.raises(cs.InputError, match="expected 'topic', which this project holds"):
+            sync(TwoQuestions(), client, question="mood")
+        assert tools.votes(http, "questions", 1) == {"bob": "sport"}
+    put(http, "moods", settle=None, question="MOOD")
+    with ProjectClient(server.url, server.token, "moods") as client:
         found = sync(TwoQuestions(), client, question="mood")
-        assert (len(found.difference.changed), found.told.labels) == (2, 1)
-        assert tools.votes(http, "questions", 1) == {"bob": "good"}
+        assert (found.question, found.told.labels) == ("mood", 1), "as the tool spells it"
+        assert tools.votes(http, "moods", 1) == {"bob": "good"}
+        assert sync(TwoQuestions(), client).difference.same == 2, "a second one changes nothing"
+
+
+def test_without_a_setting_a_project_keeps_to_its_first_question(
+    server: Running, http: httpx.Client
+) -> None:
+    put(http, "unnamed", settle=None)
+    with ProjectClient(server.url, server.token, "unnamed") as client:
+        assert sync(TwoQuestions(), client, question="mood").told.labels == 1
+        with pytest.raises(cs.InputError, match="expected 'mood', which this project holds"):
+            sync(TwoQuestions(), client, question="topic")
+        assert tools.votes(http, "unnamed", 1) == {"bob": "good"}
 
 
 class SeveralChoices:

@@ -88,7 +88,8 @@ def jury(
         prepared, gold = Prepared.of(question), None
         if judging.gold is not None:
             known = TruthFile("--gold", judging.gold, teaches=True, prepared=prepared)
-            gold = known.match(prepared.table)
+            matched = known.match(prepared.table)
+            gold = known.given if prepared.choices is not None else matched
             known.check()
             notes += known.notes()
         panels[question.name] = decide(

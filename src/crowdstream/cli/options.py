@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from crowdstream.labels.meaning.kinds import LabelHints
     from crowdstream.labels.readers import BadRows, InputOptions
 
-TABLE_FILE = ".csv, .tsv, .jsonl or .parquet by its name; - is standard output"
+TABLE_FILE = ".csv, .tsv, .jsonl, .parquet or .xlsx by its name; - is standard output"
 
 
 @dataclass_transform(kw_only_default=True, frozen_default=True)
@@ -104,7 +104,12 @@ class InputForm(Group, panel="Input"):
     --separator CHARACTER  What separates the cells of CSV, such as ; or tab, if it is not found
         out.
     --encoding NAME  Encoding of text, such as utf-8, latin-1 or utf-16, if it is not found out.
-    --sheet SHEET  Sheet of a workbook (.xlsx) by its name or number; the first unless said.
+    --sheet SHEET  Sheet of a workbook (.xlsx) by its name or number, if not the first that has the
+        columns.
+    --header-row NUMBER  Row of a sheet or of CSV that names the columns, if it is not found out;
+        what is above is left out.
+    --columns NAMES  Names of the columns of a sheet or of CSV, in their order, if there is no
+        header (with --header-row, instead of it): task,worker,label; - leaves a column out.
     --max-ratio NUMBER  Refuse a packed file that grows by more than this when it is unpacked.
     --max-bytes SIZE  Refuse a file that holds more than this, unpacked, such as 500MB or 2GB.
     --include WHAT  Count what an export holds beside votes: predictions (of models, as workers
@@ -114,6 +119,8 @@ class InputForm(Group, panel="Input"):
     separator: str | None = None
     encoding: str | None = None
     sheet: str | None = None
+    header_row: int | None = None
+    columns: str | None = None
     max_ratio: float = 200.0
     max_bytes: str | None = None
     include: list[str] | None = None
@@ -131,6 +138,8 @@ class InputForm(Group, panel="Input"):
             self.max_bytes,
             question=getattr(self, "question", None),
             include=self.include or (),
+            header_row=self.header_row,
+            columns=self.columns,
         )
 
     def bad_rows(self, policy: str = "fail") -> BadRows:

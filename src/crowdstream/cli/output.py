@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING
 
 from crowdstream.cli.json_output import write_rows
+from crowdstream.cli.workbooks import check_writer, open_workbook
 from crowdstream.errors import InputError
 from crowdstream.serialization import is_replaced, refuse_output, replacing
 
@@ -18,15 +19,15 @@ if TYPE_CHECKING:
     import polars as pl
 
 DIGITS = 6
-"""Decimals of numbers in CSV and TSV: more than they are accurate to, and quicker to write."""
+"""Decimals of numbers in cells of text: more than they are accurate to, and quicker to write."""
 
 SPILL = 1_000_000
 """Rows of a Parquet file that are kept in memory while it is written piece by piece."""
 
 LIST_SEPARATOR = ";"
-"""Between the entries of a list, such as a worker's flags, in CSV and TSV."""
+"""Between the entries of a list, such as a worker's flags, in CSV, TSV and Excel."""
 
-SUFFIXES = (".csv", ".tsv", ".jsonl", ".ndjson", ".parquet")
+SUFFIXES = (".csv", ".tsv", ".jsonl", ".ndjson", ".parquet", ".xlsx")
 
 
 def check_output(path: str | None, option: str) -> None:
@@ -35,6 +36,8 @@ def check_output(path: str | None, option: str) -> None:
         return
     if Path(path).suffix.lower() not in SUFFIXES and not _is_device(path):
         raise InputError(option, f"a name that ends in {' '.join(SUFFIXES)}", repr(path))
+    if Path(path).suffix.lower() == ".xlsx":
+        check_writer(option)
     check_writable(path, option)
 
 
@@ -92,6 +95,9 @@ class TableWriter:
             if self.kind == ".parquet":
                 with _parquet(name) as add:
                     yield self._named(add)
+            elif self.kind == ".xlsx":
+                with open_workbook(name, str(self.path)) as add:
+                    yield self._named(lambda piece: add(_flat(piece)))
             else:
                 with open(name, "wb") as file:
                     yield self._named(lambda piece: self._write(piece, file))
@@ -114,14 +120,18 @@ class TableWriter:
         if self.kind in (".jsonl", ".ndjson"):
             write_rows(piece, file)
         else:
-            import polars as pl
-            import polars.selectors as cs
-
             separator = "\t" if self.kind == ".tsv" else ","
-            lists = pl.col(pl.List(pl.String)).list.join(LIST_SEPARATOR)
-            piece = piece.with_columns(cs.float().round(DIGITS), lists)
-            piece.write_csv(file, include_header=self._first, separator=separator)
+            _flat(piece).write_csv(file, include_header=self._first, separator=separator)
         self._first = False
+
+
+def _flat(piece: pl.DataFrame) -> pl.DataFrame:
+    """Return a table for cells: numbers rounded, lists joined."""
+    import polars as pl
+    import polars.selectors as cs
+
+    lists = pl.col(pl.List(pl.String)).list.join(LIST_SEPARATOR)
+    return piece.with_columns(cs.float().round(DIGITS), lists)
 
 
 @contextlib.contextmanager

@@ -23,7 +23,12 @@ from crowdstream.errors import ManyClasses, NotIdentifiable, SureInDoubt
 from crowdstream.labels.coding import Intake
 from crowdstream.labels.meaning.repeats import refuse_replaced
 from crowdstream.labels.readers.files import FileOrigin
-from crowdstream.monitoring.missing import missing_notes, missing_verdicts
+from crowdstream.monitoring.missing import (
+    flip_notes,
+    missing_notes,
+    missing_verdicts,
+    with_answering,
+)
 from crowdstream.plain_text import percent
 from crowdstream.report.expected import ErrorCount
 
@@ -162,7 +167,10 @@ class Job:
             bar.update(f"writing {decisions.height:,} decisions{about}")
             self._take(decisions, table, gold, write, raw)
             self.missing = missing_verdicts(prepared.question.table, decisions)
-            self.notes[:0] = missing_notes(self.missing)
+            self.notes[:0] = [
+                *missing_notes(self.missing),
+                *flip_notes(prepared.question.flips),
+            ]
             if "steps" in decisions.columns and decisions.height:
                 self.steps = cast("float", decisions["steps"].mean())
             # Medians and sets are not what is decided again there.
@@ -325,19 +333,8 @@ class Job:
 
     def with_answering(self, workers: pl.DataFrame) -> pl.DataFrame:
         """A table of workers with how often they contradict themselves and do not answer."""
-        import polars as pl
-
         flips = None if self.prepared is None else self.prepared.question.flips
-        if flips is not None:
-            rates = flips.select(
-                "worker", (pl.col("flips") / pl.col("repeated")).alias("flip_rate")
-            )
-            workers = workers.join(rates, on="worker", how="left", maintain_order="left")
-        if self.missing is not None:
-            shares = self.missing.select("worker", pl.col("share").alias("missing"))
-            workers = workers.join(shares, on="worker", how="left", maintain_order="left")
-            workers = workers.with_columns(pl.col("missing").fill_null(0.0))
-        return workers
+        return with_answering(workers, flips, self.missing)
 
     def resend_table(self) -> pl.DataFrame:
         """All tasks to send out again, the most doubtful first."""

@@ -109,11 +109,7 @@ def _warnings(job: Job, done: Done) -> list[str]:
         found.append(f"not identifiable: {reason}; fell back to majority vote")
     for count, noun, rest in (
         (job.bad_rows or (0 if job.question else done.bad_rows), "bad row", "left out"),
-        (
-            0 if job.missing is not None else intake.null_label - job.no_answers,
-            "empty label",
-            "skipped",
-        ),
+        (intake.null_label - job.no_answers, "empty label", "skipped"),
         (intake.repeated, "repeated row", "ignored: same task, worker and label"),
         (intake.replaced, "label", "replaced by a later one from the same worker"),
         (job.late, "late label", "ignored: the task had already left the window"),

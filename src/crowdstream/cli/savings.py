@@ -34,9 +34,9 @@ class Repeats(options.Group, panel="Repeating"):
     """How often the purchase is replayed."""
 
     HELP = """
-    --repeats NUMBER  Random orders of the labels to average over.
+    --orders NUMBER  Random orders of the labels to average over.
     """
-    repeats: int = 5
+    orders: int = 5
 
 
 class Scoring(options.Group, panel="Scoring"):
@@ -76,7 +76,7 @@ def savings(
 
     check_output(out.output, "--output")
     check_chart(out.chart)
-    check_number("--repeats", repeating.repeats, 1, 1000, whole=True)
+    check_number("--orders", repeating.orders, 1, 1000, whole=True)
     settings = options.Method(method=method.method, seed=orders.seed)
     factory = EstimatorFactory(settings)
     sources = open_sources(files, {"--output": out.output, "--chart": out.chart})
@@ -94,7 +94,7 @@ def savings(
             table,
             truths,
             crowd=factory.make(),
-            repeats=repeating.repeats,
+            repeats=repeating.orders,
             seed=orders.seed,
             tick=lambda share: bar.update(advance=share),
         )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import math
 import random
 import uuid
@@ -9,7 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import islice
 from types import ModuleType
-from typing import Any, Generic, NamedTuple, TypeAlias, TypeVar, cast
+from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeAlias, TypeVar, cast
 from urllib.parse import quote
 
 import msgspec
@@ -18,6 +19,9 @@ from crowdstream.decisions import Decision
 from crowdstream.errors import CrowdstreamError, ServerError
 from crowdstream.labels import ClassLabel, TaskId, WorkerId
 from crowdstream.serve import wire
+
+if TYPE_CHECKING:
+    import polars as pl
 
 T = TypeVar("T")
 Row: TypeAlias = (
@@ -78,6 +82,15 @@ class _Decisions(Call[T]):
         return cast("T", found[0] if self.gives is Decision else found)
 
 
+class _Table(Call[T]):
+    """The answer is a table in Parquet."""
+
+    def decode(self, body: bytes) -> T:
+        import polars as pl
+
+        return cast("T", pl.read_parquet(io.BytesIO(body)))
+
+
 def connection(url: str, token: str, timeout: float) -> dict[str, Any]:
     """How to connect."""
     headers = {"Authorization": f"Bearer {token}"} if token else {}
@@ -127,6 +140,12 @@ def workers(project: str, sort: str, most: int | None, cursor: str) -> Call[wire
     if cursor:
         params["cursor"] = cursor
     return get(project, wire.WorkersOut, "workers", params=params)
+
+
+def decisions(project: str, tasks: str, *, probabilities: bool) -> Call[pl.DataFrame]:
+    """The export of decisions."""
+    params = {"format": "parquet", "tasks": tasks, "probabilities": str(probabilities).lower()}
+    return _Table("GET", address(project, "export", "decisions"), None, params=params)
 
 
 def observe(

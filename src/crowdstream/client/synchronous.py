@@ -5,13 +5,16 @@ from __future__ import annotations
 import time
 from collections.abc import Iterable
 from types import TracebackType
-from typing import Self, TypeVar
+from typing import TYPE_CHECKING, Self, TypeVar
 
 from crowdstream.client import calls
 from crowdstream.client.calls import Call, Row
 from crowdstream.decisions import Decision
 from crowdstream.labels import ClassLabel, TaskId, WorkerId
 from crowdstream.serve import wire
+
+if TYPE_CHECKING:
+    import polars as pl
 
 T = TypeVar("T")
 
@@ -98,7 +101,7 @@ class Client:
         Parameters
         ----------
         rows
-            Rows of (task, worker, label), or mappings with these keys and ``at``.
+            Rows of (task, worker, label), or mappings with these keys, ``at`` and ``question``.
 
         Examples
         --------
@@ -263,6 +266,23 @@ class Client:
         >>> client.worker("ann")  # doctest: +SKIP
         """
         return self._send(calls.get(self.project, wire.WorkerOut, "workers", worker))
+
+    def decisions(self, tasks: str = "closed", *, probabilities: bool = False) -> pl.DataFrame:
+        """Return the decisions as a table, one row per task.
+
+        Parameters
+        ----------
+        tasks
+            "closed", "open" or "all".
+        probabilities
+            Whether there is a column per class with its probability, by what is known of the
+            workers now; null where a closed task's labels are no longer kept.
+
+        Examples
+        --------
+        >>> client.decisions(probabilities=True)  # doctest: +SKIP
+        """
+        return self._send(calls.decisions(self.project, tasks, probabilities=probabilities))
 
     def overview(self) -> wire.Overview:
         """The project in numbers.

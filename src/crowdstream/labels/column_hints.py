@@ -27,6 +27,8 @@ NEAR = 0.75
 NEAR_GIVEN = 0.6
 """The same for a name that the user gave: it is meant to be there. As difflib has it."""
 
+DIGITS = re.compile(r"\d+")
+
 FEW_VALUES = 20
 """Different cells that the columns of a wide table have together, at most: they are classes."""
 
@@ -115,3 +117,60 @@ def suggest_wide(
             else "--wide"
         )
         error.found += f"; it looks like one row per task and one column per worker: try {how}"
+
+
+def looks_like_data(header: Sequence[str], rows: Iterable[Sequence[str | None]]) -> bool:
+    """Tell whether what should be a header is a row like those below: there is none, then.
+
+    A cell says so that comes again in its column, or that differs from most of them in digits only.
+
+    >>> looks_like_data(["t1", "ann", "x"], [("t2", "bob", "y"), ("t3", "ann", "x")])
+    True
+    >>> looks_like_data(["id", "who", "what"], [("1", "ann", "x"), ("2", "bob", "y")])
+    False
+    """
+    first = [cell.strip() for cell in header]
+    cells = [[(cell or "").strip() for cell in row] for row in rows if len(row) == len(header)]
+    below = [row for row in cells if row != first]  # which repeats the header
+    for cell, column in zip(first, zip(*below, strict=True), strict=False):
+        if cell and cell in column:
+            return True
+        form = DIGITS.sub("0", cell)
+        alike = sum(DIGITS.sub("0", other) == form for other in column)
+        if DIGITS.search(cell) and 2 * alike >= len(column):
+            return True
+    return False
+
+
+def suggest_columns(
+    error: InputError, header: Sequence[str], rows: Iterable[Sequence[str | None]], *, wide: bool
+) -> None:
+    """Add to what is said of missing columns that there may be no header, or one row per task.
+
+    Parameters
+    ----------
+    error
+        What is said; it is changed.
+    header
+        The row that was taken for the header.
+    rows
+        Some rows below it.
+    wide
+        Whether the user says that there is one column per worker.
+    """
+    rows = list(rows)
+    if not looks_like_data(header, rows):
+        if not wide:
+            suggest_wide(error, header, rows)
+        return
+    names, option = ["task", "worker", "label"], "--columns"
+    if wide or looks_wide(header, rows):
+        names = ["task", *(f"worker{k}" for k in range(1, len(header)))]
+        option = "--columns" if wide else "--wide --columns"
+    shown = ",".join((names + ["-"] * len(header))[: max(min(len(header), SHOWN), 2)])
+    more = ",…" if len(header) > SHOWN else ""
+    error.expected = "a header"
+    error.found = (
+        f"{shown_columns(header)}, which look like data: if there is no header, name the columns "
+        f"in their order with {option} {shown}{more}"
+    )

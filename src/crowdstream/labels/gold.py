@@ -88,8 +88,7 @@ def _file_rows(
     from crowdstream.labels.readers.small_tables import read_text_table
 
     where = f"{option} {path}".lstrip()
-    wanted = {name for names in COLUMNS.values() for name in names}
-    table = read_text_table(path, option=option, notes=notes, wanted=wanted)
+    table = read_text_table(path, option=option, notes=notes, columns=COLUMNS)
     table = table.select(_chosen(table.columns, where))
     for row in _of_question(table, where, question).iter_rows():
         task, label = ((cell or "").strip() or None for cell in row)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from os import PathLike, fspath
 from typing import TYPE_CHECKING, Unpack, cast
 
@@ -26,6 +26,9 @@ def read_labels(
     include: Iterable[str] = (),
     exact: bool = False,
     keep: Iterable[str] = (),
+    sheet: str | int | None = None,
+    header_row: int | None = None,
+    columns: Sequence[str] | None = None,
     **meaning: Unpack[TableMeaning],
 ) -> pl.DataFrame:
     """Read the labels of a file, or several, as a table of task, worker and label.
@@ -51,6 +54,15 @@ def read_labels(
         Whether labels that differ only in spelling are different classes.
     keep
         Labels that are answers though they look like none, such as ``"none"``.
+    sheet
+        The sheet of a workbook, by its name or its number from 1 on; unless given, the first that
+        has the columns.
+    header_row
+        The row of a sheet or of CSV that names the columns, from 1 on; unless given, the first that
+        names task, worker and label.
+    columns
+        The names of the columns of a sheet or of CSV, in their order, if there is no header;
+        ``"-"`` leaves a column out. With ``header_row`` they replace the names in that row.
     **meaning
         What the file means, where it does not show it: as for `Estimator.fit_predict`;
         ``on_error``: records that cannot be read, ``"fail"``, ``"skip"`` or ``"quarantine=FILE"``.
@@ -73,7 +85,13 @@ def read_labels(
     reading = read_meaning(meaning)
     names = reading.names
     hints = reading.hints._replace(exact=exact, keep=tuple(keep))
-    options = make_options(question=names.question, include=include)
+    options = make_options(
+        sheet=None if sheet is None else str(sheet),
+        question=names.question,
+        include=include,
+        header_row=header_row,
+        columns=columns,
+    )
     sources = find_sources(paths, format, options)
     where = sources[0].name if len(sources) == 1 else "labels"
     with BadRows(on_error) as bad:

@@ -7,12 +7,13 @@ from collections.abc import Iterable, Sequence
 from crowdstream.errors import InputError
 from crowdstream.labels.label import ClassLabel, shorten
 
-FEWEST_STEPS = 4
-"""Whole numbers from 1 up to at least this are taken for a scale: 1, 2, 3 are as often names."""
+FEWEST_STEPS, MOST_STEPS = 3, 11
+"""Places of what looks like a scale: from low-mid-high up to 0 to 10, as in recommendation scores.
+Two are yes and no, and more are scores or codes of classes."""
 
 
 def as_number(label: ClassLabel) -> float | None:
-    """The number that a label is, if it is one.
+    """Return a label as a number, or None if it is not one.
 
     >>> as_number("4"), as_number("4.5"), as_number("good"), as_number("nan")
     (4.0, 4.5, None, None)
@@ -29,7 +30,7 @@ def scale_of(
     order: Sequence[ClassLabel] | None = None,
     where: str = "order",
 ) -> dict[str, float]:
-    """Where each class, by its text, lies on the scale: numbers at their value, others in steps.
+    """Return the place of each class by its text: numbers at their value, others in steps.
 
     Parameters
     ----------
@@ -66,12 +67,21 @@ def scale_of(
     return dict(sorted(known.items(), key=lambda each: each[1]))
 
 
-def looks_like_scale(classes: Iterable[ClassLabel]) -> int:
-    """How many steps the classes have if they are 1, 2, 3, … up to four or more; else 0.
+def looks_like_scale(classes: Iterable[ClassLabel]) -> str:
+    """Return the ends of the scale that classes look like, such as "1 to 5"; "" if they do not.
 
-    >>> looks_like_scale(["3", "1", "2", "5", "4"]), looks_like_scale(["1", "2"])
-    (5, 0)
+    They look so if they are three or more whole numbers of which all would fit on a scale of up to
+    eleven places; some places may be missing, as nobody may have given one star.
+
+    >>> looks_like_scale(["3", "1", "2", "5"]), looks_like_scale(["1", "2"])
+    ('1 to 5', '')
+    >>> looks_like_scale(["0", "5", "10"]), looks_like_scale(["101", "205", "340"])
+    ('0 to 10', '')
     """
     found = {as_number(label) for label in classes}
-    steps = len(found)
-    return steps if steps >= FEWEST_STEPS and found == set(map(float, range(1, steps + 1))) else 0
+    if any(number is None or not number.is_integer() for number in found):
+        return ""
+    whole = [int(number) for number in found if number is not None]
+    if len(whole) < FEWEST_STEPS or max(whole) - min(whole) >= MOST_STEPS:
+        return ""
+    return f"{min(whole)} to {max(whole)}"

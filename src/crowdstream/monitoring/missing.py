@@ -17,9 +17,9 @@ from crowdstream.plain_text import percent
 if TYPE_CHECKING:
     import polars as pl
 
-DENSE = 0.5
+DENSE = 0.9
 """Share of all (task, worker) pairs with an answer from which on everybody was asked everything,
-where the table does not say who was asked."""
+where the table does not say who was asked. A crowd of which each task asks a part has fewer."""
 
 LEVEL = 0.05
 """How often, at most, somebody is said to answer some classes less though nobody does."""
@@ -34,8 +34,8 @@ NAMED = 4
 def missing_verdicts(table: CodedLabels, decisions: pl.DataFrame) -> pl.DataFrame | None:
     """Count the tasks that each worker was asked and did not answer, in all and per decided class.
 
-    A worker was asked what it has a row for. Where no row is without an answer and most workers
-    answered most tasks, everybody was asked everything.
+    A worker was asked what it has a row for. Where no row is without an answer, nine of ten pairs
+    of task and worker have one, and not as many on every task, everybody was asked everything.
 
     Parameters
     ----------
@@ -76,8 +76,8 @@ def missing_verdicts(table: CodedLabels, decisions: pl.DataFrame) -> pl.DataFram
     if rows["answered"].all():
         if not rows.height or rows.height < DENSE * tasks * workers:
             return None
-        if rows.height == tasks * workers:
-            return None
+        if rows["task"].value_counts()["count"].n_unique() == 1:
+            return None  # so many were asked about each task
         rows = (
             pl.DataFrame({"task": np.arange(tasks, dtype=np.int32)})
             .join(pl.DataFrame({"worker": np.arange(workers, dtype=np.int32)}), how="cross")
@@ -132,6 +132,51 @@ def _chance(k: int, drawn: int, marked: int, total: int) -> float:
 
 def _log_choose(n: int, k: int) -> float:
     return lgamma(n + 1) - lgamma(k + 1) - lgamma(n - k + 1)
+
+
+def with_answering(
+    workers: pl.DataFrame, flips: pl.DataFrame | None, missing: pl.DataFrame | None
+) -> pl.DataFrame:
+    """Add to a table of workers how often they contradict themselves and do not answer.
+
+    ``flip_rate``: of the tasks that a worker was asked again, those on which its answers differ.
+    ``missing``: of the tasks that it was asked, those that it did not answer. Columns are added
+    only where there is something to tell.
+    """
+    import polars as pl
+
+    if flips is not None:
+        rates = flips.select("worker", (pl.col("flips") / pl.col("repeated")).alias("flip_rate"))
+        workers = workers.join(rates, on="worker", how="left", maintain_order="left")
+    if missing is not None:
+        shares = missing.select("worker", pl.col("share").alias("missing"))
+        workers = workers.join(shares, on="worker", how="left", maintain_order="left")
+        workers = workers.with_columns(pl.col("missing").fill_null(0.0))
+    return workers
+
+
+def flip_notes(flips: pl.DataFrame | None) -> list[str]:
+    """Say who contradicts itself when it is asked again, those who do so most first.
+
+    >>> import polars as pl
+    >>> rows = {"worker": ["gpt", "llama"], "repeated": [50, 50], "flips": [0, 9]}
+    >>> flip_notes(pl.DataFrame(rows))
+    ['contradict themselves when asked again: llama on 18.0 % of 50 tasks']
+    """
+    if flips is None or not flips["flips"].sum():
+        return []
+    import polars as pl
+
+    rows = flips.filter(pl.col("flips") > 0).with_columns(
+        (pl.col("flips") / pl.col("repeated")).alias("rate")
+    )
+    rows = rows.sort("rate", descending=True, maintain_order=True)
+    named = ", ".join(
+        f"{row['worker']} on {percent(row['rate'])} of {row['repeated']:,} tasks"
+        for row in rows.head(NAMED).iter_rows(named=True)
+    )
+    more = f" and {rows.height - NAMED:,} more" if rows.height > NAMED else ""
+    return [f"contradict themselves when asked again: {named}{more}"]
 
 
 def missing_notes(missing: pl.DataFrame | None) -> list[str]:

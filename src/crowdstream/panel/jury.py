@@ -23,6 +23,12 @@ from crowdstream.labels.meaning.options import TableMeaning
 from crowdstream.monitoring import effective_votes, monitor
 from crowdstream.monitoring import families as alike
 from crowdstream.monitoring.estimator_view import as_polars
+from crowdstream.monitoring.missing import (
+    flip_notes,
+    missing_notes,
+    missing_verdicts,
+    with_answering,
+)
 from crowdstream.panel.effective import effective_judges
 from crowdstream.panel.report import WHY, EffectiveJudges, Jury, ToCheck
 from crowdstream.panel.votes import MOST_JUDGES, Panel, PanelVotes, read_panel
@@ -110,8 +116,9 @@ def jury(
     crowd = monitor(Adaptive(families=families, seed=seed))
     default, doubts = _fit(crowd, panel, truths)
     density = _density(default, crowd)
+    kind, missing = panel.question.kind, missing_verdicts(panel.table, default)
     second = None
-    if density >= DENSE:
+    if density >= DENSE and kind.name == "classes":
         second = common_factor_decisions(crowd, panel.table, gold=truths or None)
     chosen = _choose(crowd, verdict, second)
     labels = (
@@ -120,10 +127,10 @@ def jury(
         else _believe(crowd, panel, default, second)
     )
     decisions = _decisions(labels, default, second, set(truths), sure)
-    judges = _judges(crowd, families)
+    judges = _judges(crowd, families, panel.question.flips, missing)
     human = dict(decisions.filter("needs_human")["why"].value_counts().iter_rows())
     joint = None
-    if truths and crowd.n_workers_ <= MOST_JUDGES:
+    if truths and crowd.n_workers_ <= MOST_JUDGES and kind.name != "choices":
         joint = effective_judges(panel.table, truths, seed=seed)
         joint = msgspec.structs.replace(joint, without=in_kind(joint.without, panel.kind))
     return Jury(
@@ -137,9 +144,14 @@ def jury(
         correlation=crowd.excess_correlation_ if crowd.identifiable_ else None,
         human={why: human.get(why, 0) for why in WHY},
         to_check=None if second is None else _to_check(decisions, set(truths), seed),
-        notes=[*doubts, *_notes(crowd, density, families)],
+        notes=[
+            *missing_notes(missing),
+            *flip_notes(panel.question.flips),
+            *doubts,
+            *_notes(crowd, density, families),
+        ],
         items=decisions.height,
-        classes=len(crowd.classes_),
+        classes=len(crowd.classes_) if kind.name != "choices" else _choices(panel),
     )
 
 
@@ -147,7 +159,7 @@ def _fit(crowd: Adaptive, panel: Panel, truths: Gold) -> tuple[pl.DataFrame, lis
     """The default's decisions, and whether known truths put them in doubt."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        found = as_polars(crowd.fit_predict(panel.table, gold=truths or None))
+        found = as_polars(crowd.fit_predict(panel.question, gold=truths or None))
     doubts = [str(one.message) for one in caught if issubclass(one.category, SureInDoubt)]
     return found, doubts  # what else there is to say, `_notes` does
 
@@ -217,11 +229,25 @@ def _decisions(
     )  # fmt: skip
 
 
-def _judges(crowd: Adaptive, families: Families | None) -> pl.DataFrame:
+def _choices(panel: Panel) -> int:
+    """How many classes may be chosen."""
+    from crowdstream.deciding import Prepared
+
+    choices = Prepared.of(panel.question).choices
+    return 0 if choices is None else len(choices.classes)
+
+
+def _judges(
+    crowd: Adaptive,
+    families: Families | None,
+    flips: pl.DataFrame | None,
+    missing: pl.DataFrame | None,
+) -> pl.DataFrame:
     """One row per judge."""
     import polars as pl
 
-    found = as_polars(crowd.workers()).rename({"worker": "judge", "answers": "verdicts"})
+    found = with_answering(as_polars(crowd.workers()), flips, missing)
+    found = found.rename({"worker": "judge", "answers": "verdicts"})
     family = [(families or {}).get(judge) for judge in found["judge"]]
     return found.drop("agreement", "quality").with_columns(pl.Series("family", family, pl.String))
 

@@ -313,11 +313,10 @@ class Engine:
             return
         todo, labels = list[Job](), list[LabelIn]()
         for job in jobs:
-            assert job.label is not None
-            job.answer = self._outcome(partial(self._answered_or_refused, job, project, new, now))
-            if job.answer is None:
+            job.answer = self._outcome(partial(self._answered_or_admitted, job, project, new, now))
+            if isinstance(job.answer, LabelIn):
                 todo.append(job)
-                labels.append(job.label)
+                labels.append(job.answer)
         found = self._outcome(lambda: project.observe_each(labels, now)) if todo else []
         if not isinstance(found, list):
             broken.add(project.name)
@@ -327,15 +326,14 @@ class Engine:
             if job.key and isinstance(job.answer, bytes):
                 new[job.key] = kept.Answer(job.key, job.said, now, job.answer)
 
-    def _answered_or_refused(
+    def _answered_or_admitted(
         self, job: Job, project: Project, new: dict[bytes, kept.Answer], now: float
-    ) -> bytes | None:
-        """What a single label was answered before; ``None`` if it is to be taken."""
+    ) -> bytes | LabelIn:
+        """Return what a single label was answered before, or the label as it is to be taken."""
         assert job.label is not None
         if job.key and (before := self._before(job, new, now)) is not None:
             return before
-        project.check(job.label)
-        return None
+        return project.admit([job.label])[0]
 
     def _before(self, job: Job, new: dict[bytes, kept.Answer], now: float) -> bytes | None:
         """What was answered when this request came before, if it did."""

@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import asyncio
 import io
-from collections.abc import Iterator
-from itertools import islice
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Iterator
+from itertools import chain
+from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
 from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 
 from crowdstream.labels import ClassLabel
+from crowdstream.serve import posteriors
+from crowdstream.serve.engine import Engine
 from crowdstream.serve.server import Endpoint, Query, choice, one_of, server_of
-from crowdstream.serve.store import ClosedTask, Reader
+from crowdstream.serve.store import Reader
+from crowdstream.stream import Stream
 
 if TYPE_CHECKING:
     import polars as pl
@@ -25,24 +28,67 @@ KINDS = {
     "parquet": "application/vnd.apache.parquet",
 }
 
+TASKS = ("closed", "open", "all")
+
 CHUNK = 20_000
 """Decisions in memory at a time, but for Parquet, which is made whole."""
 
 
 async def export_decisions(request: Request) -> Response:
-    """Decisions on closed tasks, in the order in which they closed."""
+    """Decisions on tasks, closed ones in the order in which they closed."""
     server, name = server_of(request), request.path_params["project"]
     kind = choice(request, "format", tuple(KINDS), "csv")
-    project = await server.engine.ask(lambda: server.engine.project(name))
+    which = choice(request, "tasks", TASKS, "closed")
+    wants = choice(request, "probabilities", ("true", "false"), "false") == "true"
     # A connection of its own: the thread that goes on with it is another each time.
-    chunks = _chunks(Reader(server.store.folder), project.id)
+    reader = Reader(server.store.folder)
+    copied = which != "closed" or wants
+    taken = await server.engine.ask(lambda: _take(server.engine, name, copied))
+    tables = _tables(reader, taken, which, wants)
     if kind == "parquet":
-        data = await asyncio.to_thread(_parquet, chunks)
+        data = await asyncio.to_thread(_parquet, tables)
         return _file(data, f"{name}-decisions", kind)
-    parts = (_text(table, kind, first=number == 0) for number, table in enumerate(chunks))
+    parts = (_text(table, kind, first=number == 0) for number, table in enumerate(tables))
     return StreamingResponse(
         parts, media_type=KINDS[kind], headers=_disposition(f"{name}-decisions", kind)
     )
+
+
+class _Taken(NamedTuple):
+    """A project between two groups: its number, the last part of the log, the stream if needed."""
+
+    project: int
+    seq: int
+    stream: bytes
+    truths: dict[str, ClassLabel]
+
+
+def _take(engine: Engine, name: str, copied: bool) -> _Taken:
+    """Copy what an export is made of, as a snapshot does, so that labels need not wait for it."""
+    project = engine.project(name)
+    stream = project.stream.to_bytes() if copied else b""
+    return _Taken(project.id, engine.store.seq, stream, dict(project.state.truths))
+
+
+def _tables(reader: Reader, taken: _Taken, which: str, wants: bool) -> Iterator[pl.DataFrame]:
+    """Tasks in tables of at most `CHUNK` rows; at least one, which may be empty."""
+    stream = Stream.load(taken.stream) if taken.stream else None
+    tasks: list[Iterable[posteriors.Voted]] = []
+    if which != "open":
+        if wants:
+            tasks.append(posteriors.closed_tasks(reader, taken.project, taken.seq))
+        else:
+            closed = reader.closed(taken.project, newest_first=False)
+            tasks.append(posteriors.without_votes(closed))
+    if stream is not None and which != "closed":
+        tasks.append(posteriors.open_tasks(stream, taken.truths))
+    classes = len(stream.crowd.classes_) if stream is not None and wants else 0
+    for part in posteriors.in_parts(chain.from_iterable(tasks), CHUNK, classes):
+        table = _table(part)
+        if stream is not None and wants:
+            more = posteriors.probability_columns(stream, part, table.columns)
+            table = table.with_columns(**more)
+        yield table
 
 
 async def export_workers(request: Request) -> Response:
@@ -61,17 +107,7 @@ async def export_workers(request: Request) -> Response:
     return _file(data, f"{name}-workers", kind)
 
 
-def _chunks(reader: Reader, project: int) -> Iterator[pl.DataFrame]:
-    """Closed tasks in tables of `CHUNK` rows; at least one, which may be empty."""
-    found = reader.closed(project, newest_first=False)
-    while True:
-        part = [task for _, _, task in islice(found, CHUNK)]
-        yield _table(part)
-        if len(part) < CHUNK:
-            return
-
-
-def _table(tasks: list[ClosedTask]) -> pl.DataFrame:
+def _table(tasks: list[posteriors.Voted]) -> pl.DataFrame:
     import polars as pl
 
     decisions = [task.decision for task in tasks]
@@ -118,12 +154,20 @@ def _disposition(name: str, kind: str) -> dict[str, str]:
 
 
 _P = "/v1/projects/{project}/export"
+_TASKS = Query("tasks", one_of(*TASKS), "Which tasks.", "closed")
+_PROBABILITIES = Query(
+    "probabilities",
+    one_of("true", "false"),
+    "A column per class with its probability, by what is known of the workers now.",
+    "false",
+)
 _FORMAT = (Query("format", one_of(*KINDS), "The kind of file.", "csv"),)
 _KINDS = tuple(kind.partition(";")[0] for kind in KINDS.values())
 
 ENDPOINTS = (
     Endpoint("GET", f"{_P}/decisions", export_decisions, "read",
-             "Decisions on closed tasks as a file.", query=_FORMAT, tag="export", kinds=_KINDS),
+             "Decisions on closed tasks as a file.", query=(*_FORMAT, _TASKS, _PROBABILITIES),
+             tag="export", kinds=_KINDS),
     Endpoint("GET", f"{_P}/workers", export_workers, "read", "The table of workers as a file.",
              query=_FORMAT, tag="export", kinds=_KINDS),
 )  # fmt: skip

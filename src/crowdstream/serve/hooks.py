@@ -36,7 +36,7 @@ from crowdstream.serve.server import (
     write,
 )
 from crowdstream.serve.tool_answers import MOST_ANSWERS
-from crowdstream.serve.tool_table import ToolAnswer
+from crowdstream.serve.tool_table import ARGILLA, LABEL_STUDIO, TOOLS, ToolAnswer
 from crowdstream.serve.wire import (
     LONGEST_NAME,
     AnswersIn,
@@ -50,8 +50,6 @@ from crowdstream.serve.wire import (
 )
 
 TAG = "hooks"
-LABEL_STUDIO, ARGILLA = "label-studio", "argilla"
-TOOLS = (LABEL_STUDIO, ARGILLA)
 
 CREATED = ("ANNOTATION_CREATED", "ANNOTATIONS_CREATED", "ANNOTATION_UPDATED")
 DELETED = "ANNOTATIONS_DELETED"
@@ -168,11 +166,12 @@ async def _take(
     table = server.store.tools
 
     def apply(project: Project, now: float) -> AnswersOut:
-        question = asked or project.settings.question
         found = answers
         if answers:
-            known = "" if question else table.question(project.id, tool)
-            found = tool_answers.chosen(answers, question, known)
+            mine = project.settings.question
+            known = "" if mine else table.question(project.id, tool)
+            tool_answers.one_question(asked, mine, known, path="?question")
+            found = tool_answers.chosen(answers, asked or mine, known)
         return tool_answers.take(project, table, tool, found, now, deleted=deleted)
 
     weight = max(len(answers) + len(deleted), 1)
@@ -232,6 +231,9 @@ async def post_answers(request: Request) -> Response:
     gone = [text(one) for one in given.gone]
 
     def apply(project: Project, now: float) -> AnswersOut:
+        mine = project.settings.question
+        known = "" if mine or not answers else table.question(project.id, tool)
+        tool_answers.check_one_question(answers, mine, known)
         return tool_answers.take(project, table, tool, answers, now, gone=gone)
 
     return await write(request, apply, body, weight=len(answers) + len(gone) or 1)

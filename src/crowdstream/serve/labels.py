@@ -5,13 +5,16 @@ One object, an array, or lines of JSON; gzip too. All of a request's labels are 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Awaitable, Callable
 from typing import Any
 
 import msgspec
 
+from crowdstream.labels.columns import ALIASES, simple_name
 from crowdstream.serve.answers import digest
 from crowdstream.serve.engine import Job
+from crowdstream.serve.label_rules import SETS
 from crowdstream.serve.limits import read_body
 from crowdstream.serve.problems import ProblemError, from_msgspec
 from crowdstream.serve.project import MOST_LABELS, Project
@@ -31,6 +34,9 @@ WHICH = {
     b"decisions=none": "none",
 }
 """The parameter ``decisions``: which of them the answer has."""
+
+UNKNOWN = re.compile("unknown field (.+)", re.S)
+"""How msgspec names a key that is not known."""
 
 _one = msgspec.json.Decoder(LabelIn)
 _many = msgspec.json.Decoder(list[LabelIn])
@@ -115,7 +121,7 @@ def decode(body: bytes, kind: bytes) -> tuple[list[LabelIn], bool]:
     """The labels in a body, and whether it is a single one by itself.
 
     >>> decode(b'{"task": 1, "worker": "ann", "label": "x"}', b"")
-    ([LabelIn(task=1, worker='ann', label='x', at=None)], True)
+    ([LabelIn(task=1, worker='ann', label='x', at=None, question=None)], True)
     """
     try:
         if kind.partition(b";")[0].strip().lower() in LINES:
@@ -125,7 +131,31 @@ def decode(body: bytes, kind: bytes) -> tuple[list[LabelIn], bool]:
         else:
             return [_one.decode(body)], True
     except (msgspec.MsgspecError, UnicodeDecodeError) as error:
-        raise from_msgspec(error) from None
+        raise _explained(from_msgspec(error)) from None
     if len(labels) > MOST_LABELS:
         raise ProblemError(413, f"expected at most {MOST_LABELS:,} labels, got {len(labels):,}")
     return labels, False
+
+
+def _explained(error: ProblemError) -> ProblemError:
+    """Return what is wrong with a body, with what to do where it means more than one class.
+
+    >>> _explained(from_msgspec(msgspec.ValidationError(
+    ...     "Object contains unknown field `criterion` - at `$[1]`"))).problem.detail
+    "$[1].criterion: expected 'question' as its name, found 'criterion'"
+    """
+    problem = error.problem
+    if problem.got == "array" and problem.path.endswith(".label"):
+        expected, found = f"one class ({SETS})", "a list"
+        where = problem.path
+    elif (unknown := UNKNOWN.search(problem.expected)) and _is_question(unknown[1]):
+        where, expected = f"{problem.path}.{unknown[1]}", "'question' as its name"
+        found = repr(unknown[1])
+    else:
+        return error
+    detail = f"{where}: expected {expected}, found {found}"
+    return ProblemError(error.status, detail, path=where, expected=expected, got=found)
+
+
+def _is_question(name: str) -> bool:
+    return simple_name(name) in ALIASES["question"]

@@ -18,15 +18,17 @@ from crowdstream import estimators
 from crowdstream.decisions import Decision
 from crowdstream.errors import InputError
 from crowdstream.labels import ClassLabel
+from crowdstream.labels.spelling import normalise
 from crowdstream.metrics.expected import Doubt
 from crowdstream.monitoring import monitor
 from crowdstream.serve import asking, log_events
 from crowdstream.serve.closed_index import ClosedIndex
+from crowdstream.serve.label_rules import LabelRules, Where, check_settings
 from crowdstream.serve.log_events import Event, Row
 from crowdstream.serve.problems import ProblemError
 from crowdstream.serve.store import ClosedTask
 from crowdstream.serve.tool_table import ToolChanges
-from crowdstream.serve.wire import LabelIn, LabelsOut, Settings, seconds, text
+from crowdstream.serve.wire import Class, LabelIn, LabelsOut, Settings, seconds, text
 from crowdstream.stream import Stream
 
 MOST_LABELS = 50_000
@@ -45,6 +47,9 @@ RECENT = 50
 
 RULES = ("settle", "min_labels", "max_labels", "idle", "give_up")
 """Settings that may change at any time."""
+
+FIXED = ("method", "memory", "threshold", "question")
+"""Settings that labels were counted by, so they stay once there are some."""
 
 FORGETTING = ("adaptive", "agreement", "centred")
 """Methods that take ``memory``."""
@@ -127,7 +132,10 @@ class Project:
         self._look_up = look_up
         self._rows: deque[tuple[int, int]] = deque()
         """The store's latest rows of closed tasks, and how many had closed before each."""
-        self._classes = _allowed(settings)
+        self._rules = self._label_rules(settings)
+
+    def _label_rules(self, settings: Settings) -> LabelRules:
+        return LabelRules(settings, lambda: self.stream.crowd.classes_)
 
     # Events ----------------------------------------------------------------------------------
 
@@ -135,6 +143,7 @@ class Project:
         """Take labels: a single one as `Stream.observe` does, others as `Stream.observe_many`."""
         late = 0
         parts: list[list[Decision]] = []
+        labels = self._rules.many(labels, lambda place: _root(place, single))
         for at, rows in self._runs(labels, now, single):
             gone = self._closed_among({row[0] for row in rows})
             if gone:
@@ -151,7 +160,7 @@ class Project:
         return LabelsOut(len(labels) - late, late, decisions)
 
     def observe_each(self, labels: list[LabelIn], now: float) -> list[LabelsOut]:
-        """Take single labels of different tasks and without times; answers each.
+        """Take single labels of different tasks and without times, each as `admit` gave it.
 
         The same as `observe` one by one, to the bit, since that is what `Stream.observe_many`
         promises; at a fraction of the cost.
@@ -167,9 +176,9 @@ class Project:
         tasks = [text(one.task) for one in labels]
         return [LabelsOut(1 - (task in gone), int(task in gone), [decided[task]]) for task in tasks]
 
-    def check(self, label: LabelIn) -> None:
-        """Refuse a single label that is not of the project's classes."""
-        self._check_class(label.label, "$.label")
+    def admit(self, labels: list[LabelIn], where: Where = lambda _: "$") -> list[LabelIn]:
+        """Return labels as they are to be counted; refuse what the project does not take."""
+        return self._rules.many(labels, where)
 
     def decided(self, labels: list[LabelIn]) -> LabelsOut:
         """The decisions on the tasks of labels that were taken before; changes nothing."""
@@ -185,9 +194,10 @@ class Project:
             return gone[task]
         return self._do(log_events.Retract(now, task, worker))[0]
 
-    def gold(self, task: str, label: ClassLabel, now: float) -> Decision:
+    def gold(self, task: str, truth: ClassLabel | float, now: float) -> Decision:
         """Take the truth of a task; if it was decided before, see whether that was right."""
-        self._check_class(label, "$.label")
+        label = self._rules.one(LabelIn(task, "", truth))
+        assert label is not None
         gone = self._closed_among([task])
         said = gone.get(task)
         if said is None and task not in self.state.truths:
@@ -221,20 +231,29 @@ class Project:
             self.events.append(event)
             self.version += 1
 
-    def change(self, settings: Settings, now: float) -> None:
-        """Take new settings; refused where they would change what was learnt."""
+    def change(self, settings: Settings, now: float, *, told: str = "") -> None:
+        """Take new settings; refused where they would change what was learnt.
+
+        ``told``: the question that annotation tools have answered here, if they have.
+        """
         if settings == self.settings:
             return
         if self.stream.counts.labels or self.stream.n_open or self.stream.counts.closed:
-            for name in ("method", "memory"):
-                if getattr(settings, name) != getattr(self.settings, name):
+            for name in FIXED:
+                old, new = getattr(self.settings, name), getattr(settings, name)
+                if name == "question":
+                    old = old or told or new  # what had no name may get one
+                    if new and normalise(new) == normalise(old):
+                        continue
+                if new != old:
                     raise ProblemError(
                         409,
                         f"{name} cannot change once there are labels: make another project",
                         path=f"$.{name}",
-                        expected=str(getattr(self.settings, name)),
-                        got=str(getattr(settings, name)),
+                        expected=str(old),
+                        got=str(new),
                     )
+        check_settings(settings)
         make_stream(settings)  # or it says what is wrong
         packed = msgspec.msgpack.encode(settings)
         self._do(log_events.Rules(now, packed))
@@ -293,7 +312,7 @@ class Project:
 
     def _rule(self, settings: Settings) -> None:
         old = self.settings
-        self.settings, self._classes = settings, _allowed(settings)
+        self.settings, self._rules = settings, self._label_rules(settings)
         if (old.method, old.memory) != (settings.method, settings.memory):
             self.stream = make_stream(settings)  # nothing was learnt yet
         for name in RULES:
@@ -403,9 +422,6 @@ class Project:
         self, labels: list[LabelIn], now: float, single: bool
     ) -> list[tuple[float, list[Row]]]:
         """Rows by their time: neighbours of the same time are taken together."""
-        if self._classes is not None:
-            for place, one in enumerate(labels):
-                self._check_class(one.label, f"{_root(place, single)}.label")
         times = [one.at for one in labels]
         if times.count(None) == len(times):
             return [(now, _rows(labels))]
@@ -421,17 +437,8 @@ class Project:
                 raise ProblemError(422, detail, path=path, expected=expected, got=got)
             if not runs or runs[-1][0] != at:
                 runs.append((at, []))
-            runs[-1][1].append((text(one.task), text(one.worker), one.label))
+            runs[-1][1].append((text(one.task), text(one.worker), cast("Class | None", one.label)))
         return runs
-
-    def _check_class(self, label: ClassLabel | None, path: str) -> None:
-        if self._classes is None or label is None or (type(label), label) in self._classes:
-            return
-        expected = "one of the project's classes"
-        shown = msgspec.json.encode(label).decode()
-        raise ProblemError(
-            422, f"label: expected {expected}, got {shown}", path=path, expected=expected, got=shown
-        )
 
 
 def _rows(labels: list[LabelIn]) -> list[Row]:
@@ -451,10 +458,3 @@ def _latest(parts: list[list[Decision]]) -> list[Decision]:
 def _root(place: int, single: bool) -> str:
     """Where in what was sent a label is."""
     return "$" if single else f"$[{place}]"
-
-
-def _allowed(settings: Settings) -> set[tuple[type, ClassLabel]] | None:
-    """The classes that are allowed; 1, "1" and true are three of them."""
-    if settings.classes is None:
-        return None
-    return {(type(one), one) for one in settings.classes}

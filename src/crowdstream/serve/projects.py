@@ -24,6 +24,7 @@ from crowdstream.serve.server import (
     write,
 )
 from crowdstream.serve.tokens import PROJECT
+from crowdstream.serve.tool_table import TOOLS
 from crowdstream.serve.wire import (
     CloseIn,
     DecisionOut,
@@ -62,7 +63,13 @@ async def put_project(request: Request) -> Response:
 
     created = await engine.ask(create)
     if not created:
-        await write(request, lambda project, now: project.change(settings, now), body)
+        table = server_of(request).store.tools
+
+        def change(project: Project, now: float) -> None:
+            told = (table.question(project.id, tool) for tool in TOOLS)
+            project.change(settings, now, told=next(filter(None, told), ""))
+
+        await write(request, change, body)
     overview = await engine.ask(lambda: engine.readings(name).overview())
     return json(overview, 201 if created else 200)
 

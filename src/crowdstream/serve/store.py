@@ -376,6 +376,17 @@ class Reader:
                     continue
                 yield found, number, task
 
+    def closed_until(self, project: int, upto: int) -> Iterator[tuple[int, list[ClosedTask]]]:
+        """Closed tasks by the part of the log that closed them, up to one, in order."""
+        query = "SELECT seq, decisions FROM closed WHERE project = ? AND seq <= ? ORDER BY id"
+        rows = self._db.execute(query, (project, upto))
+        return ((seq, _closed.decode(data)) for seq, data in rows)
+
+    def log_until(self, project: int, upto: int) -> Iterator[tuple[int, bytes]]:
+        """The project's log with the number of each part, up to one, in order."""
+        query = "SELECT seq, events FROM log WHERE project = ? AND seq <= ? ORDER BY seq"
+        return iter(self._db.execute(query, (project, upto)))
+
     def log_of(self, project: int, needle: bytes) -> Iterator[bytes]:
         """The parts of the log that mention something, the oldest first."""
         query = "SELECT events FROM log WHERE project = ? AND instr(events, ?) ORDER BY seq"

@@ -11,6 +11,7 @@ from collections.abc import Iterable
 
 from crowdstream.errors import InputError
 from crowdstream.labels.readers.answer import Answer, split_classes
+from crowdstream.labels.spelling import normalise
 from crowdstream.serve.problems import ProblemError
 from crowdstream.serve.project import AHEAD, Project
 from crowdstream.serve.tool_table import ToolAnswer, ToolTable
@@ -31,7 +32,8 @@ def chosen(answers: Iterable[Answer], question: str | None, known: str) -> list[
     answers
         All answers, to whatever question.
     question
-        The one that was asked for, if one was. Who did not answer it has skipped it.
+        The one that was asked for, if one was, in any spelling. Who did not answer it has skipped
+        it.
     known
         The question of what came before, empty if there is nothing.
 
@@ -52,9 +54,14 @@ def chosen(answers: Iterable[Answer], question: str | None, known: str) -> list[
         if len(names) > 1:
             raise which_question(names)
         question = names[0] if names else ""
+    forms = {name: normalise(name) for name in {question, *(one.question for one in every)}}
+    asked = {one.question for one in every}
+    if question not in asked:  # then as the tool spells it
+        same = (name for name in sorted(asked) if forms[name] == forms[question])
+        question = next(same, question)
     found: dict[str, Answer] = {}
     for one in every:
-        if one.question == question:
+        if forms[one.question] == forms[question]:
             found[one.id] = one
         elif one.id not in found:
             found[one.id] = one._replace(label=None, question=question, gold=False)
@@ -67,6 +74,63 @@ def which_question(names: list[str]) -> ProblemError:
     expected = "?question= in the address, or the project's setting question"
     detail = f"which question? There are {shown}: choose by {expected}"
     return ProblemError(422, detail, path="?question", expected=expected, got=shown)
+
+
+def one_question(asked: str | None, mine: str | None, known: str, *, path: str) -> str | None:
+    """Return the question that a project holds, None if it is not known yet.
+
+    Parameters
+    ----------
+    asked
+        The one that a request names, if it does.
+    mine
+        The project's setting.
+    known
+        The question of what tools have told before, empty if there is nothing.
+    path
+        Where the request names it.
+
+    Raises
+    ------
+    ProblemError
+        If the request names another one than the project holds.
+
+    Examples
+    --------
+    >>> one_question("Mood", "mood", "", path="?question")
+    'mood'
+    >>> one_question("topic", None, "mood", path="?question")
+    Traceback (most recent call last):
+        ...
+    crowdstream.serve.problems.ProblemError: ?question: expected 'mood', which this project holds, \
+found 'topic' (one project per question)
+    """
+    held = mine or known
+    if asked and held and normalise(asked) != normalise(held):
+        expected = f"{held[:100]!r}, which this project holds"
+        found = f"{asked[:100]!r} (one project per question)"
+        detail = f"{path}: expected {expected}, found {found}"
+        raise ProblemError(422, detail, path=path, expected=expected, got=found)
+    return held or asked or None
+
+
+def check_one_question(answers: Iterable[Answer], mine: str | None, known: str) -> None:
+    """Refuse answers to other questions than the one that a project holds, or to several.
+
+    >>> mood = Answer("t1", "ann", "good", "mood", id="7")
+    >>> check_one_question([mood, mood._replace(question="topic")], None, "")
+    Traceback (most recent call last):
+        ...
+    crowdstream.serve.problems.ProblemError: answers: expected one question, found 'mood' and \
+'topic' (one project per question)
+    """
+    names = sorted({one.question for one in answers if one.question})
+    for name in names:
+        one_question(name, mine, known, path="$.answers")
+    if len({normalise(name) for name in names}) > 1:
+        expected, shown = "one question", " and ".join(repr(name[:100]) for name in names[:5])
+        detail = f"answers: expected {expected}, found {shown} (one project per question)"
+        raise ProblemError(422, detail, path="$.answers", expected=expected, got=shown)
 
 
 def take(
@@ -88,6 +152,7 @@ def take(
     told, lost, absent = Telling(project, table, tool), list(deleted), list(gone)
     for one in answers:
         told.check(one)
+    told.check_labels(answers)
     for name in (*lost, *absent):
         check_name("id", name)
     for one in answers:
@@ -132,11 +197,14 @@ class Telling:
         if one.label is not None:
             names["label"] = one.label
             check_single(one.label)
-            self.project.check(LabelIn(one.task, one.worker, one.label))
         if one.question:
             names["question"] = one.question
         for what, name in names.items():
             check_name(what, name)
+
+    def check_labels(self, answers: list[Answer]) -> None:
+        """Refuse labels that the project does not take, before anything is noted."""
+        self.project.admit([LabelIn(one.task, one.worker, one.label) for one in answers])
 
     def answer(self, one: Answer, now: float) -> None:
         """Note an answer, unless something later is known of it."""

@@ -22,6 +22,9 @@ CREATE TABLE hook_secrets (
 ) WITHOUT ROWID;
 """
 
+LABEL_STUDIO, ARGILLA = "label-studio", "argilla"
+TOOLS = (LABEL_STUDIO, ARGILLA)
+
 COLUMNS = "tool, id, task, worker, label, question, at, gold, deleted"
 
 

@@ -26,6 +26,10 @@ Class: TypeAlias = (
     | Annotated[int, Meta(ge=-(2**63), le=2**63 - 1)]
     | bool
 )
+Score: TypeAlias = float
+"""A number that is no class by itself: see the settings ``threshold`` and ``as_classes``."""
+
+Question: TypeAlias = Annotated[str, Meta(min_length=1, max_length=LONGEST_NAME)]
 Time: TypeAlias = float | datetime.datetime
 """Seconds since 1970, or ISO 8601 with a time zone."""
 
@@ -33,12 +37,16 @@ Method = Literal["adaptive", "tracking", "agreement", "centred", "majority"]
 
 
 class LabelIn(msgspec.Struct, forbid_unknown_fields=True, gc=False):
-    """A label: who said what of which task. A label of ``null`` is a skip."""
+    """A label: who said what of which task. A label of ``null`` is a skip.
+
+    ``question``: which question it answers, if it says; it must be the project's.
+    """
 
     task: Name
     worker: Name
-    label: Class | None
+    label: Class | Score | None
     at: Time | None = None
+    question: Question | None = None
 
 
 class RetractIn(msgspec.Struct, forbid_unknown_fields=True):
@@ -52,7 +60,7 @@ class GoldIn(msgspec.Struct, forbid_unknown_fields=True):
     """What is known to be true of a task."""
 
     task: Name
-    label: Class
+    label: Class | Score
 
 
 class CloseIn(msgspec.Struct, forbid_unknown_fields=True):
@@ -83,7 +91,11 @@ class SessionOut(msgspec.Struct):
 
 
 class Settings(msgspec.Struct, forbid_unknown_fields=True):
-    """How a project decides. ``method`` and ``memory`` stay as they are once there are labels."""
+    """How a project decides.
+
+    ``method``, ``memory``, ``threshold`` and ``question`` stay as they are once there are labels; a
+    project without a question may be given one.
+    """
 
     method: Method = "adaptive"
     settle: Annotated[float, Meta(ge=0.5, le=1.0)] | None = 0.95
@@ -103,8 +115,13 @@ class Settings(msgspec.Struct, forbid_unknown_fields=True):
     price: Annotated[float, Meta(ge=0.0, le=1e9)] | None = None
     """What a label costs, to say what was saved."""
     currency: Annotated[str, Meta(max_length=16)] = ""
-    question: Annotated[str, Meta(min_length=1, max_length=LONGEST_NAME)] | None = None
-    """Of what annotation tools ask, the question that this project decides; null: the only one."""
+    question: Question | None = None
+    """The one question that this project holds; labels of others are refused. Of what annotation
+    tools ask, the one that counts; null: the only one."""
+    threshold: Annotated[float, Meta(ge=-1e15, le=1e15)] | None = None
+    """Labels are scores: from this one on they count as pass, below it as fail."""
+    as_classes: bool = False
+    """Labels are classes, even if they look like scores or sets."""
 
 
 class DecisionOut(msgspec.Struct):

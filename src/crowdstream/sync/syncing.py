@@ -9,8 +9,9 @@ from crowdstream.client import Client, calls
 from crowdstream.decisions import Decision
 from crowdstream.errors import InputError
 from crowdstream.labels.readers.answer import Answer, split_classes
+from crowdstream.labels.spelling import normalise
 from crowdstream.serve.problems import ProblemError
-from crowdstream.serve.tool_answers import chosen
+from crowdstream.serve.tool_answers import chosen, one_question
 from crowdstream.serve.wire import (
     LONGEST_NAME,
     AnswersIn,
@@ -108,11 +109,17 @@ def sync(
     # First the server, then the tool: what the server knew before the tool was read, and the tool
     # does not have, is gone. The other way round it may be newer than what was read.
     known = {str(one.id): one for one in client.answers(tool.name)}
+    before = _known_question(known.values())
+    try:
+        one_question(question, settings.question, before, path="--question")
+    except ProblemError as error:
+        other = error.problem
+        raise InputError("--question", other.expected, other.got) from None
     asked = question or settings.question
-    wanted = _read(tool, asked, _known_question(known.values()), progress)
+    wanted = _read(tool, asked, before, progress)
     found = difference(known, wanted, settings.classes)
     if found.gone:  # a page may have moved while it was read: what is gone is gone twice
-        again = _read(tool, asked, _known_question(known.values()), progress)
+        again = _read(tool, asked, before, progress)
         found = found._replace(gone=[one for one in found.gone if one not in again])
     told = AnswersOut()
     if not dry_run:
@@ -121,7 +128,7 @@ def sync(
             progress("sending", told.taken + told.same + told.stale)
         for gone in _parts(found.gone):
             told = _plus(told, client.tell(tool.name, [], gone))
-    return Outcome(asked or _known_question(wanted.values()), found, told)
+    return Outcome(_known_question(wanted.values()) or asked or "", found, told)
 
 
 def difference(
@@ -176,7 +183,7 @@ def _read(
     except ProblemError as error:
         raise InputError("--question", "one of the questions", error.problem.got) from None
     names = sorted({one.question for one in every if one.question})
-    if question is not None and names and question not in names:
+    if question is not None and names and normalise(question) not in map(normalise, names):
         raise InputError("--question", " or ".join(map(repr, names)), repr(question))
     return {
         one.id: ToolAnswerIO(

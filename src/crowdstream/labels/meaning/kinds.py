@@ -14,12 +14,8 @@ from typing import NamedTuple
 from crowdstream.errors import InputError
 from crowdstream.labels.choice_cells import several_choices
 from crowdstream.labels.label import ClassLabel, shorten
-from crowdstream.labels.scale import as_number, looks_like_scale, scale_of
+from crowdstream.labels.scale import MOST_STEPS, as_number, looks_like_scale, scale_of
 from crowdstream.labels.spelling import tidy
-
-MOST_STEPS = 11
-"""Different numbers that may be classes or the steps of a scale, such as 0 to 10; more are scores.
-"""
 
 MANY = 20
 """Different labels from which they may be free text: few questions have so many answers."""
@@ -282,12 +278,11 @@ def _score(label: ClassLabel, where: str) -> float:
 
 def suggestion(classes: Sequence[ClassLabel], kind: LabelKind, how: str = "--{}") -> str | None:
     """Say that labels may lie on a scale, where they look so and nobody said."""
-    steps = looks_like_scale(classes) if kind.name == "classes" and not kind.made else 0
-    if not steps:
+    ends = looks_like_scale(classes) if kind.name == "classes" and not kind.made else ""
+    if not ends:
         return None
     ordinal = "ordinal=True" if "=" in how else "--ordinal"
-    numbers = sorted(number for number in _numbers(classes) if number is not None)
-    return f"labels are {numbers[0]:g} to {numbers[-1]:g}: if that is a scale, add {ordinal}"
+    return f"labels are {ends}: if that is a scale, add {ordinal}"
 
 
 def class_text(label: ClassLabel) -> str:

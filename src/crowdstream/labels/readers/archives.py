@@ -25,6 +25,8 @@ else:
     from backports import zstd
     from backports.zstd import zipfile  # logs of inspect_ai are packed with zstd inside
 
+__all__ = ["check_unpacked", "read_archive", "unpack_entry", "zipfile"]
+
 BROKEN = (
     *(zipfile.BadZipFile, zlib.error, lzma.LZMAError, zstd.ZstdError),
     *(ValueError, RuntimeError, EOFError, OSError, KeyError),
@@ -126,13 +128,25 @@ def _unpacked_size(data: bytes, entry: zipfile.ZipInfo, most: int) -> int:
     """How many bytes an entry really unpacks to, counted no further than ``most`` and some."""
     if entry.compress_type != zipfile.ZIP_DEFLATED:
         return entry.compress_size
+    size = 0
+    for piece in unpack_entry(data, entry):
+        size += len(piece)
+        if size > most:
+            break
+    return size
+
+
+def unpack_entry(data: bytes, entry: zipfile.ZipInfo) -> Iterator[bytes]:
+    """Yield what is really in an entry of an archive, whatever the directory says of its size."""
     at = entry.header_offset
     names = int.from_bytes(data[at + 26 : at + 28], "little")
     extra = int.from_bytes(data[at + 28 : at + 30], "little")
     begin = at + 30 + names + extra  # a local header has 30 bytes, then the name and more
     packed = data[begin : begin + entry.compress_size]
-    unpacker, size = zlib.decompressobj(-zlib.MAX_WBITS), 0
-    while packed and not unpacker.eof and size <= most:
-        size += len(unpacker.decompress(packed, HARMLESS))
+    if entry.compress_type != zipfile.ZIP_DEFLATED:
+        yield packed
+        return
+    unpacker = zlib.decompressobj(-zlib.MAX_WBITS)
+    while packed and not unpacker.eof:
+        yield unpacker.decompress(packed, HARMLESS)
         packed = unpacker.unconsumed_tail
-    return size

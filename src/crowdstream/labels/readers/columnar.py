@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from crowdstream.errors import InputError
-from crowdstream.labels.column_hints import suggest_wide
+from crowdstream.labels.column_hints import suggest_columns, suggest_wide
 from crowdstream.labels.meaning.shaping import Shaper
 from crowdstream.labels.readers.bad_rows import BadRows
 from crowdstream.labels.readers.repeated_headers import note_repeated
@@ -15,6 +15,8 @@ from crowdstream.labels.tables import is_list, list_text
 
 if TYPE_CHECKING:
     import polars as pl
+
+    from crowdstream.labels.readers.excel import Sheet
 
 BATCH_ROWS = 500_000
 """Rows read at a time when a file is not read whole: about what 8 MB of CSV hold."""
@@ -29,16 +31,24 @@ def read(data: str | bytes, name: str, kind: str, shaper: Shaper, bad: BadRows) 
     return _clean(_text(_scan(data, name, kind, shaper), name), name, shaper, bad, 0)
 
 
-def read_frame(table: pl.DataFrame, name: str, shaper: Shaper, bad: BadRows) -> pl.DataFrame:
-    """A table of text that is in memory already."""
+def read_frame(sheet: Sheet, shaper: Shaper, bad: BadRows) -> pl.DataFrame:
+    """Read a sheet: a table of text that is in memory already."""
     import polars as pl
 
-    chosen = _choose(table.lazy(), table.columns, name, shaper).collect()
+    table = sheet.table
+    try:
+        chosen = _choose(table.lazy(), table.columns, sheet.where, shaper).collect()
+    except InputError as error:
+        suggest_columns(error, table.columns, table.head(SAMPLE).rows(), wide=shaper.names.wide)
+        raise
     repeated = chosen.select(
-        pl.all_horizontal(pl.col(column) == pl.lit(column) for column in chosen.columns)
+        pl.all_horizontal(pl.col(column) == pl.lit(column) for column in chosen.columns).fill_null(
+            False
+        )
     ).to_series()
-    note_repeated([row + 1 for row in repeated.arg_true().to_list()], bad, name)
-    return _clean(chosen.filter(~repeated.fill_null(False)), name, shaper, bad, 0)
+    note_repeated(sheet.rows.filter(repeated).to_list(), bad, sheet.where)
+    rows = sheet.rows.filter(~repeated)
+    return _clean(chosen.filter(~repeated), sheet.where, shaper, bad, rows)
 
 
 def read_pieces(
@@ -113,9 +123,12 @@ def as_strings(table: pl.DataFrame) -> pl.DataFrame:
 
 
 def _clean(
-    table: pl.DataFrame, name: str, shaper: Shaper, bad: BadRows, first: int
+    table: pl.DataFrame, name: str, shaper: Shaper, bad: BadRows, rows: pl.Series | int
 ) -> pl.DataFrame:
-    """The labels of rows that have a task and a worker; the others are bad."""
+    """Return the labels of rows that have a task and a worker; the others are bad.
+
+    ``rows``: the numbers of the rows, or how many come before.
+    """
     import polars as pl
 
     if any(table.select((pl.all() == "").any()).row(0)):
@@ -129,7 +142,12 @@ def _clean(
             table, empty = table.filter(~blank), empty.filter(~blank)
         for row in empty.arg_true():
             column = next(column for column in needed if table[column][row] is None)
-            where = f"{name}, row {first + row + 1}, column {column!r}"
+            where = f"{name}, row {_number(rows, row)}, column {column!r}"
             bad.add(where, "a value", "nothing", str(table.row(row)))
         table = table.filter(~empty)
     return shaper.shape(table)
+
+
+def _number(rows: pl.Series | int, index: int) -> int:
+    """Return the number by which messages call a row."""
+    return rows + index + 1 if isinstance(rows, int) else int(rows[index])

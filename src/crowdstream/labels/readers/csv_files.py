@@ -6,20 +6,36 @@ from __future__ import annotations
 
 import csv
 import io
+import itertools
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from crowdstream.errors import InputError
 from crowdstream.labels.coded_labels import CodedLabels
-from crowdstream.labels.column_hints import suggest_wide
+from crowdstream.labels.column_hints import suggest_columns
 from crowdstream.labels.meaning.shaping import Shaper
 from crowdstream.labels.readers.bad_rows import BadRows
 from crowdstream.labels.readers.csv_quoting import read_columns, read_quoted
 from crowdstream.labels.readers.csv_rows import Layout
 from crowdstream.labels.readers.csv_unquoted import read_unquoted
+from crowdstream.labels.readers.header_rows import (
+    FIELD_MAX,
+    SAMPLE,
+    WINDOW,
+    HeaderRule,
+    TextRow,
+    check_no_header,
+    check_titles,
+    found_in_row,
+    label_header,
+    row_missing,
+    split_rows,
+    unnamed_columns,
+)
+from crowdstream.labels.readers.input_options import InputOptions
 from crowdstream.labels.readers.repeated_headers import RepeatedHeaders
 from crowdstream.labels.readers.sources import Readable
 from crowdstream.labels.text_loops import last_row_end
@@ -35,8 +51,6 @@ LONGEST_HEADER = 4 << 20
 """Bytes that a header may have: enough for 200,000 workers of a wide table."""
 LONGEST_ROW = 64 << 20
 """Bytes after which a row that has not ended is given up when a file is read in pieces."""
-SAMPLE = 60
-"""Rows that are looked at to tell a wide table."""
 
 
 def read(
@@ -46,13 +60,14 @@ def read(
     shaper: Shaper,
     bad: BadRows,
     decode: Callable[[bytes], bytes] = bytes,
+    options: InputOptions = InputOptions(),  # noqa: B008 a tuple
 ) -> CodedLabels | pl.DataFrame:
     """A whole file, by its path or its bytes; ``decode`` makes UTF-8 of what may not be.
 
     Where a row is more than a label, what comes back is a table that `Shaper.shape` has made.
     """
     head = data if isinstance(data, bytes) else _head(data)
-    layout, begin = _read_header(head, name, separator, shaper)
+    layout, begin = _read_header(head, name, separator, shaper, bad, options)
     headers = RepeatedHeaders(layout, bad, name)
     if isinstance(data, str):
         found = read_unquoted(data, layout, begin)
@@ -68,7 +83,13 @@ def read(
 
 
 def read_pieces(
-    file: Readable, name: str, separator: str, shaper: Shaper, bad: BadRows, size: int
+    file: Readable,
+    name: str,
+    separator: str,
+    shaper: Shaper,
+    bad: BadRows,
+    size: int,
+    options: InputOptions = InputOptions(),  # noqa: B008 a tuple
 ) -> Iterator[tuple[int, CodedLabels | pl.DataFrame]]:
     """A stream a piece at a time, cut between rows, each with its number of bytes."""
     headers: RepeatedHeaders | None = None
@@ -79,10 +100,14 @@ def read_pieces(
         cut = _last_row_end(data, separator) if more else len(data)
         piece, rest = data[:cut], data[cut:]
         _check_length(rest, LONGEST_HEADER if line == 1 and not cut else LONGEST_ROW, name)
+        early = headers is None and more and len(data) <= LONGEST_HEADER
+        if early and _is_too_little(piece, separator, label_header(shaper.names), options):
+            rest = data
+            continue
         if piece or not more:
             begin = 0
             if headers is None:
-                layout, begin = _read_header(piece, name, separator, shaper)
+                layout, begin = _read_header(piece, name, separator, shaper, bad, options)
                 headers = RepeatedHeaders(layout, bad, name)
             start = line + piece.count(b"\n", 0, begin)
             if headers.layout.columns:
@@ -114,9 +139,12 @@ def _last_row_end(data: bytes, separator: str) -> int:
 
 
 def _head(path: str) -> bytes:
+    """How a file begins: enough of it to find the header."""
     with open(path, "rb") as file:
         head = file.read(HEAD)
-        while head and _header_end(head) == len(head) <= LONGEST_HEADER:
+        while 0 < len(head) <= LONGEST_HEADER and (
+            head.count(b"\n") < WINDOW or _header_end(head) == len(head)
+        ):
             more = file.read(HEAD)
             if not more:
                 break
@@ -124,27 +152,101 @@ def _head(path: str) -> bytes:
     return head
 
 
-def _read_header(data: bytes, name: str, separator: str, shaper: Shaper) -> tuple[Layout, int]:
-    """What the first row says, and where the second begins."""
+class _Header(NamedTuple):
+    """The header of a text, or the names in its place; the rows of labels begin at ``end``.
+
+    ``row`` is its number; 0 if there is none.
+    """
+
+    cells: list[str]
+    begin: int
+    end: int
+    row: int
+
+
+def _read_header(
+    data: bytes, name: str, separator: str, shaper: Shaper, bad: BadRows, options: InputOptions
+) -> tuple[Layout, int]:
+    """Find the header; return what it says, and where the row below begins."""
     text = data.removeprefix(BOM)
     if not text[: LONGEST_HEADER + 1].strip():
         raise InputError(name, "a header and rows", "nothing")
+    names = shaper.names
+    header = _find_header(text, name, separator, label_header(names), bad, options)
+    columns = header.cells if options.columns is None else list(options.columns)
+    try:
+        layout = Layout.find(columns, separator, shaper)
+    except InputError as error:
+        if options.columns is None:
+            sample = itertools.islice(
+                split_rows(text[: header.end + HEAD], separator, header.end), SAMPLE
+            )
+            suggest_columns(error, columns, (row.cells for row in sample), wide=names.wide)
+        raise
+    if names.wide and options.columns is None:
+        bad.note(unnamed_columns(name, [k for k, cell in enumerate(columns) if not cell]))
+    return layout, len(data) - len(text) + header.end
+
+
+def _find_header(
+    text: bytes, name: str, separator: str, rule: HeaderRule, bad: BadRows, options: InputOptions
+) -> _Header:
+    if options.columns is None and options.header_row is None:
+        first = _first_row(text, name, separator)
+        if first is not None and rule.is_header(first.cells):
+            return first
+    few = text[: LONGEST_HEADER + 1]
+    most = options.header_row or WINDOW
+    rows = list(itertools.islice(split_rows(few, separator), most))
+    if not rows:  # as the csv module cannot read it
+        raise InputError(name, "a header and rows", ascii(text[:60].decode(errors="replace")))
+    if options.header_row is not None:
+        if len(rows) < most:
+            raise row_missing(name, most, len(rows))
+        return _checked(rows[-1], most, text, name)
+    if options.columns is not None:
+        again = check_no_header(name, options.columns, [row.cells for row in rows])
+        return _Header([], 0, rows[0].end if again else 0, 0)
+    cells = [row.cells for row in rows]
+    index, found = rule.place(cells)
+    if found:
+        below = split_rows(text[: rows[index].end + HEAD], separator, rows[index].end)
+        sample = (row.cells for row in itertools.islice(below, SAMPLE))
+        check_titles(name, cells[:index], cells[index], sample)
+        bad.note(found_in_row(name, cells, index))
+    return _checked(rows[index], index + 1, text, name)
+
+
+def _first_row(text: bytes, name: str, separator: str) -> _Header | None:
+    """Return the first row; None if it is so long that it may be a title with a quote in it."""
     end = _header_end(text)
-    _check_length(text[:end], LONGEST_HEADER, name)
-    first = text[:end].decode("utf-8", errors="replace")
-    header, *more = _read_rows(first, separator, 2)
+    if end > LONGEST_HEADER:
+        return None
+    header, *more = _read_rows(text[:end].decode("utf-8", errors="replace"), separator, 2)
     if more:
         raise InputError(name, r"lines that end in \n", r"lines that end in \r alone")
-    if "\ufffd" in first and b"\xef\xbf\xbd" not in text[:end]:
-        raise InputError(f"{name}, line 1", "text in UTF-8", repr(first[:60]))
-    try:
-        layout = Layout.find(header, separator, shaper)
-    except InputError as error:
-        if not shaper.names.wide:
-            sample = text[end : end + HEAD].decode("utf-8", errors="replace")
-            suggest_wide(error, header, _read_rows(sample, separator, SAMPLE))
-        raise
-    return layout, len(data) - len(text) + end
+    return _checked(TextRow(header, 0, end), 1, text, name)
+
+
+def _checked(row: TextRow, number: int, text: bytes, name: str) -> _Header:
+    """Refuse a header that is too long, or not in UTF-8."""
+    raw = text[row.begin : row.end]
+    _check_length(raw, LONGEST_HEADER, name)
+    if any("\ufffd" in cell for cell in row.cells) and b"\xef\xbf\xbd" not in raw:
+        line = 1 + text.count(b"\n", 0, row.begin)
+        shown = raw.decode("utf-8", errors="replace")[:60]
+        raise InputError(f"{name}, line {line}", "text in UTF-8", repr(shown))
+    return _Header(row.cells or [""], row.begin, row.end, number)
+
+
+def _is_too_little(piece: bytes, separator: str, rule: HeaderRule, options: InputOptions) -> bool:
+    """Tell whether the header may come only in the next piece."""
+    if options.header_row is not None:
+        return piece.count(b"\n") < options.header_row
+    if options.columns is not None or piece.count(b"\n") >= WINDOW:
+        return False
+    first = next(split_rows(piece.removeprefix(BOM), separator), None)
+    return first is None or not rule.is_header(first.cells)
 
 
 def _header_end(text: bytes) -> int:
@@ -162,7 +264,7 @@ def _header_end(text: bytes) -> int:
 
 def _read_rows(text: str, separator: str, most: int) -> list[list[str]]:
     """The first rows of a text, as the csv module reads them."""
-    csv.field_size_limit(1 << 30)
+    csv.field_size_limit(FIELD_MAX)
     rows = csv.reader(io.StringIO(text, newline=""), delimiter=separator)
     found: list[list[str]] = []
     for row in rows:

@@ -21,6 +21,7 @@ from crowdstream.labels.meaning.shaping import Shaper
 from crowdstream.labels.readers import columnar, csv_files, excel, jsonl
 from crowdstream.labels.readers.archives import read_archive
 from crowdstream.labels.readers.bad_rows import BadRows
+from crowdstream.labels.readers.header_rows import label_header, refuse_header_options
 from crowdstream.labels.readers.input_options import InputOptions
 from crowdstream.labels.readers.json_array import ArrayLines
 from crowdstream.labels.readers.sniffing import SNIFFED, Dialect, sniff
@@ -143,6 +144,7 @@ def _read(source: Source, names: ColumnNames, bad: BadRows) -> list[RawLabels]:
     with clear_errors(source):
         check_size(source)
         if source.format in COLUMNAR:
+            refuse_header_options(source.options, source.name, source.format)
             table = columnar.read(columnar_data(source), source.name, source.format, shaper, bad)
             return [_raw(table, shaper)]
         if not source.piped and not source.packed and source.format not in ("xlsx", "zip"):
@@ -182,7 +184,19 @@ def _sniff_file(source: Source, names: ColumnNames) -> tuple[Dialect, Found | No
         head = file.read(SNIFFED)
     dialect = sniff(head, source.format, source.options, partial(count_roles, names))
     text = decode_head(head, dialect)
-    return dialect, find_tool(text, dialect, names, source.options.tool, source.name)
+    return dialect, _find_tool(text, dialect, source, names)
+
+
+def _find_tool(head: str, dialect: Dialect, source: Source, names: ColumnNames) -> Found | None:
+    """Return the tool that a text is of, if any; one whose columns the user names is of none."""
+    found, options = None, source.options
+    if options.columns is None:
+        found = find_tool(head, dialect, names, options.tool, source.name)
+    if dialect.kind != "csv":
+        refuse_header_options(options, source.name, "JSON")
+    if found is not None:
+        refuse_header_options(options, source.name, found.tool.title)
+    return found
 
 
 def _read_plain(
@@ -199,7 +213,9 @@ def _read_plain(
         data, found = decide_whole(data, dialect)
         return data
 
-    labels = csv_files.read(source.path, source.name, dialect.separator, shaper, bad, decode)
+    labels = csv_files.read(
+        source.path, source.name, dialect.separator, shaper, bad, decode, source.options
+    )
     bad.note(found.note(source.name))
     return labels
 
@@ -235,12 +251,13 @@ def _pieces(
     """The labels of a source a piece at a time; ``whole``: what a tool wrote as one piece."""
     name, shaper = source.name, shaper or Shaper(names, source.name)
     if source.format in COLUMNAR:
+        refuse_header_options(source.options, name, source.format)
         data = columnar_data(source)
         pieces = columnar.read_pieces(data, name, source.format, shaper, bad)
         yield from ((read, _raw(table, shaper)) for read, table in pieces)
     elif source.format == "xlsx":
-        table = columnar.read_frame(excel.read_sheet(source), name, shaper, bad)
-        yield 0, _raw(table, shaper)
+        sheet = excel.read_sheet(source, label_header(names), bad.note)
+        yield 0, _raw(columnar.read_frame(sheet, shaper, bad), shaper)
     elif source.format == "zip":
         for entry, file in read_archive(source):
             kind = FORMATS[PurePath(entry).suffix.lower()]
@@ -259,7 +276,7 @@ def _text_pieces(
 ) -> Iterator[tuple[int, RawLabels]]:
     name, names = source.name, shaper.names
     text = TextStream(file, source, partial(count_roles, names))
-    tool = find_tool(text.head, text.dialect, names, source.options.tool, name)
+    tool = _find_tool(text.head, text.dialect, source, names)
     pieces: Iterator[tuple[int, CodedLabels | pl.DataFrame]]
     if tool is not None:
         for read, table in read_tool(text, tool, source, bad, size, whole=whole):
@@ -267,7 +284,7 @@ def _text_pieces(
             yield read, RawLabels(table, roles, title=tool.tool.title)
     elif text.dialect.kind == "csv":
         separator = text.dialect.separator
-        pieces = csv_files.read_pieces(text, name, separator, shaper, bad, size)
+        pieces = csv_files.read_pieces(text, name, separator, shaper, bad, size, source.options)
         yield from ((read, _raw(labels, shaper)) for read, labels in pieces)
     else:
         array = text.dialect.kind == "array"

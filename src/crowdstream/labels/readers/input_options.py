@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import codecs
+import csv
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from crowdstream.errors import InputError
@@ -16,6 +17,9 @@ are all alike up to 100 times; files made to fill a memory reach 1,000 (gzip) an
 
 SEPARATOR_NAMES = {"tab": "\t", "\\t": "\t", "comma": ",", "semicolon": ";", "pipe": "|"}
 """What one can write where the character itself is awkward in a shell."""
+
+MAX_HEADER_ROW = 1_048_576
+"""The last row that a header may be said to be in: that of the largest sheet Excel can hold."""
 
 UNITS = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "t": 10**12}
 """Bytes in the units of a size, as disks are sold."""
@@ -40,7 +44,8 @@ class InputOptions(NamedTuple):
     encoding
         What text is encoded in, by a name that Python knows.
     sheet
-        The sheet of a workbook, by its name or its number from 1 on; the first unless said.
+        The sheet of a workbook, by its name or its number from 1 on; unless said, the first that
+        has the columns.
     max_ratio
         How many times larger than its file unpacked data may be.
     max_bytes
@@ -51,6 +56,11 @@ class InputOptions(NamedTuple):
         Answers in tools' files that are votes only if asked for: words of `INCLUDABLE`.
     tool
         The tool whose file it is, as ``--format`` calls it.
+    header_row
+        The row of a sheet or of CSV that is the header, from 1 on; what is above is left out.
+    columns
+        The names of the columns of a sheet or of CSV, in their order, instead of those in a header;
+        an empty name stands for a column that is left out.
 
     Examples
     --------
@@ -66,6 +76,8 @@ class InputOptions(NamedTuple):
     question: str | None = None
     include: frozenset[str] = frozenset()
     tool: str | None = None
+    header_row: int | None = None
+    columns: tuple[str, ...] | None = None
 
 
 def make_options(
@@ -77,6 +89,8 @@ def make_options(
     *,
     question: str | None = None,
     include: Iterable[str] = (),
+    header_row: int | None = None,
+    columns: Sequence[str] | str | None = None,
 ) -> InputOptions:
     """Return the options as a user writes them, checked."""
     if separator is not None:
@@ -87,7 +101,45 @@ def make_options(
         encoding = _known_encoding(encoding)
     check_number("--max-ratio", max_ratio, 1.0, 1e9)
     most = None if max_bytes is None else parse_size(max_bytes, "--max-bytes")
-    return InputOptions(separator, encoding, sheet, max_ratio, most, question, _includable(include))
+    if header_row is not None:
+        check_number("--header-row", header_row, 1, MAX_HEADER_ROW, whole=True)
+    return InputOptions(
+        separator,
+        encoding,
+        sheet,
+        max_ratio,
+        most,
+        question,
+        _includable(include),
+        header_row=header_row,
+        columns=None if columns is None else parse_columns(columns),
+    )
+
+
+def parse_columns(given: Sequence[str] | str) -> tuple[str, ...]:
+    """Return the names of columns as ``--columns`` has them; empty for those left out.
+
+    Parameters
+    ----------
+    given
+        The names in order, or one text with commas between them; ``-`` leaves a column out.
+
+    Examples
+    --------
+    >>> parse_columns("task, -, worker,label")
+    ('task', '', 'worker', 'label')
+    """
+    if isinstance(given, str):
+        given = next(csv.reader([given], skipinitialspace=True), [])
+    elif not isinstance(given, Sequence) or not all(isinstance(name, str) for name in given):
+        raise InputError("--columns", "names such as task,worker,label", repr(given)[:60])
+    columns = tuple("" if name.strip() in ("-", "") else name.strip() for name in given)
+    named = [name for name in columns if name]
+    if twice := [name for name in named if named.count(name) > 1]:
+        raise InputError("--columns", "names that differ", f"{twice[0]!r} twice")
+    if len(named) < 2:
+        raise InputError("--columns", "names such as task,worker,label", repr(",".join(given)))
+    return columns
 
 
 def _includable(words: Iterable[str]) -> frozenset[str]:

@@ -5,15 +5,27 @@ Every value is text, as in files of labels. Knows nothing of what the tables are
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Collection, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from crowdstream.errors import InputError
-from crowdstream.labels.columns import ALIASES, pick_columns, simple_name
+from crowdstream.labels.columns import ALIASES, pick_columns
 from crowdstream.labels.readers.columnar import as_strings
-from crowdstream.labels.readers.csv_files import BOM
+from crowdstream.labels.readers.csv_files import BOM, LONGEST_HEADER
 from crowdstream.labels.readers.excel import read_sheet
 from crowdstream.labels.readers.files import COLUMNAR, columnar_data, find_sources
+from crowdstream.labels.readers.header_rows import (
+    SAMPLE,
+    WINDOW,
+    HeaderRule,
+    check_titles,
+    column_header,
+    find_header,
+    found_in_row,
+    likely_header,
+    split_rows,
+)
 from crowdstream.labels.readers.json_array import ArrayLines
 from crowdstream.labels.readers.jsonl import DEEPEST, is_too_deep
 from crowdstream.labels.readers.sources import Source, clear_errors, open_bytes
@@ -47,8 +59,7 @@ def read_small_table(
     import polars as pl
 
     where = f"{option} {path}".lstrip()
-    wanted = {name for names in columns.values() for name in names}
-    table = read_text_table(path, option=option, notes=notes, wanted=wanted)
+    table = read_text_table(path, option=option, notes=notes, columns=columns)
     names = pick_columns(columns, table.columns, where)
     if not table.height:
         raise InputError(where, "at least one row", "a header alone")
@@ -68,20 +79,24 @@ def read_text_table(
     *,
     option: str = "",
     notes: list[str] | None = None,
+    columns: Mapping[str, Sequence[str]] | None = None,
     wanted: Collection[str] = (),
 ) -> pl.DataFrame:
-    """The whole of one file, every value as text, rows and columns as they are.
+    """Read the whole of one file, every value as text, rows and columns as they are.
 
-    ``wanted``: names of columns by which the separator can be told.
+    ``columns``: those that are needed and the names that each may have, by which the header is
+    found below titles and, in a workbook, on one of the sheets. ``wanted``: names of columns by
+    which the separator can be told, where none is needed.
     """
+    rule = likely_header(wanted) if columns is None else column_header(columns)
     sources = find_sources([path], option=option)
     if len(sources) > 1:
         raise InputError(option or path, "one file", f"{len(sources)} that match {path!r}")
     with clear_errors(sources[0]):
-        return _as_text(sources[0], [] if notes is None else notes, wanted)
+        return _as_text(sources[0], [] if notes is None else notes, rule)
 
 
-def _as_text(source: Source, notes: list[str], wanted: Collection[str]) -> pl.DataFrame:
+def _as_text(source: Source, notes: list[str], rule: HeaderRule) -> pl.DataFrame:
     import polars as pl
 
     try:
@@ -89,8 +104,8 @@ def _as_text(source: Source, notes: list[str], wanted: Collection[str]) -> pl.Da
             scan = pl.read_parquet if source.format == "parquet" else pl.read_ipc
             return as_strings(scan(columnar_data(source)))
         if source.format == "xlsx":
-            return read_sheet(source)
-        return _read_text(source, notes, wanted)
+            return read_sheet(source, rule, notes.append).table
+        return _read_text(source, notes, rule)
     except pl.exceptions.PolarsError as error:
         found = str(error).splitlines()[0][:200]
         if "cannot cast" in found:
@@ -98,23 +113,39 @@ def _as_text(source: Source, notes: list[str], wanted: Collection[str]) -> pl.Da
         raise InputError(source.name, "a table of text and numbers", found) from None
 
 
-def _read_text(source: Source, notes: list[str], wanted: Collection[str]) -> pl.DataFrame:
+def _read_text(source: Source, notes: list[str], rule: HeaderRule) -> pl.DataFrame:
     import polars as pl
 
-    def count(header: Sequence[str]) -> int:
-        return sum(simple_name(name) in wanted for name in header)
-
     with open_bytes(source) as file:
-        text = TextStream(file, source, count)
+        text = TextStream(file, source, rule.count)
         array = text.dialect.kind == "array"
         data = ArrayLines(text, source.name).read() if array else text.read()
     if (note := text.dialect.note(source.name)) is not None:
         notes.append(note)
     if text.dialect.kind == "csv":
-        return pl.read_csv(data, separator=text.dialect.separator, infer_schema=False)
+        separator = text.dialect.separator
+        data = _below_titles(data.removeprefix(BOM), separator, rule, source.name, notes)
+        return pl.read_csv(data, separator=separator, infer_schema=False)
     if any(map(is_too_deep, data.split(b"\n"))):
         raise InputError(source.name, f"JSON nested at most {DEEPEST} deep", "deeper")
     return as_strings(pl.read_ndjson(data.removeprefix(BOM)))
+
+
+def _below_titles(
+    data: bytes, separator: str, rule: HeaderRule, where: str, notes: list[str]
+) -> bytes:
+    """Return CSV from its header on; all of it if no row has the columns."""
+    rows = list(itertools.islice(split_rows(data[:LONGEST_HEADER], separator), WINDOW))
+    cells = [row.cells for row in rows]
+    index = find_header(cells, rule.is_header)
+    if not index:
+        return data
+    below = split_rows(data[: rows[index].end + LONGEST_HEADER], separator, rows[index].end)
+    sample = (row.cells for row in itertools.islice(below, SAMPLE))
+    check_titles(where, cells[:index], cells[index], sample)
+    if (said := found_in_row(where, cells, index)) is not None:
+        notes.append(said)
+    return data[rows[index].begin :]
 
 
 def read_families(path: str, *, option: str = "") -> dict[WorkerId, str]:

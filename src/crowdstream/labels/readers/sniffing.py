@@ -6,8 +6,11 @@ Knows nothing of rows. What the user says goes before what is found here.
 from __future__ import annotations
 
 import codecs
+import contextlib
 import csv
+import functools
 import io
+import itertools
 import re
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
@@ -37,6 +40,9 @@ SEPARATORS = (",", ";", "\t", "|")
 SEPARATOR_WORDS = {",": "comma-separated", "\t": "tab-separated"}
 
 ENCODING_WORDS = {"latin-1": "Latin-1", "cp1252": "Windows-1252"}
+
+TITLES = 30
+"""Rows among which a header is looked for, as in `header_rows`."""
 
 NOT_TEXT = re.compile(rb"[\x00-\x08\x0e-\x1f]")
 """Control characters that text does not have."""
@@ -111,7 +117,7 @@ def sniff(head: bytes, kind: str, options: InputOptions, count_roles: CountRoles
     separator = options.separator
     said: list[str] = []
     if separator is None:
-        separator = "\t" if kind == "tsv" else guess_separator(text, count_roles)
+        separator = "\t" if kind == "tsv" else guess_separator(text, count_roles, options)
         if kind != "tsv" and separator != ",":
             said.append(SEPARATOR_WORDS.get(separator, f"{separator}-separated"))
     said += named
@@ -188,24 +194,51 @@ def _eight_bits(data: bytes) -> str:
     return "latin-1"
 
 
-def guess_separator(text: str, count_roles: CountRoles) -> str:
+def guess_separator(
+    text: str,
+    count_roles: CountRoles,
+    options: InputOptions = InputOptions(),  # noqa: B008 a tuple
+) -> str:
     r"""The separator with which the header has most of the columns looked for; else most columns.
+
+    Titles may stand above the header, so it is looked for in some rows if it is not the first.
 
     >>> guess_separator("task;gold\n1;spam, they say\n", lambda header: "gold" in header)
     ';'
+    >>> guess_separator("Truth, by us\ntask;gold\n", lambda header: "gold" in header)
+    ';'
     """
-    scores = []
-    for separator in SEPARATORS:
-        rows = csv.reader(io.StringIO(text, newline=""), delimiter=separator)
-        try:
-            header = next(rows, [])
-        except csv.Error:
-            header = []
-        scores.append((count_roles(header), len(header) if len(header) > 1 else 0))
+    if options.columns is not None:  # then their number is known
+        count_roles = functools.partial(_has_width, len(options.columns))
+    skipped = (options.header_row or 1) - 1
+    scores = [_best_header(text, each, count_roles, skipped, 1) for each in SEPARATORS]
+    if max(scores)[0] < 2 and not skipped:
+        scores = [_best_header(text, each, count_roles, 0, TITLES) for each in SEPARATORS]
     best = max(scores)
     # A comma is not given up for more columns alone.
     usual = scores[0][0] == best[0] and scores[0][1] > 1
     return "," if usual else SEPARATORS[scores.index(best)]
+
+
+def _has_width(width: int, cells: Sequence[str]) -> int:
+    return int(len(cells) == width)
+
+
+def _best_header(
+    text: str, separator: str, count_roles: CountRoles, skipped: int, most: int
+) -> tuple[int, int]:
+    """Return how many of the columns looked for the best of some rows has, and how many in all.
+
+    A row that has none of them counts only if it is the first.
+    """
+    rows = csv.reader(io.StringIO(text, newline=""), delimiter=separator)
+    best = (0, 0)
+    with contextlib.suppress(csv.Error):
+        for k, row in enumerate(itertools.islice(rows, skipped, skipped + most)):
+            roles = count_roles(row)
+            if roles or not k:
+                best = max(best, (roles, len(row) if len(row) > 1 else 0))
+    return best
 
 
 def _ends_in_return(text: str) -> bool:

@@ -8,7 +8,7 @@ import numpy as np
 import polars as pl
 
 from crowdstream.labels import CodedLabels, LabelBatch, Vocabulary
-from crowdstream.labels.meaning.kinds import MOST_STEPS
+from crowdstream.labels.scale import MOST_STEPS
 from crowdstream.science.simulate.drifts import Floats, Ints
 
 

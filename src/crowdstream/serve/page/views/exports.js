@@ -13,12 +13,13 @@ export class Exports {
 
   constructor(context) {
     const { project, overview, session } = context;
-    const links = (what) => el("p", { class: "files" }, KINDS.map(([kind, name]) =>
-      el("a", { class: "button", href: `${projectPath(project)}/export/${what}?format=${kind}`, download: `${project}-${what}.${kind}` }, name, el("span", { class: "hidden" }, ` of ${what}`))));
+    const links = (what, more = "", called = what) => el("p", { class: "files" }, KINDS.map(([kind, name]) =>
+      el("a", { class: "button", href: `${projectPath(project)}/export/${what}?format=${kind}${more}`, download: `${project}-${what}.${kind}` }, name, el("span", { class: "hidden" }, ` of ${called}`))));
     const address = `${location.origin}${projectPath(project)}/export/decisions?format=csv`;
     this.node = el("div", { class: "stack" }, heading("Export", "The whole of it, as it is now."),
       el("div", { class: "columns even" },
         panel("Decisions", `${count(overview.tasks.closed)} closed tasks: label, how sure, labels used, why it closed, when.`, links("decisions")),
+        panel("Probabilities", "The same rows with a column per class: its probability by what is known of the workers now.", links("decisions", "&probabilities=true", "probabilities")),
         panel("Workers", `${count(overview.workers)} workers: error rate with its interval, answers, weight, flags.`, links("workers"))),
       panel("From a terminal", null, command(`${curlStart(session)} "${address}"`, "Command to export decisions")));
   }
