@@ -52,12 +52,15 @@ LIVE = [f"live crowd{view}" for view in VIEWS]
 LIVE += [f"live hostile{view}" for view in ("", "/workers", "/tasks", "/workers/" + "x" * 300)]
 PAGES = (*FILES, *LIVE, "live words")
 
+WORKERS = chart_names(name.strip() for name in NAMES)
+"""Names of workers are read without blanks around them, of whatever kind."""
+
 NAMED = {
-    "report": chart_names(NAMES),
+    "report": WORKERS,
     "report of questions": unlike_names(QUESTIONS, TITLE_LENGTH),
-    "report of a state": chart_names(NAMES),
-    "workers": chart_names(NAMES),
-    "trends": chart_names(NAMES),
+    "report of a state": WORKERS,
+    "workers": WORKERS,
+    "trends": WORKERS,
     "savings": chart_names([FILE]),
     "compare": [SET[:40]],
     "live hostile/workers": HOSTILE,

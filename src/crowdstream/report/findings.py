@@ -43,11 +43,6 @@ DENSE = 0.5
 """Share of the tasks of known truth that they must have answered: else hardly two share enough."""
 
 
-FEW_GAPS = 0.05
-"""Share of the tasks that most workers of a panel leave out at most; crowds whose workers are sent
-some of the tasks have far wider gaps."""
-
-
 class Measured(NamedTuple):
     """Errors on tasks whose truth is known and was not taught: their share and its limits."""
 
@@ -205,7 +200,7 @@ def find_in_labels(
     found = find_in_state(crowd, settings)
     found.labels, found.tasks = int(decisions["votes"].sum()), decisions.height
     found.decisions, found.notes, found.prepared = decisions, notes, prepared
-    found.missing = _left_out(prepared.question.table, decisions)
+    found.missing = missing_verdicts(prepared.question.table, decisions)
     found.asked_known = _says_who_was_asked(prepared.question.table)
     if "steps" in decisions.columns and decisions.height:
         found.steps = cast("float | None", decisions["steps"].mean())
@@ -259,23 +254,6 @@ def _decide(
 def _says_who_was_asked(table: CodedLabels) -> bool:
     """Tell whether there are rows without an answer."""
     return bool((table.batch.labels < 0).any())
-
-
-def _left_out(table: CodedLabels, decisions: pl.DataFrame) -> pl.DataFrame | None:
-    """Who did not answer what it was asked.
-
-    Where no row says so, workers who each get some of the tasks look as if they had left out the
-    rest. Those of no panel are kept only if they leave out some classes more than others.
-    """
-    import polars as pl
-
-    found = missing_verdicts(table, decisions)
-    if found is None or _says_who_was_asked(table):
-        return found
-    gaps = found.filter(pl.col("share") > FEW_GAPS).height
-    if 2 * gaps > len(table.workers):
-        found = found.drop_nulls("on_class")
-    return found if found.height else None
 
 
 def _row_notes(before: Estimator, crowd: Estimator) -> list[str]:
