@@ -66,12 +66,21 @@ def chart_names(names: Iterable[object]) -> list[str]:
     >>> chart_names(["ann", "bob\x07", "x" * 99 + "1", "x" * 99 + "2", "ann"])[:2]
     ['ann', 'bob\\x07']
     """
+    return unlike_names(names, NAME_LENGTH)
+
+
+def unlike_names(names: Iterable[object], most: int) -> list[str]:
+    """Names of at most so many characters, and a number where they would look like another.
+
+    >>> unlike_names(["a long name", "a long same", "short"], 7)
+    ['a lo…me', 'a lo…me (2)', 'short']
+    """
     shown: dict[str, str] = {}
     taken: set[str] = set()
     found = []
     for name in map(str, names):
         if name not in shown:
-            shown[name] = _free(shortened(printable(name), NAME_LENGTH), taken)
+            shown[name] = _free(shortened(printable(name), most), taken)
             taken.add(shown[name])
         found.append(shown[name])
     return found

@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from crowdstream.plain_text import chart_names
+from crowdstream.plain_text import chart_names, unlike_names
 from tests.chromium import CHROMIUM
 from tests.cli.tool import call
 from tests.hostile import NAMES, SCRIPT, hostile_labels, write_rows
@@ -26,6 +26,7 @@ pytest.importorskip("vl_convert", reason="the extra report is not installed")
 
 from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page
 
+from crowdstream.report.questions_table import TITLE_LENGTH
 from crowdstream.science.experiments import find
 from tests.browser.browsing import WATCH, Visit, ink_of
 from tests.browser.conftest import HOSTILE
@@ -33,17 +34,33 @@ from tests.serve.running import Running
 
 SET = "<img src=x onerror=alert(1)>|" + "n" * 150
 FILE = "<img src=x onerror=alert(1)>\x1b.jsonl"
-FILES = ("report", "report of a state", "workers", "trends", "savings", "compare", "paper")
+QUESTIONS = (*NAMES[:3], NAMES[7], NAMES[8], NAMES[12], NAMES[13])
+"""Scripts, a text that turns its direction, and two that differ in their last letter only."""
+
+FILES = (
+    "report",
+    "report of questions",
+    "report of a state",
+    "workers",
+    "trends",
+    "savings",
+    "compare",
+    "paper",
+)
 VIEWS = ("", "/workers", "/workers/w07", "/tasks", "/tasks/t3", "/alarms", "/export")
 LIVE = [f"live crowd{view}" for view in VIEWS]
 LIVE += [f"live hostile{view}" for view in ("", "/workers", "/tasks", "/workers/" + "x" * 300)]
 PAGES = (*FILES, *LIVE, "live words")
 
+WORKERS = chart_names(name.strip() for name in NAMES)
+"""Names of workers are read without blanks around them, of whatever kind."""
+
 NAMED = {
-    "report": chart_names(NAMES),
-    "report of a state": chart_names(NAMES),
-    "workers": chart_names(NAMES),
-    "trends": chart_names(NAMES),
+    "report": WORKERS,
+    "report of questions": unlike_names(QUESTIONS, TITLE_LENGTH),
+    "report of a state": WORKERS,
+    "workers": WORKERS,
+    "trends": WORKERS,
     "savings": chart_names([FILE]),
     "compare": [SET[:40]],
     "live hostile/workers": HOSTILE,
@@ -69,6 +86,22 @@ def make_report(folder: Path) -> Path:
     truth = write_rows(folder / "truth.jsonl", truths)
     how = ("--truth", truth, "--price", "0.05", "--title", NAMES[0])
     assert call("report", labels, *how, "-q", "-o", folder / "page.html").code == 0
+    return folder / "page.html"
+
+
+def make_report_of_questions(folder: Path) -> Path:
+    """Several questions of such names, of which workers are asked again and leave out some."""
+    rows = []
+    for place, question in enumerate(QUESTIONS):
+        for number, row in enumerate(hostile_labels(25)):
+            for run in "ab":
+                said = row["label"] if number % 9 or run == "a" else NAMES[1]
+                if row["worker"] == NAMES[1] and said == SCRIPT and place:
+                    said = ""
+                rows.append({**row, "question": question, "run": run, "label": said})
+    labels = write_rows(folder / "labels.jsonl", rows)
+    result = call("report", labels, "-q", "-o", folder / "page.html")
+    assert result.code == 0, result.err
     return folder / "page.html"
 
 
@@ -107,6 +140,7 @@ def make_paper(folder: Path) -> Path:
 
 MAKE: dict[str, Callable[[Path], Path]] = {
     "report": make_report,
+    "report of questions": make_report_of_questions,
     "report of a state": make_report_of_a_state,
     "workers": make_workers,
     "trends": lambda folder: make_workers(folder, "--trends"),
@@ -114,7 +148,13 @@ MAKE: dict[str, Callable[[Path], Path]] = {
     "compare": make_compare,
     "paper": make_paper,
 }
-CHARTS = {"report": 7, "report of a state": 3, "compare": 3, "paper": len(DRAWN)}
+CHARTS = {
+    "report": 7,
+    "report of questions": 5 * len(QUESTIONS),
+    "report of a state": 3,
+    "compare": 3,
+    "paper": len(DRAWN),
+}
 """Charts that a page has at least; the others have one."""
 
 
@@ -297,3 +337,19 @@ def test_a_phone_does_not_scroll_sideways(tabs: Tabs, name: str) -> None:
             assert page.evaluate(SMALLEST) > 6
     finally:
         page.set_viewport_size({"width": 1280, "height": 900})
+
+
+def test_every_question_is_one_click_away_and_back(tabs: Tabs) -> None:
+    page = tabs["report of questions"].page
+    links = page.locator("#questions tbody a").all()
+    assert len(links) == len(QUESTIONS)
+    for link in links:
+        shown = link.text_content()
+        link.click()
+        article = page.locator("article:target")
+        assert article.locator("h2").text_content() == shown
+        article.get_by_role("link", name="All questions").click()
+        assert page.locator("#questions:target").count() == 1
+    lost = """() => [...document.querySelectorAll("a")].filter(
+      (a) => !document.getElementById(a.hash.slice(1))).length"""
+    assert page.evaluate(lost) == 0

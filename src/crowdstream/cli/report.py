@@ -3,26 +3,41 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from crowdstream.cli import options
 from crowdstream.cli.label_input import open_sources, read_sources
 from crowdstream.cli.output import check_apart, check_writable
 from crowdstream.cli.run import Costing
-from crowdstream.cli.terminal import ProgressBar, say, say_paragraph
+from crowdstream.cli.terminal import (
+    ProgressBar,
+    add_row,
+    console,
+    make_table,
+    say,
+    say_paragraph,
+    shorten_name,
+)
 from crowdstream.errors import InputError
 from crowdstream.extras import need
-from crowdstream.plain_text import counted
+from crowdstream.plain_text import counted, percent
 from crowdstream.validation import check_number
 
 if TYPE_CHECKING:
     from crowdstream.cli.estimator import EstimatorFactory
+    from crowdstream.cli.label_input import LabelInput
     from crowdstream.cli.truths import TruthFile
     from crowdstream.estimators import Estimator
-    from crowdstream.labels import CodedLabels
+    from crowdstream.labels import ClassLabel, CodedLabels, TaskId
+    from crowdstream.labels.meaning.interpreting import QuestionLabels
     from crowdstream.labels.readers import Source
     from crowdstream.report.findings import Findings, Settings
+    from crowdstream.report.making import Report
+
+QUESTION = 18
+"""Characters of a question in a table with other columns."""
 
 
 class Files(options.LabelFiles):
@@ -119,16 +134,18 @@ def report(
     threading.Thread(target=_load_charts, daemon=True).start()
     with ProgressBar("reading", None, silent=quiet.quiet) as bar:
         if is_state(files.labels):
-            found = {"": _of_state(files, deciding, scoring, settings)}
+            found, notes = _of_state(files, deciding, scoring, settings), list[str]()
             check_apart(files.labels, _outputs(out))
         else:
-            found = _of_labels(files, bad_input, out, deciding, method, scoring, settings, bar)
+            asked = Asked(files, bad_input, out, deciding, method, scoring, settings)
+            found, notes = asked.find(bar)
         bar.update("drawing")
-        made = Report(found, out.title or f"Report on {Path(files.labels[0]).name}")
+        title = out.title or f"Report on {Path(files.labels[0]).name}"
+        made = Report(found, title, notes=notes)
         for path in filter(None, (out.output, out.png, out.pdf)):
             made.save(path)
     if not quiet.quiet:
-        _tell(found, out)
+        _tell(made, out)
     if out.open:
         import webbrowser
 
@@ -174,8 +191,11 @@ def is_state(paths: list[str]) -> bool:
         return file.read(len(MAGIC)) == MAGIC
 
 
-def _of_state(files: Files, deciding: Deciding, scoring: Scoring, settings: Settings) -> Findings:
-    from crowdstream.cli.states import load_estimator
+def _of_state(
+    files: Files, deciding: Deciding, scoring: Scoring, settings: Settings
+) -> dict[str, Findings]:
+    """What a state knows, question by question, or of the one that is named."""
+    from crowdstream.cli.states import load_crowds, load_estimator
     from crowdstream.report.findings import find_in_state
 
     path = files.labels[0]
@@ -183,59 +203,135 @@ def _of_state(files: Files, deciding: Deciding, scoring: Scoring, settings: Sett
     for option, value in given.items():
         if value is not None:
             raise InputError(option, "files of labels", f"{path}, a state")
-    return find_in_state(load_estimator(path, files.question), settings)
+    if files.question is not None:
+        return {"": find_in_state(load_estimator(path, files.question), settings)}
+    crowds = load_crowds(path)
+    return {name: find_in_state(crowd, settings) for name, crowd in crowds.items()}
 
 
-def _of_labels(
-    files: Files,
-    bad_input: options.BadInput,
-    out: Output,
-    deciding: Deciding,
-    method: options.Method,
-    scoring: Scoring,
-    settings: Settings,
-    bar: ProgressBar,
-) -> dict[str, Findings]:
-    """Read the labels and find out what they tell, question by question."""
-    from crowdstream.cli.estimator import EstimatorFactory
-    from crowdstream.cli.truths import TruthFile, gold_within
-    from crowdstream.deciding import Prepared
-    from crowdstream.report.findings import find_in_labels
+class Asked(NamedTuple):
+    """What is asked of labels."""
 
-    factory = EstimatorFactory(method, monitored=True)
-    sources = open_sources(files, _outputs(out) | {"--on-error": bad_input.quarantine})
-    crowds, learnt = _crowds(factory, deciding.state, sources)
-    known = {name: list(crowd.classes_) for name, crowd in crowds.items()}
-    with files.bad_rows(bad_input.on_error) as bad_rows:
-        read = read_sources(files, sources, bad_rows, known)
-    made: dict[str, Findings] = {}
-    for question in read.meaning.questions:
+    files: Files
+    bad_input: options.BadInput
+    out: Output
+    deciding: Deciding
+    method: options.Method
+    scoring: Scoring
+    settings: Settings
+
+    def find(self, bar: ProgressBar) -> tuple[dict[str, Findings], list[str]]:
+        """Read the labels and find out what they tell, question by question.
+
+        Then what is to be said of the input as a whole.
+        """
+        from crowdstream.cli.estimator import EstimatorFactory
+        from crowdstream.cli.states import check_questions
+
+        factory = EstimatorFactory(self.method, monitored=True)
+        outputs = _outputs(self.out) | {"--on-error": self.bad_input.quarantine}
+        sources = open_sources(self.files, outputs)
+        crowds, learnt = _crowds(factory, self.deciding.state, sources)
+        known = {name: list(crowd.classes_) for name, crowd in crowds.items()}
+        with self.files.bad_rows(self.bad_input.on_error) as bad_rows:
+            read = read_sources(self.files, sources, bad_rows, known)
+        names = [question.name for question in read.meaning.questions]
+        check_questions(crowds, names)
+        truths = {
+            option: _truths_of(option, path, names)
+            for option, path in (
+                ("--gold", self.deciding.gold),
+                ("--truth", self.scoring.truth),
+            )
+        }
+        made = {}
+        for question in read.meaning.questions:
+            crowd = crowds.get(question.name)
+            crowd = factory.make() if crowd is None else crowd
+            given = {option: found[question.name] for option, found in truths.items()}
+            found = self._question(question, crowd, given, read, bar, learnt=learnt)
+            found.notes = [_without_folders(note, sources) for note in found.notes]
+            found.read_as = _without_folders(read.read_as, sources)
+            made[question.name] = found
+        notes = [*read.notes]
+        if read.bad_rows:
+            notes.append(counted(read.bad_rows, "bad row", "left out"))
+        return made, [_without_folders(note, sources) for note in notes]
+
+    def _question(
+        self,
+        question: QuestionLabels,
+        crowd: Estimator,
+        given: Mapping[str, _Truths | None],
+        read: LabelInput,
+        bar: ProgressBar,
+        *,
+        learnt: bool,
+    ) -> Findings:
+        """Decide one question."""
+        from crowdstream.cli.truths import TruthFile, gold_within
+        from crowdstream.deciding import Prepared
+        from crowdstream.report.findings import find_in_labels
+
         prepared = Prepared.of(question)
         if not prepared.table.height:
-            raise InputError(sources[0].name, "at least one label", "none")
-        truths = [
-            None
-            if path is None
-            else TruthFile(option, path, teaches=option == "--gold", prepared=prepared)
-            for option, path in (("--gold", deciding.gold), ("--truth", scoring.truth))
-        ]
-        truths[0], said = gold_within(read.tally, prepared, truths[0])
-        gold, truth = (_match(file, prepared.table) for file in truths)
-        crowd = crowds.get(question.name) or factory.make()
+            about = f", question {shorten_name(question.name)!r}" if question.name else ""
+            raise InputError(f"labels{about}", "at least one label", "none")
+        files: list[TruthFile | None] = []
+        for option, truths in given.items():
+            file = None
+            if truths is not None:
+                teaches = option == "--gold"
+                file = TruthFile(option, truths.labels, teaches=teaches, prepared=prepared)
+                file.read_notes += truths.notes
+            files.append(file)
+        files[0], notes = gold_within(read.tally, prepared, files[0])
+        gold, truth = (_match(file, prepared.table) for file in files)
+        about = f"{shorten_name(question.name)}: " if question.name else ""
         found = find_in_labels(
-            prepared, crowd, settings, gold=gold, truth=truth, learnt=learnt, tick=bar.update
+            prepared,
+            crowd,
+            self.settings,
+            gold=gold,
+            truth=truth,
+            true_sets=None if files[1] is None else files[1].given,
+            learnt=learnt,
+            tick=lambda what: bar.update(about + what),
         )
-        notes = list(said)
-        for file in filter(None, truths):
-            notes += [file.line(), *file.notes()]
-        if not question.name:
-            notes = [*read.notes, *notes]
-        if read.bad_rows and not question.name:
-            notes.append(counted(read.bad_rows, "bad row", "left out"))
-        found.notes += [_without_folders(note, sources) for note in notes]
-        found.read_as = read.read_as
-        made[question.name] = found
-    return made
+        for file in filter(None, files):
+            if prepared.choices is None:  # it counts pairs of task and choice
+                notes.append(file.line())
+            notes += file.notes()
+        found.notes += notes
+        return found
+
+
+class _Truths(NamedTuple):
+    """Correct labels of a file, of one question, and what is to be said of how it was read."""
+
+    labels: dict[TaskId, ClassLabel]
+    notes: list[str]
+
+
+def _truths_of(option: str, path: str | None, names: list[str]) -> dict[str, _Truths | None]:
+    """Correct labels by question; a file need not have all questions, but one of them."""
+    from crowdstream.cli.truths import read_truth_file
+    from crowdstream.labels.gold import read_truths
+
+    found: dict[str, _Truths | None] = dict.fromkeys(names)
+    if path is None:
+        return found
+    for name in names:
+        notes: list[str] = []
+        if len(names) == 1:
+            labels = read_truth_file(option, path, notes, name)
+        else:
+            labels = read_truths(path, option=option, notes=notes, question=name)
+        found[name] = _Truths(labels, notes) if labels else None
+    if not any(found.values()):
+        expected = f"correct labels of {', '.join(map(repr, map(shorten_name, names)))}"
+        raise InputError(f"{option} {path}", expected, "of other questions")
+    return found
 
 
 def _without_folders(note: str, sources: list[Source]) -> str:
@@ -274,12 +370,54 @@ def _crowds(
     return crowds, any(known)
 
 
-def _tell(found: Findings, out: Output) -> None:
-    from crowdstream.report.told import answer, how_known
+def _tell(made: Report, out: Output) -> None:
+    """Say on the terminal what the first screen says."""
+    read_as = made.findings.read_as
+    for line in filter(None, [read_as]):
+        say_paragraph(line, indent=0)
+    for note in made.notes:
+        say_paragraph(f"note: {note}", "yellow", indent=0)
+    if len(made.questions) == 1:
+        _tell_question(made.findings)
+    else:
+        _tell_questions(made.questions)
+    for path in filter(None, _outputs(out).values()):
+        say(f"{path}: {Path(path).stat().st_size / 1e6:.2f} MB")
+
+
+def _tell_question(found: Findings) -> None:
+    from crowdstream.report.told import answer, how_known, missing_words
 
     how = how_known(found)
     say_paragraph(f"{answer(found)} {how[:1].upper()}{how[1:]}".rstrip(), "bold", indent=0)
-    for note in found.notes:
+    for note in [*missing_words(found), *found.notes]:
         say_paragraph(f"note: {note}", "yellow", indent=0)
-    for path in filter(None, _outputs(out).values()):
-        say(f"{path}: {Path(path).stat().st_size / 1e6:.2f} MB")
+
+
+def _tell_questions(questions: Mapping[str, Findings]) -> None:
+    """Show a line per question, as `run` does."""
+    from crowdstream.report.advised import count_advice
+    from crowdstream.report.told import missing_words
+
+    columns = ["tasks", "workers", "classes"]
+    if any(not found.from_state for found in questions.values()):
+        columns += ["settled", "expected wrong"]
+    if any(found.measured is not None for found in questions.values()):
+        columns.append("error rate")
+    table = make_table("", ["question"], [*columns, "to drop"])
+    for name, found in questions.items():
+        tasks = max(found.tasks, 1)
+        cells = {
+            "tasks": f"{found.tasks:,}",
+            "workers": f"{found.crowd.n_workers_:,}",
+            "classes": f"{len(found.classes):,}",
+            "settled": percent(found.settled / tasks),
+            "expected wrong": "" if found.errors is None else percent(found.errors.errors / tasks),
+            "error rate": "" if found.measured is None else percent(found.measured.error),
+        }
+        drop = f"{count_advice(found.workers).get('drop', 0):,}"
+        add_row(table, shorten_name(name, QUESTION), *(cells[one] for one in columns), drop)
+    console().print(table)
+    for name, found in questions.items():
+        for note in [*missing_words(found), *found.notes]:
+            say_paragraph(f"note: {shorten_name(name)}: {note}", "yellow", indent=0)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from crowdstream.cli.label_input import read_sources
 from crowdstream.cli.run_job import Job
+from crowdstream.cli.states import check_questions
 from crowdstream.cli.terminal import ProgressBar
 from crowdstream.errors import InputError
 
@@ -62,7 +63,7 @@ class Asked(NamedTuple):
         known = {name: list(crowd.classes_) for name, crowd in self.prior.items()}
         with ProgressBar("reading", None, silent=self.report.quiet):
             found = read_sources(self.files, sources, bad_rows, known)
-        self._check_questions([question.name for question in found.meaning.questions])
+        check_questions(self.prior, [question.name for question in found.meaning.questions])
         done = Done([], found.meaning.read_as, list(found.notes), found.bad_rows)
         from crowdstream.deciding import Prepared
 
@@ -87,7 +88,7 @@ class Asked(NamedTuple):
             raise InputError("--probabilities", "all labels in memory", "--window")
         where = sources[0].name if len(sources) == 1 else "labels"
         interpreter: Interpreter = Interpreter(self.files.names(), self.files.hints(), where=where)
-        self._check_questions([""])
+        check_questions(self.prior, [""])
         if "" in self.prior:
             interpreter.know(self.prior[""].classes_)
         job = self._job("", None, None)
@@ -103,14 +104,6 @@ class Asked(NamedTuple):
         for option, path in (("--gold", self.deciding.gold), ("--truth", self.scoring.truth)):
             if path not in (None, "-") and not Path(str(path)).exists():
                 raise InputError(option, "a file that exists", repr(path))
-
-    def _check_questions(self, names: list[str]) -> None:
-        """Refuse a state of one question for labels of several, and the other way round."""
-        if self.prior and ("" in self.prior) != (names == [""]):
-            what = {True: "one question without a name", False: ", ".join(filter(None, self.prior))}
-            expected = f"labels of {what['' in self.prior]}, which the state holds"
-            found = ", ".join(filter(None, names)) or "one question without a name"
-            raise InputError("--state", expected, found)
 
     def _job(self, name: str, prepared: Prepared | None, tally: Tally | None) -> Job:
         from crowdstream.cli.score import Score

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -60,6 +60,19 @@ def check_method(path: str, saved: Estimator, wanted: Estimator) -> None:
     """Refuse to go on from what another method learnt, or the same with other settings."""
     if type(saved) is not type(wanted) or saved.get_params() != wanted.get_params():
         raise InputError(path, f"a state of {wanted!r}", repr(saved))
+
+
+def check_questions(known: Collection[str], names: Collection[str]) -> None:
+    """Refuse a state of one question for labels of several, and the other way round.
+
+    ``known``: the questions of the state, ``names``: those of the labels; one has no name.
+    """
+    if not known or ("" in known) == ("" in names):
+        return
+    alone = "one question without a name"
+    expected = alone if "" in known else ", ".join(filter(None, known))
+    found = ", ".join(filter(None, names)) or alone
+    raise InputError("--state", f"labels of {expected}, which the state holds", found)
 
 
 def load_stream(path: str) -> Stream:

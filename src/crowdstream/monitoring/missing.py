@@ -91,7 +91,8 @@ def missing_verdicts(table: CodedLabels, decisions: pl.DataFrame) -> pl.DataFram
         pl.len().alias("asked"), (~pl.col("answered")).sum().alias("missing")
     )
     totals = counts.group_by("worker").agg(pl.col("asked").sum(), pl.col("missing").sum())
-    totals = totals.filter(pl.col("missing") > 0)
+    # Groups come in any order: the same labels must give the same names.
+    totals, counts = totals.filter(pl.col("missing") > 0).sort("worker"), counts.sort(pl.all())
     if not totals.height:
         return None
     tests = max(counts.drop_nulls("class").height, 1)

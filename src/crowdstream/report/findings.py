@@ -15,9 +15,11 @@ from crowdstream.decisions import MIN_LABELS, SETTLE, SettleRule
 from crowdstream.errors import ManyClasses, NotIdentifiable, SureInDoubt
 from crowdstream.estimators import Estimator
 from crowdstream.labels import ClassLabel, CodedLabels, TaskId
+from crowdstream.labels.choice_cells import split_cell
 from crowdstream.monitoring import tasks_to_resend
-from crowdstream.monitoring.missing import missing_notes, missing_verdicts
+from crowdstream.monitoring.missing import missing_verdicts
 from crowdstream.panel import EffectiveJudges, effective_judges
+from crowdstream.plain_text import counted
 from crowdstream.report.advised import advised_table
 from crowdstream.report.expected import ErrorCount, WrongDecisions
 from crowdstream.report.monitors import MonitorReport, is_monitored, monitor_report
@@ -89,8 +91,14 @@ class Findings:
     """What the input was read as, in one line."""
     steps: float | None = None
     """Expected distance from the truth on a scale, in steps."""
+    distance: float | None = None
+    """Mean distance from the truth on a scale where the truth is known, in steps."""
     missing: pl.DataFrame | None = None
     """Who was asked and did not answer."""
+    asked_known: bool = True
+    """Whether the labels say who was asked; else everybody was asked everything."""
+    pairs: pl.DataFrame | None = None
+    """Decisions on pairs of task and choice, where the labels are choices."""
     unknown_classes: list[str] = field(default_factory=list)
     """Classes of the truths that no worker gave."""
 
@@ -98,6 +106,36 @@ class Findings:
     def from_state(self) -> bool:
         """Whether there are no labels, only what was learnt of them."""
         return self.decisions is None
+
+    @property
+    def kind(self) -> str:
+        """What the labels are: classes, scale or choices."""
+        return "classes" if self.prepared is None else self.prepared.question.kind.name
+
+    @property
+    def unit(self) -> str:
+        """What the estimator decided one by one: tasks, or pairs of task and choice."""
+        return "task" if self.pairs is None else "pair"
+
+    @property
+    def classes(self) -> list[str]:
+        """The classes; of choices, what could be chosen; of a scale, from end to end."""
+        if self.prepared is not None and self.prepared.choices is not None:
+            return list(self.prepared.choices.classes)
+        given = list(map(str, self.crowd.classes_))
+        if self.prepared is not None and (places := self.prepared.question.kind.places):
+            given.sort(key=lambda name: places.get(name, 0.0))
+        return given
+
+    def parts(self, label: ClassLabel) -> tuple[str, ...]:
+        """The classes of a decision: one, or those of a set."""
+        choices = None if self.prepared is None else self.prepared.choices
+        return (str(label),) if choices is None else split_cell(str(label), choices.joiner)
+
+    @property
+    def flips(self) -> pl.DataFrame | None:
+        """Workers who were asked again (worker, repeated, flips); None if nobody was."""
+        return None if self.prepared is None else self.prepared.question.flips
 
     @property
     def settled(self) -> int:
@@ -133,13 +171,15 @@ def find_in_labels(
     *,
     gold: Known | None = None,
     truth: Known | None = None,
+    true_sets: Known | None = None,
     learnt: bool = False,
     tick: Tick = lambda _: None,
 ) -> Findings:
     """What is known from labels, by an estimator that knows nothing yet or something before.
 
-    ``gold`` teaches, ``truth`` is only held against the decisions. ``learnt``: the estimator has
-    learnt these labels already.
+    ``gold`` teaches, ``truth`` is only held against the decisions; both as the estimator takes
+    them. ``true_sets``: of choices, the sets that ``truth`` comes from. ``learnt``: the estimator
+    has learnt these labels already.
     """
     table = prepared.table
     before, notes = crowd.copy(), list[str]()
@@ -161,14 +201,20 @@ def find_in_labels(
     found.labels, found.tasks = int(decisions["votes"].sum()), decisions.height
     found.decisions, found.notes, found.prepared = decisions, notes, prepared
     found.missing = missing_verdicts(prepared.question.table, decisions)
-    found.notes[:0] = missing_notes(found.missing)
+    found.asked_known = _says_who_was_asked(prepared.question.table)
     if "steps" in decisions.columns and decisions.height:
-        found.steps = cast("float", decisions["steps"].mean())
-    shown = raw if prepared.choices is not None else decisions
-    _find_errors(found, table, gold or {})
+        found.steps = cast("float | None", decisions["steps"].mean())
+    found.pairs = None if prepared.choices is None else raw
+    shown = decisions if found.pairs is None else found.pairs
+    if found.pairs is None:
+        found.notes += _row_notes(before, crowd)
+    taught = _gold_tasks(found, gold or {})
+    _find_errors(found, table, gold or {}, taught)
     if truth:
-        _measure(found, table, truth, gold or {})
-    if known := {**(truth or {}), **(gold or {})}:
+        known_sets = _sets_by_task(found, true_sets or {})
+        _measure(found, table, known_sets if prepared.choices is not None else truth, taught)
+    known = {**(truth or {}), **(gold or {})}
+    if known and found.pairs is None:  # who says no to what hardly anybody chose is no panel
         found.joint = _joint_errors(table, known)
     if is_monitored(crowd) or crowd.weighs:
         found.doubtful = _doubtful(crowd, table, shown, rule)
@@ -178,8 +224,15 @@ def find_in_labels(
             found.hard = hard_tasks(crowd, table)
     tick("buying labels again")
     if decisions.height and not learnt:
-        replay = Replay(before, settings.settle, settings.min_labels, settings.seed)
-        replay.take(table, shown)
+        replay = Replay(
+            before,
+            settings.settle,
+            settings.min_labels,
+            settings.seed,
+            compared=found.kind == "classes",  # a stream decides no medians
+        )
+        if found.pairs is None:  # a worker answers all choices of a task: no pair is bought alone
+            replay.take(table, decisions)
         found.spending = replay.cost(settings.price or 0.0, found.labels, found.tasks)
     return found
 
@@ -198,45 +251,90 @@ def _decide(
     return cast("pl.DataFrame", crowd.predict_many(table, gold=gold, **rule))
 
 
-def _find_errors(found: Findings, table: CodedLabels, gold: Known) -> None:
+def _says_who_was_asked(table: CodedLabels) -> bool:
+    """Tell whether there are rows without an answer."""
+    return bool((table.batch.labels < 0).any())
+
+
+def _row_notes(before: Estimator, crowd: Estimator) -> list[str]:
+    """Rows that were not counted, in sentences."""
+    was, now = before.intake_, crowd.intake_
+    rest = (
+        (now.repeated - was.repeated, "repeated row", "ignored: same task, worker and label"),
+        (now.replaced - was.replaced, "label", "replaced by a later one from the same worker"),
+    )
+    return [counted(number, noun, words) for number, noun, words in rest if number]
+
+
+def _gold_tasks(found: Findings, gold: Known) -> list[TaskId]:
+    """The tasks that have gold; of choices, gold is of pairs of task and choice."""
+    import polars as pl
+
+    assert found.decisions is not None
+    if found.pairs is None or not gold:
+        return list(gold)
+    answered = found.decisions.filter(pl.col("votes") > 0)["task"]
+    firsts = found.pairs["task"].gather_every(max(len(found.classes), 1))
+    taught: list[TaskId] = answered.filter(firsts.is_in(list(gold))).to_list()
+    return taught
+
+
+def _sets_by_task(found: Findings, sets: Known) -> dict[TaskId, ClassLabel]:
+    """True sets as decisions have them, by the names that tasks have there."""
+    assert found.decisions is not None
+    choices = None if found.prepared is None else found.prepared.choices
+    if choices is None:
+        return {}
+    names = {str(task): task for task in found.decisions["task"]}
+    texts = {str(task): choices.text_of(str(cell)) for task, cell in sets.items()}
+    return {names[task]: text for task, text in texts.items() if task in names}
+
+
+def _find_errors(found: Findings, table: CodedLabels, gold: Known, taught: list[TaskId]) -> None:
     """How many decisions are expected to be wrong; checked against gold where there is any."""
     assert found.decisions is not None
-    errors, tasks = ErrorCount(), list(gold)
-    errors.take(found.decisions, tasks)
-    if gold:
-        found.gold_tasks = int(found.decisions["task"].is_in(tasks).sum())
-    plain = found.prepared is None or found.prepared.question.kind.name == "classes"
-    if found.gold_tasks and plain:
+    errors = ErrorCount()
+    errors.take(found.decisions, taught)
+    if taught:
+        found.gold_tasks = int(found.decisions["task"].is_in(taught).sum())
+    if found.gold_tasks and found.kind == "classes":
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", ManyClasses)
             errors.check(table, found.crowd, gold, found.settings.settle)
     found.errors = errors.report()
 
 
-def _measure(found: Findings, table: CodedLabels, truth: Known, gold: Known) -> None:
+def _measure(found: Findings, table: CodedLabels, truth: Known, taught: list[TaskId]) -> None:
     """How many decisions are wrong where the truth is known; what was taught does not count."""
     import polars as pl
 
     from crowdstream.labels.gold import truth_table
-    from crowdstream.metrics import error_rate, wilson
+    from crowdstream.metrics import error_rate, mean_distance, wilson
 
     assert found.decisions is not None
-    known = truth_table({task: label for task, label in truth.items() if task not in gold})
+    told = set(taught)
+    known = truth_table({task: label for task, label in truth.items() if task not in told})
     scored = found.decisions.join(known.select("task"), on="task", how="semi")
     if not scored.height:
         return
     crowd, tied = found.crowd, None
-    if not (crowd.weighs and crowd.identifiable_):  # a coin chose among the classes of a tie
+    by_majority = not (crowd.weighs and crowd.identifiable_)
+    if by_majority and found.kind == "classes":  # a coin chose among the classes of a tie
         coins = scored.filter(scored["margin"] == 0).select("task")
         tied = table.frame().join(coins, on="task", how="semi").cast({"label": pl.String})
         known = known.cast({"label": pl.String})
         scored = scored.cast({"label": pl.String})
+    if found.kind == "scale" and found.prepared is not None:
+        places = list(found.prepared.question.kind.places)
+        placed = known.filter(pl.col("label").cast(pl.String).is_in(places))
+        if placed.height:
+            found.distance = mean_distance(scored, placed, places)
     error = error_rate(scored, known, labels=tied, classes=len(crowd.classes_))
     low, high = wilson(error * scored.height, scored.height)
     found.measured = Measured(error, float(low), float(high), scored.height)
     found.truths = known
-    given = set(map(str, crowd.classes_))
-    found.unknown_classes = sorted(set(map(str, known["label"].unique())) - given)
+    true = {name for label in known["label"].unique() for name in found.parts(label)}
+    found.unknown_classes = sorted(true - set(found.classes))
 
 
 def _joint_errors(table: CodedLabels, known: Known) -> EffectiveJudges | None:

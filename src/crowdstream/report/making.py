@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import html
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Unpack
 
@@ -19,9 +19,11 @@ from crowdstream.labels import (
     TaskId,
     Truths,
     read_truths,
+    shorten,
 )
 from crowdstream.labels.coding import interpret
 from crowdstream.labels.meaning.options import TableMeaning
+from crowdstream.questions import Questions
 from crowdstream.report.charts.drawing import crowd_of
 from crowdstream.report.findings import Findings, Settings, find_in_labels, find_in_state
 from crowdstream.stream import Stream
@@ -41,6 +43,8 @@ class Report:
         What it tells of each question; one question has no name.
     title
         What stands above it.
+    notes
+        What was done to the input as a whole, in sentences; they are said first.
 
     Examples
     --------
@@ -50,8 +54,14 @@ class Report:
     True
     """
 
-    def __init__(self, questions: Mapping[str, Findings], title: str = TITLE) -> None:
-        self.questions, self.title = dict(questions), title
+    def __init__(
+        self,
+        questions: Mapping[str, Findings],
+        title: str = TITLE,
+        *,
+        notes: Sequence[str] = (),
+    ) -> None:
+        self.questions, self.title, self.notes = dict(questions), title, list(notes)
         self._html: str | None = None
 
     @property
@@ -65,7 +75,7 @@ class Report:
         if self._html is None:
             from crowdstream.report.page import write_page
 
-            self._html = write_page(self.questions, self.title)
+            self._html = write_page(self.questions, self.title, notes=self.notes)
         return self._html
 
     def save(self, path: str | Path) -> None:
@@ -104,7 +114,7 @@ class Report:
 
 
 def make_report(
-    source: Table | Estimator | Stream,
+    source: Table | Estimator | Stream | Questions,
     *,
     title: str = TITLE,
     crowd: Estimator | None = None,
@@ -121,16 +131,17 @@ def make_report(
     Parameters
     ----------
     source
-        Labels: a table, or rows of task, worker and label. Or an estimator or a stream that has
-        learnt; then there is nothing on decisions and tasks, which need the labels.
+        Labels: a table, or rows of task, worker and label. Or an estimator, a stream or `Questions`
+        that have learnt; then there is nothing on decisions and tasks, which need the labels.
     title
         What stands above the report.
     crowd
         The estimator that decides, which learns; a monitored `Adaptive` by default.
     gold
-        Correct labels of some tasks, to learn from.
+        Correct labels of some tasks, to learn from. Of several questions: a table with a question
+        column, which need not have every question.
     truth
-        Correct labels that the decisions are held against; not learnt from.
+        Correct labels that the decisions are held against; not learnt from. As ``gold`` has them.
     price
         What one label cost.
     settle, min_labels
@@ -150,6 +161,15 @@ def make_report(
     300
     >>> len(report.html) < 5_000_000
     True
+
+    A table of several questions has a line for each on the first screen:
+
+    >>> rows = [
+    ...     {"task": t, "worker": w, "question": q, "label": (t + len(q)) % 2}
+    ...     for t in range(20) for w in ("ann", "bob", "cy") for q in ("tone", "toxic")
+    ... ]
+    >>> list(cs.make_report(rows).questions)
+    ['tone', 'toxic']
     """
     from crowdstream.monitoring import monitor
 
@@ -158,9 +178,16 @@ def make_report(
     if price is not None:
         check_number("price", price, 0.0, 1e9)
     settings = Settings(settle=settle, min_labels=min_labels, level=level, price=price)
+    if isinstance(source, Questions):
+        return Report({name: find_in_state(one, settings) for name, one in source.items()}, title)
     if isinstance(source, Estimator | Stream):
         return Report({"": find_in_state(crowd_of(source), settings)}, title)
     meaning_of = interpret(source, **meaning)
+    names = [question.name for question in meaning_of.questions]
+    known = {
+        "gold": _by_question("gold", gold, names),
+        "truth": _by_question("truth", truth, names),
+    }
     made: dict[str, Findings] = {}
     for question in meaning_of.questions:
         prepared = Prepared.of(question)
@@ -169,25 +196,43 @@ def make_report(
         deciding = monitor(Adaptive()) if crowd is None else crowd
         if meaning_of.several and crowd is not None:
             deciding = crowd.clone()
-        given = _matched("gold", gold, prepared), _matched("truth", truth, prepared)
-        found = find_in_labels(prepared, deciding, settings, gold=given[0], truth=given[1])
+        taught, true = (given[question.name] for given in known.values())
+        found = find_in_labels(
+            prepared,
+            deciding,
+            settings,
+            gold=_matched("gold", taught, prepared),
+            truth=_matched("truth", true, prepared),
+            true_sets=true,
+        )
         found.read_as = meaning_of.read_as.text
         made[question.name] = found
-    return Report(made, title)
+    return Report(made, title, notes=meaning_of.notes)
+
+
+def _by_question(
+    name: str, given: ArrowTable | Truths | None, questions: Sequence[str]
+) -> dict[str, dict[TaskId, ClassLabel]]:
+    """Correct labels question by question; a table that has none of the questions is refused."""
+    found = {each: read_truths(given, question=each) for each in questions}
+    if given is not None and len(questions) > 1 and not any(found.values()):
+        expected = f"correct labels of {', '.join(map(repr, map(shorten, questions)))}"
+        raise InputError(name, expected, "of other questions")
+    return found
 
 
 def _matched(
-    name: str, given: ArrowTable | Truths | None, prepared: Prepared
+    name: str, given: Mapping[TaskId, ClassLabel], prepared: Prepared
 ) -> dict[TaskId, ClassLabel]:
     """Correct labels, as the tasks and classes of the labels are spelt."""
     import polars as pl
 
     from crowdstream.labels.matching import TruthMatcher
 
-    if given is None:
+    if not given:
         return {}
     table = prepared.table
-    truths = prepared.truths(read_truths(given, question=prepared.question.name)) or {}
+    truths = prepared.truths(given) or {}
     matcher, tasks = TruthMatcher(truths), pl.Series(table.batch.tasks)
     found = matcher.match(tasks, table.classes)
     matcher.check(name, tasks[0])

@@ -1,12 +1,21 @@
-"""The first screen: the answer, four tiles, whom to trust, where doubt is."""
+"""The first screen of a question: the answer, four tiles, whom to trust, where doubt is."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple, cast
 
 from crowdstream.plain_text import counted, percent
-from crowdstream.report.parts import band, band_axis, chip, name_of
-from crowdstream.report.told import answer, changes_words, how_known, workers_words
+from crowdstream.report.parts import Place, band, band_axis, chip, meter, name_of
+from crowdstream.report.told import (
+    answer,
+    changes_words,
+    how_known,
+    missing_words,
+    named,
+    steps_words,
+    workers_words,
+    wrong_share,
+)
 from crowdstream.theme import Markup, escaped, html_table
 from crowdstream.wording import reason_words
 
@@ -36,24 +45,25 @@ class Tile(NamedTuple):
     share: float | None = None
 
 
-def overview(found: Findings) -> str:
+def overview(found: Findings, place: Place = Place()) -> str:  # noqa: B008 a tuple
     """All of it."""
     how = how_known(found)
-    said = ["" if found.from_state else workers_words(found), changes_words(found)]
+    said = [*missing_words(found), "" if found.from_state else workers_words(found)]
+    said.append(changes_words(found))
     lines = "".join(f"<p>{escaped(line)}</p>" for line in said if line)
     known = f" <span>{escaped(how[0].upper() + how[1:])}.</span>" if how else ""
     first = f"<p><strong>{escaped(answer(found))}</strong>{known}</p>"
     tiles = "".join(map(_tile, tiles_of(found)))
-    panels = [_trust(found), _doubt(found)]
+    panels = [panel.html(place) for panel in (_trust(found), _doubt(found)) if panel is not None]
     return (
         f"<div class=answer>{first}{lines}</div>"
-        f"<div class=tiles>{tiles}</div><div class=panels>{''.join(filter(None, panels))}</div>"
+        f"<div class=tiles>{tiles}</div><div class=panels>{''.join(panels)}</div>"
     )
 
 
 def tiles_of(found: Findings) -> list[Tile]:
     """Done, how right, saved, what a label is worth; of a state, what it knows."""
-    worth = _worth(found)
+    worth = _worth(found) if found.pairs is None else _chosen(found)
     if found.from_state:
         workers = found.crowd.n_workers_
         each = found.labels / max(found.tasks, 1)
@@ -70,13 +80,17 @@ def tiles_of(found: Findings) -> list[Tile]:
 
 
 def _wrong(found: Findings) -> Tile:
-    if found.measured is not None:
-        return Tile("Wrong decisions", percent(found.measured.error), how_known(found))
-    assert found.errors is not None
-    about = how_known(found)
-    return Tile(
-        "Expected wrong decisions", percent(found.errors.errors / max(found.tasks, 1)), about
-    )
+    wrong, about = percent(wrong_share(found)), how_known(found)
+    expected = found.measured is None
+    if found.kind == "choices":
+        about = f"expected: {about}" if expected else about
+        return Tile("Sets not exactly right", wrong, about)
+    far = found.steps if expected else found.distance
+    if far is not None:
+        name = "Expected distance from the truth" if expected else "Distance from the truth"
+        decisions = "expected wrong decisions" if expected else "wrong decisions"
+        return Tile(name, steps_words(far), f"on average; {decisions} {wrong}, {about}")
+    return Tile("Expected wrong decisions" if expected else "Wrong decisions", wrong, about)
 
 
 def _saved(found: Findings) -> Tile:
@@ -96,6 +110,15 @@ def _saved(found: Findings) -> Tile:
     return Tile("Money spent", f"{spending.total:,.2f}", about, 1.0 - spending.saved)
 
 
+def _chosen(found: Findings) -> Tile:
+    """How large the sets are: of choices it is not known what a label is worth."""
+    assert found.decisions is not None
+    sizes = [len(found.parts(label)) for label in found.decisions["label"].drop_nulls()]
+    mean = sum(sizes) / max(len(sizes), 1)
+    about = f"of {counted(len(found.classes), 'choice')}: {named(found.classes)}"
+    return Tile("Chosen per task", f"{mean:.1f}", about)
+
+
 def _worth(found: Findings) -> Tile:
     monitors = found.monitors
     if monitors is None or monitors.effective_votes is None or not found.identified:
@@ -106,21 +129,27 @@ def _worth(found: Findings) -> Tile:
 
 
 def _tile(tile: Tile) -> str:
-    bar = ""
-    if tile.share is not None:
-        wide = round(100 * min(max(tile.share, 0.0), 1.0), 1)
-        bar = (
-            '<svg class=meter aria-hidden=true viewBox="0 0 100 8" preserveAspectRatio="none">'
-            '<rect width="100" height="8" fill="var(--chip)"/>'
-            f'<rect width="{wide}" height="8" fill="var(--accent)"/></svg>'
-        )
+    bar = "" if tile.share is None else meter(tile.share)
     return (
         f"<div class=tile><p>{escaped(tile.name)}</p><p class=value>{escaped(tile.value)}</p>"
         f"<p>{escaped(tile.about)}</p>{bar}</div>"
     )
 
 
-def _trust(found: Findings) -> str:
+class Panel(NamedTuple):
+    """A part of the first screen: its heading, a line below it, and the rest."""
+
+    title: str
+    said: str
+    body: str
+
+    def html(self, place: Place) -> str:
+        """As it stands in the page."""
+        heading = f"<h{place.level}>{escaped(self.title)}</h{place.level}>"
+        return f"<div class=panel>{heading}<p class=note>{escaped(self.said)}</p>{self.body}</div>"
+
+
+def _trust(found: Findings) -> Panel:
     """The busiest workers with their intervals."""
     if not found.identified:
         head = ["worker", "answers"]
@@ -128,7 +157,7 @@ def _trust(found: Findings) -> str:
         rows = [[name_of(who), f"{n:,.0f}"] for who, n in busy.select(head).iter_rows()]
         said = "The busiest; error rates cannot be known from these labels."
         table = html_table(head, rows, label="the busiest workers", right=["answers"])
-        return _panel("Workers", said, table)
+        return Panel("Workers", said, table)
     known = found.workers.drop_nulls("error_rate")
     busy = known.top_k(TRUSTED, by="answers").sort("answers", descending=True)
     said = f"The {busy.height} busiest of {counted(found.crowd.n_workers_, 'worker')}."
@@ -143,7 +172,9 @@ def _trust(found: Findings) -> str:
         label="the busiest workers",
         right=["answers", "error rate"],
     )
-    return _panel("Whom to trust", said, table + f"<p class=note>{escaped(legend)}</p>")
+    if found.pairs is not None:
+        legend += " Answers are yes or no to each choice."
+    return Panel("Whom to trust", said, table + f"<p class=note>{escaped(legend)}</p>")
 
 
 def is_hollow(workers: pl.DataFrame) -> bool:
@@ -195,29 +226,35 @@ def advice_chip(row: dict[str, object]) -> str:
     return chip(why if advice == "wait" else f"{advice}: {why}", STATES[str(advice)])
 
 
-def _doubt(found: Findings) -> str:
+def _doubt(found: Findings) -> Panel | None:
     """The tasks nearest to a coin toss."""
     if found.doubtful is None:
-        return ""
+        return None
     if not found.doubtful.height:
-        return _panel("Where doubt is", "No task is in doubt: all are settled.", "")
+        return Panel("Where doubt is", "No task is in doubt: all are settled.", "")
+    scores = scores_of(found)
     rows = [
         [
             name_of(row["task"]),
             name_of(row["label"]),
+            *([scores.get(row["task"], "")] if scores else []),
             percent(row["confidence"]),
             f"{row['votes']:,}",
             NEEDS[row["needs"]].format(row["more_labels"]),
         ]
         for row in found.doubtful.iter_rows(named=True)
     ]
-    head = ["task", "leans to", "sure", "labels", "needs"]
-    table = html_table(head, rows, label="tasks in doubt", right=["sure", "labels", "needs"])
-    said = "Tasks nearest to a coin toss, and how many more labels each needs."
-    return _panel("Where doubt is", said, table)
+    numbers = [*(["score"] if scores else []), "sure", "labels", "needs"]
+    first = "task" if found.pairs is None else "task: choice"
+    table = html_table([first, "leans to", *numbers], rows, label="tasks in doubt", right=numbers)
+    what = "Tasks" if found.pairs is None else "Choices of a task"
+    said = f"{what} nearest to a coin toss, and how many more labels each needs."
+    return Panel("Where doubt is", said, table)
 
 
-def _panel(title: str, said: str, body: str) -> str:
-    return (
-        f"<div class=panel><h2>{escaped(title)}</h2><p class=note>{escaped(said)}</p>{body}</div>"
-    )
+def scores_of(found: Findings) -> dict[object, str]:
+    """The score of every task on a scale, as it is shown; nothing where there is no scale."""
+    if found.decisions is None or "score" not in found.decisions.columns:
+        return {}
+    rows = found.decisions.select("task", "score").drop_nulls().iter_rows()
+    return {task: f"{score:.2f}" for task, score in rows}

@@ -7,13 +7,20 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
-from crowdstream.plain_text import NAME_LENGTH, printable, shortened
+from crowdstream.plain_text import NAME_LENGTH, percent, printable, shortened
 from crowdstream.theme import Markup, escaped, html_figure, html_table, theme
 
 TRACK, HEIGHT, EDGE = 200, 16, 8
 """Pixels of the drawing of an interval, and of the room for half a dot at its ends."""
+
+
+class Place(NamedTuple):
+    """A question's place in the page: the beginning of its anchors, the level of its headings."""
+
+    prefix: str = ""
+    level: int = 2
 
 
 @dataclass(frozen=True)
@@ -29,12 +36,18 @@ class Section:
     body: str
     short: bool = False
 
-    def html(self) -> str:
+    def html(self, place: Place = Place()) -> str:  # noqa: B008 a tuple
         """As it stands in the page."""
         answer = f"<p class=lead>{escaped(self.answer)}</p>" if self.answer else ""
         kind = " class=short" if self.short else ""
-        head = f'<section id="{self.name}"{kind}><h2>{escaped(self.title)}</h2>'
-        return f"{head}{answer}{self.body}</section>"
+        heading = f"<h{place.level}>{escaped(self.title)}</h{place.level}>"
+        return (
+            f'<section id="{place.prefix}{self.name}"{kind}>{heading}{answer}{self.body}</section>'
+        )
+
+    def link(self, place: Place = Place()) -> str:  # noqa: B008 a tuple
+        """The way to it."""
+        return f'<a href="#{place.prefix}{self.name}">{escaped(self.title)}</a> '
 
 
 def name_of(value: object) -> Markup:
@@ -100,8 +113,28 @@ def band_axis(top: float, chance: float) -> Markup:
     )
 
 
+def share_axis(top: float) -> Markup:
+    """The heading of a column of bands that end at ``top``."""
+    return Markup(f"<span class=axis><span>0</span> <span>{percent(top)}</span></span>")
+
+
+def meter(share: float) -> Markup:
+    """A bar that is full at 1."""
+    wide = round(100 * min(max(share, 0.0), 1.0), 1)
+    return Markup(
+        '<svg class=meter aria-hidden=true viewBox="0 0 100 8" preserveAspectRatio="none">'
+        '<rect width="100" height="8" fill="var(--chip)"/>'
+        f'<rect width="{wide}" height="8" fill="var(--accent)"/></svg>'
+    )
+
+
 def band(
-    rate: float, low: float | None, high: float | None, top: float, chance: float, hollow: bool
+    rate: float,
+    low: float | None,
+    high: float | None,
+    top: float,
+    chance: float | None,
+    hollow: bool,
 ) -> Markup:
     """An interval and its dot on an axis from 0 to ``top``, with a dashed line at ``chance``."""
 
@@ -110,9 +143,12 @@ def band(
     y, size = HEIGHT / 2, HEIGHT / 4
     parts = [
         f'<line x1="{EDGE}" x2="{TRACK - EDGE}" y1="{y}" y2="{y}" stroke="var(--line)"/>',
-        f'<line x1="{guess}" x2="{guess}" y1="0" y2="{HEIGHT}" stroke="var(--bad)" '
-        'stroke-dasharray="3 2"/>',
     ]
+    if guess is not None:
+        parts.append(
+            f'<line x1="{guess}" x2="{guess}" y1="0" y2="{HEIGHT}" stroke="var(--bad)" '
+            'stroke-dasharray="3 2"/>'
+        )
     if left is not None and right is not None:
         wide = max(round(right - left, 1), 1)
         parts.append(

@@ -14,6 +14,7 @@ from crowdstream.report.charts.workers import draw_workers
 from crowdstream.report.overview import STATES, interval
 from crowdstream.report.parts import Section, bullets, chip, figure, name_of, note, numbers
 from crowdstream.report.told import changes_words, named, workers_words
+from crowdstream.report.verdicts import answering_columns
 from crowdstream.theme import html_table
 from crowdstream.wording import (
     UNSEEN,
@@ -61,7 +62,7 @@ def workers_section(found: Findings) -> Section | None:
     if shown.height < found.crowd.n_workers_:
         which = f"the {shown.height} busiest of {which}"
     low, high = percent(shown["error_rate"][0]), percent(shown["error_rate"][-1])
-    body = note(
+    body = pairs_note(found) + note(
         f"Each row is a worker, the best on top: the dot is the error rate, the band its "
         f"{100 * found.settings.level:.4g} % interval. Dashed: a worker who guesses. "
         f"{evidence_words(shown)}"
@@ -78,7 +79,13 @@ def workers_section(found: Findings) -> Section | None:
         for row in shown.iter_rows(named=True)
     ]
     head = ["worker", "answers", "error rate", "weight of a vote", "remarks"]
-    body += numbers(head, rows, ["answers", "error rate", "weight of a vote"])
+    right = ["answers", "error rate", "weight of a vote"]
+    for name, shares in answering_columns(found).items():
+        head.append(name)
+        right.append(name)
+        for row, worker in zip(rows, shown["worker"], strict=True):
+            row.append(shares.get(worker, ""))
+    body += numbers(head, rows, right)
     words = f"{which[0].upper()}{which[1:]} err in {low} to {high} of the answers."
     return Section("workers", "How often each worker errs", words, body)
 
@@ -131,7 +138,7 @@ def drift_section(found: Findings) -> Section | None:
     alone = [alarm for alarm in reversed(found.monitors.alarms) if not alarm.everyone]
     lines = [shift_words(shift) for shift in found.monitors.shifts] + list(map(alarm_words, alone))
     lines = [line.removeprefix("alarm: ") for line in lines]
-    body = bullets(lines[:ALARMS]) if lines else ""
+    body = pairs_note(found) + (bullets(lines[:ALARMS]) if lines else "")
     if len(lines) > ALARMS:
         body += note(f"… and {len(lines) - ALARMS:,} more alarms.")
     number = found.crowd.n_workers_
@@ -139,7 +146,7 @@ def drift_section(found: Findings) -> Section | None:
     if len(names) < number:
         who = f"{len(names)} of {who} (those with alarms, then the busiest)"
     body += note(
-        f"Error rates of {who} over the tasks. Bands "
+        f"Error rates of {who} over the {found.unit}s. Bands "
         f"are 95 % intervals, from agreement between workers; {UNSEEN}."
     )
     chart = draw_trends(trends, names, changed, number, titled=False)
@@ -148,7 +155,7 @@ def drift_section(found: Findings) -> Section | None:
         [name_of(who), f"{tasks:,}", interval(rate, low, high)]
         for who, tasks, rate, low, high in trends.iter_rows()
     ]
-    head = ["worker", "by task", "error rate"]
+    head = ["worker", f"by {found.unit}", "error rate"]
     body += numbers(head, rows, head[1:])
     words = changes_words(found) or "Nobody's error rate is seen to have changed."
     return Section("drift", "Who changed over time", words, body)
@@ -164,14 +171,15 @@ def agreement_section(found: Findings) -> Section | None:
     enough = pairs.filter(pl.col("tasks") >= TOLD)
     told = (enough if enough.height else pairs).sort("agreement", maintain_order=True)
     least, most = told.row(0), told.row(-1)
-    words = f"Of the busiest, {named(most[:2])} agree most ({_on_tasks(most)})"
-    words += f", {named(least[:2])} least ({_on_tasks(least)})." if told.height > 1 else "."
-    body = "".join(
+    unit = found.unit
+    words = f"Of the busiest, {named(most[:2])} agree most ({_on_tasks(most, unit)})"
+    words += f", {named(least[:2])} least ({_on_tasks(least, unit)})." if told.height > 1 else "."
+    body = pairs_note(found) + "".join(
         note(f"Not independent of each other: {named(family, 8)}.")
         for family in found.monitors.families[:ALARMS]
     )
     body += note(
-        f"Per cent of the tasks that both answered, {LEAST} or more. Two who agree far more with "
+        f"Per cent of the {unit}s that both answered, {LEAST} or more. Two who agree far more with "
         "each other than with the rest may be one person, one model, or copy."
     )
     label = "How often each two of the busiest workers agree, in per cent"
@@ -180,10 +188,20 @@ def agreement_section(found: Findings) -> Section | None:
         [name_of(one), name_of(other), f"{tasks:,.0f}", percent(share)]
         for one, other, tasks, share in pairs.iter_rows()
     ]
-    head = ["worker", "and worker", "tasks of both", "agreement"]
+    head = ["worker", "and worker", f"{unit}s of both", "agreement"]
     body += numbers(head, rows, head[2:])
     return Section("agreement", "Who agrees with whom", words, body)
 
 
-def _on_tasks(pair: tuple[str, str, float, float]) -> str:
-    return f"{percent(pair[3])} of {counted(round(pair[2]), 'task')}"
+def _on_tasks(pair: tuple[str, str, float, float], unit: str) -> str:
+    return f"{percent(pair[3])} of {counted(round(pair[2]), unit)}"
+
+
+def pairs_note(found: Findings) -> str:
+    """Say what is counted where labels are choices."""
+    if found.pairs is None:
+        return ""
+    return note(
+        f"A task counts as {counted(len(found.classes), 'pair')}, one with each choice, to which "
+        "every worker who answered it said yes or no."
+    )

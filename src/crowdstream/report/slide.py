@@ -1,22 +1,35 @@
 """A picture of the report for slides: the answer, the tiles, the busiest workers, how sure.
 
+Of several questions: a line each.
+
 Put together of SVG, in the colours of the page; no browser is needed.
 """
 
 from __future__ import annotations
 
 import textwrap
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from crowdstream.plain_text import printable, shortened
+from crowdstream.plain_text import counted, percent, printable, shortened, unlike_names
+from crowdstream.report.advised import ACTED_ON, count_advice
 from crowdstream.report.charts.confidence import draw_confidence, histogram
 from crowdstream.report.charts.workers import draw_workers
 from crowdstream.report.overview import Tile, tiles_of
 from crowdstream.report.parts import svg_of
-from crowdstream.report.told import answer, how_known, size_words
+from crowdstream.report.questions_table import ADVICE, limits_of, questions_words, summary_words
+from crowdstream.report.told import (
+    answer,
+    briefly_known,
+    how_known,
+    range_words,
+    size_words,
+    wrong_share,
+)
 from crowdstream.theme import FONT, LIGHT, escaped, theme
 
 if TYPE_CHECKING:
+    from crowdstream.report.findings import Findings
     from crowdstream.report.making import Report
 
 WIDTH, HEIGHT, SCALE = 1280, 720, 1.5
@@ -27,6 +40,31 @@ EDGE, GAP, TOP, TILE = 40, 16, 150, 128
 
 ROWS = 14
 """Workers that a slide has room for."""
+
+ABOVE, LINE, METER = 110, 40, 70
+"""Above the table of questions, of a line of it, and of a full meter."""
+
+QUESTIONS = 13
+"""Questions that a slide has room for."""
+
+QUESTION = 34
+"""Characters of a question that its column has room for."""
+
+LAST = ADVICE
+COLUMNS = {
+    "question": 58,
+    "tasks": 350,
+    "workers": 425,
+    "classes": 500,
+    "settled": 575,
+    "wrong decisions": 670,
+    "how that is known": 840,
+    LAST: 1075,
+}
+"""Where each column of the table of questions begins."""
+
+FIRST = ("question", "tasks", "workers", "classes")
+"""Columns that a state has too."""
 
 
 def draw_slide(report: Report) -> bytes:
@@ -43,6 +81,10 @@ def slide_svg(report: Report) -> str:
         f'<svg xmlns="http://www.w3.org/2000/svg" width="{WIDTH}" height="{HEIGHT}" '
         f'font-family="{escaped(FONT)}"><rect width="100%" height="100%" fill="{LIGHT["bg"]}"/>',
         _text(EDGE, 58, shortened(printable(report.title), 70), 30, "ink", bold=True),
+    ]
+    if len(report.questions) > 1:
+        return "".join([*parts, *_questions(report.questions), "</svg>"])
+    parts += [
         _text(EDGE, 88, answer(found), 18, "ink"),
         _text(EDGE, 114, how_known(found) or size_words(found), 15, "soft"),
     ]
@@ -56,6 +98,66 @@ def slide_svg(report: Report) -> str:
         parts += _panel(title, svg_of(theme(chart)), left, room)
         left += round(room) + GAP
     return "".join([*parts, "</svg>"])
+
+
+def _questions(questions: Mapping[str, Findings]) -> list[str]:
+    """A table of the questions: as many lines as there is room for."""
+    shown = unlike_names(questions, QUESTION)
+    parts = [
+        _text(EDGE, 88, questions_words(questions) or summary_words(questions), 18, "ink"),
+        _box(EDGE, ABOVE, WIDTH - 2 * EDGE, 68 + LINE * min(len(questions), QUESTIONS)),
+    ]
+    decided = any(not found.from_state for found in questions.values())
+    columns = COLUMNS if decided else {name: COLUMNS[name] for name in (*FIRST, LAST)}
+    for name, x in columns.items():
+        parts.append(_text(x, ABOVE + 28, name, 13, "soft"))
+    rest = len(questions) - QUESTIONS
+    most = QUESTIONS if rest <= 0 else QUESTIONS - 1
+    y = float(ABOVE + 32)
+    for title, found in list(zip(shown, questions.values(), strict=True))[:most]:
+        y += LINE
+        line = y - LINE + 16
+        parts.append(
+            f'<line x1="{EDGE + 18}" x2="{WIDTH - EDGE - 18}" y1="{line:g}" y2="{line:g}" '
+            f'stroke="{LIGHT["line"]}"/>'
+        )
+        parts += _question(title, found, y)
+    if rest > 0:
+        more = f"… and {counted(rest + 1, 'question')} more"
+        parts.append(_text(EDGE + 18, y + LINE, more, 15, "soft"))
+    return parts
+
+
+def _question(title: str, found: Findings, y: float) -> list[str]:
+    """One line: how large, how much is settled, how much is wrong, whom to drop, coach or pay."""
+    counts = count_advice(found.workers)
+    advised = ", ".join(f"{name} {counts[name]:,}" for name in ACTED_ON if counts.get(name))
+    cells = {
+        "question": title,
+        "tasks": f"{found.tasks:,}",
+        "workers": f"{found.crowd.n_workers_:,}",
+        "classes": f"{len(found.classes):,}",
+        LAST: advised if found.identified else "not known: majority vote",
+    }
+    if not found.from_state:
+        settled = found.settled / max(found.tasks, 1)
+        limits = limits_of(found)
+        cells["settled"] = percent(settled)
+        cells["wrong decisions"] = percent(wrong_share(found))
+        if limits is not None:
+            cells["wrong decisions"] += f" ({range_words(*limits)})"
+        cells["how that is known"] = briefly_known(found).partition(":")[0]
+    parts = []
+    for name, text in cells.items():
+        bold = name in ("question", "settled", "wrong decisions")
+        parts.append(_text(COLUMNS[name], y, text, 15, "ink" if bold else "soft", bold=bold))
+    if not found.from_state:
+        for share, colour in ((1.0, "chip"), (settled, "accent")):
+            parts.append(
+                f'<rect x="{COLUMNS["settled"]}" y="{y + 6:g}" width="{METER * share:.1f}" '
+                f'height="5" fill="{LIGHT[colour]}"/>'
+            )
+    return parts
 
 
 def _charts(report: Report) -> list[tuple[str, Any, float]]:

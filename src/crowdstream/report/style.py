@@ -9,10 +9,22 @@ _LIGHT = "".join(f"--{name}:{colour};" for name, colour in LIGHT.items())
 STYLE = f"""
 header {{ margin-bottom: 16px; }} header h1 {{ margin: 0; font-size: 28px; }}
 header p {{ margin: 4px 0 0; color: var(--soft); }}
+.input {{ border-left: 3px solid var(--warn); padding: 2px 16px; margin: 0 0 16px;
+  font-size: 14px; }} .input ul {{ margin: 0; padding: 0; list-style: none; }}
+article {{ margin-top: 56px; border-top: 3px solid var(--line); padding-top: 8px; }}
+article > header h2 {{ font-size: 22px; margin: 12px 0 0; }} article section h3 {{
+  font-size: 18px; margin: 40px 0 8px; }}
+.questions .meter {{ margin-top: 4px; min-width: 60px; }} .questions td small {{
+  display: block; min-width: 0; white-space: nowrap; }} .questions .number small {{
+  white-space: nowrap; }} .questions td:first-child {{ overflow-wrap: anywhere; }}
+.questions th {{ white-space: nowrap; }} .axis {{ display: flex; justify-content: space-between;
+  min-width: 120px; max-width: 220px; }}
+.questions table {{ margin: 0; }} .questions .chip {{ white-space: nowrap; margin: 1px 0; }}
 .answer {{ border: 1px solid var(--line); border-left: 3px solid var(--accent);
   border-radius: 10px; background: var(--panel); padding: 12px 18px; margin: 0 0 16px; }}
 .answer p {{ margin: 0; }} .answer span, .answer p + p {{ color: var(--soft); }}
-.answer p + p {{ margin-top: 4px; }} section td:last-child {{ min-width: 11em; }}
+.answer p + p {{ margin-top: 4px; overflow-wrap: anywhere; }}
+section td:last-child {{ min-width: 11em; }}
 .tiles {{ display: grid; grid-template-columns: repeat(4, 1fr); gap: 16px; }}
 .tile, .panel {{ background: var(--panel); border: 1px solid var(--line); border-radius: 10px;
   padding: 16px 18px; min-width: 0; }}
@@ -21,7 +33,7 @@ header p {{ margin: 4px 0 0; color: var(--soft); }}
 .meter {{ display: block; width: 100%; height: 8px; margin-top: 12px; }}
 .panels {{ display: grid; grid-template-columns: 5fr 3fr; gap: 16px; margin-top: 16px;
   align-items: start; }}
-.panel h2 {{ font-size: 16px; margin: 0; }} .panel p {{ margin: 2px 0 0; }}
+.panel :is(h2, h3) {{ font-size: 16px; margin: 0; }} .panel p {{ margin: 2px 0 0; }}
 .panel td, .panel th {{ padding: 7px 6px; }} .panel table {{ margin-bottom: 4px; }}
 .panel bdi {{ overflow-wrap: anywhere; }} .panel td:first-child {{ min-width: 7em; }}
 svg.band {{ display: block; width: 100%; min-width: 120px; max-width: 220px; height: 16px;
@@ -43,7 +55,9 @@ li {{ margin: 4px 0; overflow-wrap: anywhere; }} footer {{ margin-top: 40px; }}
 @media (max-width: 900px) {{
   .tiles {{ grid-template-columns: 1fr 1fr; }} .panels, .pair {{ grid-template-columns: 1fr; }} }}
 @media (max-width: 560px) {{ .tiles {{ grid-template-columns: 1fr; }} body {{ padding: 0 14px; }}
-  .panel :is(:has(> svg.band), tr:has(svg.band) > :nth-child(2)) {{ display: none; }} }}
+  .panel :is(:has(> svg.band), tr:has(svg.band) > :nth-child(2)) {{ display: none; }}
+  .questions.decided :is(th, td):is(:nth-child(-n + 4), :nth-child(6)):not(:first-child) {{
+    display: none; }} }}
 @page {{ size: A4; margin: 14mm 12mm; }}
 @media print {{
   :root {{ {_LIGHT} color-scheme: light; }}
@@ -60,7 +74,9 @@ li {{ margin: 4px 0; overflow-wrap: anywhere; }} footer {{ margin-top: 40px; }}
   .panel, .note, .tile p {{ font-size: 9.5pt; }} .tile p {{ font-size: 8.5pt; }}
   header h1 {{ font-size: 20pt; }}
   section.short {{ margin-top: 10mm; break-inside: avoid; }}
-  h2 {{ margin-top: 0; break-after: avoid; }} .panel, .tile, tr, figure {{ break-inside: avoid; }}
+  article {{ break-before: page; border: 0; margin: 0; padding: 0; }}
+  h2, article section h3 {{ margin-top: 0; break-after: avoid; }}
+  .panel, .tile, tr, figure {{ break-inside: avoid; }}
   figure svg, figure.half svg, figure.small svg {{ min-width: 0; }}
   figure.matrix svg {{ width: 100%; }} figure {{ overflow: visible; }}
   .wide {{ overflow: visible; }}

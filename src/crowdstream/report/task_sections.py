@@ -12,6 +12,7 @@ from crowdstream.report.charts.confidence import draw_confidence, histogram
 from crowdstream.report.charts.hardest import draw_hardest
 from crowdstream.report.charts.money import draw_money
 from crowdstream.report.charts.reliability import draw_reliability, reliable
+from crowdstream.report.overview import scores_of
 from crowdstream.report.parts import Section, figure, name_of, note, numbers, plain_name
 
 if TYPE_CHECKING:
@@ -27,26 +28,32 @@ def hard_section(found: Findings) -> Section | None:
     if hard is None or not hard.height or found.decisions is None:
         return None
     tasks = hard["task"].unique(maintain_order=True)
-    decided = found.decisions.filter(pl.col("task").is_in(tasks.implode()))
+    decided = found.decisions if found.pairs is None else found.pairs
+    decided = decided.filter(pl.col("task").is_in(tasks.implode()))
     sure = {task: (label, share) for task, label, share in decided[:, :3].iter_rows()}
+    one = "task" if found.pairs is None else "choice of a task"
+    scores = scores_of(found)
     body = note(
-        "Each bar is a task, the hardest on top: how its votes are split. On a hard task an "
+        f"Each bar is a {one}, the hardest on top: how its votes are split. On a hard one an "
         "average worker errs often, so that one vote more changes little; an expert does."
     )
     chart = draw_hardest(hard, titled=False)
-    body += figure(chart, f"How the votes on the {len(tasks)} hardest tasks are split")
+    many = "tasks" if found.pairs is None else "choices of tasks"
+    body += figure(chart, f"How the votes on the {len(tasks)} hardest {many} are split")
     rows = []
     for (task,), votes in hard.group_by("task", maintain_order=True):
         label, share = sure.get(task, (None, 0.0))
         split = ", ".join(
             f"{plain_name(each)} {count:,}" for each, count in votes.select("label", "votes").rows()
         )
-        rows.append([name_of(task), name_of(label), percent(share), split])
-    head = ["task", "decided", "sure", "votes"]
-    body += numbers(head, rows, ["sure"])
-    first = f"The hardest task is {plain_name(tasks[0])}"
+        score = [scores.get(task, "")] if scores else []
+        rows.append([name_of(task), name_of(label), *score, percent(share), split])
+    right = [*(["score"] if scores else []), "sure"]
+    first = "task" if found.pairs is None else "task: choice"
+    body += numbers([first, "decided", *right, "votes"], rows, right)
+    first = f"The hardest {one} is {plain_name(tasks[0])}"
     words = f"{first}: an average worker errs on it in {percent(hard['difficulty'][0])} of cases."
-    return Section("hardest", "The hardest tasks", words, body)
+    return Section("hardest", f"The hardest {many}", words, body)
 
 
 def confidence_section(found: Findings) -> Section | None:
@@ -56,9 +63,10 @@ def confidence_section(found: Findings) -> Section | None:
         return None
     bins = histogram(decisions)
     sure = percent(found.settled / max(decisions.height, 1))
+    sets = found.kind == "choices"
     rule = (
-        f"settled: confidence {found.settings.settle:g} or more, "
-        f"{counted(found.settings.min_labels, 'label')} or more"
+        f"settled: {'every choice with ' if sets else ''}confidence {found.settings.settle:g} or "
+        f"more, {counted(found.settings.min_labels, 'label')} or more"
     )
     chart = draw_confidence(bins, titled=False)
     left = figure(chart, f"How many decisions are how confident; {sure} are settled", "half")
@@ -67,7 +75,8 @@ def confidence_section(found: Findings) -> Section | None:
         for low, high, state, tasks in bins.iter_rows()
     ]
     left += numbers(["confidence", "state", "tasks"], rows, ["tasks"])
-    said = note(f"Tasks by the confidence of their decision; {rule}.")
+    whole = " that the whole set is right" if sets else " of their decision"
+    said = note(f"Tasks by the confidence{whole}; {rule}.")
     left = f"<div><h3>How sure</h3>{said}{left}</div>"
     words = f"{sure} of {counted(decisions.height, 'decision')} are settled."
     if found.truths is None:

@@ -21,7 +21,9 @@ HEAD = ["without", "its error rate", "the vote is right on", "worth in independe
 
 
 def together_section(found: Findings) -> Section | None:
-    """How many independent votes the labels of a task are worth."""
+    """How many independent votes the labels of a task are worth; of choices it is not known."""
+    if found.pairs is not None:
+        return None
     answers, body = [], ""
     monitors = found.monitors
     if monitors is not None and monitors.effective_votes is not None and found.identified:

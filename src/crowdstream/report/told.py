@@ -20,6 +20,9 @@ if TYPE_CHECKING:
 NAMED = 3
 """Names in a sentence."""
 
+LEAST_STEPS = 0.01
+"""Distance on a scale below which no number is said: two digits are all that the estimate bears."""
+
 
 def named(names: Sequence[WorkerId], most: int = NAMED) -> str:
     """Some names of a list.
@@ -35,11 +38,16 @@ def named(names: Sequence[WorkerId], most: int = NAMED) -> str:
 
 def size_words(found: Findings) -> str:
     """How large the crowd is."""
-    classes = len(found.crowd.classes_)
+    classes = len(found.classes)
+    noun = "class" if classes == 1 else "classes"
+    if found.kind == "choices":
+        noun = "choice" if classes == 1 else "choices"
+    elif found.kind == "scale":
+        noun = "step of a scale" if classes == 1 else "steps of a scale"
     return (
         f"{counted(found.labels, 'label')} on {counted(found.tasks, 'task')} from "
         f"{counted(found.crowd.n_workers_, 'worker')}; "
-        f"{classes:,} {'class' if classes == 1 else 'classes'}"
+        f"{classes:,} {noun}"
     )
 
 
@@ -50,14 +58,41 @@ def answer(found: Findings) -> str:
     if found.from_state:
         return f"This crowd has answered {counted(found.tasks, 'task')}. {workers_words(found)}"
     settled = f"{percent(found.settled / found.tasks)} of the tasks are settled"
+    wrong = percent(wrong_share(found))
     if found.measured is not None:
         known = "" if found.measured.tasks == found.tasks else " whose truth is known"
-        wrong = percent(found.measured.error)
+        if found.kind == "choices":
+            return f"{settled}, and {wrong} of the sets{known} are not exactly right."
+        if found.distance is not None:
+            far = f"decisions{known} are {steps_words(found.distance)} from the truth on average"
+            return f"{settled}; {far}, and {wrong} of them are wrong."
         return f"{settled}, and {wrong} of the decisions{known} are wrong."
     assert found.errors is not None
-    wrong = percent(found.errors.errors / found.tasks)
-    about = "" if found.errors.gold_tasks else "about "
-    return f"{settled}, and {about}{wrong} of the decisions are expected to be wrong."
+    wrong = wrong if found.errors.gold_tasks else f"about {wrong}"
+    if found.kind == "choices":
+        return f"{settled}, and {wrong} of the sets are expected not to be exactly right."
+    if found.steps is not None:
+        far = f"are expected to be {steps_words(found.steps)} from the truth on average"
+        return f"{settled}; decisions {far}, and {wrong} of them to be wrong."
+    return f"{settled}, and {wrong} of the decisions are expected to be wrong."
+
+
+def wrong_share(found: Findings) -> float:
+    """The share of decisions that are wrong, measured or expected; of sets, not exactly right."""
+    if found.measured is not None:
+        return found.measured.error
+    return 0.0 if found.errors is None else found.errors.errors / max(found.tasks, 1)
+
+
+def steps_words(steps: float) -> str:
+    """A distance on a scale.
+
+    >>> steps_words(0.046), steps_words(0.001), steps_words(0.0)
+    ('0.05 steps', 'less than 0.01 steps', '0 steps')
+    """
+    if not steps:
+        return "0 steps"
+    return f"{steps:.2f} steps" if steps >= LEAST_STEPS else f"less than {LEAST_STEPS} steps"
 
 
 def how_known(found: Findings) -> str:
@@ -78,6 +113,35 @@ def how_known(found: Findings) -> str:
             "mistakes together"
         )
     return f"{within} if the crowd's own confidence holds; checked against no truth"
+
+
+def briefly_known(found: Findings) -> str:
+    """What the share of wrong decisions rests on, in the few words that a row has room for."""
+    if found.measured is not None:
+        return f"measured on {counted(found.measured.tasks, 'task')}"
+    if found.errors is None:
+        return ""
+    if found.gold_tasks and found.gold_tasks >= found.tasks:
+        return "all given as gold"
+    if found.errors.gold_tasks:
+        return f"checked against {counted(found.errors.gold_tasks, 'gold task')}"
+    if found.crowd.weighs and not found.crowd.identifiable_:
+        return "expected, by the votes alone"
+    if found.crowd.dependence_:
+        return "expected, in doubt: mistakes made together"
+    return "expected, not checked"
+
+
+def missing_words(found: Findings) -> list[str]:
+    """Who leaves out some classes more than others, a sentence each; nothing if nobody does."""
+    if found.missing is None:
+        return []
+    told = found.missing.drop_nulls("on_class").head(NAMED)
+    return [
+        f"{plain_name(row['worker'])} gave no answer on {percent(row['share'])} of its tasks, and "
+        f"on {percent(row['on_class_share'])} of those decided {plain_name(row['on_class'])}."
+        for row in told.iter_rows(named=True)
+    ]
 
 
 def range_words(low: float, high: float) -> str:
@@ -122,7 +186,7 @@ def changes_words(found: Findings) -> str:
     who = list(dict.fromkeys(alarm.worker for alarm in monitors.alarms))
     last = (
         f"{plain_name(latest.worker)} went from {percent(latest.before)} to "
-        f"{percent(latest.after)} errors by task {latest.tasks_seen:,}"
+        f"{percent(latest.after)} errors by {found.unit} {latest.tasks_seen:,}"
     )
     return f"{counted(len(who), 'worker')} changed; the latest: {last}."
 
@@ -184,12 +248,14 @@ def _task_limits(found: Findings) -> list[str]:
                 f"Whether {counted(single, 'task')} with one label only would be decided "
                 "otherwise by a second."
             )
-        decided = set(map(str, decisions["label"].drop_nulls().unique()))
-        never = sorted(set(map(str, found.crowd.classes_)) - decided)
+        labels = decisions["label"].drop_nulls().unique()
+        decided = {part for label in labels for part in found.parts(label)}
+        never = [name for name in sorted(found.classes) if name not in decided]
         if never and decisions.height:
+            so = "no set has it" if found.kind == "choices" else "no task was decided so"
             lines.append(
                 f"Whether the truth is ever {named(never)}: workers gave "
-                f"{'it' if len(never) == 1 else 'these'}, but no task was decided so."
+                f"{'it' if len(never) == 1 else 'these'}, but {so}."
             )
     if found.unknown_classes:
         lines.append(
