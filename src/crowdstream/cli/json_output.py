@@ -281,9 +281,7 @@ def preferences_report(found: Preferences, warnings: list[str]) -> dict[str, obj
     return {"schema_version": SCHEMA_VERSION, **msgspec.structs.asdict(found), **more}
 
 
-def compare_report(
-    study: Study, warnings: list[str], read_as: ReadAs | None
-) -> dict[str, object]:
+def compare_report(study: Study, warnings: list[str], read_as: ReadAs | None) -> dict[str, object]:
     """What ``crowdstream compare --json`` prints; ``-o`` writes the same but what was read.
 
     ``read_as`` is null for data sets by name.
