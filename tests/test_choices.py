@@ -242,7 +242,7 @@ def test_a_class_with_the_separator_in_its_name_is_kept_in_a_json_list() -> None
 def test_known_sets_are_gold_for_the_pairs_and_for_the_decisions() -> None:
     rows = [(f"t{t}", who, "a|b" if t % 2 else "a") for t in range(8) for who in "xyz"]
     found = Choices.of(frame(rows), separator="|")
-    gold = {"t0": "b|zebra", "t1": ["a", "b"], "elsewhere": "a"}
+    gold: dict[str | int, str | list[str]] = {"t0": "b|zebra", "t1": ["a", "b"], "elsewhere": "a"}
     truths = found.truths(gold)
     assert truths == {"t0: a": "no", "t0: b": "yes", "t1: a": "yes", "t1: b": "yes"}
     pairs = cs.MajorityVote().fit_predict(found.pairs)

@@ -11,8 +11,6 @@ import polars as pl
 import pytest
 
 import crowdstream as cs
-from crowdstream.labels import CodedLabels, code_rows
-from crowdstream.labels.cleaning import Cleaner
 from tests.cli.tool import call, csv_of, gold_of, labels, refused
 
 ROWS = labels(200)
@@ -55,38 +53,26 @@ def truth(tmp_path: Path) -> Path:
 # Fifteen spellings of three classes -------------------------------------------------------------
 
 
-def test_spellings_are_counted_as_one_and_err_as_little_as_the_clean_file(
+def test_spellings_are_one_class_and_err_as_little_as_the_clean_file(
     tmp_path: Path, truth: Path
 ) -> None:
     clean = write(tmp_path / "clean.csv", named())
     dirty = write(tmp_path / "dirty.csv", misspelt())
     wanted = call("run", clean, "--truth", truth, "--json").report
-    wrong = call("run", dirty, "--truth", truth, "--json").report
-    mended = call("run", dirty, "--truth", truth, "--json", "--normalise").report
+    mended = call("run", dirty, "--truth", truth, "--json").report
+    wrong = call("run", dirty, "--truth", truth, "--json", "--exact").report
     assert (wanted["classes"], wrong["classes"], mended["classes"]) == (3, 15, 3)
     assert mended["error_rate"] == wanted["error_rate"]
     assert wrong["error_rate"] > 3 * wanted["error_rate"] + 0.05  # what the spellings cost
-    assert call("run", dirty, "-q", "--normalise").out == call("run", clean, "-q").out
+    assert call("run", dirty, "-q").out == call("run", clean, "-q").out
 
 
-def test_twins_are_named_loudly_with_the_option(tmp_path: Path) -> None:
+def test_what_was_joined_is_said_first(tmp_path: Path) -> None:
     result = call("run", write(tmp_path / "dirty.csv", misspelt()))
-    note = " ".join(result.err[result.err.index("note: 15 labels") :].split())
-    assert note.startswith("note: 15 labels look like 3 (--normalise counts them so): ")
-    assert "' 3' = '3' = '3 '" in note
-    assert "'scho\\u0308n'" in note  # which looks like another
-    assert "look like" not in call("run", write(tmp_path / "clean.csv", named())).err
-
-
-@pytest.mark.parametrize("options", [(), ("--window", "30"), ("--online",)])
-def test_the_warning_is_in_the_json_once_and_goes_with_the_option(
-    tmp_path: Path, options: tuple[str, ...]
-) -> None:
-    dirty = write(tmp_path / "dirty.csv", misspelt())
-    warnings = call("run", dirty, "--json", *options).report["warnings"]
-    assert sum("15 labels look like 3" in each for each in warnings) == 1
-    warnings = call("run", dirty, "--json", "--normalise", *options).report["warnings"]
-    assert warnings == ["--normalise: 15 spellings of 3 labels"]
+    note = " ".join(result.err[result.err.index("note: ") :].split())
+    assert note.startswith("note: 15 spellings are 3 classes: ")
+    assert "(--exact keeps them apart)" in note
+    assert "spellings" not in call("run", write(tmp_path / "clean.csv", named())).err
 
 
 @pytest.mark.parametrize("options", [("--window", "30"), ("--window", "30", "--online")])
@@ -95,173 +81,115 @@ def test_a_window_sees_the_same_classes_as_the_clean_file(
 ) -> None:
     clean = write(tmp_path / "clean.csv", named())
     dirty = write(tmp_path / "dirty.csv", misspelt())
-    wanted = call("run", clean, "-q", *options)
-    assert call("run", dirty, "-q", "--normalise", *options) == wanted
+    assert call("run", dirty, "-q", *options).out == call("run", clean, "-q", *options).out
 
 
-def test_workers_and_tasks_are_normalised_too(tmp_path: Path) -> None:
+def test_blanks_around_workers_and_tasks_are_none_of_them(tmp_path: Path) -> None:
     rows = [
-        (f" {task.upper()}" if k % 3 == 0 else task, f"{who.upper()} " if k % 4 == 0 else who, said)
-        for k, (task, who, said) in enumerate(ROWS)
+        (f" {task}" if k % 2 else task, f"{who} ", said) for k, (task, who, said) in enumerate(ROWS)
     ]
-    clean, dirty = write(tmp_path / "a.csv", ROWS), write(tmp_path / "b.csv", rows)
-    warnings = call("run", dirty, "--json").report["warnings"]
-    assert any(
-        "16 workers look like 8 (--normalise counts them so): 'W" in each for each in warnings
-    )
-    assert any("tasks look like 200 (--normalise counts them so): ' T" in each for each in warnings)
-    mended = call("run", dirty, "-q", "--normalise")
-    assert mended == call("run", clean, "-q")
-    assert call("run", dirty, "--json", "--normalise").report["workers"] == 8
-    for window in (("--window", "500"), ("--window", "500", "--online")):
-        assert call("run", dirty, "-q", "--normalise", *window).out == (
-            call("run", clean, "-q", *window).out
-        )
+    padded = write(tmp_path / "padded.csv", rows)
+    assert call("run", padded, "-q").out == call("run", write(tmp_path / "l.csv", ROWS), "-q").out
+
+
+def test_workers_and_tasks_that_differ_by_case_are_kept_apart_and_said(tmp_path: Path) -> None:
+    rows = [(task, who.upper() if k % 2 else who, said) for k, (task, who, said) in enumerate(ROWS)]
+    report = call("run", write(tmp_path / "l.csv", rows), "--json").report
+    assert report["workers"] == 16
+    assert any("16 workers differ only in spelling" in note for note in report["warnings"])
 
 
 def test_the_commonest_spelling_is_shown_tidied(tmp_path: Path) -> None:
-    said = ["YES", "Yes ", "Yes", "yes", "YES", "Yes"]
-    rows = [("Task  1", f"w{k}", label) for k, label in enumerate(said)]
-    result = call("run", write(tmp_path / "a.csv", rows), "-q", "--normalise")
-    assert result.out.splitlines()[1].startswith("Task 1,Yes,")
+    rows = [("t1", "a", "YES"), ("t1", "b", " Yes"), ("t1", "c", "Yes "), ("t2", "a", "no")]
+    result = call("run", write(tmp_path / "l.csv", rows), "-q")
+    assert [line.split(",")[1] for line in result.out.splitlines()[1:]] == ["Yes", "no"]
 
 
-def test_a_worker_whose_labels_become_one_is_counted_as_repeated_and_replaced(
-    tmp_path: Path,
-) -> None:
-    rows = [*ROWS, (ROWS[0][0].upper(), ROWS[0][1], ROWS[0][2]), (ROWS[1][0], ROWS[1][1], "Q")]
-    warnings = call("run", write(tmp_path / "a.csv", rows), "--json", "--normalise").report[
-        "warnings"
-    ]
-    assert "1 repeated row ignored: same task, worker and label" in warnings
-    assert "1 label replaced by a later one from the same worker" in warnings
-
-
-# No answer --------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("word", ["N/A", "n/a", "-", "skip", "none", "don't know"])
-def test_a_rare_label_that_means_none_is_warned_of(tmp_path: Path, word: str) -> None:
-    rows = [(task, who, word if k % 40 == 0 else said) for k, (task, who, said) in enumerate(ROWS)]
-    path = write(tmp_path / "a.csv", rows)
-    report = call("run", path, "--json").report
-    (note,) = report["warnings"]
-    assert f"{word!r} (25) looks like no answer but counts as a class: --skip-label" in note
-    assert report["classes"] == 4
-
-
-def test_a_common_one_is_a_class(tmp_path: Path) -> None:
-    rows = [(task, who, "none" if said == "x" else said) for task, who, said in ROWS]
-    assert call("run", write(tmp_path / "a.csv", rows), "--json").report["warnings"] == []
+# No answer ---------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("options", [(), ("--window", "30"), ("--online",)])
-def test_skip_labels_are_no_answer_and_counted(tmp_path: Path, options: tuple[str, ...]) -> None:
-    with_gaps = [(t, w, "" if k % 40 == 0 else x) for k, (t, w, x) in enumerate(ROWS)]
-    with_words = [
-        (t, w, ("N/A" if k % 80 else "n/a ") if k % 40 == 0 else x)
-        for k, (t, w, x) in enumerate(ROWS)
-    ]
-    gaps, words = write(tmp_path / "a.csv", with_gaps), write(tmp_path / "b.csv", with_words)
-    skip = ("--skip-label", "N/A")
-    assert call("run", words, "-q", *skip, *options) == call("run", gaps, "-q", *options)
-    report = call("run", words, "--json", *skip, *options).report
-    assert report["warnings"] == ["25 labels taken for no answer (--skip-label)"]
-    assert report["classes"] == 3
+@pytest.mark.parametrize("word", ["N/A", "n/a", "-", "None", "null", "NA", "nan", " "])
+def test_what_means_none_is_no_answer_and_counted(
+    tmp_path: Path, word: str, options: tuple[str, ...]
+) -> None:
+    rows = [*ROWS[:-10], *((task, who, word) for task, who, _ in ROWS[-10:])]
+    report = call("run", write(tmp_path / "l.csv", rows), "--json", *options).report
+    assert (report["classes"], report["labels"]) == (3, len(ROWS) - 10)
+    assert sum(report["read_as"]["no_answer"].values()) == 10
+    if word.strip():
+        assert any("(10) is no answer" in note for note in report["warnings"])
+        kept = call("run", tmp_path / "l.csv", "--json", "--keep", word, *options).report
+        assert (kept["classes"], kept["labels"]) == (4, len(ROWS))
 
 
-def test_several_skip_labels_and_one_that_nobody_gave(tmp_path: Path) -> None:
-    rows = [(t, w, {0: "-", 1: "skip"}.get(k % 40, x)) for k, (t, w, x) in enumerate(ROWS)]
-    path = write(tmp_path / "a.csv", rows)
-    options = ("--skip-label", "-", "--skip-label", "Skip", "--skip-label", "pass")
-    assert call("run", path, "--json", *options).report["warnings"] == [
-        "50 labels taken for no answer (--skip-label)",
-        "no label is spelt 'pass' (--skip-label)",
-    ]
+@pytest.mark.parametrize("word", ["?", "skip", "unsure", "don't know", "missing"])
+def test_what_may_be_an_answer_is_not_guessed(tmp_path: Path, word: str) -> None:
+    rows = [*ROWS[:-10], *((task, who, word) for task, who, _ in ROWS[-10:])]
+    report = call("run", write(tmp_path / "l.csv", rows), "--json").report
+    assert (report["classes"], report["labels"]) == (4, len(ROWS))
 
 
-# Wide tables, free text, lists ------------------------------------------------------------------
+def test_a_label_to_keep_must_be_there(tmp_path: Path) -> None:
+    refused(call("run", write(tmp_path / "l.csv", ROWS), "--keep", "none"), "--keep", "'none'")
 
 
-def wide(tmp_path: Path, *, comment: bool = True) -> Path:
+# Columns that are no workers ---------------------------------------------------------------------
+
+
+def wide(tmp_path: Path, column: str, cells: list[str]) -> Path:
+    """A column per worker, and one more."""
     by_task: dict[str, dict[str, str]] = {}
     for task, who, said in ROWS:
         by_task.setdefault(task, {})[who] = said
     workers = sorted({who for _, who, _ in ROWS})
-    rows = [
-        [task, *(said.get(who, "") for who in workers), *([f"I saw {task} k"] if comment else [])]
-        for task, said in by_task.items()
+    lines = [
+        [task, *(votes.get(who, "") for who in workers), cells[k % len(cells)]]
+        for k, (task, votes) in enumerate(by_task.items())
     ]
-    header = ",".join(["task", *workers, *(["comment"] if comment else [])])
-    path = tmp_path / f"wide{comment}.csv"
-    path.write_bytes(csv_of(rows, header))
+    path = tmp_path / "wide.csv"
+    path.write_bytes(csv_of(lines, ",".join(["task", *workers, column])))
     return path
 
 
-def test_a_text_column_is_named_and_can_be_left_out(tmp_path: Path) -> None:
-    path, clean = wide(tmp_path), wide(tmp_path, comment=False)
-    note = call("run", path, "--wide", "--json").report["warnings"][0]
-    wanted = "column 'comment' has 200 distinct values: leave it out with --leave-out comment"
-    assert note == wanted
-    for window in ((), ("--window", "30")):
-        left = call("run", path, "--wide", "-q", "--leave-out", "comment", *window)
-        assert left == call("run", clean, "--wide", "-q", *window)
-    report = call("run", path, "--wide", "--json", "--leave-out", "comment").report
-    assert (report["warnings"], report["classes"], report["workers"]) == ([], 3, 8)
-
-
-def test_leaving_out_needs_a_wide_table_and_a_column_of_it(
-    tmp_path: Path, label_file: Path
+@pytest.mark.parametrize(
+    ("column", "cells"),
+    [
+        ("notes", ["", "blurry", "too dark"]),
+        ("said later", ["blurry", "dark", "ok", ""]),
+        ("seconds", [str(k) for k in range(3, 200, 7)]),
+        ("link", [f"http://x/{k}" for k in range(200)]),
+    ],
+)
+def test_a_column_that_is_no_worker_is_left_out_and_named(
+    tmp_path: Path, column: str, cells: list[str]
 ) -> None:
-    refused(call("run", label_file, "--leave-out", "w1"), "--leave-out", "--wide too")
-    for window in ((), ("--window", "30")):
-        refused(
-            call("run", wide(tmp_path), "--wide", "--leave-out", "comments", *window),
-            "--leave-out: expected a column with labels, such as w",
-            "'comments'",
-        )
+    report = call("run", wide(tmp_path, column, cells), "--wide", "--json").report
+    assert (report["workers"], report["labels"]) == (8, len(ROWS))
+    assert list(report["read_as"]["left_out"]) == [column]
+    assert f"left out: {column}" in report["read_as"]["text"]
 
 
-def test_free_text_as_label_is_warned_of(tmp_path: Path) -> None:
-    rows = [(task, who, f"it is {said} to me {k}") for k, (task, who, said) in enumerate(ROWS)]
-    (note, *_) = call("run", write(tmp_path / "a.csv", rows[:100]), "--json").report["warnings"]
-    assert note.startswith("100 different labels in 100 rows look like free text, such as 'it is ")
+def test_a_column_that_may_be_a_worker_is_refused_until_it_is_said(tmp_path: Path) -> None:
+    path = wide(tmp_path, "di", ["", "", "", "maybe", "", "", ""][:7])
+    rows = path.read_text().splitlines()
+    path.write_text("\n".join([rows[0], *(row for row in rows[1:5]), ""]))  # one cell of it
+    words = "--leave-out di"
+    refused(call("run", path, "--wide"), "column 'di'", words)
+    assert call("run", path, "--wide", *words.split(), "--json").report["workers"] == 8
+    names = [f"--label={who}" for who in ("w0", "w1", "w2", "di")]
+    assert call("run", path, "--wide", *names, "--json").report["workers"] == 4
+    refused(call("run", path, "--wide", "--leave-out", "nobody"), "--leave-out", "nobody")
 
 
-@pytest.mark.parametrize("cell", ["x|y", "x;y", "[x y]"])
-def test_several_choices_in_a_cell_are_warned_of(tmp_path: Path, cell: str) -> None:
-    cell = '"[""x"",""y""]"' if "[" in cell else cell
-    rows = [(task, who, cell if k % 30 == 0 else said) for k, (task, who, said) in enumerate(ROWS)]
-    (note,) = call("run", write(tmp_path / "a.csv", rows), "--json").report["warnings"]
-    assert note.startswith("1 label holds several choices, such as ")
-    assert note.endswith("each counts as a class of its own; give one choice per row")
+def test_free_text_as_label_is_refused(tmp_path: Path) -> None:
+    rows = [(task, who, f"I think {k}") for k, (task, who, _) in enumerate(ROWS)]
+    path = write(tmp_path / "l.csv", rows)
+    refused(call("run", path), "free text", "--label COLUMN", "--as-classes")
+    assert call("run", path, "--as-classes", "-q").code == 0
 
 
-# The other commands -----------------------------------------------------------------------------
-
-
-def test_gold_savings_and_compare_clean_and_warn_too(tmp_path: Path, truth: Path) -> None:
-    clean = write(tmp_path / "clean.csv", named())
-    dirty = write(tmp_path / "dirty.csv", misspelt())
-    wanted = call("gold", "plan", clean, "-q").out
-    assert call("gold", "plan", dirty, "-q", "--normalise").out == wanted
-    assert call("gold", "check", dirty, truth, "--normalise").out == (
-        call("gold", "check", clean, truth).out
-    )
-    commands: list[tuple[str | Path, ...]] = [
-        ("gold", "plan", dirty),
-        ("gold", "check", dirty, truth),
-        ("savings", dirty, "--orders", "1", "--method", "majority"),
-        ("compare", dirty, "--truth", truth, "--quick", "--methods", "majority"),
-    ]
-    for command in commands:
-        warned = call(*command, "--json").report["warnings"]
-        assert any("15 labels look like 3" in each for each in warned), command
-        assert "15 labels look like 3" in call(*command).err, command
-        mended = call(*command, "--json", "--normalise").report["warnings"]
-        assert "--normalise: 15 spellings of 3 labels" in mended, command
-        assert not any("look like" in each for each in mended), command
-    refused(call("compare", "rte", "--normalise"), "--truth and files of labels")
+# Streams -----------------------------------------------------------------------------------------
 
 
 def lines(rows: Rows) -> bytes:
@@ -270,59 +198,62 @@ def lines(rows: Rows) -> bytes:
 
 
 def test_a_stream_is_cleaned_line_by_line() -> None:
-    first = [*named()[:5], *misspelt()]  # so that the usual spellings come first
-    wanted = call("stream", "-q", stdin=lines([*named()[:5], *named()]))
-    assert call("stream", "-q", "--normalise", stdin=lines(first)).out == wanted.out
-    told = call("stream", stdin=lines(first)).err
-    assert told.count("2 labels look like 1 (") == 1
-    assert "look like" not in call("stream", "--normalise", stdin=lines(first)).err
+    clean = call("stream", "-q", stdin=lines(named()))
+    dirty = call("stream", stdin=lines(misspelt()))
+    assert dirty.out == clean.out
+    assert "is counted as" in dirty.err
+    exact = call("stream", "-q", "--exact", stdin=lines(misspelt()))
+    assert len({line["label"] for line in exact.lines}) > 3
 
 
-def test_a_stream_warns_of_workers_and_tasks_and_skips() -> None:
-    rows = [("t1", "ann", "yes"), ("T1", "Ann ", "no"), *named()]
-    told = call("stream", stdin=lines(rows)).err
-    assert "2 workers look like 1 (--normalise counts them so): 'ann' = 'Ann '" in told
-    assert "2 tasks look like 1 (--normalise counts them so): 't1' = 'T1'" in told
-    rows = [(t, w, "N/A" if k % 40 == 0 else x) for k, (t, w, x) in enumerate(ROWS)]
-    assert "'N/A' (25) looks like no answer" in call("stream", stdin=lines(rows)).err
-    skipped = call("stream", "--skip-label", "n/a", stdin=lines(rows))
-    assert "25 taken for no answer" in skipped.err
-    assert "looks like no answer" not in skipped.err
-    assert "N/A" not in skipped.out
+def test_a_stream_takes_no_answer_for_none() -> None:
+    rows = [*named()[:-10], *((task, who, "N/A") for task, who, _ in named()[-10:])]
+    result = call("stream", stdin=lines(rows))
+    assert "10 taken for no answer" in result.err
+    assert "'N/A' is no answer" in result.err
+    kept = call("stream", "--keep", "n/a", stdin=lines(rows))
+    assert "taken for no answer" not in kept.err
 
 
-def test_a_stream_goes_on_with_the_spellings_of_its_state(tmp_path: Path) -> None:
-    state = tmp_path / "crowd.state"
-    rows = [(f"T{k}", who, "Yes") for k in range(5) for who in ("Ann", "Bob", "Cy")]
-    call("stream", "-q", "--normalise", "--state", state, stdin=lines(rows[:-1]))
-    again = [
-        ("t4", "CY", "YES"),
-        *((f"t{k}", who, "yes") for k in (7, 8) for who in ("ann", "bob")),
+def test_a_stream_refuses_scores_and_sets_when_the_first_comes() -> None:
+    scores = [(task, who, f"0.{k % 97:02}") for k, (task, who, _) in enumerate(ROWS)]
+    refused(call("stream", "-q", stdin=lines(scores)), "--threshold", "--as-classes")
+    passed = call("stream", "-q", "--threshold", "0.5", stdin=lines(scores))
+    assert {line["label"] for line in passed.lines} <= {"pass", "fail"}
+    sets = [(task, who, "x|y" if k % 3 else "x") for k, (task, who, _) in enumerate(ROWS)]
+    sets[1] = (*sets[1][:2], "y")
+    refused(call("stream", "-q", stdin=lines(sets)), "crowdstream run --choices")
+
+
+def test_a_stream_holds_one_question() -> None:
+    rows = [
+        {"task": task, "worker": who, "question": q, "label": said}
+        for task, who, said in ROWS
+        for q in ("tone", "style")
     ]
-    call("stream", "-q", "--normalise", "--state", state, stdin=lines(again))
-    workers = call("workers", state, "-q").out.splitlines()[1:]
-    assert [line.split(",")[0] for line in workers] == ["Ann", "Bob", "Cy"]
-    assert len(cs.Stream.load(state).crowd.classes_) == 1
+    data = "".join(json.dumps(row) + "\n" for row in rows).encode()
+    refused(call("stream", stdin=data), "line 2", "'tone'", "'style'", "--question")
+    one = call("stream", "-q", "--question", "tone", stdin=data)
+    assert one.out == call("stream", "-q", stdin=lines(ROWS)).out
 
 
-def test_a_closed_task_is_known_in_any_spelling_after_a_restart(tmp_path: Path) -> None:
-    state = tmp_path / "crowd.state"
-    rows = [("Task 1", "ann", "yes"), ("Task 1", "bob", "yes"), ("task 1 ", "cy", "no")]
-    args = ("stream", "--normalise", "--max-labels", "2")
-    assert "1 late" in call(*args, stdin=lines(rows)).err
-    call(*args, "--state", state, stdin=lines(rows[:2]))
-    assert "1 late" in call(*args, "--state", state, stdin=lines(rows[2:])).err
-    assert cs.Stream.load(state).open_tasks == []
+def test_a_stream_goes_on_with_the_spellings_and_the_question_of_its_state(tmp_path: Path) -> None:
+    first, second = tmp_path / "a.jsonl", tmp_path / "b.jsonl"
+    rows = [{"task": t, "worker": w, "question": "tone", "label": said} for t, w, said in ROWS]
+    first.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    args = ("--state", tmp_path / "s", "-o", tmp_path / "o.jsonl", "-q")
+    assert call("stream", first, *args).code == 0
+    again = [row | {"task": f"new {row['task']}", "label": row["label"].upper()} for row in rows]
+    second.write_text("".join(json.dumps(row) + "\n" for row in again))
+    assert call("stream", second, *args).code == 0
+    said = {json.loads(line)["label"] for line in (tmp_path / "o.jsonl").read_text().splitlines()}
+    assert said == {"x", "y", "z"}
+    third = tmp_path / "c.jsonl"
+    third.write_text(json.dumps(rows[0] | {"task": "later", "question": "style"}) + "\n")
+    refused(call("stream", third, *args), "'tone'", "'style'")
 
 
-def test_gold_in_a_stream_may_be_spelt_otherwise() -> None:
-    rows = [f"t{k},{who},{'xy'[k % 2]},{'XY'[k % 2]} " for k in range(40) for who in "abc"]
-    data = "\n".join(["task,worker,label,gold", *rows]).encode()
-    found = call("stream", "-q", stdin=data).lines
-    assert {line["label"] for line in found} == {"x", "y"}
-
-
-# The library ------------------------------------------------------------------------------------
+# In Python ---------------------------------------------------------------------------------------
 
 
 def test_a_table_is_normalised_in_python() -> None:
@@ -339,19 +270,11 @@ def test_numbers_are_left_as_they_are() -> None:
     assert cs.normalise_labels(rows).rows() == rows
 
 
-def test_cleaning_leaves_what_it_was_given() -> None:
-    table = code_rows([("t1", "ann", "yes"), ("T1", "Ann", "YES"), ("t2", "bob", "-")])
-    before = table.frame()
-    cleaned = Cleaner(normalise=True, skip=["-"], left_out=["bob"]).clean(table)
-    assert table.frame().equals(before)
-    assert cleaned.frame().rows() == [("t1", "ann", "yes"), ("t1", "ann", "yes")]
-
-
-def test_batches_are_cleaned_alike_wherever_they_are_cut() -> None:
-    rows = [(t.upper() if k % 2 else t, w, x) for k, (t, w, x) in enumerate(misspelt())]
-    for size in (1, 7, 400):
-        cleaner = Cleaner(normalise=True, in_batches=True)
-        parts = [cleaner.clean(code_rows(rows[k : k + size])) for k in range(0, len(rows), size)]
-        found = CodedLabels.concat(parts).frame()
-        assert found["label"].n_unique() == 3
-        assert found["task"].n_unique() == 200
+def test_tables_of_python_are_taken_as_they_are_and_twins_are_named() -> None:
+    rows = [("t1", "a", "yes"), ("t1", "b", "Yes"), ("t2", "a", "N/A")]
+    with pytest.warns(cs.OddLabels) as caught:
+        found = cs.MajorityVote().fit(rows)
+    assert found.classes_ == ["yes", "Yes", "N/A"]
+    said = " ".join(str(one.message) for one in caught)
+    assert "'yes' = 'Yes'" in said
+    assert "'N/A' looks like no answer" in said

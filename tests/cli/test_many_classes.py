@@ -63,7 +63,10 @@ def test_as_many_classes_as_labels_are_no_traceback(tmp_path: Path) -> None:
     rows = [(f"t{n // 2}", f"w{n % 7}", f"some text {n}") for n in range(150_000)]
     path = tmp_path / "text.csv"
     pl.DataFrame(rows, ["task", "worker", "label"], orient="row").write_csv(path)
-    done = run_limited("run", path, "-o", tmp_path / "d.csv", "--json")
+    args = ("run", path, "-o", tmp_path / "d.csv", "--json")
+    refused = run_limited(*args)
+    assert (refused.returncode, "free text" in refused.stderr) == (2, True)
+    done = run_limited(*args, "--as-classes")
     assert done.returncode == 0, done.stderr
     assert "150,000 classes: decided by agreement alone" in done.stdout
     assert pl.read_csv(tmp_path / "d.csv").height == 75_000

@@ -22,6 +22,7 @@ from crowdstream.labels.readers.files import read_batches
 from crowdstream.labels.readers.header_rows import WINDOW, label_header
 from crowdstream.labels.readers.small_tables import read_families
 from tests.cli.tool import call, refused
+from tests.reading import coded, rows_of, shaper
 
 Row = tuple[object, ...]
 
@@ -64,7 +65,7 @@ def read(path: Path, wide: bool = False, **options: object) -> tuple[list[Row], 
     bad = BadRows()
     made = make_options(**options)  # type: ignore[arg-type]
     found = read_all(find_sources([str(path)], options=made), ColumnNames(wide=wide), bad)
-    return list(found.frame().rows()), [note.removeprefix(f"{path}") for note in bad.notes]
+    return list(rows_of(found).rows()), [note.removeprefix(f"{path}") for note in bad.notes]
 
 
 every_kind = pytest.mark.parametrize("kind", ["csv", "tsv", "xlsx"])
@@ -111,7 +112,7 @@ def test_a_stream_is_read_alike_whatever_its_pieces(tmp_path: Path, size: int) -
     path = text(tmp_path / "l.csv", [*TITLES, HEADER, *DATA])
     bad = BadRows()
     pieces = read_batches(find_sources([str(path)]), ColumnNames(), bad, size)
-    assert [row for _, piece in pieces for row in piece.frame().rows()] == ROWS
+    assert [row for _, raw in pieces for row in rows_of([raw]).rows()] == ROWS
     assert bad.notes == [f"{path}: header found in row 5"]
 
 
@@ -157,12 +158,16 @@ def test_rows_above_the_header_that_are_labels_are_not_dropped(tmp_path: Path, k
 def test_a_header_may_come_only_in_a_later_piece(size: int) -> None:
     """A stream of its own: files are read 64 KB at least at first."""
     data = b"a long title\n" * 20 + b"task,worker,label\n1,ann,x\n"
-    pieces = csv_files.read_pieces(io.BytesIO(data), "l", ",", ColumnNames(), BadRows(), size)
-    assert [row for _, piece in pieces for row in piece.frame().rows()] == [("1", "ann", "x")]
+    pieces = csv_files.read_pieces(io.BytesIO(data), "l", ",", shaper(), BadRows(), size)
+    assert [row for _, piece in pieces for row in coded(piece).frame().rows()] == [
+        ("1", "ann", "x")
+    ]
     pieces = csv_files.read_pieces(
-        io.BytesIO(data), "l", ",", ColumnNames(), BadRows(), size, make_options(header_row=21)
+        io.BytesIO(data), "l", ",", shaper(), BadRows(), size, make_options(header_row=21)
     )
-    assert [row for _, piece in pieces for row in piece.frame().rows()] == [("1", "ann", "x")]
+    assert [row for _, piece in pieces for row in coded(piece).frame().rows()] == [
+        ("1", "ann", "x")
+    ]
 
 
 @every_kind
@@ -421,10 +426,10 @@ def test_a_table_with_unknown_columns_is_not_taken_for_one_without_a_header(tmp_
 
 def test_explain_names_the_columns_below_titles(tmp_path: Path) -> None:
     path = text(tmp_path / "l.csv", [*TITLES, HEADER, *DATA])
-    assert "task 'task', worker 'worker', label 'label'" in call("run", path, "--explain").err
+    assert "read as: task=task, worker=worker, label=label" in call("run", path, "--explain").err
     text(path, DATA)
     given = ("--columns", "item,rater,answer")
-    assert "task 'item'" in call("run", path, "--explain", *given).err.replace("\n", " ")
+    assert "task=item" in call("run", path, "--explain", *given).err.replace("\n", " ")
 
 
 # Small tables ---------------------------------------------------------------------------------

@@ -92,7 +92,7 @@ def _plain(seed: int = 2, tasks: int = 40) -> list[list[object]]:
 
 def question_column() -> File:
     """task, worker, question, label: three questions."""
-    rows = [[t, w, q, label] for t, w, q, label in _asked()]
+    rows: list[list[object]] = [[t, w, q, label] for t, w, q, label in _asked()]
     return File(
         "q.csv", _csv(["task", "worker", "question", "label"], rows), questions=tuple(ASKED)
     )
@@ -260,13 +260,19 @@ def spellings() -> File:
 
 def titles() -> File:
     """A sheet with titles above the header."""
-    rows = [["Labels of March"], [], ["exported", "by Ann"], ["task", "worker", "label"], *_plain()]
+    rows: list[list[object]] = [
+        ["Labels of March"],
+        [],
+        ["exported", "by Ann"],
+        ["task", "worker", "label"],
+        *_plain(),
+    ]
     return File("titles.xlsx", _book({"March": rows}))
 
 
 def second_sheet() -> File:
     """A first sheet of notes."""
-    rows = [["Item", "Rater", "Answer"], *_plain()]
+    rows: list[list[object]] = [["Item", "Rater", "Answer"], *_plain()]
     return File("sheets.xlsx", _book({"Notes": [["Read me"]], "Data": rows}))
 
 

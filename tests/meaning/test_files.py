@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 import pytest
@@ -54,9 +55,9 @@ def test_what_it_is_not_is_refused_with_words_that_work(name: str, tmp_path: Pat
     file, path = saved(name, tmp_path)
     # A wide table is known by --wide; what is missing is which columns.
     given = ["--wide"] if name == "wide_with_questions" else []
-    for command in (["run", path, "-o", tmp_path / "o.csv"], ["jury", path], ["report", path]):
-        out = ["-o", tmp_path / "r.html"] if command[0] == "report" else []
-        refused(call(*command, *given, *out), *file.refused)
+    outputs = {"run": "o.csv", "jury": "j.csv", "report": "r.html"}
+    for command, out in outputs.items():
+        refused(call(command, path, *given, "-o", tmp_path / out), *file.refused)
     for words in file.works:
         assert run(path, list(words), tmp_path)
 
@@ -83,13 +84,13 @@ def test_run_jury_report_and_python_decide_alike(name: str, tmp_path: Path) -> N
         report = cs.make_report(raw, **said)
         tables = {q: each.decisions for q, each in report.questions.items()}
         told: Decisions = {}
-        for question, table in tables.items():
-            assert table is not None
-            told |= {(question, task): label for (_, task), label in by_task(table).items()}
+        for question, decided in tables.items():
+            assert decided is not None
+            told |= {(question, task): label for (_, task), label in by_task(decided).items()}
         assert told == wanted
 
 
-def _whole(said: dict[str, object]) -> dict[str, object]:
+def _whole(said: dict[str, Any]) -> dict[str, Any]:
     """What makes reading leave scores and sets as they are, to be decided later."""
     return {"as_classes": True} if said.keys() - {"repeats"} else {}
 

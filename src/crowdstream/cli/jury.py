@@ -70,7 +70,7 @@ def jury(
       crowdstream jury votes.csv -o decisions.csv --judges judges.csv
       crowdstream jury votes.csv --wide --gold checked.csv --json
     """
-    from crowdstream.cli.truths import TruthFile
+    from crowdstream.cli.truths import check_questions_of_truths, truth_file
     from crowdstream.deciding import Prepared
     from crowdstream.labels.readers.small_tables import read_families
     from crowdstream.panel import jury as decide
@@ -82,12 +82,14 @@ def jury(
     one_of(*VERDICTS)("--verdict", judging.verdict)
     families = judging.families
     found = read_labels(files, {"--output": out.output, "--judges": out.judges})
+    names = [question.name for question in found.meaning.questions]
+    check_questions_of_truths("--gold", judging.gold, names)
     panels: dict[str, Jury] = {}
     notes = list(found.notes)
     for question in found.meaning.questions:
         prepared, gold = Prepared.of(question), None
-        if judging.gold is not None:
-            known = TruthFile("--gold", judging.gold, teaches=True, prepared=prepared)
+        known = truth_file("--gold", judging.gold, prepared, teaches=True)
+        if known is not None:
             matched = known.match(prepared.table)
             gold = known.given if prepared.choices is not None else matched
             known.check()
@@ -113,7 +115,8 @@ def jury(
         for name, one in panels.items():
             if name:
                 say(name, "bold")
-            print(printable(one.summary()), file=sys.stderr)
+            for line in one.summary().splitlines():
+                print(printable(line), file=sys.stderr)
         for note in notes:
             say_paragraph(f"note: {note}", "yellow", indent=0)
 

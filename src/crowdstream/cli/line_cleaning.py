@@ -85,7 +85,7 @@ class LineCleaner:
             # However few labels have come, some are the same: text shows in files alone.
             rows = max(self.rows, 2 * len(met) + 1)
             try:
-                self.kind = find_kind(met, rows, self.hints, "labels")
+                self.kind = find_kind(met, rows, self.hints, "labels", at_once=False)
             except InputError:
                 self.rows -= 1
                 raise

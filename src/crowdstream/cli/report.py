@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from crowdstream.cli.label_input import LabelInput
     from crowdstream.cli.truths import TruthFile
     from crowdstream.estimators import Estimator
-    from crowdstream.labels import ClassLabel, CodedLabels, TaskId
+    from crowdstream.labels import CodedLabels
     from crowdstream.labels.meaning.interpreting import QuestionLabels
     from crowdstream.labels.readers import Source
     from crowdstream.report.findings import Findings, Settings
@@ -227,6 +227,7 @@ class Asked(NamedTuple):
         """
         from crowdstream.cli.estimator import EstimatorFactory
         from crowdstream.cli.states import check_questions
+        from crowdstream.cli.truths import check_questions_of_truths
 
         factory = EstimatorFactory(self.method, monitored=True)
         outputs = _outputs(self.out) | {"--on-error": self.bad_input.quarantine}
@@ -237,18 +238,13 @@ class Asked(NamedTuple):
             read = read_sources(self.files, sources, bad_rows, known)
         names = [question.name for question in read.meaning.questions]
         check_questions(crowds, names)
-        truths = {
-            option: _truths_of(option, path, names)
-            for option, path in (
-                ("--gold", self.deciding.gold),
-                ("--truth", self.scoring.truth),
-            )
-        }
+        given = {"--gold": self.deciding.gold, "--truth": self.scoring.truth}
+        for option, path in given.items():
+            check_questions_of_truths(option, path, names)
         made = {}
         for question in read.meaning.questions:
             crowd = crowds.get(question.name)
             crowd = factory.make() if crowd is None else crowd
-            given = {option: found[question.name] for option, found in truths.items()}
             found = self._question(question, crowd, given, read, bar, learnt=learnt)
             found.notes = [_without_folders(note, sources) for note in found.notes]
             found.read_as = _without_folders(read.read_as, sources)
@@ -262,14 +258,14 @@ class Asked(NamedTuple):
         self,
         question: QuestionLabels,
         crowd: Estimator,
-        given: Mapping[str, _Truths | None],
+        given: Mapping[str, str | None],
         read: LabelInput,
         bar: ProgressBar,
         *,
         learnt: bool,
     ) -> Findings:
         """Decide one question."""
-        from crowdstream.cli.truths import TruthFile, gold_within
+        from crowdstream.cli.truths import gold_within, truth_file
         from crowdstream.deciding import Prepared
         from crowdstream.report.findings import find_in_labels
 
@@ -277,14 +273,10 @@ class Asked(NamedTuple):
         if not prepared.table.height:
             about = f", question {shorten_name(question.name)!r}" if question.name else ""
             raise InputError(f"labels{about}", "at least one label", "none")
-        files: list[TruthFile | None] = []
-        for option, truths in given.items():
-            file = None
-            if truths is not None:
-                teaches = option == "--gold"
-                file = TruthFile(option, truths.labels, teaches=teaches, prepared=prepared)
-                file.read_notes += truths.notes
-            files.append(file)
+        files = [
+            truth_file(option, path, prepared, teaches=option == "--gold")
+            for option, path in given.items()
+        ]
         files[0], notes = gold_within(read.tally, prepared, files[0])
         gold, truth = (_match(file, prepared.table) for file in files)
         about = f"{shorten_name(question.name)}: " if question.name else ""
@@ -304,34 +296,6 @@ class Asked(NamedTuple):
             notes += file.notes()
         found.notes += notes
         return found
-
-
-class _Truths(NamedTuple):
-    """Correct labels of a file, of one question, and what is to be said of how it was read."""
-
-    labels: dict[TaskId, ClassLabel]
-    notes: list[str]
-
-
-def _truths_of(option: str, path: str | None, names: list[str]) -> dict[str, _Truths | None]:
-    """Correct labels by question; a file need not have all questions, but one of them."""
-    from crowdstream.cli.truths import read_truth_file
-    from crowdstream.labels.gold import read_truths
-
-    found: dict[str, _Truths | None] = dict.fromkeys(names)
-    if path is None:
-        return found
-    for name in names:
-        notes: list[str] = []
-        if len(names) == 1:
-            labels = read_truth_file(option, path, notes, name)
-        else:
-            labels = read_truths(path, option=option, notes=notes, question=name)
-        found[name] = _Truths(labels, notes) if labels else None
-    if not any(found.values()):
-        expected = f"correct labels of {', '.join(map(repr, map(shorten_name, names)))}"
-        raise InputError(f"{option} {path}", expected, "of other questions")
-    return found
 
 
 def _without_folders(note: str, sources: list[Source]) -> str:

@@ -10,6 +10,7 @@ from crowdstream.cli.label_input import read_sources
 from crowdstream.cli.run_job import Job
 from crowdstream.cli.states import check_questions
 from crowdstream.cli.terminal import ProgressBar
+from crowdstream.cli.truths import check_questions_of_truths
 from crowdstream.errors import InputError
 
 if TYPE_CHECKING:
@@ -63,7 +64,10 @@ class Asked(NamedTuple):
         known = {name: list(crowd.classes_) for name, crowd in self.prior.items()}
         with ProgressBar("reading", None, silent=self.report.quiet):
             found = read_sources(self.files, sources, bad_rows, known)
-        check_questions(self.prior, [question.name for question in found.meaning.questions])
+        names = [question.name for question in found.meaning.questions]
+        check_questions(self.prior, names)
+        for option, path in (("--gold", self.deciding.gold), ("--truth", self.scoring.truth)):
+            check_questions_of_truths(option, path, names)
         done = Done([], found.meaning.read_as, list(found.notes), found.bad_rows)
         from crowdstream.deciding import Prepared
 
@@ -107,17 +111,14 @@ class Asked(NamedTuple):
 
     def _job(self, name: str, prepared: Prepared | None, tally: Tally | None) -> Job:
         from crowdstream.cli.score import Score
-        from crowdstream.cli.truths import TruthFile, gold_within
+        from crowdstream.cli.truths import gold_within, truth_file
 
         deciding, scoring = self.deciding, self.scoring
-        gold = truths = None
-        if deciding.gold is not None:
-            gold = TruthFile("--gold", deciding.gold, teaches=True, prepared=prepared)
+        gold = truth_file("--gold", deciding.gold, prepared, teaches=True)
+        truths = truth_file("--truth", scoring.truth, prepared)
         notes: list[str] = []
         if prepared is not None:
             gold, notes = gold_within(tally, prepared, gold)
-        if scoring.truth is not None:
-            truths = TruthFile("--truth", scoring.truth, prepared=prepared)
         job = Job(
             factory=self.factory,
             settle=deciding.settle,
@@ -134,7 +135,9 @@ class Asked(NamedTuple):
         )
         if name in self.prior:
             job.go_on_from(self.prior[name])
-        if self.costing.price is not None and self.report.shown:
+        choices = prepared is not None and prepared.choices is not None
+        # Nobody answers one choice alone: what sets would have cost cannot be replayed.
+        if self.costing.price is not None and self.report.shown and not choices:
             job.replay = self._replay(job, prepared)
         return job
 

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from crowdstream.deciding import Prepared
     from crowdstream.labels import ClassLabel, CodedLabels, TaskId
     from crowdstream.labels.matching import TruthMatcher
+    from crowdstream.labels.meaning.interpreting import QuestionLabels
     from crowdstream.labels.readers.tally import Tally
 
 SHOWN = 5
@@ -46,9 +47,10 @@ class TruthFile:
         self.option, self.teaches = option, teaches
         self.read_notes: list[str] = []
         if isinstance(given, str):
-            name = "" if prepared is None else prepared.question.name
-            given = read_truth_file(option, given, self.read_notes, name)
+            question = None if prepared is None else prepared.question
+            given = read_truth_file(option, given, self.read_notes, question)
         self.given = given
+        self.sets = prepared is not None and prepared.choices is not None
         if prepared is not None:
             given = prepared.truths(given) or {}
         self.matcher = TruthMatcher(given)
@@ -70,21 +72,50 @@ class TruthFile:
     def count(self) -> TruthMatch:
         """As ``--json`` prints it."""
         found = self.matcher
+        if self.sets:  # of which each is a pair per class
+            matched = len({name.rpartition(": ")[0] for name in found.names_matched()})
+            return TruthMatch(len(self.given), matched, 0)
         return TruthMatch(found.tasks, found.matched, len(found.respelt))
 
     def line(self) -> str:
         """As a terminal shows it: ``41 of 50 gold tasks matched``."""
-        found, noun = self.matcher, "gold task" if self.teaches else "true label"
-        odd = f", {found.odd:,} of them in classes that no worker gave" if found.odd else ""
-        return f"{found.matched:,} of {counted(found.tasks, noun)} matched{odd}"
+        found, noun = self.count(), "gold task" if self.teaches else "true label"
+        odd = 0 if self.sets else self.matcher.odd
+        of_them = f", {odd:,} of them in classes that no worker gave" if odd else ""
+        return f"{found.matched:,} of {counted(found.tasks, noun)} matched{of_them}"
 
     def notes(self) -> list[str]:
         """What whoever wrote the file should know."""
         return self.read_notes + match_notes(self.option, self.matcher, teaches=self.teaches)
 
 
+def check_questions_of_truths(option: str, path: str | None, names: Sequence[str]) -> None:
+    """Refuse a file of correct labels that has none of several questions."""
+    from crowdstream.labels.gold import read_truths
+
+    if path is None or len(names) < 2:
+        return
+    if not any(read_truths(path, option=option, question=name) for name in names):
+        expected = f"correct labels of {_listed(names[:SHOWN], len(names))}"
+        raise InputError(f"{option} {path}", expected, "of other questions")
+
+
+def truth_file(
+    option: str, path: str | None, prepared: Prepared | None, *, teaches: bool = False
+) -> TruthFile | None:
+    """The correct labels of a question; None if there is no file, or it has other questions only."""
+    from crowdstream.labels.gold import read_truths
+
+    if path is None:
+        return None
+    name = "" if prepared is None else prepared.question.name
+    if name and not read_truths(path, option=option, question=name):
+        return None
+    return TruthFile(option, path, teaches=teaches, prepared=prepared)
+
+
 def read_truth_file(
-    option: str, path: str, notes: list[str], question: str = ""
+    option: str, path: str, notes: list[str], question: QuestionLabels | None = None
 ) -> dict[TaskId, ClassLabel]:
     """Task → correct label, from a file with a task and a label (or gold) column.
 
@@ -92,7 +123,10 @@ def read_truth_file(
     """
     from crowdstream.labels.gold import read_truths
 
-    truths = read_truths(path, option=option, notes=notes, question=question)
+    name, several = "", False
+    if question is not None:
+        name, several = question.name or question.picked, bool(question.name)
+    truths = read_truths(path, option=option, notes=notes, question=name, several=several)
     if not truths:
         raise InputError(f"{option} {path}", "at least one row with a task and a label", "none")
     return truths
@@ -115,7 +149,7 @@ def gold_within(
 
     ``tally``: what was read of the files of labels, where those were of a tool.
     """
-    truths = gold_of(tally, prepared.question.name)
+    truths = gold_of(tally, prepared.question.name or prepared.question.picked)
     if tally is None or not truths:
         return given, []
     where = f"the gold in {tally.where}"

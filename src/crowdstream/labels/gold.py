@@ -28,6 +28,7 @@ def read_truths(
     option: str = "",
     notes: list[str] | None = None,
     question: str = "",
+    several: bool | None = None,
 ) -> dict[TaskId, ClassLabel]:
     """Read the true classes of some tasks.
 
@@ -42,8 +43,10 @@ def read_truths(
         The option that named a file, for messages, and a list that takes what is to be said of how
         it was read.
     question
-        Of a table or file with a question column, the one whose truths are read; labels of several
-        questions need such a column.
+        Of a table or file with a question column, the one whose truths are read.
+    several
+        Whether labels have several questions, so that the truths need such a column; by default,
+        whether one is named.
 
     Examples
     --------
@@ -53,19 +56,20 @@ def read_truths(
     """
     if gold is None:
         return {}
+    several = bool(question) if several is None else several
     where, row = "gold", ""
     pairs: Iterable[tuple[object, object]]
     if isinstance(gold, (str, PathLike)):
         where, row = f"{option} {fspath(gold)}".lstrip(), ", row {}"
-        pairs = _file_rows(fspath(gold), option, notes, question)
+        pairs = _file_rows(fspath(gold), option, notes, question, several)
     elif isinstance(gold, Mapping) or (type(gold).__name__ == "Series" and hasattr(gold, "items")):
         pairs = gold.items()
-        if question:
+        if several:
             expected = f"a table with a question column, or a mapping for {question!r} alone"
             raise InputError(where, expected, "a mapping for all questions")
     elif is_table(gold):
         table = select_columns(gold, lambda header: _chosen(header, where))
-        pairs = _of_question(table, where, question).iter_rows()
+        pairs = _of_question(table, where, question, several).iter_rows()
     else:
         raise InputError(where, "a mapping, a table or a file of true labels", type(gold).__name__)
     found: dict[TaskId, ClassLabel] = {}
@@ -82,7 +86,7 @@ def read_truths(
 
 
 def _file_rows(
-    path: str, option: str, notes: list[str] | None, question: str
+    path: str, option: str, notes: list[str] | None, question: str, several: bool
 ) -> Iterator[tuple[str | None, str | None]]:
     """Task and true label of every row of a file, without blanks around them; None for no value."""
     from crowdstream.labels.readers.small_tables import read_text_table
@@ -90,7 +94,7 @@ def _file_rows(
     where = f"{option} {path}".lstrip()
     table = read_text_table(path, option=option, notes=notes, columns=COLUMNS)
     table = table.select(_chosen(table.columns, where))
-    for row in _of_question(table, where, question).iter_rows():
+    for row in _of_question(table, where, question, several).iter_rows():
         task, label = ((cell or "").strip() or None for cell in row)
         yield task, label
 
@@ -102,13 +106,13 @@ def _chosen(header: Sequence[str], where: str) -> list[str]:
     return found + [rest[name] for name in ALIASES["question"] if name in rest][:1]
 
 
-def _of_question(table: pl.DataFrame, where: str, question: str) -> pl.DataFrame:
+def _of_question(table: pl.DataFrame, where: str, question: str, several: bool) -> pl.DataFrame:
     """Task and true label of the rows of one question."""
     import polars as pl
 
     task, label, *asked = table.columns
     if not asked:
-        if question:
+        if several:
             expected = f"a column question, since labels have several, {question!r} among them"
             raise InputError(where, expected, ", ".join(table.columns))
         return table

@@ -100,6 +100,10 @@ class TruthMatcher:
         """Tasks that have not come up, so many at most."""
         return [str(self._names[k]) for k in np.flatnonzero(~self._matched)[:most].tolist()]
 
+    def names_matched(self) -> list[str]:
+        """Tasks that have come up."""
+        return [str(self._names[k]) for k in np.flatnonzero(self._matched).tolist()]
+
     def new_classes(self) -> list[ClassLabel]:
         """Classes that no label has had so far, in any spelling."""
         return [each for each in dict.fromkeys(self._given) if self._classes.find(each) is None]

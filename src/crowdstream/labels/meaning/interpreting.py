@@ -62,7 +62,7 @@ class RawLabels(NamedTuple):
 class QuestionLabels:
     """The labels of one question; ``name`` is empty where the input has one question only.
 
-    ``flips``: how often workers contradicted themselves, where they were asked again. ``at``: when
+    ``picked``: its name where it was picked from several. ``flips``: how often workers contradicted themselves, where they were asked again. ``at``: when
     each label was given, where that is known.
     """
 
@@ -71,6 +71,7 @@ class QuestionLabels:
     kind: LabelKind = field(default_factory=LabelKind)
     flips: pl.DataFrame | None = None
     at: pl.Series | None = None
+    picked: str = ""
 
 
 class ReadAs(msgspec.Struct, frozen=True):
@@ -148,6 +149,7 @@ class Interpreter:
         self.clean = clean
         self._known: dict[str, list[object]] = {}
         self._cleaners: dict[str, AnswerCleaner] = {}
+        self._picked = ""
         # Of batches: the first, how many rows, which labels and questions have come, their kind.
         self._first: RawLabels | None = None
         self._rows = 0
@@ -233,7 +235,8 @@ class Interpreter:
             forms = {normalise(name): name for name, _ in counts}
             if normalise(wanted) not in forms:
                 self._refuse_question(counts)
-            return [("", table.filter(pl.col("question") == forms[normalise(wanted)]))]
+            self._picked = forms[normalise(wanted)]
+            return [("", table.filter(pl.col("question") == self._picked))]
         parts = table.partition_by("question", maintain_order=True)
         if len(parts) < 2:
             return [("", parts[0] if parts else table)]
@@ -278,7 +281,8 @@ class Interpreter:
         if policy is not None and kind.name != "choices":
             table, flips = one_per_task(table, policy)
             flips, at = flips if flips.height else None, None
-        return QuestionLabels(name, table, kind, flips, at)
+        picked = "" if name else self._picked
+        return QuestionLabels(name, table, kind, flips, at, picked)
 
     def _cleaner(self, name: str) -> AnswerCleaner:
         if name not in self._cleaners:

@@ -131,6 +131,8 @@ def find_kind(
     hints: LabelHints,
     where: str = "labels",
     how: str = "--{}",
+    *,
+    at_once: bool = True,
 ) -> LabelKind:
     """Tell what labels are, by what the user says and how they look.
 
@@ -146,6 +148,8 @@ def find_kind(
         What messages call them.
     how
         How the user says so, with ``{}`` for the hint.
+    at_once
+        Whether all labels are there, so that they can be decided as a scale or as choices.
 
     Examples
     --------
@@ -169,8 +173,8 @@ def find_kind(
         order = how.format("order")
         return LabelKind("scale", places=scale_of(classes, hints.order, order))
     if not hints.as_classes:
-        refuse_scores(classes, where, how)
-        _refuse_choices(classes, where, how)
+        refuse_scores(classes, where, how, at_once=at_once)
+        _refuse_choices(classes, where, how, at_once=at_once)
         _refuse_text(classes, rows, where, how)
     return LabelKind()
 
@@ -204,7 +208,9 @@ def fractions(classes: Iterable[ClassLabel]) -> list[ClassLabel]:
     return [label for label, number in numbers if number is not None and number % 1]
 
 
-def refuse_scores(classes: Sequence[ClassLabel], where: str, how: str) -> None:
+def refuse_scores(
+    classes: Sequence[ClassLabel], where: str, how: str, *, at_once: bool = True
+) -> None:
     """Refuse numbers that nobody chose from a list, with the words that make classes of them."""
     if not are_scores(classes):
         return
@@ -212,20 +218,19 @@ def refuse_scores(classes: Sequence[ClassLabel], where: str, how: str) -> None:
     low, high = min(known), max(known)
     middle = _range(known)[1] / 2 if low >= 0 else (low + high) / 2
     python = "=" in how
-    ways = (
-        f"{how.format('threshold')}{'' if python else ' '}{middle:g}: pass or fail",
-        f"{how.format('bins')}{'' if python else ' '}5: a scale",
-        f"{'as_classes=True' if python else '--as-classes'}: as they are",
-    )
+    ways = [f"{how.format('threshold')}{'' if python else ' '}{middle:g}: pass or fail"]
+    if at_once:
+        ways.append(f"{how.format('bins')}{'' if python else ' '}5: a scale")
+    ways.append(f"{'as_classes=True' if python else '--as-classes'}: as they are")
     found = f"scores: {len(known):,} numbers from {low:g} to {high:g}"
     raise InputError(where, f"classes ({'; '.join(ways)})", found)
 
 
-def _refuse_choices(classes: Sequence[ClassLabel], where: str, how: str) -> None:
+def _refuse_choices(classes: Sequence[ClassLabel], where: str, how: str, *, at_once: bool) -> None:
     several = several_choices([label for label in classes if isinstance(label, str)])
     if several:
         python = "=" in how
-        ways = "choices=True" if python else "--choices"
+        ways = "choices=True" if python else "--choices" if at_once else "crowdstream run --choices"
         other = "as_classes=True" if python else "--as-classes"
         expected = f"one class per label ({ways}: sets of classes; {other}: as they are)"
         raise InputError(where, expected, f"several in one, such as {shorten(several[0])}")

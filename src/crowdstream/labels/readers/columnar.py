@@ -36,6 +36,7 @@ def read_frame(sheet: Sheet, shaper: Shaper, bad: BadRows) -> pl.DataFrame:
     import polars as pl
 
     table = sheet.table
+    shaper.where = sheet.where
     try:
         chosen = _choose(table.lazy(), table.columns, sheet.where, shaper).collect()
     except InputError as error:
