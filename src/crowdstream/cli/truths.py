@@ -103,7 +103,7 @@ def check_questions_of_truths(option: str, path: str | None, names: Sequence[str
 def truth_file(
     option: str, path: str | None, prepared: Prepared | None, *, teaches: bool = False
 ) -> TruthFile | None:
-    """The correct labels of a question; None if there is no file, or it has other questions only."""
+    """The correct labels of a question; None without a file, or if it has other questions."""
     from crowdstream.labels.gold import read_truths
 
     if path is None:

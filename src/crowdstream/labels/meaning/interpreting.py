@@ -62,8 +62,8 @@ class RawLabels(NamedTuple):
 class QuestionLabels:
     """The labels of one question; ``name`` is empty where the input has one question only.
 
-    ``picked``: its name where it was picked from several. ``flips``: how often workers contradicted themselves, where they were asked again. ``at``: when
-    each label was given, where that is known.
+    ``picked``: its name where it was picked from several. ``flips``: how often workers contradicted
+    themselves, where they were asked again. ``at``: when each label was given, where that is known.
     """
 
     name: str
