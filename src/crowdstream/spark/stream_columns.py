@@ -12,9 +12,7 @@ from typing import TYPE_CHECKING
 from crowdstream.errors import InputError
 from crowdstream.labels.columns import ROLES, ColumnNames, find_columns
 from crowdstream.labels.label import FLOAT_MAX
-from crowdstream.spark.coding import FRACTIONS, WHOLE
-from crowdstream.spark.coding import _clean as clean_column
-from crowdstream.spark.coding import _quoted as quoted
+from crowdstream.spark.columns import FRACTIONS, WHOLE, clean_column, quoted
 from crowdstream.validation import check_number
 
 if TYPE_CHECKING:
