@@ -45,7 +45,9 @@ class Prepared:
             return Prepared(question, question.table)
         from crowdstream.choices import Choices
 
-        choices = Choices.of(question.table.frame(), separator=question.kind.separator)
+        kind = question.kind
+        table = question.table.frame()
+        choices = Choices.of(table, separator=kind.separator, exact=kind.exact)
         return Prepared(question, choices.pairs, choices)
 
     @property
@@ -61,7 +63,9 @@ class Prepared:
         recode = self.question.kind.recode
         if recode is not None:
             return {task: recode(label) for task, label in found.items()}
-        return found if self.choices is None else dict(self.choices.truths(found))
+        if self.choices is None:
+            return found
+        return dict(self.choices.truths({task: str(cell) for task, cell in found.items()}))
 
     def decided(
         self,
@@ -76,7 +80,7 @@ class Prepared:
         ``weighted``: whether votes were weighted, or only counted.
         """
         if self.choices is not None:
-            return self.choices.join(decisions)
+            return self.choices.join(decisions, gold, weighted=weighted, settle=rule.confidence)
         if not self.scale or not decisions.height:
             return decisions
         from crowdstream.ordinal import ordinal_decisions
@@ -92,6 +96,8 @@ class Prepared:
         )
         return found
 
-    def chances(self, chances: pl.DataFrame) -> pl.DataFrame:
+    def chances(self, chances: pl.DataFrame, *, weighted: bool) -> pl.DataFrame:
         """The probability of each class per task, from those of the table's classes."""
-        return chances if self.choices is None else self.choices.chances(chances)
+        if self.choices is None:
+            return chances
+        return self.choices.chances(chances, weighted=weighted)

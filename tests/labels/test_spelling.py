@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from crowdstream.labels.choice_cells import several_choices
 from crowdstream.labels.scale import looks_like_scale, scale_of
 from crowdstream.labels.spelling import (
     find_twins,
@@ -16,7 +17,6 @@ from crowdstream.labels.spelling import (
     may_differ,
     normal_series,
     normalise,
-    several_choices,
     tidy,
     tidy_series,
 )

@@ -130,8 +130,9 @@ class RunReport(msgspec.Struct, kw_only=True):
     ``alarms``: how often a worker's error rate changed. ``hardest``: the tasks with the least
     agreement. These four are null with ``--method majority``. ``expected_errors``: wrong
     decisions to be expected. ``scored_tasks``, ``error_rate`` and ``truth_matched`` are there with
-    ``--truth`` only, ``mean_distance`` with ``--ordinal`` too; ``gold_matched`` with ``--gold``,
-    ``cost`` with ``--price``. ``read_as``: what the files mean. On a scale, ``expected_steps``: the
+    ``--truth`` only, ``mean_distance`` with ``--ordinal`` and ``set_f1`` (of all choices of all
+    tasks) with ``--choices`` too; ``gold_matched`` with ``--gold``, ``cost`` with ``--price``.
+    ``read_as``: what the files mean. On a scale, ``expected_steps``: the
     expected distance from the truth, in steps. ``flip_rates``: share of the tasks that a worker was
     asked again on which it contradicts itself. ``missing``: share of a worker's tasks without an
     answer. ``question``: where there are several.
@@ -166,6 +167,7 @@ class RunReport(msgspec.Struct, kw_only=True):
     scored_tasks: int | msgspec.UnsetType = msgspec.UNSET
     error_rate: float | msgspec.UnsetType = msgspec.UNSET
     mean_distance: float | msgspec.UnsetType = msgspec.UNSET
+    set_f1: float | msgspec.UnsetType = msgspec.UNSET
     truth_matched: TruthMatch | msgspec.UnsetType = msgspec.UNSET
     gold_matched: TruthMatch | msgspec.UnsetType = msgspec.UNSET
     cost: Cost | msgspec.UnsetType = msgspec.UNSET

@@ -104,7 +104,6 @@ class LineCleaner:
             self.say(f"{noun}s differ only in spelling and are kept apart: {group_words([found])}")
 
 
-
 class _Twins:
     """Names so far by their normal forms; tells of the first two that differ in spelling only."""
 

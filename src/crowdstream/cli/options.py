@@ -208,13 +208,17 @@ class Kinds(Scores):
         order = None
         if self.order is not None:
             order = tuple(name.strip() for name in self.order.split(",") if name.strip())
-        found = super().hints()._replace(
-            choices=self.choices,
-            separator=self.separator_in_cell,
-            ordinal=self.ordinal,
-            order=order,
-            bins=self.bins,
-            repeats=self.repeats,
+        found = (
+            super()
+            .hints()
+            ._replace(
+                choices=self.choices,
+                separator=self.separator_in_cell,
+                ordinal=self.ordinal,
+                order=order,
+                bins=self.bins,
+                repeats=self.repeats,
+            )
         )
         check_hints(found)
         return found

@@ -76,6 +76,8 @@ class Job:
     settled: int = 0
     decided: int = 0
     gold_used: int = 0
+    answers: int = 0
+    """Labels that decisions rest on; of choices, sets."""
     no_answers: int = 0
     """Cells that hold none, of which a note tells already."""
     workers_here: int | None = None
@@ -286,6 +288,7 @@ class Job:
         ``raw``: what the estimator decided of the table; of choices, pairs of task and class.
         """
         self.decided += decisions.height
+        self.answers += int(decisions["votes"].sum())
         gold_tasks = list(gold or ())
         if gold_tasks:
             self.gold_used += int(raw["task"].is_in(gold_tasks).sum())
@@ -317,7 +320,8 @@ class Job:
             warnings.simplefilter("ignore")  # said when the tasks were decided
             table = self.prepared.table
             found = self.estimator.predict_proba_many(table, gold=self._gold_of(table))
-        return self.prepared.chances(found)
+        weighted = self.estimator.weighs and bool(self.estimator.identifiable_)
+        return self.prepared.chances(found, weighted=weighted)
 
     def with_answering(self, workers: pl.DataFrame) -> pl.DataFrame:
         """A table of workers with how often they contradict themselves and do not answer."""

@@ -28,14 +28,17 @@ def run_report(
     job: Job, found: MonitorReport | None, workers: pl.DataFrame, seconds: float, done: Done
 ) -> RunReport:
     """The report of a run; what monitors would know is null where there are none."""
-    estimator, labels = job.estimator, job.intake.labels
+    estimator, labels, classes = job.estimator, job.intake.labels, len(job.estimator.classes_)
+    choices = None if job.prepared is None else job.prepared.choices
+    if choices is not None:  # answers and what could be chosen, not yes and no
+        labels, classes = job.answers, len(choices.classes)
     report = RunReport(
         read_as=done.read_as,
         method=job.factory.options.method,
         tasks=job.decided,
         labels=labels,
         workers=estimator.n_workers_,
-        classes=len(estimator.classes_),
+        classes=classes,
         settled=job.settled,
         settle=job.settle,
         min_labels=job.min_labels,
@@ -46,7 +49,7 @@ def run_report(
         evidence=evidence_of(workers),
         identifiable=bool(estimator.identifiable_),
         families=None if found is None else found.families,
-        effective_votes=None if found is None else found.effective_votes,
+        effective_votes=None if found is None or choices is not None else found.effective_votes,
         alarms=None if found is None else len(found.alarms),
         changes=None if found is None else latest_changes(found),
         labels_per_task=round(labels / max(job.decided, 1), 3),
@@ -58,6 +61,8 @@ def run_report(
     if job.score is not None:
         report.scored_tasks, report.error_rate = job.score.tasks, job.score.error
         report.truth_matched = job.score.truths.count()
+        if job.score.sets is not None:
+            report.set_f1 = round(job.score.sets.micro, 6)
         if job.score.distance is not None:
             report.mean_distance = job.score.distance
     if job.gold is not None:

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from crowdstream.deciding import Prepared
     from crowdstream.estimators import Estimator
     from crowdstream.labels import CodedLabels, TaskId
+    from crowdstream.metrics import SetScores
 
 
 class Score:
@@ -24,6 +25,7 @@ class Score:
         self.tasks = 0
         self.error = 0.0
         self.distance: float | None = None
+        self.sets: SetScores | None = None
         self._scored: list[pl.DataFrame] = []
         self._tied: list[pl.DataFrame] = []
 
@@ -45,13 +47,15 @@ class Score:
         if self.prepared is None or self.prepared.choices is None:
             return truth_table(self.truths.match(table))
         self.truths.match(table)
-        return self.prepared.choices.canonical(self.truths.sets)
+        text_of = self.prepared.choices.text_of
+        sets = {task: text_of(str(cell)) for task, cell in self.truths.given.items()}
+        return truth_table(sets)
 
     def finish(self, estimator: Estimator, *, taught: bool) -> None:
         """Score what was taken; a tie counts by the chance that its random choice errs."""
         import polars as pl
 
-        from crowdstream.metrics import error_rate, mean_distance
+        from crowdstream.metrics import error_rate, mean_distance, set_f1
 
         decided = pl.concat(self._scored)
         self.tasks = decided.height
@@ -65,6 +69,9 @@ class Score:
         kind = None if self.prepared is None else self.prepared.question.kind
         if kind is not None and kind.name != "classes":
             by_majority = False  # neither a median nor a set is a coin
+        if self.prepared is not None and self.prepared.choices is not None:
+            separator = self.prepared.choices.joiner
+            self.sets = set_f1(decided.select("task", "label"), truths, separator=separator)
         if kind is not None and kind.name == "scale":
             self.distance = mean_distance(decided, truths, list(kind.places))
         self.error = error_rate(

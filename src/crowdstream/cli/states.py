@@ -42,7 +42,7 @@ def load_crowds(path: str) -> dict[str, Estimator]:
 
 
 def load_run(path: str) -> dict[str, Estimator]:
-    """The estimators in a state file of runs, by question; those of a stream have open tasks too."""
+    """The estimators in a state file of runs, by question; a stream's has open tasks too."""
     from crowdstream.questions import Questions
     from crowdstream.stream import Stream
 

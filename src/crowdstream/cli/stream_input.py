@@ -164,7 +164,7 @@ class LineParser:
             raise
 
     def _is_asked(self, record: Mapping[str, object]) -> bool:
-        """Whether a line is of the stream's question; one of another is refused, unless asked for."""
+        """Whether a line is of the question; another is refused, unless one is asked for."""
         column = self._asks
         if column is None or column not in record:
             column = next((name for name in record if simple_name(name) in QUESTIONS), None)

@@ -131,6 +131,7 @@ def _show_quality(report: RunReport, job: Job) -> None:
     if (score := job.score) is not None:
         scored = counted(score.tasks, "task", "whose truth is known")
         far = "" if score.distance is None else f", mean distance {score.distance:.4f}"
+        far += "" if score.sets is None else f", F1 of the choices {score.sets.micro:.4f}"
         say_paragraph(f"error rate {score.error:.4f} ({percent(score.error)}){far} on {scored}")
     shares = [number / report.tasks for number in (found.errors, found.low, found.high)]
     # Its interval is that of chance alone: without gold the crowd may be off by far more.
@@ -266,9 +267,9 @@ def _show_monitors(found: MonitorReport, report: RunReport) -> None:
         rest = f" and {len(family) - MEMBERS:,} more" if len(family) > MEMBERS else ""
         families.append(f"not independent of each other: {named}{rest}")
     _show_list(families, "such groups")
-    if found.effective_votes is not None and report.identifiable:
+    if report.effective_votes is not None and report.identifiable:
         say_paragraph(
-            f"{found.labels_per_task:.1f} labels per task are worth {found.effective_votes:.1f} "
+            f"{found.labels_per_task:.1f} labels per task are worth {report.effective_votes:.1f} "
             "independent labels"
         )
     _show_list([shift_words(alarms) for alarms in found.shifts], "such changes", "yellow")

@@ -48,6 +48,7 @@ class TruthFile:
         if isinstance(given, str):
             name = "" if prepared is None else prepared.question.name
             given = read_truth_file(option, given, self.read_notes, name)
+        self.given = given
         if prepared is not None:
             given = prepared.truths(given) or {}
         self.matcher = TruthMatcher(given)

@@ -204,7 +204,9 @@ class TableVerbs(OneTaskVerbs):
         scorer, here = self._scorer_for(workers, classes), self._scored_as(batch, classes)
         found = posteriors(here, scorer, len(classes), self._places_for(classes))
         self._warn(batch, scorer.identified)
-        return in_kind(given.chances(posterior_table(batch, found, classes)), kind_of(data))
+        table = posterior_table(batch, found, classes)
+        weighted = self.weighs and scorer.identified
+        return in_kind(given.chances(table, weighted=weighted), kind_of(data))
 
     def fit(
         self,
@@ -302,7 +304,9 @@ class TableVerbs(OneTaskVerbs):
         scorer, here = self._scorer_for(self._workers, classes), self._scored_as(batch, classes)
         found = posteriors(here, scorer, len(classes), self._places)
         self._warn(batch, scorer.identified)
-        return in_kind(given.chances(posterior_table(batch, found, classes)), self._kind)
+        table = posterior_table(batch, found, classes)
+        weighted = self.weighs and scorer.identified
+        return in_kind(given.chances(table, weighted=weighted), self._kind)
 
     def _given(self, data: Table, meaning: TableMeaning) -> Prepared:
         """The labels of the one question of a table.

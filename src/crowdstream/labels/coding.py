@@ -338,10 +338,7 @@ def _frame_of_rows(rows: Sequence[object], columns: Sequence[str]) -> pl.DataFra
         if not isinstance(row, Mapping):
             raise InputError(f"row {number}", "a mapping, as the others are", shorten(row))
         for name, values in cells.items():
-            value = row.get(name)
-            where = f"row {number}, column {name!r}"
-            several = isinstance(value, (list, tuple, set, frozenset))
-            values.append(_list_cell(value, where) if several else clean_label(value, where))
+            values.append(_clean_cell(row.get(name), f"row {number}, column {name!r}"))
     made = []
     for name, values in cells.items():
         kinds = {type(value) for value in values if value is not None}
@@ -351,8 +348,10 @@ def _frame_of_rows(rows: Sequence[object], columns: Sequence[str]) -> pl.DataFra
     return pl.DataFrame(made)
 
 
-def _list_cell(value: object, where: str) -> str:
-    assert isinstance(value, (list, tuple, set, frozenset))
+def _clean_cell(value: object, where: str) -> ClassLabel | None:
+    """A label, checked; a list of several as JSON text."""
+    if not isinstance(value, (list, tuple, set, frozenset)):
+        return clean_label(value, where)
     cells = [clean_label(each, where) for each in value]
     return json.dumps([str(cell) for cell in cells if cell is not None], ensure_ascii=False)
 
@@ -442,7 +441,7 @@ def row_values(
     return (
         clean_id(found[0], f"{where}, column 'task'"),
         clean_id(found[1], f"{where}, column 'worker'"),
-        clean_label(found[2], f"{where}, column 'label'"),
+        _clean_cell(found[2], f"{where}, column 'label'"),
     )
 
 

@@ -5,10 +5,8 @@ Knows texts alone: nothing of tables, codes or files.
 
 from __future__ import annotations
 
-import json
 import re
 import unicodedata
-from collections import Counter
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING
 
@@ -39,9 +37,6 @@ SKIPS = frozenset(
     }
 )
 """How exports and people write that there is no answer, in normal form."""
-
-SEPARATORS = ("|", ";", ",")
-"""What stands between several choices in one cell."""
 
 
 def tidy(text: str) -> str:
@@ -151,39 +146,3 @@ def looks_like_skip(text: str) -> bool:
     (True, True, False)
     """
     return normalise(text).replace("’", "'") in SKIPS
-
-
-def choices(text: str) -> list[str]:
-    """The choices that a cell seems to hold; one or none where it holds no list.
-
-    >>> choices("cat|dog"), choices('["cat", "dog"]'), choices("cat")
-    (['cat', 'dog'], ['cat', 'dog'], ['cat'])
-    """
-    if text.startswith("[") and text.endswith("]"):
-        try:
-            found = json.loads(text.replace("'", '"'))
-        except (ValueError, RecursionError):
-            found = None
-        if isinstance(found, list):
-            return [str(each) for each in found]
-    for separator in SEPARATORS:
-        if separator in text:
-            return [part for part in map(tidy, text.split(separator)) if part]
-    return [text]
-
-
-def several_choices(labels: Iterable[str]) -> list[str]:
-    """The labels that seem to hold several choices, each of which other labels hold too.
-
-    A label with a comma in it is no list unless its parts are labels in their own right.
-
-    >>> several_choices(["cat", "dog", "cat|dog", "New York, NY"])
-    ['cat|dog']
-    """
-    parts = {label: choices(label) for label in labels}
-    known = Counter(part for found in parts.values() for part in set(found))
-    return [
-        label
-        for label, found in parts.items()
-        if len(found) > 1 and (label.startswith("[") or all(known[part] > 1 for part in found))
-    ]

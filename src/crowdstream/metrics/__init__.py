@@ -11,15 +11,18 @@ from crowdstream.metrics.scores import (
     reliability,
     wilson,
 )
+from crowdstream.metrics.sets import SetScores, set_f1
 
 __all__ = [
     "BINS",
     "Z95",
+    "SetScores",
     "brier",
     "calibration_error",
     "error_rate",
     "expected_errors",
     "mean_distance",
     "reliability",
+    "set_f1",
     "wilson",
 ]

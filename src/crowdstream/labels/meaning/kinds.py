@@ -12,9 +12,10 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from crowdstream.errors import InputError
+from crowdstream.labels.choice_cells import several_choices
 from crowdstream.labels.label import ClassLabel, shorten
 from crowdstream.labels.scale import as_number, looks_like_scale, scale_of
-from crowdstream.labels.spelling import several_choices, tidy
+from crowdstream.labels.spelling import tidy
 
 MOST_STEPS = 11
 """Different numbers that may be classes or the steps of a scale, such as 0 to 10; more are scores.
@@ -77,13 +78,15 @@ class LabelKind:
     """What labels are decided as.
 
     ``name``: "classes", "scale" or "choices". ``places``: where each class lies on a scale.
-    ``separator``: between the choices of a cell. ``made``: how labels were made of scores, in
+    ``separator``: between the choices of a cell; ``exact``: whether those that differ in spelling
+    are different. ``made``: how labels were made of scores, in
     words. ``recode`` makes a class of a label as it was written.
     """
 
     name: str = "classes"
     places: dict[str, float] = field(default_factory=dict)
     separator: str | None = None
+    exact: bool = True
     made: str = ""
     recode: Callable[[ClassLabel], ClassLabel] | None = None
 
@@ -160,7 +163,7 @@ def find_kind(
     """
     check_hints(hints, how)
     if hints.choices:
-        return LabelKind("choices", separator=hints.separator)
+        return LabelKind("choices", separator=hints.separator, exact=hints.exact)
     if hints.threshold is not None:
         return _by_threshold(classes, float(hints.threshold), where)
     if hints.bins is not None:
@@ -245,7 +248,7 @@ def _by_threshold(classes: Sequence[ClassLabel], threshold: float, where: str) -
 def _range(numbers: Sequence[float]) -> tuple[float, float]:
     """Where scores begin and end: at round numbers where they may."""
     low, high = min(numbers), max(numbers)
-    end = next((end for end in RANGES if 0 <= low and high <= end), None)
+    end = next((end for end in RANGES if low >= 0 and high <= end), None)
     return (low, high) if end is None else (0.0, end)
 
 

@@ -1,4 +1,4 @@
-"""What a caller in Python may say of a table: the keyword arguments of every verb that reads one."""
+"""Keyword arguments that say what a table means, of every verb in Python that reads one."""
 
 from __future__ import annotations
 
@@ -45,7 +45,8 @@ class TableMeaning(TypedDict, total=False):
     as_classes
         Labels are classes, whatever they look like.
     repeat
-        The column that tells repeated answers of a worker on a task apart: the most frequent counts.
+        The column that tells repeated answers of a worker on a task apart; the most frequent one
+        counts.
     repeats
         Of several labels of a worker on a task count the "last", the "first" or the "majority".
     on_error

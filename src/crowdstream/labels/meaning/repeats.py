@@ -1,4 +1,4 @@
-"""Several labels of one worker on one task: asked again, corrected, or something else that was lost.
+"""Several labels of one worker on one task: asked again, corrected, or something that was lost.
 
 A worker counts once per task. Knows rows in codes; nothing of columns or files.
 """

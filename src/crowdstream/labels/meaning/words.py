@@ -7,6 +7,7 @@ import unicodedata
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
+from crowdstream.labels.choice_cells import find_separator, split_cell
 from crowdstream.labels.label import ClassLabel
 from crowdstream.labels.meaning.kinds import LabelKind
 from crowdstream.plain_text import counted
@@ -44,6 +45,9 @@ def class_words(classes: Sequence[ClassLabel], kind: LabelKind) -> str:
     if kind.made:
         return kind.made
     ordered = [str(label) for label in classes]
+    if kind.name == "choices":
+        separator = kind.separator or find_separator(ordered)
+        ordered = list(dict.fromkeys(part for x in ordered for part in split_cell(x, separator)))
     if kind.places:
         ordered = [label for label in kind.places if label in set(ordered)]
     shown = ", ".join(short_name(label) for label in ordered[:CLASSES])

@@ -91,7 +91,7 @@ class Model:
             else:
                 steps = np.cumsum(self.tables, axis=2)[worker, truth[task]]
                 said = (rng.random(task.size)[:, None] >= steps[:, :-1]).sum(axis=1)
-            block = Simulated(first, self.n, task, worker, said, truth, now, self.classes)
+            block = Simulated(first, self.n, task, worker, said, truth, now, self.prior.size)
             for follower, (leader, chance_of_copy) in self.copying.items():
                 _copy(rng, block, follower, leader, chance_of_copy)
             yield block
