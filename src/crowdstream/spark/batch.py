@@ -1,4 +1,4 @@
-"""`fit`, `decide`, `fit_decide` and `fit_questions` for DataFrames: the library's own estimators."""
+"""`fit`, `decide`, `fit_decide`, `fit_questions`: the library's own estimators on a cluster."""
 
 from __future__ import annotations
 

@@ -76,8 +76,8 @@ def code_rows(batches: list[Any]) -> Rows:
 class MakeBlocks:
     """Makes blocks of the rows of a partition, which has all rows of its tasks.
 
-    ``policy``: which of several labels of a worker on a task counts, as `one_per_task` has it; None:
-    the last, as a correction.
+    ``policy``: which of several labels of a worker on a task counts, as `one_per_task` has it. None
+    stands for the last one, a correction.
     """
 
     policy: str | None = None
@@ -152,8 +152,8 @@ def _one_per_task(task: Codes, workers: Codes, said: Codes, at: Values, policy: 
     rows = LabelBatch(
         np.arange(task.size + 1), workers[order], said[order], tasks=pl.Series(task[order])
     )
-    codes = (Vocabulary(range(int(each.max(initial=-1)) + 1)) for each in (workers, said))
-    table, flips = one_per_task(CodedLabels(rows, *codes), policy)
+    who, classes = (Vocabulary(range(int(x.max(initial=-1)) + 1)) for x in (workers, said))
+    table, flips = one_per_task(CodedLabels(rows, who, classes), policy)
     kept = table.batch
     of = np.repeat(np.asarray(kept.tasks, np.int32), kept.sizes)
     return Once(of, kept.workers, kept.labels, flips)

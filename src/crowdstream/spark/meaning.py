@@ -38,8 +38,8 @@ if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
 
 MOST = 1_000_000
-"""Different labels that are looked at, all questions together: an estimator of so many classes would
-need terabytes."""
+"""Different labels that are looked at, all questions together: an estimator of so many classes
+would need terabytes."""
 
 CONTRADICTING = 2_000
 """Pairs of a worker and a task with several labels that are looked at for what tells them apart."""
@@ -49,9 +49,11 @@ ELSEWHERE = "scales and choices are decided without Spark, by crowdstream run"
 
 
 class Wording(NamedTuple):
-    """How messages call the table, how its reader is told something, and what decides all questions.
+    """How messages speak of a table.
 
-    ``clean``: whether cells are cleaned, as those of files are.
+    ``where``: what they call it. ``how``: how the user says something of it, with ``{}`` for what.
+    ``all_questions``: what decides several questions. ``clean``: whether cells are cleaned, as
+    those of files are.
     """
 
     where: str = "table"
@@ -268,7 +270,10 @@ def _long(
         found = F.when(found != "", found)
         return trimmed(found, " ") if role == "task" else found
 
-    keys = [column(roles.task, "task").alias("task"), F.monotonically_increasing_id().alias("place")]
+    keys = [
+        column(roles.task, "task").alias("task"),
+        F.monotonically_increasing_id().alias("place"),
+    ]
     if roles.worker is not None:
         keys.append(column(roles.worker, "worker").alias("worker"))
     question = None
@@ -461,4 +466,3 @@ class SparkOrigin:
         if (role, value) == ("repeats", "last"):
             return "at=COLUMN of times" if python else "--at COLUMN of times"
         return f"{name}{value!r}" if python else f"{name} {value}"
-

@@ -34,7 +34,8 @@ class CountedQuestion:
 
     ``name`` is empty where the input has one question only. ``spellings``: what stands in the
     question column of its rows; empty if all rows are its own. ``classes``: label as it is written
-    → class, None for no answer.
+    → class, None for no answer. ``rows``, ``no_answers``: how many rows it has, and how many of
+    them say that there is no answer.
     """
 
     name: str
@@ -42,6 +43,7 @@ class CountedQuestion:
     classes: Mapping[ClassLabel, ClassLabel | None]
     kind: LabelKind
     rows: int
+    no_answers: int = 0
 
     def __post_init__(self) -> None:
         """Refuse what cannot be recoded label by label."""
@@ -160,6 +162,6 @@ class CountedInterpreter(Interpreter):
         kind = find_kind(classes, rows, hints, self.where_of(name), self.how)
         if kind.recode is not None:
             shown = [None if label is None else kind.recode(label) for label in shown]
-        return CountedQuestion(
-            name, spellings, dict(zip(labels, shown, strict=True)), kind, rows
-        )  # fmt: skip
+        of = dict(zip(labels, shown, strict=True))
+        none = each.filter(pl.Series([label is None for label in shown], dtype=pl.Boolean))
+        return CountedQuestion(name, spellings, of, kind, rows, int(none["count"].sum()))
