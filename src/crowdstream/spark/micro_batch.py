@@ -99,6 +99,10 @@ class Asked(NamedTuple):
     as_classes: bool = False
 
 
+CLASSES = Asked()
+"""Rows name no question, and labels are what they look like."""
+
+
 @dataclass(frozen=True)
 class MicroBatches:
     """What is done with every micro-batch of a stream."""
@@ -107,7 +111,7 @@ class MicroBatches:
     rules: StreamRules
     output: Output | None = None
     partitions: int | None = None
-    asked: Asked = Asked()
+    asked: Asked = CLASSES
 
     def __call__(self, rows: DataFrame, batch: int) -> None:
         """Take a micro-batch, unless it was taken before."""
@@ -214,8 +218,11 @@ class MicroBatch:
 
     def _questions(self, rows: DataFrame) -> list[str]:
         """The spellings of the question that is taken; a second one is refused, not dropped."""
-        found = rows.select("question").distinct().limit(MOST_QUESTIONS).collect()
+        found = rows.select("question").distinct().limit(MOST_QUESTIONS + 1).collect()
         there = sorted(row[0] for row in found)
+        if len(there) > MOST_QUESTIONS:
+            told = f"more than {MOST_QUESTIONS:,}, such as {there[-1]!r}"
+            raise InputError(f"micro-batch {self.batch}", "a column of questions", told)
         wanted = self.stream.asked.question
         if wanted:
             self.question = wanted
@@ -297,7 +304,10 @@ class MicroBatch:
 
     def _refuse_kind(self, seen: Seen) -> None:
         """Refuse labels that are no classes: scores, sets, free text."""
-        classes = list(dict.fromkeys([*self.crowd.classes_, *seen.classes]))
+        new = [label for label in seen.classes if label not in self.crowd._classes]
+        if not new:
+            return
+        classes = [*self.crowd.classes_, *new]
         hints = LabelHints(as_classes=self.stream.asked.as_classes)
         find_kind(classes, self.counts.labels, hints, f"micro-batch {self.batch}", HOW)
 

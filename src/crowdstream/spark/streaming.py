@@ -257,7 +257,7 @@ def _begin(
         raise InputError(
             "source", f"{expected}, {with_time}, as the stream in {folder.path}", found
         )
-    if commit.batch >= 0 and (
+    if commit.counts.rows and (
         bool(commit.question) != asked.named
         or (asked.question and normalise(asked.question) != normalise(commit.question))
     ):
