@@ -282,7 +282,7 @@ def test_a_table_that_cannot_be_read_says_why_and_leaves_the_estimator_as_it_was
     halves = cluster.createDataFrame(
         [("t", "ann", 0.5)], "task string, worker string, label double"
     )
-    with pytest.raises(InputError, match="found scores: 1 numbers from 0.5 to 0.5"):
+    with pytest.raises(InputError, match=r"found scores: 1 numbers from 0\.5 to 0\.5"):
         spark.fit(halves, crowd)
     half_tasks = cluster.createDataFrame(
         [(0.5, "ann", "x")], "task double, worker string, label string"

@@ -284,8 +284,9 @@ def test_a_stream_holds_one_question(session: Any, tmp_path: Path) -> None:
     assert taken.counts.other == len(rows)
     assert taken.counts.rows == 2 * len(rows)
     assert taken.counts.labels == only.counts.labels
-    same_sums(taken.crowd, only.crowd)  # type: ignore[arg-type]
-    with pytest.raises(InputError, match="question: expected ' Tone'|'tone', as the stream in"):
+    assert taken.crowd.classes_ == only.crowd.classes_
+    assert taken.crowd._sums.rows.tolist() == only.crowd._sums.rows.tolist()
+    with pytest.raises(InputError, match="question: expected 'tone', as the stream in"):
         stream(tmp_path / "picked", question="toxic")
 
 
