@@ -146,7 +146,7 @@ def test_every_row_is_accounted_for_as_in_the_library(cluster: Any) -> None:
     task, worker, label = "Item Id", "who`s", "the.answer"
     renamed = whole.rename({"task": task, "worker": worker, "label": label})
     df = cluster.createDataFrame(renamed.to_arrow())
-    names = {"task": task, "worker": worker, "label": label}
+    names: Any = {"task": task, "worker": worker, "label": label}
     found = spark.fit_decide(df, theirs, partitions=30, on_error="skip", **names)
     assert decided(found).equals(expected)
     assert theirs.intake_ == ours.intake_

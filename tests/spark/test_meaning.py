@@ -61,7 +61,7 @@ def same(frame: Any, expected: pl.DataFrame, *keys: str, within: float = DIGITS)
     assert found.columns == expected.columns
     assert found.height > 0
     assert found.select(exact).equals(expected.select(exact))
-    assert (found["confidence"] - expected["confidence"]).abs().max() < within
+    assert ((found["confidence"] - expected["confidence"]).abs() < within).all()
 
 
 # Questions --------------------------------------------------------------------------------------
