@@ -21,6 +21,9 @@ NESTED = ("array", "struct", "map", "binary", "variant")
 BLANKS = "".join(chr(code) for code in range(0x3001) if chr(code).isspace())
 """Every character that Python strips from the ends of a text; the last is U+3000."""
 
+BLANK = rf"[{BLANKS}]"
+"""One of them, as a regular expression; to look for it takes a quarter of the time of trimming."""
+
 
 def quoted(name: str) -> str:
     """A column's name as Spark takes it, whatever characters it has."""
@@ -77,11 +80,11 @@ def time_column(column: Column, name: str, kind: str) -> Column:
     raise InputError(f"column {name!r}", "times or numbers", f"a column of {kind}")
 
 
-def trimmed(column: Column, blanks: str = BLANKS) -> Column:
-    """A text without blanks around it, unless it has nothing else."""
+def trimmed(column: Column, *, spaces: bool = False) -> Column:
+    """A text without blanks around it, or spaces only, unless it has nothing else."""
     from pyspark.sql import functions as F
 
-    short = F.btrim(column, F.lit(blanks))
+    short = F.trim(column) if spaces else F.btrim(column, F.lit(BLANKS))
     return F.when(short != "", short).otherwise(column)
 
 

@@ -25,6 +25,7 @@ from crowdstream.labels.meaning.repeats import telling_columns
 from crowdstream.labels.meaning.shaping import LOOKED_AT, Shaper
 from crowdstream.plain_text import counted
 from crowdstream.spark.columns import (
+    BLANK,
     NESTED,
     clean_column,
     label_column,
@@ -139,6 +140,8 @@ def interpret(
     wording
         How messages call things, and whether cells are cleaned.
     """
+    from pyspark.sql import functions as F
+
     _refuse_hints(reading.hints, wording)
     shaper = Shaper(reading.names, wording.where, wording.how)
     roles = _roles(df, shaper)
@@ -148,7 +151,7 @@ def interpret(
         notes.append(f"column {roles.question!r} has a value of its own per task: not a question")
         roles = roles._replace(question=None)
     table = _long(df, roles, at, wording, places=policy is not None)
-    survey = Survey.of(table, len(roles.labels))
+    survey = Survey.of(table, len(roles.labels), clean=wording.clean)
     survey.refuse_nameless(reading.on_error, wording)
     written = survey.written()
     counts = survey.counts(written)
@@ -162,8 +165,8 @@ def interpret(
             raise
         raise InputError(error.where, error.expected, f"{error.found}; {ELSEWHERE}") from None
     table = table.where("task is not null and worker is not null")
-    if wording.clean and survey.padded and not survey.blank:
-        table = _with(table, "worker", trimmed)
+    if survey.padded and table.where(F.col("worker").rlike(f"^{BLANK}*$")).isEmpty():
+        table = table.withColumn("worker", trimmed(F.col("worker")))
     picked = reading.names.question
     chosen = "" if picked is None or picked == roles.question else picked
     origin = None
@@ -268,7 +271,7 @@ def _long(
             return found
         # Blanks around tasks mean nothing; those around workers are looked at first.
         found = F.when(found != "", found)
-        return trimmed(found, " ") if role == "task" else found
+        return trimmed(found, spaces=True) if role == "task" else found
 
     keys = [
         column(roles.task, "task").alias("task"),
@@ -315,26 +318,27 @@ def _long(
 class Survey:
     """What a pass over all rows has found: the different labels by question, and lost rows.
 
-    ``padded``, ``blank``: rows whose worker has blanks around it, or has nothing else.
+    ``padded``: rows whose worker has blanks around it.
     """
 
     table: pl.DataFrame
     null_task: int
     null_worker: int
     padded: int
-    blank: int
 
     @staticmethod
-    def of(table: DataFrame, columns: int) -> Survey:
-        """Count the labels of a table; a row of it stands in so many rows here."""
+    def of(table: DataFrame, columns: int, *, clean: bool) -> Survey:
+        """Count the labels of a table.
+
+        ``columns``: in how many of its rows a row of the input stands. ``clean``: whether blanks
+        around workers are looked for.
+        """
         from pyspark.sql import functions as F
 
         kinds = dict(table.dtypes)
-        worker, padded, blank = F.col("worker"), F.lit(False), F.lit(False)
-        if kinds["worker"] == "string":
-            short = trimmed(worker)
-            padded = worker != short
-            blank = worker.isNotNull() & (F.length(F.btrim(short)) == 0)
+        worker, padded = F.col("worker"), F.lit(False)
+        if clean and kinds["worker"] == "string":
+            padded = worker.rlike(f"^{BLANK}|{BLANK}$")
         named = F.col("task").isNotNull() & worker.isNotNull()
         keys = [name for name in ("question", "label") if name in table.columns]
         groups = table.groupBy(*keys).agg(
@@ -342,7 +346,6 @@ class Survey:
             F.count_if(F.col("task").isNull()).alias("null_task"),
             F.count_if(F.col("task").isNotNull() & worker.isNull()).alias("null_worker"),
             F.count_if(padded).alias("padded"),
-            F.count_if(blank).alias("blank"),
             F.min("place").alias("first"),
         )
         found = pl.DataFrame(groups.limit(MOST + 1).toArrow())
@@ -350,9 +353,8 @@ class Survey:
             text = f"free text: more than {MOST:,} different ones"
             raise InputError("labels", "classes", text)
         lost = found.select(pl.col("null_task", "null_worker").sum() // columns).row(0)
-        blanks = found.select(pl.col("padded", "blank").sum()).row(0)
         rows = found.filter(pl.col("count") > 0).sort("first").select(*keys, "count")
-        return Survey(rows, *lost, *blanks)
+        return Survey(rows, int(lost[0]), int(lost[1]), int(found["padded"].sum()))
 
     def refuse_nameless(self, on_error: str, wording: Wording) -> None:
         """Refuse rows without a task or a worker, unless they are to be left out."""
@@ -390,14 +392,6 @@ class Survey:
 def written_number(value: float) -> str:
     """A number as text, the whole without a point."""
     return str(int(value)) if value == int(value) else repr(value)
-
-
-def _with(table: DataFrame, name: str, change: Any) -> DataFrame:
-    from pyspark.sql import functions as F
-
-    if dict(table.dtypes)[name] != "string":
-        return table
-    return table.withColumn(name, change(F.col(name)))
 
 
 def _recoded(
