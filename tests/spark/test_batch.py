@@ -142,15 +142,16 @@ def test_every_row_is_accounted_for_as_in_the_library(cluster: Any) -> None:
     whole = pl.concat([table, strange, table.tail(20)])
     whole = whole.with_columns(pl.lit("x").alias("note"))
     ours, theirs = cs.AgreementBased(), cs.AgreementBased()
-    expected = ours.fit_predict(whole).sort("task")
+    expected = ours.fit_predict(whole, on_error="skip").sort("task")
     task, worker, label = "Item Id", "who`s", "the.answer"
     renamed = whole.rename({"task": task, "worker": worker, "label": label})
     df = cluster.createDataFrame(renamed.to_arrow())
-    found = spark.fit_decide(df, theirs, partitions=30, task=task, worker=worker, label=label)
+    names: Any = {"task": task, "worker": worker, "label": label}
+    found = spark.fit_decide(df, theirs, partitions=30, on_error="skip", **names)
     assert decided(found).equals(expected)
     assert theirs.intake_ == ours.intake_
     assert theirs.intake_.repeated == 20
-    assert theirs.intake_.null_task == 2
+    assert theirs.intake_.null_label == 2
 
 
 def test_the_last_label_of_a_worker_stands_by_its_time(cluster: Any) -> None:
@@ -281,10 +282,15 @@ def test_a_table_that_cannot_be_read_says_why_and_leaves_the_estimator_as_it_was
     halves = cluster.createDataFrame(
         [("t", "ann", 0.5)], "task string, worker string, label double"
     )
-    with pytest.raises(
-        CrowdstreamError, match=r"column 'label': expected whole numbers, found 0\.5"
-    ):
+    with pytest.raises(InputError, match=r"found scores: 1 numbers from 0\.5 to 0\.5"):
         spark.fit(halves, crowd)
+    half_tasks = cluster.createDataFrame(
+        [(0.5, "ann", "x")], "task double, worker string, label string"
+    )
+    with pytest.raises(
+        CrowdstreamError, match=r"column 'task': expected whole numbers, found 0\.5"
+    ):
+        spark.fit(half_tasks, crowd)
     lists = cluster.createDataFrame(
         [("t", "ann", [1])], "task string, worker string, label array<int>"
     )

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import importlib.util
 import os
+import re
 import sys
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -54,6 +56,14 @@ def test_without_the_extra_it_says_what_to_install(monkeypatch: pytest.MonkeyPat
     )
     with pytest.raises(CrowdstreamError, match=r"pip install 'crowdstream\[spark\]'"):
         session.check_packages()
+
+
+def test_the_extra_brings_all_that_is_asked_for() -> None:
+    """pyspark itself brings neither pandas nor pyarrow, without which it takes no Arrow."""
+    project = Path(__file__).parents[2] / "pyproject.toml"
+    extras = tomllib.loads(project.read_text())["project"]["optional-dependencies"]
+    brought = {re.split(r"[<>=;\[ ]", each)[0] for each in extras["spark"]}
+    assert set(session.PACKAGES) == brought
 
 
 def test_executors_without_crowdstream_are_said_in_plain_words() -> None:

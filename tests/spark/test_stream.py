@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 import signal
 import subprocess
@@ -231,6 +232,75 @@ def test_another_estimator_and_json_whose_rows_are_bad(session: Any, tmp_path: P
     assert batch == 0
     assert decisions.height == counts.full > 0
     assert decisions["label"].dtype == pl.Int64
+
+
+def test_a_stream_holds_one_question(session: Any, tmp_path: Path) -> None:
+    from pyspark.errors import StreamingQueryException
+
+    rows = [row for row in labels(40, 6, 5, seed=4) if row.at is not None]
+    table = pl.DataFrame([row[:3] for row in rows], ["item", "judge", "verdict"], orient="row")
+    folder = tmp_path / "in"
+    folder.mkdir()
+
+    def come(name: str, **columns: str) -> None:
+        """A file of labels; files are read in order of their age."""
+        table.with_columns(**{key: pl.lit(value) for key, value in columns.items()}).write_ndjson(
+            tmp_path / name
+        )
+        number = 1_700_000_000 + len(list(folder.iterdir()))
+        os.utime(tmp_path / name, (number, number))
+        shutil.move(tmp_path / name, folder / name)
+
+    def stream(state: Path, schema: str = "criterion string", **given: Any) -> spark.StreamState:
+        kinds = f"item string, judge string, verdict string, {schema}"
+        reader = session.readStream.schema(kinds).option("maxFilesPerTrigger", 1)
+        query = spark.stream(
+            reader.json(str(folder)), state, max_labels=5, trigger="available now", **given
+        )
+        assert query.awaitTermination(300)
+        return spark.stream_state(state)
+
+    come("1.json", criterion="tone")
+    with pytest.raises(InputError, match="found a column 'criterion', which names questions"):
+        stream(tmp_path / "none")
+    with pytest.raises(InputError, match="a column of questions, 'tone' among them"):
+        stream(tmp_path / "none", "note string", question="tone")
+    with pytest.raises(InputError, match="'epoch', which tells repeated answers apart"):
+        stream(tmp_path / "none", "epoch int")
+    assert not (tmp_path / "none").exists()
+
+    only = stream(tmp_path / "only", question="criterion")
+    picked = stream(tmp_path / "picked", question=" Tone")
+    assert only.counts == picked.counts
+    assert only.counts.labels == len(rows)
+    assert only.counts.other == 0
+
+    come("2.json", criterion="toxic")
+    with pytest.raises(StreamingQueryException, match=r"found 'tone', 'toxic'"):
+        stream(tmp_path / "only", question="criterion")
+    after = spark.stream_state(tmp_path / "only")
+    assert (after.batch, after.counts) == (only.batch, only.counts)
+    taken = stream(tmp_path / "picked", question="tone")
+    assert taken.counts.other == len(rows)
+    assert taken.counts.rows == 2 * len(rows)
+    assert taken.counts.labels == only.counts.labels
+    assert taken.crowd.classes_ == only.crowd.classes_
+    assert taken.crowd._sums.rows.tolist() == only.crowd._sums.rows.tolist()
+    with pytest.raises(InputError, match="question: expected 'tone', as the stream in"):
+        stream(tmp_path / "picked", question="toxic")
+
+
+def test_scores_stop_a_stream_before_they_are_learnt(session: Any, tmp_path: Path) -> None:
+    from pyspark.errors import StreamingQueryException
+
+    scores = [Row(f"t{k}", f"w{k % 5}", f"0.{k:02d}", k) for k in range(99)]
+    write(scores, tmp_path / "in", 0)
+    with pytest.raises(StreamingQueryException, match=r"found scores: 99 numbers from 0 to 0\.98"):
+        run(session, tmp_path / "in", tmp_path / "state")
+    assert spark.stream_state(tmp_path / "state").counts.rows == 0
+    run(session, tmp_path / "in", tmp_path / "state", as_classes=True)
+    assert spark.stream_state(tmp_path / "state").counts.labels == 99
+    spark.end_stream(session, tmp_path / "state")
 
 
 def test_what_users_get_wrong_is_said(session: Any, files: Path, tmp_path: Path) -> None:

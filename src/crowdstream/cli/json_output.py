@@ -187,9 +187,15 @@ class QuestionsReport(msgspec.Struct, kw_only=True):
 
 
 class SparkReport(msgspec.Struct, kw_only=True):
-    """What ``crowdstream spark run --json`` prints; the counts of rows are those of `Intake`."""
+    """What ``crowdstream spark run --json`` prints; the counts of rows are those of `Intake`.
+
+    ``null_task``, ``null_worker``: rows of the input that were left out (``--on-error skip``), on
+    whatever question. ``flip_rates``: as of `RunReport`. ``question``: where there are several.
+    """
 
     schema_version: int = SCHEMA_VERSION
+    question: str | msgspec.UnsetType = msgspec.UNSET
+    read_as: ReadAs
     method: str
     rows: int
     labels: int
@@ -203,6 +209,17 @@ class SparkReport(msgspec.Struct, kw_only=True):
     replaced: int
     settled: int
     identifiable: bool
+    warnings: list[str]
+    seconds: float
+    flip_rates: dict[str | int, float] | msgspec.UnsetType = msgspec.UNSET
+
+
+class SparkQuestionsReport(msgspec.Struct, kw_only=True):
+    """What ``crowdstream spark run --json`` prints of several questions: a `SparkReport` each."""
+
+    schema_version: int = SCHEMA_VERSION
+    read_as: ReadAs
+    questions: list[SparkReport]
     warnings: list[str]
     seconds: float
 
@@ -290,7 +307,13 @@ def compare_report(study: Study, warnings: list[str], read_as: ReadAs | None) ->
 
 
 def print_json(
-    report: RunReport | QuestionsReport | SparkReport | PlanReport | Decision | dict[str, object],
+    report: RunReport
+    | QuestionsReport
+    | SparkReport
+    | SparkQuestionsReport
+    | PlanReport
+    | Decision
+    | dict[str, object],
 ) -> None:
     """One object on one line of standard output, at once."""
     sys.stdout.flush()

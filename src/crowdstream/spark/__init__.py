@@ -8,7 +8,7 @@ from crowdstream.spark.session import check_packages, start
 
 check_packages()
 
-from crowdstream.spark.batch import decide, fit, fit_decide  # noqa: E402
+from crowdstream.spark.batch import decide, fit, fit_decide, fit_questions  # noqa: E402
 from crowdstream.spark.stream_folder import (  # noqa: E402
     StreamCounts,
     StreamState,
@@ -23,6 +23,7 @@ __all__ = [
     "end_stream",
     "fit",
     "fit_decide",
+    "fit_questions",
     "start",
     "stream",
     "stream_state",

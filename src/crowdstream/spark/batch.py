@@ -1,26 +1,34 @@
-"""`fit`, `decide` and `fit_decide` for DataFrames: the library's own estimators, on a cluster."""
+"""`fit`, `decide`, `fit_decide`, `fit_questions`: the library's own estimators on a cluster."""
 
 from __future__ import annotations
 
 import functools
 import warnings
-from collections.abc import Iterator
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, TypeVar
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar, Unpack
 
 import numpy as np
+import polars as pl
 
 from crowdstream.decisions import MIN_LABELS, SETTLE, SettleRule
 from crowdstream.errors import InputError
-from crowdstream.estimators import Estimator
+from crowdstream.estimators import Adaptive, Estimator
 from crowdstream.estimators.state import load_crowd
 from crowdstream.labels import Truths, Vocabulary
 from crowdstream.labels.batch import LabelBatch
-from crowdstream.labels.columns import ColumnNames
+from crowdstream.labels.coded_labels import code_values
+from crowdstream.labels.coding import _warn_of_twins as warn_of_twins
+from crowdstream.labels.meaning.interpreting import QuestionLabels
+from crowdstream.labels.meaning.kinds import LabelHints
+from crowdstream.labels.meaning.options import TableMeaning, read_meaning
+from crowdstream.questions import Questions
 from crowdstream.spark.blocks import TYPES, read_blocks
 from crowdstream.spark.coding import CodedTasks, code_tasks
+from crowdstream.spark.meaning import SparkQuestion, Wording, interpret
 from crowdstream.spark.session import on_spark
 from crowdstream.spark.task_table import SparkTasks
+from crowdstream.validation import check_number
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -34,37 +42,48 @@ def fit(
     estimator: Crowd,
     *,
     gold: Truths | DataFrame | None = None,
-    task: str | None = None,
-    worker: str | None = None,
-    label: str | None = None,
     at: str | None = None,
     partitions: int | None = None,
+    **meaning: Unpack[TableMeaning],
 ) -> Crowd:
     """Begin afresh and learn a DataFrame as a whole, in passes over it: `Estimator.fit`.
 
     Parameters
     ----------
     df
-        One row per label. Every label moves once, to the others of its task.
+        One row per label; with ``wide`` one row per task. Every label moves once, to the others of
+        its task. A table of several questions is refused: ``question=`` reads one of them, and
+        `fit_questions` decides all.
     estimator
         One that adds up tasks in any order: `Adaptive`, `AgreementBased`, `CentredAgreement`,
         `MajorityVote`, without ``memory`` and without monitors of the order of tasks.
     gold
         True classes of some tasks: a mapping, a table, a file, or a DataFrame of task and label.
-    task, worker, label
-        Names of the columns, where they are not the usual ones.
     at
         A column of times or numbers: of a worker's several labels on one task the latest stands.
-        Without it, and of several at one time, that which is last in the order of labels.
+        Without it, and of several at one time, that which is last in the order of labels; very many
+        such labels are refused.
     partitions
         How many parts the tasks are in; by default as many as the labels ask for.
+    **meaning
+        What the table means, where it does not show it: as for `Estimator.fit_predict`. Cells are
+        taken as they are. Scales (``ordinal``, ``order``, ``bins``) and ``choices`` are refused.
 
     Returns
     -------
     The estimator itself.
+
+    Examples
+    --------
+    >>> import crowdstream as cs
+    >>> from crowdstream import spark
+    >>> labels = spark.start().read.parquet("labels")  # doctest: +SKIP
+    >>> crowd = spark.fit(labels, cs.Adaptive(), question="tone")  # doctest: +SKIP
     """
-    coded = _fit(df, estimator, ColumnNames(task, worker, label), gold, at, partitions)
-    coded.free()
+    _check_fit(estimator, partitions)
+    labels = interpret(df, read_meaning(meaning), at).only(Wording())
+    _warn_of_cells(labels)
+    _fit(labels, estimator, gold, partitions).free()
     return estimator
 
 
@@ -76,17 +95,15 @@ def fit_decide(
     gold: Truths | DataFrame | None = None,
     settle: float | None = SETTLE,
     min_labels: int = MIN_LABELS,
-    task: str | None = None,
-    worker: str | None = None,
-    label: str | None = None,
     at: str | None = None,
     partitions: int | None = None,
+    **meaning: Unpack[TableMeaning],
 ) -> DataFrame:
     """`fit`, then decide every task with all that it taught: `Estimator.fit_predict`.
 
     Parameters
     ----------
-    df, estimator, gold, task, worker, label, at, partitions
+    df, estimator, gold, at, partitions, **meaning
         As for `fit`.
     settle, min_labels
         Confidence and number of labels from which a decision is settled.
@@ -95,11 +112,70 @@ def fit_decide(
     -------
     One row per task: task, label, confidence, margin, votes, settled; kept on the cluster until
     its ``unpersist()``.
+
+    Examples
+    --------
+    >>> import crowdstream as cs
+    >>> from crowdstream import spark
+    >>> labels = spark.start().read.parquet("labels")  # doctest: +SKIP
+    >>> decisions = spark.fit_decide(labels, cs.Adaptive(), threshold=0.7)  # doctest: +SKIP
     """
     rule = SettleRule.checked(settle, min_labels)
-    coded = _fit(df, estimator, ColumnNames(task, worker, label), gold, at, partitions)
-    _warn(estimator, coded)
-    return _decisions(coded, estimator, rule, estimator._workers, estimator._classes, fitted=True)
+    _check_fit(estimator, partitions)
+    labels = interpret(df, read_meaning(meaning), at).only(Wording())
+    _warn_of_cells(labels)
+    return fit_decide_labels(labels, estimator, gold, rule, partitions).decisions
+
+
+@on_spark
+def fit_questions(
+    df: DataFrame,
+    crowd: Estimator | None = None,
+    *,
+    gold: Truths | DataFrame | None = None,
+    settle: float | None = SETTLE,
+    min_labels: int = MIN_LABELS,
+    at: str | None = None,
+    partitions: int | None = None,
+    **meaning: Unpack[TableMeaning],
+) -> Questions:
+    """Decide every question of a DataFrame by itself, one after another: `fit_questions`.
+
+    Parameters
+    ----------
+    df, at, partitions, **meaning
+        As for `fit`. The table has a question column (question, criterion, metric, …), or a column
+        of labels per question (``label=["tone", "toxic"]``); one of a single question is decided
+        too.
+    crowd
+        The estimator whose parameters are taken; `Adaptive` by default. It is not changed.
+    gold
+        True classes of some tasks: a table or DataFrame of task, question and label.
+    settle, min_labels
+        Confidence and number of labels from which a decision is settled.
+
+    Returns
+    -------
+    The crowds by question, and ``decisions``: a DataFrame with a column ``question``, kept on the
+    cluster until its ``unpersist()``.
+
+    Examples
+    --------
+    >>> from crowdstream import spark
+    >>> labels = spark.start().read.parquet("labels")  # doctest: +SKIP
+    >>> found = spark.fit_questions(labels)  # doctest: +SKIP
+    >>> found["tone"].workers()  # doctest: +SKIP
+    """
+    rule = SettleRule.checked(settle, min_labels)
+    template = Adaptive() if crowd is None else crowd
+    _check_fit(template, partitions)
+    crowds, frames = {}, {}
+    for labels in interpret(df, read_meaning(meaning), at).questions:
+        _warn_of_cells(labels)
+        each = template.clone()
+        frames[labels.name] = fit_decide_labels(labels, each, gold, rule, partitions).decisions
+        crowds[labels.name] = each
+    return Questions(crowds, by_question(frames))
 
 
 @on_spark
@@ -110,17 +186,15 @@ def decide(
     gold: Truths | DataFrame | None = None,
     settle: float | None = SETTLE,
     min_labels: int = MIN_LABELS,
-    task: str | None = None,
-    worker: str | None = None,
-    label: str | None = None,
     at: str | None = None,
     partitions: int | None = None,
+    **meaning: Unpack[TableMeaning],
 ) -> DataFrame:
     """Decide every task from what was learnt so far, and learn nothing: `Estimator.predict_many`.
 
     Parameters
     ----------
-    df, task, worker, label, at, partitions
+    df, at, partitions, **meaning
         As for `fit`.
     estimator
         Any estimator, however it was fitted.
@@ -132,14 +206,77 @@ def decide(
     Returns
     -------
     As of `fit_decide`.
+
+    Examples
+    --------
+    >>> import crowdstream as cs
+    >>> from crowdstream import spark
+    >>> labels = spark.start().read.parquet("labels")  # doctest: +SKIP
+    >>> decisions = spark.decide(labels, cs.load("crowd.state"))  # doctest: +SKIP
     """
     rule = SettleRule.checked(settle, min_labels)
     _check(estimator)
+    _check_partitions(partitions)
+    labels = interpret(df, read_meaning(meaning), at).only(Wording())
+    _warn_of_cells(labels)
     workers, classes = estimator._workers.copy(), estimator._classes.copy()
-    columns = ColumnNames(task, worker, label)
-    coded = code_tasks(df, workers, classes, columns, gold=gold, at=at, partitions=partitions)
+    coded = code_tasks(labels, workers, classes, gold=gold, partitions=partitions)
     _warn(estimator, coded)
     return _decisions(coded, estimator, rule, workers, classes, fitted=False)
+
+
+class Decided(NamedTuple):
+    """Decisions on the tasks of a question, kept on the cluster, and how often workers flipped."""
+
+    decisions: DataFrame
+    flips: pl.DataFrame | None
+
+
+def fit_decide_labels(
+    labels: SparkQuestion,
+    estimator: Estimator,
+    gold: Truths | DataFrame | None,
+    rule: SettleRule,
+    partitions: int | None,
+) -> Decided:
+    """Fit an estimator to the labels of one question and decide its tasks."""
+    coded = _fit(labels, estimator, gold, partitions)
+    _warn(estimator, coded)
+    found = _decisions(
+        coded, estimator, rule, estimator._workers, estimator._classes, fitted=True
+    )  # fmt: skip
+    return Decided(found, coded.flips)
+
+
+def by_question(frames: Mapping[str, DataFrame]) -> DataFrame:
+    """Decisions on several questions as one table, the question in its first column.
+
+    It is kept on the cluster in place of those that it is made of.
+    """
+    from pyspark.sql import DataFrame
+    from pyspark.sql import functions as F
+
+    kinds = {dict(frame.dtypes)["label"] for frame in frames.values()}
+    parts = []
+    for name, frame in frames.items():
+        if len(kinds) > 1:  # scores that pass or fail beside numbers that do not
+            frame = frame.withColumn("label", F.col("label").cast("string"))
+        parts.append(frame.select(F.lit(name).alias("question"), "*"))
+    joined = functools.reduce(DataFrame.unionByName, parts).persist()
+    joined.count()
+    for frame in frames.values():
+        frame.unpersist()
+    return joined
+
+
+def _check_fit(estimator: Estimator, partitions: int | None) -> None:
+    refuse_order(estimator)
+    _check_partitions(partitions)
+
+
+def _check_partitions(partitions: int | None) -> None:
+    if partitions is not None:
+        check_number("partitions", partitions, 1, 10**6, whole=True)
 
 
 def _check(estimator: object) -> None:
@@ -147,19 +284,24 @@ def _check(estimator: object) -> None:
         raise InputError("estimator", "an estimator, such as Adaptive()", repr(estimator))
 
 
+def _warn_of_cells(labels: SparkQuestion) -> None:
+    """Warn of labels that look like one class in several spellings, or like no answer."""
+    question = labels.question
+    classes = replace(code_values([]), classes=Vocabulary(question.shown))
+    hints = LabelHints(as_classes=labels.as_classes)
+    warn_of_twins(QuestionLabels(question.name, classes, question.kind), hints)
+
+
 def _fit(
-    df: DataFrame,
+    labels: SparkQuestion,
     estimator: Estimator,
-    columns: ColumnNames,
     gold: Truths | DataFrame | None,
-    at: str | None,
     partitions: int | None,
 ) -> CodedTasks:
     """Fit an estimator; one that cannot be changes nothing."""
-    refuse_order(estimator)
     afresh = estimator.clone()
     names = afresh._workers, afresh._classes
-    coded = code_tasks(df, *names, columns, gold=gold, at=at, partitions=partitions)
+    coded = code_tasks(labels, *names, gold=gold, partitions=partitions)
     try:
         afresh._make_room()
         folding = afresh._folding

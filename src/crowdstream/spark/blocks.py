@@ -17,9 +17,10 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from crowdstream.labels.batch import NO_TRUTHS, Codes, Ints, LabelBatch
-from crowdstream.labels.coded_labels import code_series, find_runs
+from crowdstream.labels.coded_labels import CodedLabels, code_series, find_runs
 from crowdstream.labels.grouping import Grouped, group, sort_rows
-from crowdstream.labels.vocabulary import UNKNOWN
+from crowdstream.labels.meaning.repeats import one_per_task
+from crowdstream.labels.vocabulary import UNKNOWN, Vocabulary
 
 NAMES = "tasks", "worker_names", "class_names"
 """Columns of a block that hold names; the last two are gone once all blocks share their codes."""
@@ -37,7 +38,7 @@ LABELS = 1 << 20
 """Labels in a block, 4 MB of each code; a task is never divided."""
 
 BYTES = [(name, pa.binary()) for name in (*NAMES, *ARRAYS)]
-SCHEMA = pa.schema([*BYTES, *((name, pa.int64()) for name in COUNTS)])
+SCHEMA = pa.schema([*BYTES, *((name, pa.int64()) for name in COUNTS), ("flips", pa.binary())])
 
 TYPES = {
     "string": pa.string(), "bigint": pa.int64(), "boolean": pa.bool_(), "double": pa.float64()
@@ -71,8 +72,15 @@ def code_rows(batches: list[Any]) -> Rows:
     return Rows(tasks, sizes, workers, labels, truths, at)
 
 
+@dataclass(frozen=True)
 class MakeBlocks:
-    """Makes blocks of the rows of a partition, which has all rows of its tasks."""
+    """Makes blocks of the rows of a partition, which has all rows of its tasks.
+
+    ``policy``: which of several labels of a worker on a task counts, as `one_per_task` has it. None
+    stands for the last one, a correction.
+    """
+
+    policy: str | None = None
 
     def __call__(self, batches: Iterator[Any]) -> Iterator[Any]:
         """Blocks in codes of their own."""
@@ -100,16 +108,22 @@ class MakeBlocks:
         said, truths = codes[: task.size], codes[task.size :]
         at = np.concatenate([part.at for part in parts])
         parts.clear()
-        found = _group(task, workers, at, said, (len(tasks), len(worker_names), len(class_names)))
         truth = np.full(len(tasks), UNKNOWN, np.int32)
         known = np.flatnonzero(truths >= 0)
         truth[task[known]] = truths[known]
+        flips = b""
+        if self.policy is not None:
+            once = _one_per_task(task, workers, said, at, self.policy)
+            task, workers, said, at = once.task, once.workers, once.said, at[:0]
+            names = worker_names.gather(once.flips["worker"])
+            flips = pack_table(once.flips.with_columns(names.alias("worker")))
+        found = _group(task, workers, at, said, (len(tasks), len(worker_names), len(class_names)))
         counts: tuple[int, ...] = (task.size, *found[3:])
         batch = found.batch
         whole = LabelBatch(batch.starts, batch.workers, batch.labels, truth, tasks)
         for part in split(whole, LABELS):
-            yield _pack(part, worker_names, class_names, counts)
-            counts = (0,) * len(COUNTS)
+            yield _pack(part, worker_names, class_names, counts, flips)
+            counts, flips = (0,) * len(COUNTS), b""
 
 
 def _one_code(parts: list[tuple[Codes, pl.Series]]) -> tuple[Codes, pl.Series]:
@@ -121,6 +135,28 @@ def _one_code(parts: list[tuple[Codes, pl.Series]]) -> tuple[Codes, pl.Series]:
         rank = np.append(names.search_sorted(own).to_numpy(), UNKNOWN).astype(np.int32)
         found.append(rank[codes])  # −1 is the last
     return np.concatenate(found), names
+
+
+class Once(NamedTuple):
+    """Rows of which each worker has one per task, and how often workers contradicted themselves."""
+
+    task: Codes
+    workers: Codes
+    said: Codes
+    flips: pl.DataFrame
+
+
+def _one_per_task(task: Codes, workers: Codes, said: Codes, at: Values, policy: str) -> Once:
+    """Keep one label of each worker on each task; ``at`` tells which came first."""
+    order = np.argsort(at, kind="stable")
+    rows = LabelBatch(
+        np.arange(task.size + 1), workers[order], said[order], tasks=pl.Series(task[order])
+    )
+    who, classes = (Vocabulary(range(int(x.max(initial=-1)) + 1)) for x in (workers, said))
+    table, flips = one_per_task(CodedLabels(rows, who, classes), policy)
+    kept = table.batch
+    of = np.repeat(np.asarray(kept.tasks, np.int32), kept.sizes)
+    return Once(of, kept.workers, kept.labels, flips)
 
 
 def _group(
@@ -157,7 +193,11 @@ def split(batch: LabelBatch, labels: int) -> Iterator[LabelBatch]:
 
 
 def _pack(
-    batch: LabelBatch, worker_names: pl.Series, class_names: pl.Series, counts: tuple[int, ...]
+    batch: LabelBatch,
+    worker_names: pl.Series,
+    class_names: pl.Series,
+    counts: tuple[int, ...],
+    flips: bytes,
 ) -> Any:
     """One row, with the names that it needs and no others."""
     workers, who = _few(batch.workers, worker_names)
@@ -165,7 +205,8 @@ def _pack(
     labels, truths = codes[: batch.labels.size], codes[batch.labels.size :]
     names = [pack_names(names) for names in (pl.Series(batch.tasks), who, classes)]
     arrays = [array.tobytes() for array in (batch.starts, workers, labels, truths)]
-    return pa.record_batch([[value] for value in (*names, *arrays, *counts)], schema=SCHEMA)
+    values = (*names, *arrays, *counts, flips)
+    return pa.record_batch([[value] for value in values], schema=SCHEMA)
 
 
 def _few(codes: Codes, names: pl.Series) -> tuple[Codes, pl.Series]:
@@ -181,6 +222,11 @@ def _few(codes: Codes, names: pl.Series) -> tuple[Codes, pl.Series]:
 def pack_names(names: pl.Series) -> bytes:
     """A column as bytes."""
     return names.to_frame("name").write_ipc_stream(None).getvalue()
+
+
+def pack_table(table: pl.DataFrame) -> bytes:
+    """A table as bytes."""
+    return table.write_ipc_stream(None).getvalue()
 
 
 def read_names(data: Any) -> pl.Series:
@@ -240,6 +286,7 @@ class Found:
         self.workers = self.classes = pl.Series("name", [], pl.String)
         self.tasks = self.labels = self.gold = 0
         self.counts = [0] * len(COUNTS)
+        self.flips: pl.DataFrame | None = None
 
     def join(self, other: Found) -> None:
         """Add what there is in other blocks."""
@@ -249,9 +296,14 @@ class Found:
         self.labels += other.labels
         self.gold += other.gold
         self.counts = [one + two for one, two in zip(self.counts, other.counts, strict=True)]
+        if self.flips is not None and other.flips is not None:
+            both = pl.concat([self.flips, other.flips]).group_by("worker")
+            self.flips = both.agg(pl.col("repeated", "flips").sum())
+        else:
+            self.flips = other.flips if self.flips is None else self.flips
 
 
-LOOKED_AT = "worker_names", "class_names", "starts", "truths", *COUNTS
+LOOKED_AT = "worker_names", "class_names", "starts", "truths", *COUNTS, "flips"
 """Columns that `look_around` needs."""
 
 
@@ -264,6 +316,8 @@ def look_around(batches: Iterable[Any]) -> Found:
         here.tasks, here.labels = starts.size - 1, int(starts[-1])
         here.gold = int((row.array("truths") >= 0).sum())
         here.counts = [row.value(name).as_py() for name in COUNTS]
+        if flips := row.value("flips").as_py():
+            here.flips = pl.read_ipc_stream(flips)
         found.join(here)
     return found
 

@@ -14,9 +14,10 @@ import polars as pl
 
 from crowdstream.errors import InputError
 from crowdstream.labels import Intake, Truths, Vocabulary, read_truths
-from crowdstream.labels.columns import ROLES, ColumnNames, find_columns, pick_columns
+from crowdstream.labels.columns import ALIASES, pick_columns, simple_name
 from crowdstream.labels.gold import COLUMNS as GOLD_COLUMNS
-from crowdstream.labels.label import FLOAT_MAX
+from crowdstream.labels.meaning.repeats import refuse_replaced
+from crowdstream.labels.spelling import normalise
 from crowdstream.spark.blocks import (
     ARRAYS,
     COUNTS,
@@ -29,12 +30,14 @@ from crowdstream.spark.blocks import (
     Recode,
     look_around,
 )
+from crowdstream.spark.columns import clean_column, label_column, quoted, recode, trimmed
+from crowdstream.spark.meaning import SparkQuestion, written_number
 from crowdstream.spark.session import use_this_python
 from crowdstream.spark.task_table import SparkTasks
 from crowdstream.spark.tree_sum import tree_sum
 
 if TYPE_CHECKING:
-    from pyspark.sql import Column, DataFrame, SparkSession
+    from pyspark.sql import DataFrame, SparkSession
 
 ROWS = 4_000_000
 """Rows that a partition is meant to have: a second of work, and some 200 MB while it is coded."""
@@ -42,11 +45,10 @@ ROWS = 4_000_000
 SMALL = 1_000_000
 """Known truths up to which every executor gets them all; more are matched by a shuffle."""
 
-WHOLE = ("tinyint", "smallint", "int", "bigint")
-FRACTIONS = ("float", "double")
-
 FIRST = ", ".join(
-    [f"{name} binary" for name in (*NAMES, *ARRAYS)] + [f"{name} bigint" for name in COUNTS]
+    [f"{name} binary" for name in (*NAMES, *ARRAYS)]
+    + [f"{name} bigint" for name in COUNTS]
+    + ["flips binary"]
 )
 CODED = ", ".join(f"{name} binary" for name in ("tasks", *ARRAYS))
 
@@ -58,6 +60,7 @@ class CodedTasks:
     table: SparkTasks
     kinds: dict[str, str]
     intake: Intake
+    flips: pl.DataFrame | None = None
 
     def free(self) -> None:
         """Give their memory back."""
@@ -65,68 +68,58 @@ class CodedTasks:
 
 
 def code_tasks(
-    df: DataFrame,
+    labels: SparkQuestion,
     workers: Vocabulary,
     classes: Vocabulary,
-    columns: ColumnNames,
     *,
     gold: Truths | DataFrame | None = None,
-    at: str | None = None,
     partitions: int | None = None,
 ) -> CodedTasks:
-    """Code a DataFrame, adding new workers and classes to the vocabularies in order of their names.
+    """Code labels, adding new workers and classes to the vocabularies in order of their names.
 
     Parameters
     ----------
-    df
-        One row per label.
+    labels
+        The labels of one question. Of several labels of a worker on a task the latest stands; of
+        equals, and without times, that which comes last in the order of labels.
     workers, classes
         The vocabularies.
-    columns
-        Its columns, where they are not called by one of their aliases.
     gold
         True classes of some tasks: whatever `read_truths` takes, or a DataFrame.
-    at
-        The column by which a worker's later label on a task replaces the earlier; of equals, and
-        without one, that which comes last in the order of labels stands.
     partitions
         How many parts the tasks are in.
     """
-    from pyspark.sql import Observation
-    from pyspark.sql import functions as F
-
-    use_this_python(df.sparkSession)
-    table = clean_columns(df, columns, at)
+    table = labels.table
+    session = table.sparkSession
+    use_this_python(session)
     kinds = dict(table.dtypes)
     if partitions is None:
-        partitions = partitions_for(df)
-    seen = Observation()
-    table = table.observe(seen, F.count("*").alias("rows"), F.count("task").alias("with_task"))
-    known = _truths(gold, kinds, df.sparkSession)
-    table = _with_truths(table.where("task is not null"), known, kinds["label"])
-    own = table.repartition(partitions, "task").mapInArrow(MakeBlocks(), FIRST).persist()
+        partitions = partitions_for(session, labels.rows)
+    known = find_truths(gold, labels)
+    table = _with_truths(table, known, kinds["label"])
+    table = table.repartition(partitions, "task")
+    own = table.mapInArrow(MakeBlocks(labels.policy), FIRST).persist()
     try:
         found = tree_sum(own.select(*LOOKED_AT), partitions, look_around, Found.join) or Found()
-        if gold is not None and found.tasks and not found.gold:
+        if known is not None and found.tasks and not found.gold:
             raise InputError("gold", "tasks of the table", "none in common")
-        recode = Recode(_added(found.workers, workers), _added(found.classes, classes))
-        blocks = own.mapInArrow(recode, CODED).persist()
+        intake = Intake(found.counts[0], found.labels, found.tasks, 0, *found.counts[1:])
+        refuse_replaced(intake.replaced, intake.labels, labels.origin)
+        codes = _added(found.workers, workers), _added(found.classes, classes)
+        blocks = own.mapInArrow(Recode(*codes), CODED).persist()
         blocks.count()
     finally:
         own.unpersist()
-    rows, with_task = (int(seen.get[name]) for name in ("rows", "with_task"))
-    intake = Intake(rows, found.labels, found.tasks, rows - with_task, *found.counts[1:])
-    return CodedTasks(SparkTasks(blocks, partitions), kinds, intake)
+    return CodedTasks(SparkTasks(blocks, partitions), kinds, intake, found.flips)
 
 
-def partitions_for(df: DataFrame) -> int:
+def partitions_for(session: SparkSession, rows: int) -> int:
     """Parts for a table: as many as its rows ask for, the same number for every core."""
-    session = df.sparkSession
     try:
         cores = int(session.sparkContext.defaultParallelism)
     except Exception:  # Spark Connect has no context
         cores = int(session.conf.get("spark.sql.shuffle.partitions") or 200)
-    return cores * max(-(-df.count() // (ROWS * cores)), 1)
+    return cores * max(-(-rows // (ROWS * cores)), 1)
 
 
 def _added(names: pl.Series, vocabulary: Vocabulary) -> Names:
@@ -134,104 +127,85 @@ def _added(names: pl.Series, vocabulary: Vocabulary) -> Names:
     return Names(names, np.array([vocabulary.add(name) for name in names], np.int32))
 
 
-# Columns ----------------------------------------------------------------------------------------
-
-
-def clean_columns(df: DataFrame, columns: ColumnNames, at: str | None) -> DataFrame:
-    """Task, worker and label in types that ids may have, and the time if there is one."""
-    from pyspark.sql import functions as F
-
-    names = find_columns(columns, df.columns, "table", "{}=")
-    kinds = dict(df.dtypes)
-    found = [
-        _clean(F.col(_quoted(name)), name, kinds[name], role).alias(role)
-        for role, name in zip(ROLES, names, strict=True)
-    ]
-    if at is not None:
-        if at not in df.columns:
-            raise InputError("at", "a column of the table", repr(at))
-        found.append(_time(F.col(_quoted(at)), at, kinds[at]).alias("at"))
-    return df.select(*found)
-
-
-def _quoted(name: str) -> str:
-    return "`" + name.replace("`", "``") + "`"
-
-
-def _clean(column: Column, name: str, kind: str, role: str) -> Column:
-    """A column of strings, integers or booleans; fractions that are whole numbers as such."""
-    from pyspark.sql import functions as F
-
-    if kind in ("string", "void") or kind.startswith(("varchar", "char")):
-        return column.cast("string")
-    if kind == "boolean" and role == "label":
-        return column
-    if kind in WHOLE:
-        return column.cast("bigint")
-    if kind in FRACTIONS:
-        whole = (column == F.floor(column)) & (F.abs(column) <= F.lit(float(FLOAT_MAX)))
-        told = F.concat(
-            F.lit(f"column {name!r}: expected whole numbers, found "), column.cast("string")
-        )
-        checked = F.when(whole, column.cast("bigint")).otherwise(F.raise_error(told))
-        return F.when(column.isNull() | F.isnan(column), F.lit(None)).otherwise(checked)
-    expected = "str, int or bool" if role == "label" else "str or int"
-    raise InputError(f"column {name!r}", expected, f"a column of {kind}")
-
-
-def _time(column: Column, name: str, kind: str) -> Column:
-    """When a label was given, as a whole number that grows."""
-    from pyspark.sql import functions as F
-
-    if kind in WHOLE:
-        return F.coalesce(column.cast("bigint"), F.lit(-(2**63)))
-    if kind in ("timestamp", "timestamp_ntz", "date"):
-        micros = F.unix_micros(column.cast("timestamp"))
-        return F.coalesce(micros, F.lit(-(2**63)))
-    if kind in FRACTIONS:
-        return F.coalesce((column * 1_000_000).cast("bigint"), F.lit(-(2**63)))
-    raise InputError(f"column {name!r}", "times or numbers", f"a column of {kind}")
-
-
 # Gold -------------------------------------------------------------------------------------------
 
 
-def _truths(gold: object, kinds: dict[str, str], session: SparkSession) -> DataFrame | None:
-    """Known truths as a DataFrame of task and truth, in the types of the table's columns."""
+def find_truths(gold: object, labels: SparkQuestion) -> DataFrame | None:
+    """Known truths as a DataFrame of task and truth, in the types of the table's columns.
+
+    A class is named as workers name it; where files were cleaned, one that none has named is left
+    out. None where there are none of this question.
+    """
     from pyspark.sql import DataFrame
     from pyspark.sql import functions as F
 
     if gold is None:
         return None
+    kinds = dict(labels.table.dtypes)
     if isinstance(gold, DataFrame):
-        task, label = pick_columns(GOLD_COLUMNS, gold.columns, "gold")
-        types = dict(gold.dtypes)
-        found = gold.select(
-            _clean(F.col(_quoted(task)), task, types[task], "task").alias("task"),
-            _clean(F.col(_quoted(label)), label, types[label], "label").alias("truth"),
-        )
-        found = found.where("task is not null and truth is not null").distinct()
+        found = _of_question(gold, labels)
+        if labels.clean or labels.question.kind.recode is not None:
+            found = _classes_of(found, labels, kinds["label"])
         found = found.select(
             F.col("task").cast(kinds["task"]).alias("task"),
             F.col("truth").cast(kinds["label"]).alias("truth"),
         )
+        found = found.where("task is not null and truth is not null").distinct()
         twice = found.groupBy("task").count().where("count > 1").first()
         if twice is not None:
             raise InputError("gold", "one true label per task", f"several of {twice[0]!r}")
-        return found
+        return None if labels.name and found.isEmpty() else found
     import pyarrow as pa
 
-    known = read_truths(gold)  # type: ignore[arg-type]
+    known = read_truths(gold, question=labels.name)  # type: ignore[arg-type]
+    if not known:
+        return None
     tasks = [_as(task, kinds["task"], "task") for task in known]
-    labels = [_as(label, kinds["label"], "label") for label in known.values()]
+    classes = [labels.true_class(label) for label in known.values()]
+    shown = [None if one is None else _as(one, kinds["label"], "label") for one in classes]
     table = pa.table(
         {
             "task": pa.array(tasks, TYPES[kinds["task"]]),
-            "truth": pa.array(labels, TYPES[kinds["label"]]),
+            "truth": pa.array(shown, TYPES[kinds["label"]]),
         }
     )
-    found = session.createDataFrame(table)
+    found = labels.table.sparkSession.createDataFrame(table)
     return F.broadcast(found) if len(known) <= SMALL else found
+
+
+def _of_question(gold: DataFrame, labels: SparkQuestion) -> DataFrame:
+    """Task and truth of the rows of one question; all of them where there is one only."""
+    from pyspark.sql import functions as F
+
+    task, label = pick_columns(GOLD_COLUMNS, gold.columns, "gold")
+    rest = {simple_name(name): name for name in gold.columns if name not in (task, label)}
+    asked = next((rest[name] for name in ALIASES["question"] if name in rest), None)
+    wanted = labels.name or labels.picked
+    if asked is None and labels.name:
+        expected = f"a column question, since labels have several, {labels.name!r} among them"
+        raise InputError("gold", expected, ", ".join(gold.columns))
+    if asked is not None and wanted:
+        text = F.coalesce(F.col(quoted(asked)).cast("string"), F.lit(""))
+        named = [row[0] for row in gold.select(text).distinct().collect()]
+        mine = [name for name in named if normalise(name) == normalise(wanted)]
+        gold = gold.where(text.isin(mine))
+    kinds = dict(gold.dtypes)
+    name = clean_column(F.col(quoted(task)), task, kinds[task], "task")
+    truth = label_column(F.col(quoted(label)), label, kinds[label])
+    found = gold.select(name.alias("task"), truth.alias("truth"))
+    if labels.clean and dict(found.dtypes)["task"] == "string":
+        found = found.withColumn("task", trimmed(F.col("task")))
+    return found
+
+
+def _classes_of(truths: DataFrame, labels: SparkQuestion, kind: str) -> DataFrame:
+    """The same with the classes that true labels count as."""
+    given = [row[0] for row in truths.select("truth").distinct().collect() if row[0] is not None]
+    names = {
+        label: labels.true_class(written_number(label) if type(label) is float else label)
+        for label in given
+    }
+    return recode(truths, "truth", names, kind)
 
 
 def _as(value: object, kind: str, role: str) -> object:

@@ -16,12 +16,16 @@ import numpy as np
 import polars as pl
 import pyarrow as pa
 
-from crowdstream.errors import StateError
+from crowdstream.errors import InputError, StateError
 from crowdstream.estimators import Estimator
 from crowdstream.estimators.passes import AddTasks, InMemory
 from crowdstream.labels import Intake, Vocabulary
 from crowdstream.labels.batch import joined
+from crowdstream.labels.column_hints import shown_name
 from crowdstream.labels.columns import ROLES
+from crowdstream.labels.meaning.kinds import LabelHints, find_kind
+from crowdstream.labels.meaning.options import HOW
+from crowdstream.labels.spelling import normalise
 from crowdstream.serialization import pack_arrays, unpack_arrays
 from crowdstream.spark.blocks import TYPES, Names
 from crowdstream.spark.session import quietly, use_this_python
@@ -56,6 +60,9 @@ Output = Callable[["DataFrame", int], None]
 ROWS = 1_000_000
 """Rows that a partition is meant to have: their text is in memory at once, some 200 MB."""
 
+MOST_QUESTIONS = 10_000
+"""Different questions of a micro-batch that are looked at; nobody asks so many."""
+
 TABLES = 16
 """Tables of closed tasks' names that are read; then they are made one."""
 
@@ -79,6 +86,23 @@ class StreamRules:
         return replace(self.closing, idle_since=since)
 
 
+class Asked(NamedTuple):
+    """What the user says of the labels of a stream.
+
+    ``question``: the one that is taken, of several. ``named``: whether rows name their question;
+    then the first that comes is held, if none was chosen. ``as_classes``: labels are classes,
+    whatever they look like.
+    """
+
+    question: str = ""
+    named: bool = False
+    as_classes: bool = False
+
+
+CLASSES = Asked()
+"""Rows name no question, and labels are what they look like."""
+
+
 @dataclass(frozen=True)
 class MicroBatches:
     """What is done with every micro-batch of a stream."""
@@ -87,6 +111,7 @@ class MicroBatches:
     rules: StreamRules
     output: Output | None = None
     partitions: int | None = None
+    asked: Asked = CLASSES
 
     def __call__(self, rows: DataFrame, batch: int) -> None:
         """Take a micro-batch, unless it was taken before."""
@@ -147,7 +172,7 @@ class MicroBatch:
         self.folder, self.rules = stream.folder, stream.rules
         self.before, self.step = commit, commit.step + 1
         self.counts = msgspec.structs.replace(commit.counts)
-        self.newest = commit.newest
+        self.newest, self.question = commit.newest, commit.question
         self.crowd = Estimator.load(commit.crowd)
         self.held: list[DataFrame] = []
 
@@ -177,7 +202,8 @@ class MicroBatch:
         """The labels among the rows; the others are counted by what is wrong with them."""
         from pyspark.sql import functions as F
 
-        rows = self._hold(find_faults(rows, self.rules.watermark(self.newest)))
+        questions = self._questions(rows) if self.stream.asked.named else []
+        rows = self._hold(find_faults(rows, self.rules.watermark(self.newest), questions))
         of = {name: F.count_if(F.col("fault") == name) for name in FAULTS}
         newest = F.max(F.when(F.col("fault").isNull(), F.col("at")))
         number, latest, *faults = rows.agg(F.count("*"), newest, *of.values()).collect()[0]
@@ -189,6 +215,30 @@ class MicroBatch:
             self.newest = latest if self.newest is None else max(latest, self.newest)
         labels = rows.where("fault is null").withColumn("step", F.lit(self.step).cast("bigint"))
         return labels.select(*ROLES, "step", "at")
+
+    def _questions(self, rows: DataFrame) -> list[str]:
+        """The spellings of the question that is taken; a second one is refused, not dropped."""
+        found = rows.select("question").distinct().limit(MOST_QUESTIONS + 1).collect()
+        there = sorted(row[0] for row in found)
+        if len(there) > MOST_QUESTIONS:
+            told = f"more than {MOST_QUESTIONS:,}, such as {there[-1]!r}"
+            raise InputError(f"micro-batch {self.batch}", "a column of questions", told)
+        wanted = self.stream.asked.question
+        if wanted:
+            self.question = wanted
+            # Nothing is in no question: a list that is empty would take all rows.
+            return [name for name in there if normalise(name) == normalise(wanted)] or [wanted]
+        held = [self.question] if self.question else []
+        held += [name for name in there if name and name not in held]
+        if len(held) > 1 or "" in there:
+            named = [repr(shown_name(name)) for name in held] + ["none"] * ("" in there)
+            raise InputError(
+                f"micro-batch {self.batch}",
+                "labels of one question (question=NAME takes one of them, in a folder of its own)",
+                ", ".join(named),
+            )
+        self.question = held[0] if held else ""
+        return held
 
     def _arrange(self, came: DataFrame | None) -> tuple[DataFrame, int]:
         """The labels of all tasks that are open or new, in blocks, and in how many partitions."""
@@ -231,6 +281,7 @@ class MicroBatch:
         """Decide all tasks by the crowd as it was; new workers and classes become known to it."""
         look = blocks.select("worker_names", "class_names", "late", "repeated", "replaced")
         seen = tree_sum(look, partitions, look_around, Seen.join) or Seen()
+        self._refuse_kind(seen)
         for name, number in zip(("late", "repeated", "replaced"), seen.counts, strict=True):
             setattr(self.counts, name, getattr(self.counts, name) + number)
             self.counts.labels -= number
@@ -250,6 +301,15 @@ class MicroBatch:
             setattr(self.counts, str(reason), getattr(self.counts, str(reason)) + number)
         self.counts.open = int(closings.tasks[OPEN])
         return Judged(JudgedTasks(judged, partitions, homes), closings, open_sums)
+
+    def _refuse_kind(self, seen: Seen) -> None:
+        """Refuse labels that are no classes: scores, sets, free text."""
+        new = [label for label in seen.classes if label not in self.crowd._classes]
+        if not new:
+            return
+        classes = [*self.crowd.classes_, *new]
+        hints = LabelHints(as_classes=self.stream.asked.as_classes)
+        find_kind(classes, self.counts.labels, hints, f"micro-batch {self.batch}", HOW)
 
     def _write_decisions(self, judged: Judged) -> None:
         """Hand over the decisions on tasks that have closed; a replay hands over the same."""
@@ -346,6 +406,7 @@ class MicroBatch:
                 closed=closed,
                 closed_names=closed_names,
                 before=[name for name in (self.before.left, *self.before.closed) if name],
+                question=self.question,
             )
         )
 

@@ -26,7 +26,7 @@ Found = TypeVar("Found")
 OLDEST_JAVA = 17
 """What Spark 4 needs."""
 
-PACKAGES = "pyspark", "pyarrow"
+PACKAGES = "pyspark", "pyarrow", "pandas"
 """What the extra brings."""
 
 JVM = f"-Dlog4j2.configurationFile={Path(__file__).with_name('log4j2.properties').as_uri()}"

@@ -10,11 +10,10 @@ import re
 from typing import TYPE_CHECKING
 
 from crowdstream.errors import InputError
-from crowdstream.labels.columns import ROLES, ColumnNames, find_columns
+from crowdstream.labels.column_hints import shown_name
+from crowdstream.labels.columns import ROLES, ColumnNames, Roles, find_columns, find_roles
 from crowdstream.labels.label import FLOAT_MAX
-from crowdstream.spark.coding import FRACTIONS, WHOLE
-from crowdstream.spark.coding import _clean as clean_column
-from crowdstream.spark.coding import _quoted as quoted
+from crowdstream.spark.columns import FRACTIONS, WHOLE, clean_column, quoted
 from crowdstream.validation import check_number
 
 if TYPE_CHECKING:
@@ -32,7 +31,7 @@ TIMES = ("timestamp", "timestamp_ntz", "date")
 NO_TIME = 0
 """The time of labels that have none."""
 
-FAULTS = "bad", "null_task", "null_worker", "null_label", "null_at", "ahead", "late"
+FAULTS = "other", "bad", "null_task", "null_worker", "null_label", "null_at", "ahead", "late"
 """What a row may be instead of a label; the first that holds is counted."""
 
 UNITS = {"second": 1, "minute": 60, "hour": 3600, "day": 86_400, "week": 604_800}
@@ -58,14 +57,40 @@ def micros_of(name: str, interval: object) -> int | None:
     return round(float(interval) * SECOND)  # type: ignore[arg-type]
 
 
-def label_rows(source: DataFrame, columns: ColumnNames, at: str | None) -> DataFrame:
-    """Task, worker, label and time of every row, and whether it is bad or ahead of the clock.
+def stream_roles(source: DataFrame, columns: ColumnNames) -> Roles:
+    """The columns of a source by what they hold; one of several questions or repeats is refused."""
+    find_columns(columns, source.columns, "source", "{}=")  # one of each, or refused
+    roles = find_roles(columns, source.columns, "source", "{}=")
+    if roles.question is None and columns.question is not None:
+        expected = f"a column of questions, {columns.question!r} among them"
+        raise InputError("source", expected, "one question, without a name")
+    if roles.question is not None and columns.question is None:
+        name = shown_name(roles.question)
+        raise InputError(
+            "source",
+            f"one question (question=NAME takes one of several and leaves the others; "
+            f"question={name!r} takes the only one there is)",
+            f"a column {name!r}, which names questions",
+        )
+    if roles.repeat is not None:
+        raise InputError(
+            "source",
+            "one label per worker and task (spark.fit_questions counts repeated answers once)",
+            f"a column {shown_name(roles.repeat)!r}, which tells repeated answers apart",
+        )
+    return roles
 
-    The clock is Spark's: a micro-batch that is replayed has the time that it had at first.
+
+def label_rows(source: DataFrame, columns: ColumnNames, at: str | None) -> DataFrame:
+    """Task, worker, label, question and time of every row, and whether it is bad or ahead of time.
+
+    The clock is Spark's: a micro-batch that is replayed has the time that it had at first. The
+    question is empty where rows name none.
     """
     from pyspark.sql import functions as F
 
-    names = find_columns(columns, source.columns, "source", "{}=")
+    roles = stream_roles(source, columns)
+    names = roles.task, str(roles.worker), roles.labels[0]
     kinds, bad, found = dict(source.dtypes), F.lit(False), []
     for role, name in zip(ROLES, names, strict=True):
         column, kind = F.col(quoted(name)), kinds[name]
@@ -84,7 +109,16 @@ def label_rows(source: DataFrame, columns: ColumnNames, at: str | None) -> DataF
         when = _micros(F.col(quoted(at)), at, kinds[at])
         if kinds[at] in TIMES:
             ahead = when > F.unix_micros(F.current_timestamp()) + AHEAD
-    return source.select(*found, when.alias("at"), bad.alias("bad"), ahead.alias("ahead"))
+    asked = F.lit("")
+    if roles.question is not None:
+        asked = F.btrim(F.coalesce(F.col(quoted(roles.question)).cast("string"), asked))
+    return source.select(
+        *found,
+        when.alias("at"),
+        bad.alias("bad"),
+        ahead.alias("ahead"),
+        asked.alias("question"),
+    )
 
 
 def _micros(column: Column, name: str, kind: str) -> Column:
@@ -100,15 +134,23 @@ def _micros(column: Column, name: str, kind: str) -> Column:
     raise InputError(f"column {name!r}", "times or seconds", f"a column of {kind}")
 
 
-def find_faults(rows: DataFrame, watermark: int | None) -> DataFrame:
+def find_faults(rows: DataFrame, watermark: int | None, questions: list[str]) -> DataFrame:
     """The rows with a column ``fault``: what each is instead of a label, if it is none.
 
-    ``watermark``: the time before which labels are late.
+    ``watermark``: the time before which labels are late. ``questions``: the spellings of the
+    question whose labels these are; rows of others are none.
     """
     from pyspark.sql import functions as F
 
+    other = ~F.col("question").isin(questions) if questions else F.lit(False)
     late = F.lit(False) if watermark is None else F.col("at") < F.lit(watermark)
-    holds = F.col("bad"), *(F.col(name).isNull() for name in (*ROLES, "at")), F.col("ahead"), late
+    holds = (
+        other,
+        F.col("bad"),
+        *(F.col(name).isNull() for name in (*ROLES, "at")),
+        F.col("ahead"),
+        late,
+    )
     fault = F.lit(None).cast("string")
     for name, column in reversed(list(zip(FAULTS, holds, strict=True))):
         fault = F.when(column, F.lit(name)).otherwise(fault)

@@ -27,7 +27,7 @@ KEPT = 2
 class StreamCounts(msgspec.Struct):
     """What became of all rows that came, and of all tasks.
 
-    ``rows`` is the sum of labels, repeated, replaced, late, bad, ahead and all that is null.
+    ``rows`` is the sum of labels, repeated, replaced, late, bad, ahead, other and all that is null.
 
     Attributes
     ----------
@@ -37,6 +37,8 @@ class StreamCounts(msgspec.Struct):
         Those that are labels, one per worker and task.
     repeated, replaced
         The same label again, which changed nothing; another one, of which the last given stands.
+    other
+        Rows of other questions than the one that ``question=`` names.
     late
         Labels of closed tasks, beyond ``max_labels``, or from before the watermark.
     bad
@@ -67,6 +69,7 @@ class StreamCounts(msgspec.Struct):
     idle: int = 0
     end: int = 0
     open: int = 0
+    other: int = 0
 
     @property
     def closed(self) -> int:
@@ -97,6 +100,8 @@ class Commit(msgspec.Struct):
     closed_names: int = 0
     before: list[str] = []
     """The tables of the commit before."""
+    question: str = ""
+    """The question that the stream holds; empty if rows name none."""
 
 
 class StreamState(msgspec.Struct, frozen=True):

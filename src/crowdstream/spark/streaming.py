@@ -11,11 +11,12 @@ from crowdstream.errors import CrowdstreamError, InputError, StateError
 from crowdstream.estimators import Adaptive, Estimator
 from crowdstream.labels.columns import ColumnNames
 from crowdstream.labels.label import shorten
+from crowdstream.labels.spelling import normalise
 from crowdstream.spark.batch import refuse_order
-from crowdstream.spark.micro_batch import MicroBatches, Output, StreamRules
+from crowdstream.spark.micro_batch import Asked, MicroBatches, Output, StreamRules
 from crowdstream.spark.session import on_spark
 from crowdstream.spark.stream_blocks import ClosingRule
-from crowdstream.spark.stream_columns import label_rows, micros_of
+from crowdstream.spark.stream_columns import label_rows, micros_of, stream_roles
 from crowdstream.spark.stream_folder import Commit, StreamFolder
 from crowdstream.stream import CHECKS
 
@@ -45,6 +46,8 @@ def stream(
     task: str | None = None,
     worker: str | None = None,
     label: str | None = None,
+    question: str | None = None,
+    as_classes: bool = False,
     at: str | None = None,
     trigger: str | None = None,
     partitions: int | None = None,
@@ -84,6 +87,13 @@ def stream(
         micro-batch has to be done again.
     task, worker, label
         Names of the columns, where they are not the usual ones.
+    question
+        A stream holds one question. Of a source whose rows name several: the one that is taken;
+        rows of others are counted as ``other``. The name of that column itself: its only question;
+        a second one stops the stream.
+    as_classes
+        Labels are classes, whatever they look like. Otherwise scores, sets of classes and free text
+        stop the stream before they are learnt.
     at
         A column of times, or of seconds: when labels were given. Of a worker's several labels on
         one task the latest stands; without times, that which came last.
@@ -117,12 +127,14 @@ def stream(
         raise InputError("output", "a function of decisions and the id", shorten(output))
     if estimator is not None and not isinstance(estimator, Estimator):
         raise InputError("estimator", "an estimator, such as Adaptive()", shorten(estimator))
-    rows = label_rows(source, ColumnNames(task, worker, label), at)
+    columns = ColumnNames(task, worker, label, question=question)
+    rows = label_rows(source, columns, at)
+    asked = _asked(source, columns, as_classes=as_classes)
     refuse_order(estimator or Adaptive())
     folder = StreamFolder(state_dir)
     kinds = {name: kind for name, kind in rows.dtypes if name in ("task", "worker", "label")}
-    _begin(folder, estimator, kinds, timed=at is not None)
-    batches = MicroBatches(folder, rules, output, partitions)
+    _begin(folder, estimator, kinds, asked, timed=at is not None)
+    batches = MicroBatches(folder, rules, output, partitions, asked)
     writer = rows.writeStream.foreachBatch(batches)
     writer = writer.option("checkpointLocation", str(folder.path / "checkpoint"))
     if trigger is not None:
@@ -179,6 +191,14 @@ def _refuse_connect(session: SparkSession) -> None:
         ) from error
 
 
+def _asked(source: DataFrame, columns: ColumnNames, *, as_classes: bool) -> Asked:
+    """What the user says of the labels: the question that is taken, and what labels are."""
+    roles = stream_roles(source, columns)
+    name = columns.question
+    chosen = "" if name is None or name == roles.question else name
+    return Asked(chosen, roles.question is not None, as_classes)
+
+
 def _rules(
     settle: float | None,
     min_labels: int,
@@ -208,7 +228,12 @@ def _trigger(words: str) -> dict[str, Any]:
 
 
 def _begin(
-    folder: StreamFolder, estimator: Estimator | None, kinds: dict[str, str], *, timed: bool
+    folder: StreamFolder,
+    estimator: Estimator | None,
+    kinds: dict[str, str],
+    asked: Asked,
+    *,
+    timed: bool,
 ) -> None:
     """Commit what a new stream begins with, or see that an old one can go on."""
     folder.make()
@@ -232,6 +257,13 @@ def _begin(
         raise InputError(
             "source", f"{expected}, {with_time}, as the stream in {folder.path}", found
         )
+    if commit.counts.rows and (
+        bool(commit.question) != asked.named
+        or (asked.question and normalise(asked.question) != normalise(commit.question))
+    ):
+        expected = repr(commit.question) if commit.question else "none"
+        found = repr(asked.question) if asked.question else "a column" if asked.named else "none"
+        raise InputError("question", f"{expected}, as the stream in {folder.path}", found)
     known = Estimator.load(commit.crowd)
     if estimator is not None and (
         type(estimator) is not type(known) or estimator.get_params() != known.get_params()

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from crowdstream.labels.batch import Codes, LabelBatch
+from crowdstream.labels.batch import Codes, Ints, LabelBatch
 from crowdstream.labels.coded_labels import CodedLabels, merge_runs
 from crowdstream.labels.label import ClassLabel
 from crowdstream.labels.one_spelling import Spellings
@@ -83,18 +83,34 @@ class AnswerCleaner:
     def clean(self, table: CodedLabels) -> CodedLabels:
         """The same labels, cleaned; the table that is given is not changed."""
         table = self._trim_names(table)
-        shown = [self._answer(label) for label in table.classes]
-        gone = [code for code, label in enumerate(shown) if label is None]
-        if gone:
-            counts = np.bincount(table.batch.labels[table.batch.labels >= 0], minlength=len(shown))
-            for code in gone:
-                self.no_answer[str(table.classes[code])] += int(counts[code])
-        if not self.exact:
-            shown = self._one_spelling(shown, table.batch.labels)
+        said = table.batch.labels
+        counts = np.bincount(said[said >= 0], minlength=len(table.classes))
+        shown = self.answers(table.classes.to_list(), counts)
         if shown != table.classes.to_list():
             table = recoded(table, shown)
         self._remember(table)
         return table
+
+    def answers(self, labels: Sequence[ClassLabel], counts: Ints) -> list[ClassLabel | None]:
+        """Different labels as they are to be counted; None for no answer.
+
+        Parameters
+        ----------
+        labels
+            The labels, each once.
+        counts
+            How often each occurs: of several spellings the commonest is shown.
+
+        Examples
+        --------
+        >>> AnswerCleaner().answers(["yes", "YES ", "-"], np.array([3, 1, 1]))
+        ['yes', 'yes', None]
+        """
+        shown = [self._answer(label) for label in labels]
+        for code, label in enumerate(shown):
+            if label is None:
+                self.no_answer[str(labels[code])] += int(counts[code])
+        return shown if self.exact else self._one_spelling(shown, counts)
 
     def one(self, label: str | None) -> str | None:
         """One label as it is to be counted, None for no answer."""
@@ -115,7 +131,7 @@ class AnswerCleaner:
         return None if form in NO_ANSWER else label
 
     def _one_spelling(
-        self, shown: list[ClassLabel | None], labels: Codes
+        self, shown: list[ClassLabel | None], counts: Ints
     ) -> list[ClassLabel | None]:
         """Of labels that differ in spelling only, the commonest."""
         import polars as pl
@@ -123,7 +139,6 @@ class AnswerCleaner:
         places = [code for code, label in enumerate(shown) if isinstance(label, str)]
         if not places:
             return shown
-        counts = np.bincount(labels[labels >= 0], minlength=len(shown))
         texts = pl.Series([shown[code] for code in places], dtype=pl.String)
         found = self.labels.many(texts, pl.Series(counts[places]))
         for code, label in zip(places, found, strict=True):

@@ -270,10 +270,9 @@ class Interpreter:
         cleaner = self._cleaner(name)
         if self.clean:
             table = cleaner.clean(table)
-        where = f"{self.where}, question {shown_name(name)!r}" if name else self.where
         classes = list(table.classes)
         hints = fitting(self.hints, classes) if name else self.hints
-        kind = find_kind(classes, table.height, hints, where, self.how)
+        kind = find_kind(classes, table.height, hints, self.where_of(name), self.how)
         if kind.recode is not None:
             table = recoded(table, [kind.recode(label) for label in table.classes])
         flips = None
@@ -283,6 +282,10 @@ class Interpreter:
             flips, at = flips if flips.height else None, None
         picked = "" if name else self._picked
         return QuestionLabels(name, table, kind, flips, at, picked)
+
+    def where_of(self, name: str) -> str:
+        """What messages call the labels of a question."""
+        return f"{self.where}, question {shown_name(name)!r}" if name else self.where
 
     def _cleaner(self, name: str) -> AnswerCleaner:
         if name not in self._cleaners:
