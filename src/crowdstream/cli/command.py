@@ -18,7 +18,7 @@ from typing import Any, get_args, get_origin, get_type_hints
 
 import click
 
-from crowdstream.cli.options import Entry, Group, entries
+from crowdstream.cli.options import RARE, Entry, Group, entries
 from crowdstream.cli.terminal import LINE_LENGTH
 from crowdstream.errors import CrowdstreamError
 from crowdstream.plain_text import printable, shortened
@@ -77,19 +77,46 @@ class Argument(click.Argument):
 class Option(click.Option):
     """An option with the heading of its group."""
 
-    def __init__(self, names: list[str], *, panel: str, **attrs: Any) -> None:
+    def __init__(self, names: list[str], *, panel: str, rare: bool, **attrs: Any) -> None:
         super().__init__(names, **attrs)
-        self.panel = panel
+        self.panel, self.rare = panel, rare
+
+
+EVERY = "crowdstream.help"
+"""Where a context keeps whether help is to show every option."""
+
+
+def _show_help(ctx: click.Context, _param: click.Parameter, asked: bool) -> None:
+    if asked:
+        ctx.meta[EVERY] = True
+        click.echo(ctx.get_help(), color=ctx.color)
+        ctx.exit()
 
 
 class Command(click.Command):
-    """A command whose help lists its options under the headings that `options` gives them."""
+    """A command whose help lists its options under the headings that `options` gives them.
+
+    Options that few need are shown by ``--help-all`` alone.
+    """
+
+    def get_params(self, ctx: click.Context) -> list[click.Parameter]:
+        """All options, ``--help-all`` too where there is more than ``--help`` shows."""
+        found = super().get_params(ctx)
+        if any(getattr(param, "rare", False) for param in found):
+            text = "Show every option and exit."
+            every = click.Option(
+                ["--help-all"], is_flag=True, is_eager=True, expose_value=False,
+                callback=_show_help, help=text,
+            )  # fmt: skip
+            found.append(every)
+        return found
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Arguments first, then each group of options, ``--help`` last."""
         sections: dict[str, list[tuple[str, str]]] = {"Arguments": []}
         for param in self.get_params(ctx):
-            record = param.get_help_record(ctx)
+            hidden = getattr(param, "rare", False) and not ctx.meta.get(EVERY)
+            record = None if hidden else param.get_help_record(ctx)
             if record is not None:
                 panel = "Arguments" if isinstance(param, Argument) else "Other"
                 sections.setdefault(getattr(param, "panel", panel), []).append(record)
@@ -168,6 +195,7 @@ def _param(entry: Entry, panel: str, hint: Any, default: Any) -> click.Parameter
     return Option(
         [*entry.flags, entry.field],
         panel=panel,
+        rare=entry.field in RARE,
         help=entry.help,
         multiple=several,
         show_default=shown,

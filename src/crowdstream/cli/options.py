@@ -23,6 +23,17 @@ if TYPE_CHECKING:
 TABLE_FILE = ".csv, .tsv, .jsonl, .parquet or .xlsx by its name; - is standard output"
 
 
+RARE = frozenset(
+    {
+        *("separator", "encoding", "sheet", "header_row", "columns", "max_ratio", "max_bytes"),
+        *("include", "leave_out", "separator_in_cell", "repeat", "repeats", "again", "window"),
+        *("online", "memory", "families", "answer_rate", "seed", "level", "costs", "min_labels"),
+    }
+)
+"""Options that files and crowds need now and then: ``--help-all`` shows them, messages name them
+where they help."""
+
+
 @dataclass_transform(kw_only_default=True, frozen_default=True)
 class Group:
     """Options that belong together; a subclass is a dataclass by itself."""
