@@ -6,7 +6,7 @@ from click.testing import CliRunner
 
 INTRO = """# The command line
 
-Made from `crowdstream COMMAND --help` by `python -m crowdstream.cli.docs`; do not edit.
+Made from `crowdstream COMMAND --help-all` by `python -m crowdstream.cli.docs`; do not edit.
 
 Data goes to standard output or to the files you name, messages to standard error. Exit codes: 0 all
 went well, 1 a check such as `--max-error` failed or decisions could not be delivered (a state keeps
@@ -33,12 +33,15 @@ COMMANDS = (
     "workers",
     "report",
     "merge",
+    "jury",
+    "preferences",
     "savings",
     "gold plan",
     "gold check",
     "compare",
     "simulate",
     "paper",
+    "spark run",
     "version",
 )
 
@@ -50,8 +53,10 @@ def markdown() -> str:
     runner = CliRunner(env={"COLUMNS": "80", "TERM": "dumb", "NO_COLOR": "1"})
     parts = [INTRO]
     for command in ("", *COMMANDS):
-        args = [*command.split(), "--help"]
-        shown = runner.invoke(app, args, prog_name="crowdstream").output
+        found = runner.invoke(app, [*command.split(), "--help-all"], prog_name="crowdstream")
+        if found.exit_code:  # all of its options are in --help
+            found = runner.invoke(app, [*command.split(), "--help"], prog_name="crowdstream")
+        shown = found.output
         lines = [line.rstrip() for line in shown.strip().splitlines()]
         title = f"## crowdstream {command}".rstrip()
         parts.append(f"{title}\n\n```text\n" + "\n".join(lines) + "\n```\n")
