@@ -23,7 +23,9 @@ WORKERS = ("worker", "Worker ID", "annotator", "rater", "judge", "judge_model", 
 LABELS = ("label", "answer", "Verdict", "rating", "choice", "stars", "value", "vote")
 QUESTIONS = ("question", "criterion", "Criteria", "metric", "rubric", "dimension", "aspect")
 REPEATS = ("repeat", "epoch", "run", "trial", "seed")
-ASIDE = ("notes", "comment", "created_at", "url", "seconds")
+ASIDE = ("notes", "comment", "created_at", "url", "seconds", "text", "gold", "confidence", "#")
+TASK_NAMES = ("t{}", "{}", "img_{}.png", "https://example.org/item?id={}", "Item {}", "00{}")
+WORKER_NAMES = ("w{}", "{}", "ann{}@example.org", "gpt-4.{}", "A{}XK", "model {}")
 CLASSES = (
     ("yes", "no"),
     ("pass", "fail"),
@@ -58,17 +60,18 @@ def make_rows(draw: Random) -> list[Row]:
     """Labels of a made-up crowd on one to three questions."""
     number = draw.choice((1, 1, 2, 3))
     names = draw.sample(NAMES, number) if number > 1 else [""]
-    workers = [f"w{k}" for k in range(draw.randint(3, 6))]
-    tasks = [f"t{k}" for k in range(draw.randint(8, 16))]
+    worker, task = draw.choice(WORKER_NAMES), draw.choice(TASK_NAMES)
+    workers = [worker.format(k) for k in range(draw.randint(3, 6))]
+    tasks = [task.format(k) for k in range(draw.randint(8, 16))]
     rows = []
     for name in names:
         classes = draw.choice(CLASSES)
-        for task in tasks:
+        for item in tasks:
             truth = draw.choice(classes)
-            for worker in workers:
+            for who in workers:
                 if draw.random() < 0.9:
                     label = truth if draw.random() < 0.75 else draw.choice(classes)
-                    rows.append((name, task, worker, label))
+                    rows.append((name, item, who, label))
     return rows
 
 
@@ -125,7 +128,7 @@ def _table(
             if draw.random() < 0.3:
                 nobody = {
                     roles["task"]: task,
-                    roles["worker"]: "w0",
+                    roles["worker"]: rows[0][2],
                     roles["label"]: draw.choice(NOTHING),
                 }
                 if several:
@@ -136,7 +139,9 @@ def _table(
         how.append("no answers")
     for name in extra:
         for record in records:
-            record[name] = draw.choice(("", "blurry", "see 12", f"note {draw.randint(0, 999)}"))
+            record[name] = draw.choice(("", "blurry", "see 12", f"note {draw.randint(0, 999)}", "7"))
+    if draw.random() < 0.2:  # the same rows again, as in files put together
+        records += draw.sample(records, min(5, len(records)))
     header = [*roles.values(), *extra]
     draw.shuffle(header)
     if draw.random() < 0.5:

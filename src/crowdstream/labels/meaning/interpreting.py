@@ -203,7 +203,8 @@ class Interpreter:
                 part["at"] if "at" in part.columns and part["at"].count() else None,
                 repeated,
             )
-            for name, part in self._by_question(table, raws, notes)
+            for name, asked in self._by_question(table, raws, notes)
+            for part in [_once(asked) if repeated else asked]
         ]
 
     def _by_question(
@@ -417,6 +418,11 @@ class Interpreter:
         kinds = list(dict.fromkeys(question.kind.name for question in questions))
         kind = kinds[0] if len(kinds) == 1 else ", ".join(kinds)
         return ReadAs(text, kind, columns, several, left_out, joined, none)
+
+
+def _once(table: pl.DataFrame) -> pl.DataFrame:
+    """Each verdict of a worker on a task once: the same repeat again is the same verdict."""
+    return table.unique(["task", "worker", "repeat"], keep="last", maintain_order=True)
 
 
 def _no_labels(classes: Iterable[ClassLabel]) -> CodedLabels:
