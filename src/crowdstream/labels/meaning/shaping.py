@@ -7,6 +7,7 @@ Knows nothing of files, and nothing of what labels mean.
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
@@ -35,6 +36,12 @@ STRANGE = 5
 
 LOOKED_AT = 5_000
 """Rows whose cells are looked at to tell which columns hold labels."""
+
+TYPED = 12
+"""Columns of labels that a message says how to name: more than a table has questions."""
+
+LONGEST = 200
+"""Characters of a column's name that a message repeats to be typed."""
 
 LONG = 40
 """Characters of a cell, in the mean, from which on a column is text that nobody chose from."""
@@ -206,14 +213,12 @@ class Shaper:
     def _name_labels(self, columns: Sequence[str]) -> str:
         """The words that name columns of labels."""
         if self.how.endswith("="):
-            return f"label={list(columns)[:4]!r}"
-        return " ".join(f"--label {_typed(name)}" for name in list(columns)[:4])
+            return f"label={list(columns)[:TYPED]!r}"
+        return " ".join(f"--label {_typed(name)}" for name in list(columns)[:TYPED])
 
 
 def _typed(name: str) -> str:
-    import shlex
-
-    return shlex.quote(shown_name(name))
+    return shlex.quote(" ".join(name.split())) if len(name) <= LONGEST else shown_name(name)
 
 
 def _cells(column: pl.Series) -> list[str]:
