@@ -40,6 +40,9 @@ NO, YES = "no", "yes"
 JOINER = "|"
 """Stands between the classes of a set where the cells have no separator of their own."""
 
+SURE = ("|", ";")
+"""Separators that are no part of a name."""
+
 MOST_VOTES = 200_000_000
 """Votes on pairs at most, workers' answers times classes: they take 1.6 GB."""
 
@@ -363,8 +366,8 @@ def base_rates(chances: Floats) -> Floats:
 def _separator_of(texts: list[str]) -> str | None:
     """The separator of the cells; cells that use another one are refused."""
     separator = find_separator(texts)
-    if separator is None:
-        return None
+    if separator is None:  # whoever says that cells are sets means what looks like a separator
+        return next((mark for mark in SURE if any(mark in text for text in texts)), None)
     for text in several_choices(texts):
         if separator not in text and read_list(text) is None:
             expected = f"one separator between choices, {separator!r} (--separator-in-cell)"

@@ -139,7 +139,9 @@ def _table(
         how.append("no answers")
     for name in extra:
         for record in records:
-            record[name] = draw.choice(("", "blurry", "see 12", f"note {draw.randint(0, 999)}", "7"))
+            record[name] = draw.choice(
+                ("", "blurry", "see 12", f"note {draw.randint(0, 999)}", "7")
+            )
     if draw.random() < 0.2:  # the same rows again, as in files put together
         records += draw.sample(records, min(5, len(records)))
     header = [*roles.values(), *extra]

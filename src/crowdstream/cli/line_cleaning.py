@@ -68,7 +68,8 @@ class LineCleaner:
         label = self.cleaner.one(event.label)
         if event.label is not None and label is None and event.label.strip():
             self._tell(f"{event.label.strip()!r} is no answer (--keep makes it a class)")
-        if label is not None and event.label is not None and label != event.label.strip():
+        respelt = label is not None and event.label is not None and label != event.label.strip()
+        if respelt and self.hints.threshold is None:
             self._tell(f"{event.label!r} is counted as {label!r} (--exact keeps them apart)")
         gold = self.cleaner.one(event.gold)
         return event._replace(

@@ -209,7 +209,7 @@ class Kinds(Scores):
         out.
     --bins NUMBER  Labels are scores: cut them into so many steps of a scale.
     --repeat COLUMN  Column that tells repeated answers of a worker on a task apart, unless called
-        repeat, epoch, run, trial or seed. The most frequent answer counts.
+        repeat, epoch, run, trial, sample or seed. The most frequent answer counts.
     --repeats WHICH  Of several labels of a worker on a task count the last, the first or the
         majority.
     """

@@ -237,13 +237,13 @@ class Asked(NamedTuple):
         with self.files.bad_rows(self.bad_input.on_error) as bad_rows:
             read = read_sources(self.files, sources, bad_rows, known)
         names = [question.name for question in read.meaning.questions]
-        check_questions(crowds, names)
+        check_questions(crowds, [question.key for question in read.meaning.questions])
         given = {"--gold": self.deciding.gold, "--truth": self.scoring.truth}
         for option, path in given.items():
             check_questions_of_truths(option, path, names)
         made = {}
         for question in read.meaning.questions:
-            crowd = crowds.get(question.name)
+            crowd = crowds.get(question.key)
             crowd = factory.make() if crowd is None else crowd
             found = self._question(question, crowd, given, read, bar, learnt=learnt)
             found.notes = [_without_folders(note, sources) for note in found.notes]

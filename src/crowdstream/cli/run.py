@@ -167,7 +167,7 @@ def run(
                 history.check_piped()
         if history is not None:  # last: a run that did not get so far can be repeated
             done.notes += history.notes
-            history.save({**prior, **{job.question: job.estimator for job in done.jobs}})
+            history.save({**prior, **{job.key: job.estimator for job in done.jobs}})
         if report.shown:
             _report(done, report.json, started, workers(), costing.price)
         _gate(done.jobs, scoring.max_error, report.quiet)

@@ -65,7 +65,7 @@ class Asked(NamedTuple):
         with ProgressBar("reading", None, silent=self.report.quiet):
             found = read_sources(self.files, sources, bad_rows, known)
         names = [question.name for question in found.meaning.questions]
-        check_questions(self.prior, names)
+        check_questions(self.prior, [question.key for question in found.meaning.questions])
         for option, path in (("--gold", self.deciding.gold), ("--truth", self.scoring.truth)):
             check_questions_of_truths(option, path, names)
         done = Done([], found.meaning.read_as, list(found.notes), found.bad_rows)
@@ -133,8 +133,9 @@ class Asked(NamedTuple):
             question=name,
             notes=notes,
         )
-        if name in self.prior:
-            job.go_on_from(self.prior[name])
+        key = name if prepared is None else prepared.question.key
+        if key in self.prior:
+            job.go_on_from(self.prior[key])
         choices = prepared is not None and prepared.choices is not None
         # Nobody answers one choice alone: what sets would have cost cannot be replayed.
         if self.costing.price is not None and self.report.shown and not choices:
@@ -145,7 +146,7 @@ class Asked(NamedTuple):
         """The purchase of the labels by a crowd that knows what it knew before this run."""
         from crowdstream.report.spending import Replay
 
-        prior = self.prior.get(job.question)
+        prior = self.prior.get(job.question if prepared is None else prepared.question.key)
         before = self.factory.make() if prior is None else prior.copy()
         compared = prepared is None or prepared.question.kind.name == "classes"
         return Replay(before, job.settle, job.min_labels, self.seed, compared=compared)

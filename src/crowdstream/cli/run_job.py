@@ -109,6 +109,11 @@ class Job:
         self.estimator, self.before = prior, copy.copy(prior.intake_)
 
     @property
+    def key(self) -> str:
+        """The name that states know the question by."""
+        return self.question if self.prepared is None else self.prepared.question.key
+
+    @property
     def intake(self) -> Intake:
         """What came in here."""
         found = copy.copy(self.estimator.intake_)

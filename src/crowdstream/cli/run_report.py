@@ -107,11 +107,13 @@ def _warnings(job: Job, done: Done) -> list[str]:
     if estimator.weighs and not estimator.identifiable_:
         reason = estimator.identifiable_.reason
         found.append(f"not identifiable: {reason}; fell back to majority vote")
+    # Of verdicts that were asked for again the most frequent counts: nothing was replaced.
+    again = job.prepared is not None and job.prepared.question.flips is not None
     for count, noun, rest in (
         (job.bad_rows or (0 if job.question else done.bad_rows), "bad row", "left out"),
         (intake.null_label - job.no_answers, "empty label", "skipped"),
-        (intake.repeated, "repeated row", "ignored: same task, worker and label"),
-        (intake.replaced, "label", "replaced by a later one from the same worker"),
+        (0 if again else intake.repeated, "repeated row", "ignored: same task, worker and label"),
+        (0 if again else intake.replaced, "label", "replaced by a later one from the same worker"),
         (job.late, "late label", "ignored: the task had already left the window"),
         (job.factory.absent(estimator), "worker", "of --families without labels here"),
     ):

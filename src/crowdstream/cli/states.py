@@ -26,6 +26,8 @@ def load_estimator(path: str, question: str | None = None) -> Estimator:
     if isinstance(found, Questions):
         if question in found.crowds:
             return found.crowds[str(question)]
+        if question is None and len(found.crowds) == 1:
+            return next(iter(found.crowds.values()))
         named = ", ".join(found.crowds)
         raise InputError(path, "one question (--question NAME picks one)", named)
     if question is not None:

@@ -104,6 +104,7 @@ class LineParser:
         """Lines of other questions than the one asked for."""
         self.times = Times()
         self._asks: str | None = None
+        self._said: set[str] = set()
         self._maybe_header = self._header_noted = False
 
     def go_on(self, line: int, format: str | None, header: list[str] | None) -> None:  # noqa: A002
@@ -154,6 +155,12 @@ class LineParser:
                 several = ", ".join(roles.labels or roles.others)
                 raise InputError(self.where, expected, several)
             self._asks = roles.question
+            if roles.repeat is not None and roles.repeat not in self._said:
+                self._said.add(roles.repeat)
+                self.times.noticed.append(
+                    f"column {roles.repeat!r} is not used: in a stream a later answer of a worker "
+                    "on a task replaces the earlier one"
+                )
             return roles.task, roles.worker, roles.labels[0]
         except InputError as error:
             from crowdstream.labels.readers.tools import tell_tool

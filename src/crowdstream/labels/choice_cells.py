@@ -144,8 +144,10 @@ def _lists_by(separator: str, texts: list[str]) -> list[str]:
         cut = text.split(separator) if found is None else found
         parts[text] = {part for part in map(tidy, cut) if part}
     known = Counter(part for found in parts.values() for part in found)
+    # Names have commas in them; other separators are there to separate.
+    enough = all if separator == "," else any
     return [
         text
         for text, found in parts.items()
-        if len(found) > 1 and read_list(text) is None and all(known[part] > 1 for part in found)
+        if len(found) > 1 and read_list(text) is None and enough(known[part] > 1 for part in found)
     ]

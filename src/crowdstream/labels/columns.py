@@ -46,10 +46,12 @@ ALIASES = {
 """Names that mean a column, the likeliest first, compared without case and spaces."""
 
 PAIRWISE = (
-    ("item_a", "model_a", "response_a", "answer_a", "output_a"),
-    ("item_b", "model_b", "response_b", "answer_b", "output_b"),
+    ("item_a", "model_a", "response_a", "answer_a", "output_a", "left", "a", "first"),
+    ("item_b", "model_b", "response_b", "answer_b", "output_b", "right", "b", "second"),
+    ("winner", "preference", "preferred"),
 )
-"""Names of the two items of a comparison: a header with one of each holds pairwise comparisons."""
+"""Names of the two items of a comparison and of who won: a header with one of each holds pairwise
+comparisons, and so does one whose two items are called _a and _b."""
 
 
 class ColumnNames(NamedTuple):
@@ -242,8 +244,9 @@ def _repeat(
 
 def _refuse_pairwise(names: ColumnNames, header: Sequence[str], where: str) -> None:
     simple = {simple_name(name) for name in header}
-    if names.label is None and all(simple.intersection(each) for each in PAIRWISE):
-        first, second = (next(n for n in each if n in simple) for each in PAIRWISE)
+    there = [next((n for n in each if n in simple), "") for each in PAIRWISE]
+    first, second, winner = there
+    if names.label is None and first and second and (winner or first.endswith("_a")):
         found = f"{first} and {second}: pairwise comparisons (crowdstream preferences rates them)"
         raise InputError(where, "labels of one task each", found)
 

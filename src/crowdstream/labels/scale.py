@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 
 from crowdstream.errors import InputError
 from crowdstream.labels.label import ClassLabel, shorten
+
+DECIMAL_COMMA = re.compile(r"[+-]?[0-9]+,[0-9]+")
+"""A number as half of the world writes it."""
 
 FEWEST_STEPS, MOST_STEPS = 3, 11
 """Places of what looks like a scale: from low-mid-high up to 0 to 10, as in recommendation scores.
@@ -15,9 +19,11 @@ Two are yes and no, and more are scores or codes of classes."""
 def as_number(label: ClassLabel) -> float | None:
     """Return a label as a number, or None if it is not one.
 
-    >>> as_number("4"), as_number("4.5"), as_number("good"), as_number("nan")
-    (4.0, 4.5, None, None)
+    >>> as_number("4"), as_number("4.5"), as_number("0,5"), as_number("good"), as_number("nan")
+    (4.0, 4.5, 0.5, None, None)
     """
+    if isinstance(label, str) and DECIMAL_COMMA.fullmatch(label):
+        label = label.replace(",", ".")
     try:
         number = float(label)
     except ValueError:

@@ -223,9 +223,10 @@ def _decisions(
         (pl.lit(None, other.dtype) if second is None else other).alias("common_factor"),
         (~default["label"].ne_missing(other)).alias("agree"),
     )  # fmt: skip
-    return table.with_columns(why.alias("why")).select(
+    more = [name for name in ("score", "steps", "confidences", "least") if name in labels.columns]
+    return table.with_columns(why.alias("why"), *(labels[name] for name in more)).select(
         "item", "label", "confidence", pl.col("why").is_not_null().alias("needs_human"), "why",
-        "default", "common_factor", "agree", "votes",
+        "default", "common_factor", "agree", "votes", *more,
     )  # fmt: skip
 
 

@@ -73,6 +73,11 @@ class QuestionLabels:
     at: pl.Series | None = None
     picked: str = ""
 
+    @property
+    def key(self) -> str:
+        """The name that states know the question by."""
+        return self.name or self.picked
+
 
 class ReadAs(msgspec.Struct, frozen=True):
     """What an input was read as, as JSON has it; ``text`` says it in one line.
@@ -240,6 +245,7 @@ class Interpreter:
             return [("", table.filter(pl.col("question") == self._picked))]
         parts = table.partition_by("question", maintain_order=True)
         if len(parts) < 2:
+            self._picked = str(parts[0]["question"][0]) if parts and not tool else ""
             return [("", parts[0] if parts else table)]
         return [(str(part["question"][0]), part) for part in parts]
 
@@ -280,7 +286,8 @@ class Interpreter:
         policy = self.hints.repeats or ("majority" if repeated else None)
         if policy is not None and kind.name != "choices":
             table, flips = one_per_task(table, policy)
-            flips, at = flips if flips.height else None, None
+            # Without a column that tells repeats apart they may be corrections.
+            flips, at = flips if repeated and flips.height else None, None
         picked = "" if name else self._picked
         return QuestionLabels(name, table, kind, flips, at, picked)
 
@@ -291,7 +298,7 @@ class Interpreter:
     def _cleaner(self, name: str) -> AnswerCleaner:
         if name not in self._cleaners:
             cleaner = AnswerCleaner(exact=self.hints.exact, keep=self.hints.keep)
-            cleaner.know(self._known.get(name, ()))
+            cleaner.know(self._known.get(name or self._picked, ()))
             self._cleaners[name] = cleaner
         return self._cleaners[name]
 
@@ -406,6 +413,8 @@ class Interpreter:
         if roles.repeat is not None:
             columns["repeat"] = [roles.repeat]
             parts.append(f"repeat={shown_name(roles.repeat)}")
+        if raws[0].title:  # a tool has its own names for what is where
+            parts = [f"{len(several)} questions" if several else f"labels {_kind_words(one, [])}"]
         title = f"{raws[0].title}, " if raws[0].title else ""
         text = f"read as: {title}{', '.join(parts)}"
         if left_out:

@@ -113,13 +113,15 @@ def fitting(hints: LabelHints, classes: Sequence[ClassLabel]) -> LabelHints:
     """Leave out hints that are meant for other questions of the same input.
 
     One question may have scores and another words: ``threshold``, ``bins`` and ``ordinal`` are for
-    the numbers, ``order`` for its classes.
+    the numbers, ``order`` for its classes, ``choices`` for sets.
 
     >>> fitting(LabelHints(threshold=0.5), ["yes", "no"]).threshold is None
     True
     """
     if not all(number is not None for number in _numbers(classes)):
         hints = hints._replace(threshold=None, bins=None, ordinal=False)
+    if not several_choices([label for label in classes if isinstance(label, str)]):
+        hints = hints._replace(choices=False)
     if hints.order is not None and not set(map(str, classes)) <= set(map(str, hints.order)):
         hints = hints._replace(order=None)
     return hints
@@ -173,8 +175,8 @@ def find_kind(
         order = how.format("order")
         return LabelKind("scale", places=scale_of(classes, hints.order, order))
     if not hints.as_classes:
+        _refuse_choices(classes, where, how, at_once=at_once)  # 1,2 may be a set of 1 and 2
         refuse_scores(classes, where, how, at_once=at_once)
-        _refuse_choices(classes, where, how, at_once=at_once)
         _refuse_text(classes, rows, where, how)
     return LabelKind()
 

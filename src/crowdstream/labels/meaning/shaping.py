@@ -125,6 +125,7 @@ class Shaper:
     def _workers(self, table: pl.DataFrame, roles: Roles) -> list[str]:
         """The columns of a wide table that are workers: they share their values."""
         columns = roles.others
+        self._refuse_long(table, roles)
         cells = {name: _cells(table[name]) for name in columns}
         kept: list[str] = []
         for name, values in cells.items():
@@ -139,6 +140,14 @@ class Shaper:
             raise InputError(self.where, "two or more workers' columns with common labels", found)
         self._refuse_questions({name: cells[name] for name in kept})
         return kept
+
+    def _refuse_long(self, table: pl.DataFrame, roles: Roles) -> None:
+        """Refuse a table with a row per worker and task, and a column per question."""
+        worker = next((c for c in roles.others if simple_name(c) in ALIASES["worker"]), None)
+        if worker is not None and 2 * table[roles.task].n_unique() <= table.height:
+            wide = "wide=True" if self.how.endswith("=") else "--wide"
+            found = f"several rows per task and a column {shown_name(worker)!r}: leave out {wide}"
+            raise InputError(self.where, "one row per task and one column per worker", found)
 
     def _not_a_worker(
         self, name: str, values: list[str], cells: dict[str, list[str]]

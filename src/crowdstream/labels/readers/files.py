@@ -134,9 +134,24 @@ def read_all(sources: Sequence[Source], names: ColumnNames, bad: BadRows) -> lis
     bad
         What to do with bad rows; takes what is to be said of the files, too.
     """
-    found = [raw for source in sources for raw in _read(source, names, bad)]
+    found = [raw for source in sources for raw in _counting(source, names, bad)]
     finish(bad)
     return found
+
+
+def _counting(source: Source, names: ColumnNames, bad: BadRows) -> list[RawLabels]:
+    """The labels of a source; of a row without a task or a worker it is said how many there are."""
+    try:
+        return _read(source, names, bad)
+    except InputError as error:
+        if (error.expected, error.found) == ("a value", "nothing") and not source.piped:
+            others = BadRows("skip")
+            _read(source, names, others)
+            rows = f", as in {others.rows:,} rows" if others.rows > 1 else ""
+            error = InputError(
+                error.where, error.expected, f"nothing{rows} (--on-error skip leaves out)"
+            )
+        raise error from None
 
 
 def _read(source: Source, names: ColumnNames, bad: BadRows) -> list[RawLabels]:
