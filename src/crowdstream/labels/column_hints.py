@@ -110,7 +110,8 @@ def suggest_wide(
 ) -> None:
     """Add to what is said of missing columns that the table may be a wide one."""
     rows = list(rows)
-    if looks_wide(header, rows):
+    missing = " column" in error.expected
+    if missing and looks_wide(header, rows):
         how = (
             f"--wide --task {shown_name(header[0])!r}"
             if "task column" in error.expected
