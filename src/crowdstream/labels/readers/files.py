@@ -5,6 +5,7 @@ Knows which format is read where; nothing of what is in a file.
 
 from __future__ import annotations
 
+import contextlib
 import glob
 import shlex
 from collections.abc import Iterator, Sequence
@@ -146,7 +147,8 @@ def _counting(source: Source, names: ColumnNames, bad: BadRows) -> list[RawLabel
     except InputError as error:
         if (error.expected, error.found) == ("a value", "nothing") and not source.piped:
             others = BadRows("skip")
-            _read(source, names, others)
+            with contextlib.suppress(InputError):  # the first mistake is the one to tell
+                _read(source, names, others)
             rows = f", as in {others.rows:,} rows" if others.rows > 1 else ""
             error = InputError(
                 error.where, error.expected, f"nothing{rows} (--on-error skip leaves out)"
