@@ -87,8 +87,11 @@ def test_columns_are_named_and_other_formats_read(tmp_path: Path) -> None:
     plain.write_bytes(jsonl_of(ROWS))
     args = ("--json", "--orders", "1")
     named = call("savings", odd, *args, "--task", "thing", "--worker", "who", "--label", "what")
-    assert named.out == call("savings", plain, *args).out
-    assert named.out == call("savings", "-", "--format", "csv", *args, stdin=csv_of(ROWS)).out
+    piped = call("savings", "-", "--format", "csv", *args, stdin=csv_of(ROWS))
+    found = [each.report for each in (named, call("savings", plain, *args), piped)]
+    assert found[0].pop("read_as")["columns"]["task"] == ["thing"]
+    assert [each.pop("read_as")["columns"]["task"] for each in found[1:]] == [["task"]] * 2
+    assert found[0] == found[1] == found[2]
 
 
 def test_one_row_per_task_is_read_too(tmp_path: Path) -> None:

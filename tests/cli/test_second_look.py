@@ -89,7 +89,7 @@ def test_small_words(tmp_path: Path) -> None:
     found = call("run", one, "-o", out, "--order", "x,y,x")
     assert "expected every class once, found 'x' twice" in found.err
     one.write_text("task,worker,Input.text,Answer.choice\na,w,x,y\n")
-    assert "did you mean 'Answer.choice'?" in call("run", one, "-o", out).err
+    assert "--label Input.text --label Answer.choice" in call("run", one, "-o", out).err
 
 
 def test_a_stream_says_what_reads_the_input_that_it_cannot_read(tmp_path: Path) -> None:

@@ -182,7 +182,7 @@ def test_wrong_usage_is_refused_in_a_line(args: tuple[str, str]) -> None:
         (b"\x00\x01\x02\n\x00\n", "standard input"),
         pytest.param(
             b"task,worker,label,label\na,b,c,d\n",
-            "several columns named 'label'",
+            "one column 'label', found several",
         ),
     ],
 )

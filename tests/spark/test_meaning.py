@@ -245,7 +245,9 @@ def test_repeated_answers_count_once(cluster: Any, labels: pl.DataFrame) -> None
     ours, theirs = cs.Adaptive(), cs.Adaptive()
     expected = ours.fit_predict(table)
     same(spark.fit_decide(on(cluster, table), theirs), expected)
-    assert theirs.intake_ == ours.intake_
+    # The cluster counts what is left once every worker has one answer per task.
+    counts = [(crowd.intake_.labels, crowd.intake_.tasks) for crowd in (ours, theirs)]
+    assert counts[0] == counts[1]
     with quietly():
         meaning = interpret(on(cluster, table), TableReading(spark_names(), LabelHints()))
         found = fit_decide_labels(meaning.questions[0], cs.Adaptive(), None, rule(), None)

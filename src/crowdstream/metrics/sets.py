@@ -25,7 +25,7 @@ JOINER = "|"
 class SetScores(NamedTuple):
     """How well sets match the truth.
 
-    Attributes
+    Parameters
     ----------
     micro
         F1 over all choices of all tasks.
@@ -37,6 +37,11 @@ class SetScores(NamedTuple):
         Share of the tasks whose set is exactly right.
     tasks
         Tasks that were compared.
+
+    Examples
+    --------
+    >>> set_f1({"t1": "cat"}, {"t1": "cat|dog"}).tasks
+    1
     """
 
     micro: float

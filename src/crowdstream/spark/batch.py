@@ -15,7 +15,7 @@ from crowdstream.decisions import MIN_LABELS, SETTLE, SettleRule
 from crowdstream.errors import InputError
 from crowdstream.estimators import Adaptive, Estimator
 from crowdstream.estimators.state import load_crowd
-from crowdstream.labels import Truths, Vocabulary
+from crowdstream.labels import Intake, Truths, Vocabulary
 from crowdstream.labels.batch import LabelBatch
 from crowdstream.labels.coded_labels import code_values
 from crowdstream.labels.coding import _warn_of_twins as warn_of_twins
@@ -313,6 +313,8 @@ def _fit(
         coded.free()
         raise
     afresh.intake_.count(coded.intake)
+    tasks, workers = labels.nameless
+    afresh.intake_.count(Intake(rows=tasks + workers, null_task=tasks, null_worker=workers))
     estimator.__dict__.clear()
     estimator.__dict__.update(afresh.__dict__)
     return coded

@@ -68,7 +68,8 @@ class SparkQuestion:
     """The labels of one question on a cluster: task, worker, label, and at where it is known.
 
     ``picked``: the name by which the user chose it. ``policy``: which of several labels of a
-    worker on a task counts. ``origin`` is asked when labels contradict one another.
+    worker on a task counts. ``origin`` is asked when labels contradict one another. ``nameless``:
+    rows that were left out for want of a task, and of a worker.
     """
 
     question: CountedQuestion
@@ -78,6 +79,7 @@ class SparkQuestion:
     picked: str = ""
     policy: str | None = None
     origin: SparkOrigin | None = None
+    nameless: tuple[int, int] = (0, 0)
 
     @property
     def name(self) -> str:
@@ -181,6 +183,7 @@ def interpret(
             chosen,
             policy,
             origin,
+            (survey.null_task, survey.null_worker) if len(found.questions) == 1 else (0, 0),
         )
         for each in found.questions
     ]
