@@ -232,7 +232,7 @@ class Job:
         self.no_answers = interpreter.no_answers
         self._finish()
         refuse_replaced(
-            self.intake.replaced, self.intake.labels, FileOrigin(sources, interpreter.names)
+            self.intake.replaced, self.intake.given, FileOrigin(sources, interpreter.names)
         )
 
     def _decide_windowed(

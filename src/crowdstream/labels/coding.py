@@ -95,6 +95,17 @@ class Intake(msgspec.Struct):
     repeated: int = 0
     replaced: int = 0
 
+    @property
+    def given(self) -> int:
+        """Labels that came in, also those that were repeated or replaced.
+
+        Examples
+        --------
+        >>> Intake(labels=7, repeated=2, replaced=1).given
+        10
+        """
+        return self.labels + self.repeated + self.replaced
+
     @classmethod
     def of_task(cls, answers: Sequence[tuple[WorkerId, ClassLabel | None]]) -> Intake:
         """What one task's answers bring in.
@@ -178,7 +189,7 @@ def code_table(
     rows = LabelBatch(bounds, rows.workers, rows.labels, tasks=tasks)
     batch, met, seen, *others = group(rows, order, len(coded.workers), len(coded.classes))
     intake = Intake(coded.height, batch.labels.size, len(tasks), lost, *others)
-    refuse_replaced(intake.replaced, intake.labels, coded.origin)
+    refuse_replaced(intake.replaced, intake.given, coded.origin)
     intake.count(Intake(sum(coded.left_out), **coded.left_out._asdict()))
     sizes = len(workers), len(classes)
     try:

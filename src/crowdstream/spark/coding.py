@@ -104,7 +104,7 @@ def code_tasks(
         if known is not None and found.tasks and not found.gold:
             raise InputError("gold", "tasks of the table", "none in common")
         intake = Intake(found.counts[0], found.labels, found.tasks, 0, *found.counts[1:])
-        refuse_replaced(intake.replaced, intake.labels, labels.origin)
+        refuse_replaced(intake.replaced, intake.given, labels.origin)
         codes = _added(found.workers, workers), _added(found.classes, classes)
         blocks = own.mapInArrow(Recode(*codes), CODED).persist()
         blocks.count()

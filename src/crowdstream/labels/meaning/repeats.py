@@ -147,15 +147,14 @@ def refuse_replaced(replaced: int, labels: int, origin: Origin | None) -> None:
     replaced
         Labels that a later one replaced.
     labels
-        Labels that are left.
+        Labels in all, those that were given twice or replaced too.
     origin
         Where they came from.
     """
-    total = replaced + labels
-    if origin is None or replaced < FEWEST or replaced <= TELLING * total:
+    if origin is None or replaced < FEWEST or replaced <= TELLING * labels:
         return
     columns = origin.telling_columns()
-    found = f"{replaced:,} of {total:,} contradict another of the same worker on the same task"
+    found = f"{replaced:,} of {labels:,} contradict another of the same worker on the same task"
     if columns:
         name = columns[0]
         ways = (
@@ -165,7 +164,7 @@ def refuse_replaced(replaced: int, labels: int, origin: Origin | None) -> None:
         )
         found += f"; column {name!r} tells them apart"
         raise InputError("labels", f"one per worker and task ({'; '.join(ways)})", found)
-    if replaced > TOO_MANY * total:
+    if replaced > TOO_MANY * labels:
         ways = (
             f"{origin.words('choices', '')}: several may be right at once",
             f"{origin.words('repeats', 'last')}: the last counts",
