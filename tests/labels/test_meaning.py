@@ -358,3 +358,10 @@ def test_nothing_but_our_own_errors_is_raised(
 ) -> None:
     data = spoil(name, GOOD[name], draw) if draw.random() < 0.8 else GOOD[name]
     attempt(name, data, tmp_path, draw, told=told)  # raises what is not our own
+
+
+def test_a_wide_table_of_three_questions_is_refused_by_name() -> None:
+    columns = {f"{who} {q}": [f"{q} yes", f"{q} no"] for q in "xyz" for who in ("ann", "bob")}
+    table = pl.DataFrame({"task": ["1", "2"], **columns})
+    with pytest.raises(InputError, match=r"one question .*'ann x', 'bob x'"):
+        cs.MajorityVote().fit(table, wide=True)

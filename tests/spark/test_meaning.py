@@ -260,7 +260,7 @@ def test_repeated_answers_count_once(cluster: Any, labels: pl.DataFrame) -> None
 def test_labels_that_contradict_one_another_are_refused_with_the_column_that_tells_them_apart(
     cluster: Any, labels: pl.DataFrame
 ) -> None:
-    table = repeated(labels, 2)
+    table = repeated(labels, 1)
     df = on(cluster, table)
     with pytest.raises(InputError, match=r"question='turn': .*; column 'turn' tells them apart"):
         spark.fit(df, cs.Adaptive())

@@ -178,11 +178,10 @@ class Shaper:
 
     def _refuse_questions(self, cells: dict[str, list[str]]) -> None:
         """Refuse a table of several workers and several questions."""
-        groups = _common_values(cells)
-        if sum(len(group) > 1 for group in groups) > 1:
-            one, two = (group for group in groups if len(group) > 1)
-            found = f"{shown_columns(one)} and {shown_columns(two)}"
-            how = self._name_labels(one)
+        groups = [group for group in _common_values(cells) if len(group) > 1]
+        if len(groups) > 1:
+            found = " and ".join(shown_columns(group) for group in groups[:2])
+            how = self._name_labels(groups[0])
             raise InputError(self.where, f"one question ({how} reads one)", found)
         if pairs := _crossed(list(cells)):
             first = [name for name in cells if name.endswith(pairs[0])]
