@@ -13,7 +13,6 @@ from crowdstream.labels.choice_cells import several_choices
 from crowdstream.labels.scale import looks_like_scale, scale_of
 from crowdstream.labels.spelling import (
     find_twins,
-    looks_like_skip,
     may_differ,
     normal_series,
     normalise,
@@ -82,18 +81,6 @@ def test_twins_are_all_that_share_a_normal_form(texts: list[str]) -> None:
     for text in dict.fromkeys(texts):
         groups.setdefault(normalise(text), []).append(text)
     assert find_twins(texts) == [group for group in groups.values() if len(group) > 1]
-
-
-@pytest.mark.parametrize(
-    "text", ["N/A", "n/a", "-", "skip", "None", "don't know", "Don’t Know", " NULL ", "?", "nan"]
-)
-def test_what_exports_write_for_no_answer_looks_like_it(text: str) -> None:
-    assert looks_like_skip(text)
-
-
-@pytest.mark.parametrize("text", ["yes", "no", "0", "nonetheless", "pass", "other", "neutral"])
-def test_an_answer_does_not(text: str) -> None:
-    assert not looks_like_skip(text)
 
 
 @pytest.mark.parametrize(

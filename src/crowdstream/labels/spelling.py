@@ -26,18 +26,6 @@ PLAIN = "^[ -~]*$"
 MAY_DIFFER = r"[A-Z]|[^!-~]|[0-9]\.0*$"
 """What a text has whose normal form is another."""
 
-SKIPS = frozenset(
-    {
-        *("n/a", "na", "n.a.", "n.a", "#n/a", "<na>", "-", "--", "---", "–", "—", "?", "??"),
-        *("skip", "skipped", "none", "null", "nil", "nan", "undefined", "missing", "refused"),
-        *("blank", "(blank)", "empty", "unlabelled", "unlabeled", "no label", "no answer"),
-        *("no response", "not answered", "not applicable", "unknown", "unsure", "not sure"),
-        *("don't know", "dont know", "do not know", "i don't know", "i dont know", "dk", "idk"),
-        *("can't say", "cannot say", "can't tell", "cannot tell"),
-    }
-)
-"""How exports and people write that there is no answer, in normal form."""
-
 
 def tidy(text: str) -> str:
     r"""The text as people mean it, upper and lower case kept: what is shown.
@@ -137,12 +125,3 @@ def find_twins(texts: Iterable[str] | pl.Series) -> list[list[str]]:
     twins = pl.DataFrame({"text": given, "normal": normal}).filter(normal.is_duplicated())
     groups = twins.group_by("normal", maintain_order=True).agg("text")
     return [list(group) for group in groups["text"]]
-
-
-def looks_like_skip(text: str) -> bool:
-    """Whether a label is one of the ways to write that there is no answer.
-
-    >>> looks_like_skip("N/A"), looks_like_skip("Don’t know"), looks_like_skip("spam")
-    (True, True, False)
-    """
-    return normalise(text).replace("’", "'") in SKIPS

@@ -15,7 +15,6 @@ from crowdstream.errors import InputError
 from crowdstream.labels.choice_cells import several_choices
 from crowdstream.labels.label import ClassLabel, shorten
 from crowdstream.labels.scale import MOST_STEPS, as_number, looks_like_scale, scale_of
-from crowdstream.labels.spelling import tidy
 
 MANY = 20
 """Different labels from which they may be free text: few questions have so many answers."""
@@ -302,8 +301,3 @@ def suggestion(classes: Sequence[ClassLabel], kind: LabelKind, how: str = "--{}"
         return None
     ordinal = "ordinal=True" if "=" in how else "--ordinal"
     return f"labels are {ends}: if that is a scale, add {ordinal}"
-
-
-def class_text(label: ClassLabel) -> str:
-    """A class as it is shown."""
-    return tidy(str(label))

@@ -7,8 +7,6 @@ files or formats.
 from __future__ import annotations
 
 import csv
-import io
-import itertools
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
@@ -191,27 +189,6 @@ def split_rows(data: bytes, separator: str, begin: int = 0) -> Iterator[TextRow]
         if cells is None:
             return
         yield TextRow(cells, start, at)
-
-
-def from_header(head: str, separator: str, rule: HeaderRule, options: InputOptions) -> str:
-    """Return the beginning of a text from its header on, or with the names that the user gave.
-
-    >>> rule = label_header(ColumnNames())
-    >>> from_header("March\\ntask,worker,label\\n1,ann,x\\n", ",", rule, InputOptions())
-    'task,worker,label\\n1,ann,x\\n'
-    """
-    data = head.removeprefix("\ufeff").encode()
-    most = options.header_row or WINDOW
-    rows = list(itertools.islice(split_rows(data, separator), most))
-    if not rows:
-        return head
-    at = most - 1 if options.header_row else rule.place([row.cells for row in rows]).at
-    if options.columns is None:
-        return data[rows[min(at, len(rows) - 1)].begin :].decode()
-    names = io.StringIO()
-    csv.writer(names, delimiter=separator).writerow(options.columns)
-    below = rows[min(at, len(rows) - 1)].end if options.header_row else 0
-    return names.getvalue() + data[below:].decode()
 
 
 def found_in_row(where: str, rows: Sequence[Sequence[str]], index: int) -> str | None:

@@ -142,12 +142,6 @@ class Tally:
         if not self.labels:
             raise InputError(self.where, f"labels in {', '.join(self.titles)}", self._nothing())
 
-    def check_single(self) -> None:
-        """Refuse files with several questions of which none was asked for."""
-        if len(self.questions) > 1 and self.question is None:
-            expected = "answers to one question (--question picks one)"
-            raise InputError(self.where, expected, f"{len(self.questions)}: {self.named()}")
-
     def named(self) -> str:
         """Return the questions with their counts, those with most labels first."""
         most = self.questions.most_common(SHOWN)

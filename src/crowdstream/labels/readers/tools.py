@@ -14,8 +14,8 @@ from typing import NamedTuple
 import msgspec
 
 from crowdstream.errors import InputError
-from crowdstream.labels.column_hints import shown_columns, shown_name
-from crowdstream.labels.columns import ROLES, ColumnNames, count_roles, find_columns
+from crowdstream.labels.column_hints import shown_columns
+from crowdstream.labels.columns import ColumnNames, count_roles
 from crowdstream.labels.readers import (
     appen,
     argilla,
@@ -145,24 +145,6 @@ def _refuse_document(
         known = ", ".join(TOOL_NAMES)
         expected = f"rows with a task, a worker and a label, or a file of {known}"
         raise InputError(where, expected, f"JSON with {shown_keys(records)}")
-
-
-def describe_table(head: str, dialect: Dialect, names: ColumnNames) -> str:
-    """What a text that is of no tool is read as, in words.
-
-    >>> describe_table("item,rater,said\\n", Dialect("csv"), ColumnNames(label="said"))
-    "a table (csv): task 'item', worker 'rater', label 'said'"
-    """
-    records, _ = first_records(head, dialect)
-    header = list(records[0]) if records else []
-    kind = "JSON array" if dialect.kind == "array" else dialect.kind
-    if names.wide:
-        return f"a table ({kind}) with one column per worker"
-    if count_roles(names, header) < len(ROLES):
-        return f"a table ({kind})"
-    found = find_columns(names, header, "")
-    shown = [f"{role} {shown_name(name)!r}" for role, name in zip(ROLES, found, strict=True)]
-    return f"a table ({kind}): {', '.join(shown)}"
 
 
 def first_records(head: str, dialect: Dialect) -> tuple[list[Record], bool]:
