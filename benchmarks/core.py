@@ -35,17 +35,18 @@ from rich.console import Console
 from rich.table import Table
 
 import crowdstream as cs
-from crowdstream.decisions import Votes
-from crowdstream.estimators.adaptive import SAMPLE
-from crowdstream.estimators.confusion_loops import add_posteriors
-from crowdstream.estimators.fallback import majority
-from crowdstream.estimators.fitting import add_tasks, fit_students, sweep
-from crowdstream.estimators.passes import InMemory, task_keys
-from crowdstream.estimators.reading import Reading
-from crowdstream.estimators.teacher import WeightedVotes, vote_weights
-from crowdstream.estimators.ties import class_keys
-from crowdstream.estimators.votes import TieRule, choose
+from crowdstream.decisions.decision import Votes
+from crowdstream.decisions.ties import class_keys
+from crowdstream.decisions.votes import TieRule, choose
 from crowdstream.labels.batch import LabelBatch
+from crowdstream.models.committee import SAMPLE, Committee
+from crowdstream.models.confusion_loops import add_posteriors
+from crowdstream.models.fallback import majority
+from crowdstream.models.fitting import add_tasks, fit_students, sweep
+from crowdstream.models.passes import InMemory, task_keys
+from crowdstream.models.reading import Reading
+from crowdstream.models.scorer import WeightedVotes
+from crowdstream.models.teacher import vote_weights
 from crowdstream.monitoring import monitor
 from crowdstream.sums.agreement import AgreementSums
 
@@ -229,7 +230,7 @@ def fit(crowd: Crowd, times: int, kind: type[cs.Estimator] = cs.Adaptive) -> flo
 
     def prepare() -> Callable[[], object]:
         made = ready(crowd, kind())
-        return lambda: made._fit(InMemory(crowd.batch))
+        return lambda: made._model.fit(InMemory(crowd.batch))
 
     return least_fresh(prepare, times)
 
@@ -237,11 +238,12 @@ def fit(crowd: Crowd, times: int, kind: type[cs.Estimator] = cs.Adaptive) -> flo
 def gate(crowd: Crowd, times: int) -> float:
     """What the independence gate takes of `fit`: two fits of the sample with sweeps."""
     made = ready(crowd, cs.Adaptive())
-    assert isinstance(made, cs.Adaptive)
+    assert isinstance(made._model, Committee)
     keys = task_keys(crowd.batch, 0)
     some = np.argsort(keys)[: SAMPLE // LABELS]
     sample = crowd.batch.pick(some)
-    return least(lambda: made._measure(sample, keys[some]), times)
+    model = made._model
+    return least(lambda: model._measure(sample, keys[some]), times)
 
 
 def sweeps(crowd: Crowd, times: int) -> float:
@@ -337,8 +339,8 @@ def threads(crowd: Crowd, times: int) -> list[str]:
         def prepare(name: str = name) -> Callable[[], object]:
             made = ready(crowd, cs.Adaptive())
             if name == "fit":
-                return lambda: made._fit(InMemory(crowd.batch))
-            return lambda: made._sums.add(crowd.batch)
+                return lambda: made._model.fit(InMemory(crowd.batch))
+            return lambda: made._model.sums.add(crowd.batch)
 
         spent = {1: np.inf, 2: np.inf}
         for _ in range(times):
@@ -400,9 +402,9 @@ UNCOMPILED = """
 import sys, time, warnings
 warnings.simplefilter("ignore")
 import numpy as np, crowdstream as cs
-from crowdstream.estimators import vote_loops
-from crowdstream.estimators.fitting import add_tasks, fit_students
-from crowdstream.estimators.passes import InMemory
+from crowdstream.decisions import vote_loops
+from crowdstream.models.fitting import add_tasks, fit_students
+from crowdstream.models.passes import InMemory
 from crowdstream.labels import ColumnNames
 assert vote_loops.__file__.endswith(".py")
 rng = np.random.default_rng(0)

@@ -8,11 +8,11 @@ from __future__ import annotations
 from typing import Any
 
 from crowdstream.cli import entry
-from crowdstream.decisions import Decision
+from crowdstream.decisions.decision import Decision
 from crowdstream.estimators import MajorityVote
 from crowdstream.serve import project
 from crowdstream.serve.wire import Settings
-from crowdstream.stream import Stream
+from crowdstream.stream.stream import Stream
 
 
 class CountingStream(Stream):

@@ -27,9 +27,9 @@ from rich.table import Table
 
 import crowdstream as cs
 from crowdstream import theory
-from crowdstream.estimators.teacher import read_teacher, skills_of, vote_weights
-from crowdstream.estimators.teacher_loops import Teacher
 from crowdstream.labels import LabelBatch
+from crowdstream.models.teacher import read_teacher, skills_of, vote_weights
+from crowdstream.models.teacher_loops import Teacher
 from crowdstream.sums.agreement import AgreementSums
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ from typing import NamedTuple
 import pytest
 
 import crowdstream as cs
-from crowdstream.estimators.newcomers import KNOWN
+from crowdstream.models.newcomers import KNOWN
 
 TASKS, WARM = 300, 100
 CROWDS = (cs.Adaptive, cs.AgreementBased, cs.CentredAgreement, cs.Tracking)

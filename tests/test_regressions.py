@@ -11,9 +11,10 @@ import polars as pl
 import pytest
 
 import crowdstream as cs
-from crowdstream.decisions import Vote
+from crowdstream.decisions.decision import Vote
 from crowdstream.errors import InputError, MergeError
-from crowdstream.estimators.open_tasks import OpenTask
+from crowdstream.estimators.open_tasks import OpenTasks
+from crowdstream.labels.open_task import OpenTask
 from tests.simulated import Crowd
 
 
@@ -165,7 +166,7 @@ def test_a_task_whose_rows_name_no_worker_is_one_that_nobody_answered() -> None:
         crowd.stream_many(rows)
     table = crowd.stream_many(rows, on_error="skip")
     assert table["label"].to_list() == [None, "x"]
-    assert crowd._sums.total.tolist() == [2, 1, 1], "of two tasks one has a label"
+    assert crowd._model.sums.total.tolist() == [2, 1, 1], "of two tasks one has a label"
     assert crowd.intake_.null_worker == 1
 
 
@@ -206,22 +207,20 @@ def test_faded_tasks_cannot_be_taken_back_one_after_the_other() -> None:
 
 
 def test_a_stream_that_fails_half_way_has_learnt_nothing() -> None:
-    class Fragile(cs.MajorityVote):
-        def _put_label(
-            self, task: OpenTask, worker: cs.WorkerId, label: cs.ClassLabel | None
-        ) -> Vote:
+    class Fragile(OpenTasks):
+        def put(self, task: OpenTask, worker: cs.WorkerId, label: cs.ClassLabel | None) -> Vote:
             if task.size == 2:
                 raise RuntimeError("no")
-            return super()._put_label(task, worker, label)
+            return super().put(task, worker, label)
 
-    stream = cs.Stream(Fragile(), settle=None)
+    stream = cs.Stream(cs.MajorityVote(), settle=None)
+    stream._row_by_row, stream._tasks = True, Fragile(stream.crowd)
     stream.observe("t", "ann", "x", at=0)
     stream.observe("t", "bob", "x", at=0)
     before = stream.to_bytes()
     with pytest.raises(RuntimeError, match="no"):
         stream.observe("t", "cy", "x", at=0)
     assert stream.to_bytes() == before
-    del cs.Estimator._kinds["Fragile"]
 
 
 def test_a_time_without_end_is_refused() -> None:

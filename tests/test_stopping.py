@@ -83,7 +83,9 @@ def test_an_answer_counts_once_however_often_it_moves() -> None:
     said = Counter((worker, label) for (_, worker), label in standing.items())
     classes = stream.crowd.classes_
     for i, name in enumerate(stream.crowd.workers_):
-        assert stream.crowd._sums.said[i].tolist() == [said[str(name), int(c)] for c in classes]
+        assert stream.crowd._model.sums.said[i].tolist() == [
+            said[str(name), int(c)] for c in classes
+        ]
 
 
 @pytest.mark.parametrize("how", ["repeat", "there and back", "retract"])

@@ -11,13 +11,13 @@ __version__ = "0.1.0"
 _NAMES = {
     "checks": "check_estimator",
     "client": "AsyncClient Client",
-    "decisions": "Decision",
+    "decisions.decision": "Decision",
     "errors": "AnswerRateInDoubt CrowdstreamError InputError ManyClasses MergeError "
     "NotIdentifiable OddLabels ServerError StateError SureInDoubt",
     "estimators": "Adaptive AgreementBased CentredAgreement DictEstimator Estimator "
     "Identifiability MajorityVote Tracking",
     "gold_plan": "GoldCheck gold_check gold_needed",
-    "estimators.specialists": "ByGroup by_group",
+    "panel.specialists": "ByGroup by_group",
     "labels": "Answers ClassLabel Intake Label TaskId WorkerId",
     "labels.cleaning": "normalise_labels",
     "labels.reading": "read_labels",

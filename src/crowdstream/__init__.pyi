@@ -3,7 +3,7 @@ from crowdstream import writers as writers
 from crowdstream.checks import check_estimator as check_estimator
 from crowdstream.client import AsyncClient as AsyncClient
 from crowdstream.client import Client as Client
-from crowdstream.decisions import Decision as Decision
+from crowdstream.decisions.decision import Decision as Decision
 from crowdstream.errors import AnswerRateInDoubt as AnswerRateInDoubt
 from crowdstream.errors import CrowdstreamError as CrowdstreamError
 from crowdstream.errors import InputError as InputError
@@ -22,8 +22,6 @@ from crowdstream.estimators import Estimator as Estimator
 from crowdstream.estimators import Identifiability as Identifiability
 from crowdstream.estimators import MajorityVote as MajorityVote
 from crowdstream.estimators import Tracking as Tracking
-from crowdstream.estimators.specialists import ByGroup as ByGroup
-from crowdstream.estimators.specialists import by_group as by_group
 from crowdstream.gold_plan import GoldCheck as GoldCheck
 from crowdstream.gold_plan import gold_check as gold_check
 from crowdstream.gold_plan import gold_needed as gold_needed
@@ -54,6 +52,8 @@ from crowdstream.panel import effective_judges as effective_judges
 from crowdstream.panel import error_correlation as error_correlation
 from crowdstream.panel import jury as jury
 from crowdstream.panel import preferences as preferences
+from crowdstream.panel.specialists import ByGroup as ByGroup
+from crowdstream.panel.specialists import by_group as by_group
 from crowdstream.questions import Questions as Questions
 from crowdstream.questions import fit_questions as fit_questions
 from crowdstream.report import charts as charts
@@ -66,8 +66,8 @@ from crowdstream.science.simulate import simulate as simulate
 from crowdstream.science.simulate import simulate_blocks as simulate_blocks
 from crowdstream.stopping import information as information
 from crowdstream.stopping import labels_needed as labels_needed
-from crowdstream.stream import Stream as Stream
-from crowdstream.stream import load as load
+from crowdstream.stream.stream import Stream as Stream
+from crowdstream.stream.stream import load as load
 
 __version__: str
 __all__: list[str]

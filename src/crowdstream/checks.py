@@ -158,7 +158,7 @@ def taught(make: Make, tasks: list[Task]) -> Estimator:
 
 def aligned(crowd: Estimator) -> dict[str, NDArray[np.float64]]:
     """The agreement sums, workers and classes in order of their names."""
-    sums = crowd._sums
+    sums = crowd._model.sums
     workers = sorted(range(len(crowd.workers_)), key=lambda i: str(crowd.workers_[i]))
     names = [(type(label).__name__, str(label)) for label in crowd.classes_]
     classes = sorted(range(len(names)), key=lambda a: names[a])
@@ -180,7 +180,7 @@ def same_sums(one: Estimator, other: Estimator, exact: bool = True) -> None:
     assert set(one.workers_) == set(other.workers_)
     theirs = aligned(other)
     for name, mine in aligned(one).items():
-        unit, another = (1.0, 1.0) if exact else (one._unit, other._unit)
+        unit, another = (1.0, 1.0) if exact else (one._model.unit, other._model.unit)
         if exact:
             assert mine.tobytes() == theirs[name].tobytes(), f"other sums: {name}"
         else:  # what faded does not come back to the bit
@@ -207,8 +207,8 @@ def same_learnt(one: Estimator, other: Estimator) -> None:
 
     With forgetting a task's weight is a product or a power of the same number: to rounding.
     """
-    theirs = other._pack()
-    for name, mine in one._pack().items():
+    theirs = other._model.pack()
+    for name, mine in one._model.pack().items():
         if name.startswith("sample."):
             continue
         if keeps_all(one):
@@ -248,7 +248,7 @@ def check_fitting(make: Make) -> None:
     again = taught(make, crowd_of(seed=2))
     assert again.fit(rows) is again
     assert again.to_bytes() == crowd.to_bytes()
-    if crowd.follows:
+    if crowd._model.follows:
         assert_frame_equal(make().stream_many(rows), first)
     else:
         assert_frame_equal(again.predict_many(rows), first)
@@ -271,7 +271,7 @@ def check_learning_returns_nothing(make: Make) -> None:
     crowd = make()
     answers: Task = {"ann": "a", "bob": "b"}
     assert crowd.learn_one(answers) is None  # type: ignore[func-returns-value]
-    if crowd.reversible:
+    if crowd._model.reversible:
         assert crowd.unlearn_one(answers) is None  # type: ignore[func-returns-value]
     assert crowd.learn_many([(1, "ann", "a")]) is None  # type: ignore[func-returns-value]
 
@@ -421,7 +421,7 @@ def check_damaged_bytes(make: Make) -> None:
 
 def check_merging(make: Make) -> None:
     """Any partition of the tasks, merged in any tree, has the sums of one pass to the bit."""
-    if not make().reversible:
+    if not make()._model.reversible:
         return
     tasks = crowd_of()
     rows = list(rows_of(tasks))
@@ -442,7 +442,7 @@ def check_merging(make: Make) -> None:
         assert merged.intake_ == whole.intake_
         if keeps_all(whole):
             same_sums(merged, whole)
-            if whole.order_free:
+            if whole._model.order_free:
                 same_decisions(merged.predict_many(rows), whole.predict_many(rows))
     doubled = taught(make, tasks)
     doubled += doubled
@@ -451,7 +451,7 @@ def check_merging(make: Make) -> None:
 
 def check_unlearning(make: Make) -> None:
     """Taking answers back undoes learning them: the sums to the bit, in any order."""
-    if not make().reversible:
+    if not make()._model.reversible:
         return
     tasks = crowd_of()
     exact = keeps_all(make())
@@ -474,7 +474,7 @@ def check_order_of_tasks(make: Make) -> None:
         order = np.random.default_rng(seed).permutation(len(tasks))
         other = taught(make, [tasks[k] for k in order])
         same_sums(whole, other)
-        if whole.order_free:
+        if whole._model.order_free:
             same_decisions(whole.predict_many(rows), other.predict_many(rows))
 
 
@@ -485,7 +485,7 @@ def check_order_of_rows(make: Make) -> None:
     wanted = crowd.fit_predict(rows)
     shuffled = [rows[k] for k in np.random.default_rng(0).permutation(len(rows))]
     orders = [sorted(rows, key=lambda row: (row[0], str(row[1])[::-1]), reverse=False)]
-    if keeps_all(crowd) and not crowd.follows:  # else what came last counts most
+    if keeps_all(crowd) and not crowd._model.follows:  # else what came last counts most
         orders += [shuffled, sorted(rows, key=lambda row: (str(row[1]), row[0])), rows[::-1]]
     for order in orders:
         other = make()
@@ -497,7 +497,7 @@ def check_order_of_rows(make: Make) -> None:
 def check_two_workers(make: Make) -> None:
     """Two workers cannot be told apart: it falls back to majority vote and says so."""
     crowd, votes = make(), MajorityVote(ties=make().ties, seed=make().seed)
-    if not crowd.weighs:  # nothing to fall back from
+    if not crowd.weighs_:  # nothing to fall back from
         return
     tasks: list[Task] = [{"w1": t % 2, "w2": t % 3 % 2} for t in range(40)]
     for answers in tasks:

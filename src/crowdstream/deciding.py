@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from crowdstream.decisions import SettleRule
+from crowdstream.decisions.decision import SettleRule
 from crowdstream.labels import ClassLabel, CodedLabels, TaskId, Truths, read_truths
 from crowdstream.labels.meaning.interpreting import QuestionLabels
 

@@ -23,7 +23,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from crowdstream.decisions import MIN_LABELS, SETTLE, SettleRule, value_series
+from crowdstream.decisions.decision import SettleRule
+from crowdstream.defaults import MIN_LABELS, SETTLE
 from crowdstream.errors import InputError
 from crowdstream.labels import (
     UNKNOWN,
@@ -39,7 +40,7 @@ from crowdstream.labels import (
 )
 from crowdstream.labels.batch import Codes, Ints
 from crowdstream.labels.scale import scale_of
-from crowdstream.labels.tables import select_columns
+from crowdstream.labels.tables import select_columns, value_series
 
 if TYPE_CHECKING:
     import polars as pl

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Unpack
 
 import msgspec
 
-from crowdstream.decisions import MIN_LABELS, SETTLE
+from crowdstream.defaults import MIN_LABELS, SETTLE
 from crowdstream.errors import StateError
 from crowdstream.estimators import Adaptive, Estimator
 from crowdstream.labels import Table, Truths, in_kind, kind_of, read_truths

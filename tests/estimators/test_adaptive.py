@@ -14,6 +14,7 @@ import crowdstream as cs
 from crowdstream.errors import InputError
 from crowdstream.metrics import calibration_error, error_rate
 from crowdstream.science.simulate import Simulated, jump, sine
+from tests.insides import reading_of
 
 DATA = os.environ.get("CROWDSTREAM_DATA", "")
 needs_data = pytest.mark.skipif(
@@ -312,7 +313,8 @@ def test_a_short_memory_neither_overflows_nor_flips(kind: type[cs.Adaptive], mem
 def test_another_vote_for_the_winner_never_lowers_its_confidence() -> None:
     rows = [(t, who, t % 2) for t in range(40) for who in ("ann", "bob", "cy")]
     crowd = cs.Adaptive().fit(rows + [(t, "parrot", 0) for t in range(40)])
-    crowd._reading.rho = 0.4  # as if they erred together far more than confidence can be lowered
+    # As if they erred together far more than confidence can be lowered.
+    reading_of(crowd).rho = 0.4
     said: dict[str, int] = {}
     confidences = []
     for who in ("ann", "bob", "cy"):

@@ -41,7 +41,7 @@ def error(table: pl.DataFrame, block: Simulated) -> float:
 
 def skills(crowd: CentredAgreement) -> Floats:
     """By worker."""
-    found = dict(zip(crowd.workers_, crowd._skills().tolist(), strict=True))
+    found = dict(zip(crowd.workers_, crowd._model.skills().tolist(), strict=True))
     return np.array([found[who] for who in sorted(found, key=str)])
 
 
@@ -86,7 +86,7 @@ def test_skills_rank_as_agreement_beyond_habits_does() -> None:
     crowd.learn_many(rows)
     wanted = beyond_habits(rows, 5, 3)
     order = [crowd.workers_.index(i) for i in range(5)]
-    skills = crowd._skills()[order]
+    skills = crowd._model.skills()[order]
     assert np.argsort(skills).tolist() == np.argsort(wanted).tolist()
     # Everybody answers everything, so that skills are the same increasing function of R for all.
     slopes = np.diff(np.sort(skills)) / np.diff(np.sort(wanted))
@@ -270,7 +270,7 @@ def test_merged_parts_are_one_pass_to_the_bit() -> None:
     left.learn_many(rows_of(tasks[150:]))
     right.learn_many(rows_of(tasks[:150]))
     left += right
-    assert left.order_free
+    assert left._model.order_free
     same_sums(left, whole)
     # What is read from the same sums differs by the order in which workers are added up.
     # Intervals add up approximately.

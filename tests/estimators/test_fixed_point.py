@@ -8,7 +8,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from crowdstream.estimators import fixed_point_loops as fixed_point
+from crowdstream.models import fixed_point_loops as fixed_point
 
 Floats = NDArray[np.float64]
 

@@ -5,10 +5,11 @@ import pytest
 
 import crowdstream as cs
 from crowdstream.errors import StateError
-from crowdstream.estimators.calibration import line
-from crowdstream.estimators.crowd_loops import CAP, SCORES
-from crowdstream.estimators.gold_model import BIASES, FEWEST, GoldModel, _fit, _unbounded
 from crowdstream.metrics import error_rate
+from crowdstream.models.calibration import line
+from crowdstream.models.crowd_loops import CAP, SCORES
+from crowdstream.models.gold_model import BIASES, FEWEST, GoldModel, _fit, _unbounded
+from tests.insides import reading_of
 
 Truths = dict[str | int, str | int | bool]
 
@@ -148,7 +149,7 @@ def test_a_stream_weighs_scores_as_gold_comes_and_remembers_after_loading() -> N
     rows, truths = biased_crowd(1)
     crowd = cs.Adaptive()
     crowd.learn_many(rows[: 9 * 500], gold={t: truths[t] for t in range(0, 500, 10)})
-    model = crowd._reading.gold
+    model = reading_of(crowd).gold
     assert model.seen == 50
     assert model.fitted >= model.seen / 1.1 - 1
     again = cs.Adaptive.load(crowd.to_bytes())
@@ -169,8 +170,8 @@ def test_labels_one_by_one_with_gold_decide_as_the_scores_weighed_say() -> None:
             stream.close(t)
     crowd = stream.crowd
     assert isinstance(crowd, cs.Adaptive)
-    assert crowd._reading.gold.seen == 50
-    assert crowd._reading.crowd.golden
+    assert reading_of(crowd).gold.seen == 50
+    assert reading_of(crowd).crowd.golden
 
 
 def test_confidence_stays_below_what_known_truths_allow() -> None:
@@ -239,7 +240,7 @@ def test_gold_taken_back_is_forgotten() -> None:
     for _ in range(12):
         crowd.unlearn_one(answers, gold=truths[300])
     assert crowd.calibration_ != "gold"
-    assert crowd._reading.gold.seen == crowd._reading.gold.truths.size == 0
+    assert reading_of(crowd).gold.seen == reading_of(crowd).gold.truths.size == 0
 
 
 def test_a_loaded_crowd_decides_alike_right_after_dependence_was_measured() -> None:

@@ -10,7 +10,8 @@ import pytest
 
 import crowdstream as cs
 from crowdstream.estimators import Estimator
-from crowdstream.estimators.passes import (
+from crowdstream.labels.batch import LabelBatch
+from crowdstream.models.passes import (
     AddTasks,
     InMemory,
     Pass,
@@ -18,7 +19,6 @@ from crowdstream.estimators.passes import (
     go_through,
     join_all,
 )
-from crowdstream.labels.batch import LabelBatch
 from crowdstream.sums.agreement import AgreementSums
 
 KINDS = [cs.Adaptive, cs.AgreementBased, cs.CentredAgreement, cs.MajorityVote]
@@ -51,7 +51,7 @@ def crowd_of(kind: type[Estimator], parts: int, gold: bool) -> Estimator:
         some = [row for place, row in enumerate(rows.rows()) if place // (80 * 9) == k]
         truths = {row[0]: row[2] for row in some[: 9 * 30 : 9]} if gold else None
         batch, intake = crowd._take_in(crowd._given(some, {}), truths)
-        crowd._learn_table(InParts(batch, parts) if parts else InMemory(batch))
+        crowd._model.learn_table(InParts(batch, parts) if parts else InMemory(batch))
         crowd._notify_more(InMemory(batch), len(batch))
         crowd.intake_.count(intake)
     return crowd
@@ -81,10 +81,10 @@ def test_open_tasks_are_replaced_not_added_twice() -> None:
     before = AgreementSums()
     before.make_room(6, 2)
     for some in (half, batch):
-        (now,) = InMemory(some).add_up([AddTasks(crowd._sums)])
-        crowd._replace_open(before, now)
+        (now,) = InMemory(some).add_up([AddTasks(crowd._model.sums)])
+        crowd._model.replace_open(before, now)
         before = now
     other._take_in(other._given(rows, {}), None)
-    other._learn_table(InMemory(batch))
-    assert crowd._sums.rows.tobytes() == other._sums.rows.tobytes()
-    assert crowd._sums.total.tolist() == other._sums.total.tolist()
+    other._model.learn_table(InMemory(batch))
+    assert crowd._model.sums.rows.tobytes() == other._model.sums.rows.tobytes()
+    assert crowd._model.sums.total.tolist() == other._model.sums.total.tolist()

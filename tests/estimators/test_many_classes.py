@@ -56,7 +56,7 @@ def errors(decisions: pl.DataFrame, truths: dict[str, str]) -> float:
 def sums_of(crowd: cs.Estimator) -> list[bytes]:
     """The agreement sums of workers by name, whatever order they came in."""
     order = np.argsort(crowd.workers_)
-    return [crowd._sums.rows[order].tobytes(), crowd._sums.shares.tobytes()]
+    return [crowd._model.sums.rows[order].tobytes(), crowd._model.sums.shares.tobytes()]
 
 
 def alike(one: cs.Estimator, other: cs.Estimator) -> None:
@@ -65,13 +65,13 @@ def alike(one: cs.Estimator, other: cs.Estimator) -> None:
     Before, labels agree if they are the same; after, if their places are, as by chance 1 in 64 that
     differ are: agreements may differ by that share of the disagreements, and as much again by luck.
     """
-    mine, theirs = (crowd._sums.rows[np.argsort(crowd.workers_)] for crowd in (one, other))
+    mine, theirs = (crowd._model.sums.rows[np.argsort(crowd.workers_)] for crowd in (one, other))
     agree, met = mine[:, 0], mine[:, 1]
     assert (mine[:, 1:5] == theirs[:, 1:5]).all()
     assert (mine[:, 5 : 5 + 2 * PLACES] == theirs[:, 5 : 5 + 2 * PLACES]).all()  # said, own
     assert (np.abs(agree - theirs[:, 0]) <= 4 / PLACES * (met - agree) + 3).all()
     assert np.abs(agree - theirs[:, 0]).sum() <= 2 / PLACES * (met - agree).sum()
-    assert (one._sums.total == other._sums.total).all()
+    assert (one._model.sums.total == other._model.sums.total).all()
 
 
 # Memory ------------------------------------------------------------------------------------------
@@ -285,7 +285,7 @@ def test_a_stream_that_grows_beyond_keeps_what_it_learnt() -> None:
         last[str(decision.task)] = decision
     assert isinstance(grown.crowd, Adaptive)
     assert len(grown.crowd.classes_) > MOST_CLASSES
-    assert grown.crowd._sums.total[0] == 800
+    assert grown.crowd._model.sums.total[0] == 800
     fresh.learn_many(few)
     fresh.learn_many(first)
     alike(grown.crowd, fresh)

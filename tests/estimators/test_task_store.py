@@ -8,9 +8,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from crowdstream.errors import StateError
-from crowdstream.estimators import task_store, task_store_loops
-from crowdstream.estimators.task_store import ABSENT, CLOSED_LIST, OPEN_LIST, SKIP, TaskStore
 from crowdstream.labels import TaskId
+from crowdstream.stream import task_loops, tasks
+from crowdstream.stream.tasks import ABSENT, SKIP, TaskStore
 from tests.uncompiled import uncompiled
 
 REMEMBER = 3
@@ -49,14 +49,15 @@ class Model:
 
 
 def same(store: TaskStore, model: Model) -> None:
-    assert store.names(store.order(OPEN_LIST)) == list(model.open)
-    assert store.names(store.order(CLOSED_LIST)) == list(model.closed)
+    assert store.names(store.open_slots()) == list(model.open)
+    assert store.names(store.closed_slots()) == list(model.closed)
     assert len(store) == len(model.open)
     for task, answers in model.open.items():
         slot = store.find(task)
         assert store.is_open(slot)
         assert store.loops.entries(slot) == list(answers.items())
-        workers, labels = store.labels(slot)
+        coded = store.task(slot)
+        workers, labels = coded.workers, coded.labels
         voted = [(who, label) for who, label in answers.items() if label != SKIP]
         assert list(zip(workers.tolist(), labels.tolist(), strict=True)) == voted
         for who in range(22):
@@ -75,7 +76,7 @@ def test_columns_say_what_dicts_would(
 ) -> None:
     store, model = TaskStore(REMEMBER), Model()
     if not compiled:
-        store.loops = uncompiled(task_store_loops).TaskRows()
+        store.loops = uncompiled(task_loops).TaskRows()
         store.loops.remember = REMEMBER
         store._bind()
     for now, (what, task, worker, label) in enumerate(happened):
@@ -101,7 +102,7 @@ def test_columns_say_what_dicts_would(
         same(store, model)
     kept, columns = store.pack()
     again = TaskStore(REMEMBER)
-    again.unpack(kept, columns, 21, 4, 3)
+    again.unpack(kept, columns, 21, 4)
     same(again, model)
     assert all(np.array_equal(columns[name], found) for name, found in again.pack()[1].items())
 
@@ -126,21 +127,21 @@ def test_columns_that_do_not_fit_are_refused(column: str) -> None:
     for name in ("a", "b"):
         store.loops.replace(store.loops.add(name, 0.0), 3, 1)
     kept, columns = store.pack()
-    TaskStore(5).unpack(kept, columns, 4, 2, 3)
+    TaskStore(5).unpack(kept, columns, 4, 2)
     for wrong in (columns[column][:1], columns[column].astype(np.int16)):
         with pytest.raises(StateError, match="do not fit"):
-            TaskStore(5).unpack(kept, columns | {column: wrong}, 4, 2, 3)
-    for known in ((3, 2, 3), (4, 1, 3)):
+            TaskStore(5).unpack(kept, columns | {column: wrong}, 4, 2)
+    for known in ((3, 2), (4, 1)):
         with pytest.raises(StateError, match="do not fit"):
             TaskStore(5).unpack(kept, columns, *known)
     with pytest.raises(StateError, match="twice"):
-        TaskStore(5).unpack(["a", "a"], columns, 4, 2, 3)
+        TaskStore(5).unpack(["a", "a"], columns, 4, 2)
 
 
 def test_python_and_loops_mean_the_same_columns() -> None:
-    loops = uncompiled(task_store_loops)
+    loops = uncompiled(task_loops)
     for name in ("HASH", "STATE", "FLAGS", "BLOCK", "SIZE", "VOTES", "TRUTH", "BEFORE", "AFTER"):
-        assert getattr(loops, name) == getattr(task_store, name)
-    for name in ("PLACE", "OPENED", "LAST", "CONFIDENCE", "MARGIN", "OPEN", "SKIP", "ABSENT"):
-        assert getattr(loops, name) == getattr(task_store, name)
-    assert task_store.HELD == loops.LABELS
+        assert getattr(loops, name) == getattr(tasks, name)
+    for name in ("PLACE", "OPENED", "LAST", "CONFIDENCE", "MARGIN", "SKIP", "ABSENT"):
+        assert getattr(loops, name) == getattr(tasks, name)
+    assert tasks.HELD == loops.LABELS

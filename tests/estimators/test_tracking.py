@@ -136,7 +136,7 @@ def test_a_table_is_decided_as_task_by_task_to_the_bit(
         gold=gold,
     )
     for other in (many, learnt):
-        assert other._skills().tolist() == one._skills().tolist()
+        assert other._model.skills().tolist() == one._model.skills().tolist()
         # Intervals see a table at once, so they are those of another moment.
         drop = ["error_low", "error_high", "flags"]
         assert other.workers().drop(drop).equals(one.workers().drop(drop))
@@ -175,7 +175,7 @@ def test_asking_changes_nothing() -> None:
     crowd.predict_proba_one({"w1": "0", "stranger": "unheard of"})
     crowd.predict_many([("t", "w1", "0"), ("t", "stranger", "unheard of")])
     crowd.workers()
-    assert np.isfinite(crowd._skills()).all()
+    assert np.isfinite(crowd._model.skills()).all()
     assert crowd.skill_of("stranger") == crowd.mean_skill_
     assert crowd.to_bytes() == before
 
@@ -191,7 +191,7 @@ def test_taking_back_the_last_task_is_nearly_as_if_it_had_not_been() -> None:
     columns = ["worker", "answers", "agreement"]
     assert crowd.workers().select(columns).equals(want.workers().select(columns))
     # What is left is the task's say on the horizons' weights, and a judgement a task later.
-    assert crowd._skills() == pytest.approx(want._skills(), abs=0.03)
+    assert crowd._model.skills() == pytest.approx(want._model.skills(), abs=0.03)
 
 
 def test_taking_everything_back_leaves_strangers() -> None:
@@ -203,7 +203,7 @@ def test_taking_everything_back_leaves_strangers() -> None:
         crowd.unlearn_one(told)
     assert crowd.tasks_ == 0
     assert not crowd.identifiable_
-    assert np.isfinite(crowd._skills()).all()
+    assert np.isfinite(crowd._model.skills()).all()
     assert crowd.workers()["answers"].sum() == 0
 
 
@@ -212,7 +212,7 @@ def test_merging_with_nothing_changes_nothing() -> None:
     one.learn_many(crowd_of(15, 2000, q=0.35, per_task=5, seed=8).labels())
     merged = cs.Tracking()
     merged += one
-    assert merged._skills() == pytest.approx(one._skills(), abs=1e-12)
+    assert merged._model.skills() == pytest.approx(one._model.skills(), abs=1e-12)
 
 
 # Where nothing can be told -------------------------------------------------------------------
@@ -250,9 +250,9 @@ def test_many_labels_on_one_task_stay_finite() -> None:
     crowd = cs.Tracking()
     table = crowd.stream_many(block.labels())
     assert table["confidence"].is_finite().all()
-    assert np.isfinite(crowd._skills()).all()
+    assert np.isfinite(crowd._model.skills()).all()
     crowd.learn_many(block.labels(), gold=block.truths())
-    assert np.isfinite(crowd._skills()).all()
+    assert np.isfinite(crowd._model.skills()).all()
 
 
 # In a stream ---------------------------------------------------------------------------------
@@ -276,5 +276,5 @@ def test_a_stream_follows_too_and_forgets_no_label() -> None:
     once.learn_many(rows)
     assert stream.counts.closed == 300
     # One task is open at a time, so its labels teach the same in the end.
-    assert stream.crowd._skills() == pytest.approx(once._skills(), abs=1e-12)
+    assert stream.crowd._model.skills() == pytest.approx(once._model.skills(), abs=1e-12)
     assert wrong / 300 < 0.16  # majority vote 0.13 ± 0.02: not worse by more than its noise

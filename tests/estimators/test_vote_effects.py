@@ -8,9 +8,9 @@ import pytest
 
 from crowdstream import datasets
 from crowdstream.estimators import Adaptive, MajorityVote
-from crowdstream.estimators.vote_effects import vote_effects
-from crowdstream.estimators.votes import Scorer
 from crowdstream.labels.batch import LabelBatch
+from crowdstream.models.scorer import Scorer
+from crowdstream.models.vote_effects import vote_effects
 from crowdstream.science.simulate import simulate
 from crowdstream.sums.agreement import AgreementSums
 from tests.real import needs_data

@@ -10,10 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import crowdstream as cs
-from crowdstream.decisions import Votes
-from crowdstream.estimators.parameters import Ties
-from crowdstream.estimators.ties import class_keys
-from crowdstream.estimators.votes import TieRule, choose
+from crowdstream.decisions.decision import Votes
+from crowdstream.decisions.ties import Ties, class_keys
+from crowdstream.decisions.votes import TieRule, choose
 from crowdstream.labels.batch import LabelBatch
 
 

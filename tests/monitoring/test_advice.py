@@ -8,7 +8,8 @@ import pytest
 
 from crowdstream import Stream
 from crowdstream.estimators import Adaptive, AgreementBased, Estimator, MajorityVote
-from crowdstream.estimators.worker_table import WorkerReading, _flags
+from crowdstream.estimators.worker_table import _flags
+from crowdstream.models.model import WorkerReading
 from crowdstream.monitoring import advice, alarms, monitor, tasks_to_resend
 from crowdstream.monitoring.advice import REASONS
 from crowdstream.monitoring.resend import LOOKED_AT
@@ -98,7 +99,7 @@ def test_nothing_is_advised_where_nothing_is_known() -> None:
 def test_every_code_has_its_advice(kind: type[Estimator]) -> None:
     made = simulate(20, 300, p=np.linspace(0.05, 0.55, 20), per_task=5, classes=3)
     found = advice(
-        monitor(kind()).fit(made.labels()) if kind().weighs else kind().fit(made.labels())
+        monitor(kind()).fit(made.labels()) if kind().weighs_ else kind().fit(made.labels())
     )
     assert [REASONS[reason] for reason in found["reason"]] == found["advice"].to_list()
 

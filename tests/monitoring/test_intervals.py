@@ -78,7 +78,7 @@ def test_stopping_when_sure_does_not_fool_them(n: int, tasks: int) -> None:
                 if len(answers) > 1 and crowd.decide_one(answers).confidence >= 0.95:
                     break
             batch = crowd._meet(list(answers.items()), None)
-            crowd._learn(batch, 1)
+            crowd._model.learn(batch)
             crowd._notify(batch, 1, in_order=True)
         found += inside(crowd.workers(), p)
     assert np.mean(found) >= 0.93 - 0.052  # three standard errors of 160 intervals

@@ -20,6 +20,7 @@ from crowdstream.monitoring import (
     pairs,
     trends,
 )
+from tests.insides import committee_of, reading_of
 from tests.monitoring.crowds import ESTIMATORS, crowd_of, monitored, rows_of
 
 ALL: list[type[Observer]] = [Intervals, Drift, Trends, Pairs]
@@ -91,7 +92,10 @@ def test_merged_halves_are_as_sure_as_one_pass(n: int) -> None:
     right.learn_many(labels[4000:])
     left += right
     # How far workers err together was measured on other samples, which is not the question here.
-    left._reading.rho, left._pairs = whole._reading.rho, whole._pairs
+    reading_of(left).rho, committee_of(left).pairs = (
+        reading_of(whole).rho,
+        committee_of(whole).pairs,
+    )
     one, two = whole.workers().sort("worker"), left.workers().sort("worker")
     # Half a standard error of a thousand answers; a fifth of those in the larger crowd.
     margin = 0.01 if n == 8 else 0.03

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 import crowdstream as cs
-from crowdstream.decisions import SettleRule
-from crowdstream.estimators.open_tasks import OpenTask
+from crowdstream.decisions.decision import SettleRule
+from crowdstream.labels.open_task import OpenTask
 from crowdstream.monitoring.difficulty import GRID, PRIOR, strengths_in
 from crowdstream.monitoring.outlook import outlook
 from crowdstream.stopping import settling
@@ -41,7 +41,7 @@ def played(
 def test_a_new_task_goes_on_as_played_out(
     classes: int, rho: float, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from crowdstream.estimators.votes import Scorer
+    from crowdstream.models.scorer import Scorer
     from crowdstream.monitoring import estimator_view as view
 
     crowd = cs.Adaptive().fit(cs.simulate(9, 200, p=0.3, classes=classes, seed=1).labels())

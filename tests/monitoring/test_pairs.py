@@ -55,7 +55,7 @@ def test_in_order_only_the_first_two_labels_are_compared() -> None:
     crowd = monitor(AgreementBased())
     for _ in range(30):
         batch = crowd._meet([("a", 1), ("b", 1), ("c", 0)], None)
-        crowd._learn(batch, 1)
+        crowd._model.learn(batch)
         crowd._notify(batch, 1, in_order=True)
     assert pairs_of(crowd).select("one", "other").rows() == [("a", "b")]
 

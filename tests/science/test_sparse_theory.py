@@ -12,8 +12,8 @@ import pytest
 from numpy.typing import NDArray
 
 from crowdstream.errors import InputError
-from crowdstream.estimators.teacher import read_teacher, skills_of
-from crowdstream.estimators.teacher_loops import CAP_SKILL
+from crowdstream.models.teacher import read_teacher, skills_of
+from crowdstream.models.teacher_loops import CAP_SKILL
 from crowdstream.science import theory
 from crowdstream.science.theory.sparse import HABIT
 from crowdstream.science.theory.sparse_bounds import bound_from_errors, bound_if_calibrated

@@ -12,10 +12,11 @@ from typing import Any, NamedTuple
 import numpy as np
 import polars as pl
 
-from crowdstream.decisions import SettleRule
+from crowdstream.decisions.decision import SettleRule
 from crowdstream.estimators import Estimator
-from crowdstream.estimators.passes import AddTasks, InMemory
+from crowdstream.estimators.settling import predicted
 from crowdstream.labels.batch import LabelBatch
+from crowdstream.models.passes import AddTasks, InMemory
 from crowdstream.sums.agreement import AgreementSums
 
 SETTINGS = {
@@ -136,10 +137,9 @@ class OneMachine:
         for label in sorted({one.label for one in givens}):
             crowd._classes.add(label)
         batch = self._batch(tasks)
-        named = before._workers, crowd._classes
-        votes = before._decide(batch, *named)
+        votes = before._decide(batch, crowd._classes)
         learnt = np.array([min(one.step for one in each) < self.step for each in tasks.values()])
-        table = before._predicted(batch, votes, self.rule, *named, learnt)
+        table = predicted(before, batch, votes, self.rule, crowd._classes, learnt)
         closed = {}
         for decision, (task, each) in zip(table.to_dicts(), tasks.items(), strict=True):
             why = self._why(decision["settled"], each, end)
@@ -151,12 +151,12 @@ class OneMachine:
                 self.decisions.append(decision)
         self.open = {task: each for task, each in tasks.items() if task not in closed}
         crowd._make_room()
-        self.open_sums.make_room(crowd._sums.workers, crowd._sums.classes)
-        (now,) = InMemory(self._batch(self.open)).add_up([AddTasks(crowd._sums)])
-        crowd._replace_open(self.open_sums, now)
+        self.open_sums.make_room(crowd._model.sums.workers, crowd._model.sums.classes)
+        (now,) = InMemory(self._batch(self.open)).add_up([AddTasks(crowd._model.sums)])
+        crowd._model.replace_open(self.open_sums, now)
         self.open_sums = now
         learnable = InMemory(self._batch(closed))
-        crowd._learn_table(learnable)
+        crowd._model.learn_table(learnable)
         if closed:
             crowd._notify_more(learnable, len(closed), in_order=True)
 

@@ -285,7 +285,7 @@ def spark_names() -> Any:
 
 
 def rule() -> Any:
-    from crowdstream.decisions import SettleRule
+    from crowdstream.decisions.decision import SettleRule
 
     return SettleRule.checked(0.95, 2)
 

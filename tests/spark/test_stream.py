@@ -79,7 +79,7 @@ def same_sums(one: cs.Adaptive, other: cs.Adaptive) -> None:
     """What was learnt and what monitors saw is the same to the bit."""
     assert one.workers_ == other.workers_
     assert one.classes_ == other.classes_
-    mine, theirs = one._pack(), other._pack()
+    mine, theirs = one._model.pack(), other._model.pack()
     assert mine.keys() == theirs.keys()
     for name, array in mine.items():
         assert array.tobytes() == theirs[name].tobytes(), name
@@ -115,7 +115,7 @@ def test_a_stream_is_that_of_one_machine(session: Any, undisturbed: tuple[Path, 
     for name in ("null_task", "null_worker", "null_label", "null_at"):
         assert getattr(counts, name) == expected.counts[name] == FILES, name
     rest = counts.rows - counts.repeated - counts.replaced - counts.late - 4 * FILES
-    assert counts.labels == rest == found.crowd._sums.total[2]
+    assert counts.labels == rest == found.crowd._model.sums.total[2]
     same_sums(found.crowd, expected.crowd)  # type: ignore[arg-type]
     told = pl.DataFrame(expected.decisions).sort("task")
     assert decisions_in(state).equals(told)
@@ -227,7 +227,7 @@ def test_another_estimator_and_json_whose_rows_are_bad(session: Any, tmp_path: P
     assert (counts.null_task, counts.bad, counts.null_label, counts.ahead) == (1, 1, 1, 1)
     expected = OneMachine(cs.AgreementBased(), max_labels=4)
     expected.take(row._replace(at=0) for row in good)
-    assert found.crowd._sums.rows.tolist() == expected.crowd._sums.rows.tolist()
+    assert found.crowd._model.sums.rows.tolist() == expected.crowd._model.sums.rows.tolist()
     ((batch, decisions),) = handed
     assert batch == 0
     assert decisions.height == counts.full > 0
@@ -285,7 +285,7 @@ def test_a_stream_holds_one_question(session: Any, tmp_path: Path) -> None:
     assert taken.counts.rows == 2 * len(rows)
     assert taken.counts.labels == only.counts.labels
     assert taken.crowd.classes_ == only.crowd.classes_
-    assert taken.crowd._sums.rows.tolist() == only.crowd._sums.rows.tolist()
+    assert taken.crowd._model.sums.rows.tolist() == only.crowd._model.sums.rows.tolist()
     with pytest.raises(InputError, match="question: expected 'tone', as the stream in"):
         stream(tmp_path / "picked", question="toxic")
 

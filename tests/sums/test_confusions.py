@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from crowdstream import parallel
-from crowdstream.estimators import vote_loops
-from crowdstream.estimators.passes import CountPosteriors, InMemory
 from crowdstream.labels.batch import LabelBatch
+from crowdstream.models import scoring_loops
+from crowdstream.models.passes import CountPosteriors, InMemory
 from crowdstream.sums.confusions import ConfusionSums
 from tests.sums.batches import CLASSES, WORKERS, Task, batch_of, tasks
 
@@ -28,7 +28,7 @@ PRIOR = np.log([0.4, 0.3, 0.2, 0.1])
 
 def vote(batch: LabelBatch, scores: NDArray[np.float64]) -> None:
     """Scores that are no round numbers."""
-    vote_loops.add_weights(batch.coded, WEIGHTS, PRIOR, scores)
+    scoring_loops.add_weights(batch.coded, WEIGHTS, PRIOR, scores)
 
 
 def counted(some: Sequence[Task]) -> ConfusionSums:

@@ -19,7 +19,7 @@ from crowdstream.labels.meaning.interpreting import ReadAs
 if TYPE_CHECKING:
     import polars as pl
 
-    from crowdstream.decisions import Decision
+    from crowdstream.decisions.decision import Decision
     from crowdstream.gold_plan import GoldCheck
     from crowdstream.panel import Jury, Preferences
     from crowdstream.science.compare import Study

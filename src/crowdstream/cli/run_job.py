@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, cast
 from crowdstream.cli.task_lists import doubtful, hardest
 from crowdstream.cli.terminal import ProgressBar
 from crowdstream.cli.truths import gold_of
-from crowdstream.decisions import SettleRule
+from crowdstream.decisions.decision import SettleRule
 from crowdstream.errors import ManyClasses, NotIdentifiable, SureInDoubt
 from crowdstream.labels.coding import Intake
 from crowdstream.labels.meaning.repeats import refuse_replaced
@@ -166,7 +166,7 @@ class Job:
             if self.gold is not None:
                 self.gold.check()
             raw = self._decide_table(table, gold)
-            weighted = self.estimator.weighs and bool(self.estimator.identifiable_)
+            weighted = self.estimator.weighs_ and bool(self.estimator.identifiable_)
             rule = SettleRule.checked(self.settle, self.min_labels)
             decisions = prepared.decided(raw, rule, weighted=weighted, gold=gold)
             bar.update(f"writing {decisions.height:,} decisions{about}")
@@ -192,7 +192,7 @@ class Job:
         """Decide a whole table; on top of what is known, if anything is."""
         crowd, known = self.estimator, bool(self.before.rows)
         verb = crowd.predict_many if known else crowd.fit_predict
-        if self.online or (known and crowd.follows):
+        if self.online or (known and crowd._model.follows):
             verb = crowd.stream_many
         elif known:
             crowd.learn_many(table, gold=gold)
@@ -333,7 +333,7 @@ class Job:
             warnings.simplefilter("ignore")  # said when the tasks were decided
             table = self.prepared.table
             found = self.estimator.predict_proba_many(table, gold=self._gold_of(table))
-        weighted = self.estimator.weighs and bool(self.estimator.identifiable_)
+        weighted = self.estimator.weighs_ and bool(self.estimator.identifiable_)
         return self.prepared.chances(found, weighted=weighted)
 
     def with_answering(self, workers: pl.DataFrame) -> pl.DataFrame:

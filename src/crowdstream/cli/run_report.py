@@ -104,7 +104,7 @@ def _warnings(job: Job, done: Done) -> list[str]:
     found = list(job.notes) if job.question else [*done.notes, *job.notes]
     if estimator.many_classes_:
         found.append(estimator.many_classes_)
-    if estimator.weighs and not estimator.identifiable_:
+    if estimator.weighs_ and not estimator.identifiable_:
         reason = estimator.identifiable_.reason
         found.append(f"not identifiable: {reason}; fell back to majority vote")
     # Of verdicts that were asked for again the most frequent counts: nothing was replaced.

@@ -64,7 +64,7 @@ class Score:
             if taught:
                 found += " that --gold does not have too"
             raise InputError("--truth", "tasks that have labels", found)
-        by_majority = not (estimator.weighs and estimator.identifiable_)
+        by_majority = not (estimator.weighs_ and estimator.identifiable_)
         truths = decided.select("task", label="gold")
         kind = None if self.prepared is None else self.prepared.question.kind
         if kind is not None and kind.name != "classes":

@@ -221,7 +221,7 @@ def _decide(
     """Decide one question."""
     import polars as pl
 
-    from crowdstream.decisions import SettleRule
+    from crowdstream.decisions.decision import SettleRule
     from crowdstream.labels.meaning.words import Done, done_notes
     from crowdstream.labels.spelling import find_twins
     from crowdstream.spark.batch import fit_decide_labels

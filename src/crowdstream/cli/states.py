@@ -14,13 +14,13 @@ from crowdstream.serialization import is_replaced
 if TYPE_CHECKING:
     from crowdstream.estimators import Estimator
     from crowdstream.questions import Questions
-    from crowdstream.stream import Stream
+    from crowdstream.stream.stream import Stream
 
 
 def load_estimator(path: str, question: str | None = None) -> Estimator:
     """The estimator in a state file: saved by itself, as part of a stream, or of a question."""
     from crowdstream.questions import Questions
-    from crowdstream.stream import Stream
+    from crowdstream.stream.stream import Stream
 
     found = _load(path)
     if isinstance(found, Questions):
@@ -46,7 +46,7 @@ def load_crowds(path: str) -> dict[str, Estimator]:
 def load_run(path: str) -> dict[str, Estimator]:
     """The estimators in a state file of runs, by question; a stream's has open tasks too."""
     from crowdstream.questions import Questions
-    from crowdstream.stream import Stream
+    from crowdstream.stream.stream import Stream
 
     found = _load(path)
     if isinstance(found, Questions):
@@ -79,7 +79,7 @@ def check_questions(known: Collection[str], names: Collection[str]) -> None:
 
 def load_stream(path: str) -> Stream:
     """The stream in a state file."""
-    from crowdstream.stream import Stream
+    from crowdstream.stream.stream import Stream
 
     found = _load(path)
     if not isinstance(found, Stream):

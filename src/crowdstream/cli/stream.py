@@ -25,7 +25,7 @@ from crowdstream.plain_text import counted
 from crowdstream.validation import check_number
 
 if TYPE_CHECKING:
-    from crowdstream.stream import Stream
+    from crowdstream.stream.stream import Stream
 
 UNDELIVERED = 1
 """Exit code when the reader of the decisions left before it had all; they are in the state."""
@@ -284,7 +284,7 @@ def _engine(closing: Closing, path: str | None, method: options.Method) -> Strea
     """A new stream, or the saved one under the rules that are asked for now."""
     from crowdstream.cli.estimator import EstimatorFactory
     from crowdstream.cli.states import check_method, load_stream
-    from crowdstream.stream import Stream
+    from crowdstream.stream.stream import Stream
 
     engine = Stream(
         EstimatorFactory(method, monitored=True).make(),

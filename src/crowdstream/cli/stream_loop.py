@@ -25,9 +25,9 @@ from crowdstream.errors import InputError
 from crowdstream.plain_text import counted
 
 if TYPE_CHECKING:
-    from crowdstream.decisions import Decision
+    from crowdstream.decisions.decision import Decision
     from crowdstream.labels.readers import BadRows
-    from crowdstream.stream import Stream
+    from crowdstream.stream.stream import Stream
 
 
 @dataclass

@@ -20,7 +20,7 @@ from crowdstream.cli.terminal import say
 from crowdstream.errors import StateError
 
 if TYPE_CHECKING:
-    from crowdstream.stream import Stream
+    from crowdstream.stream.stream import Stream
 
 SHARE = 10
 """Times as long as a save took that at least go by before the next: a large state costs at most a

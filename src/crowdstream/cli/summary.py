@@ -120,7 +120,7 @@ def _show_quality(report: RunReport, job: Job) -> None:
         how = f"checked against {counted(found.gold_tasks, 'gold task')}"
     elif job.gold_used:
         how = "by the crowd's own confidence, which has learnt from gold: not checked against it"
-    elif job.estimator.weighs and not job.estimator.identifiable_:
+    elif job.estimator.weighs_ and not job.estimator.identifiable_:
         how = "by the share of the votes alone: how good the workers are cannot be told"
     elif job.estimator.calibration_ == "independence":
         how = "by the crowd's own confidence: workers err independently, as far as labels can tell"

@@ -15,7 +15,7 @@ from urllib.parse import quote
 
 import msgspec
 
-from crowdstream.decisions import Decision
+from crowdstream.decisions.decision import Decision
 from crowdstream.errors import CrowdstreamError, ServerError
 from crowdstream.labels import ClassLabel, TaskId, WorkerId
 from crowdstream.serve import wire

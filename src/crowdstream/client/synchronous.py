@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Self, TypeVar
 
 from crowdstream.client import calls
 from crowdstream.client.calls import Call, Row
-from crowdstream.decisions import Decision
+from crowdstream.decisions.decision import Decision
 from crowdstream.labels import ClassLabel, TaskId, WorkerId
 from crowdstream.serve import wire
 

@@ -4,20 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-import numpy as np
-
-from crowdstream.estimators.base import Estimator
-from crowdstream.estimators.fallback import MAJORITY, why_not
-from crowdstream.estimators.parameters import Ties
-from crowdstream.estimators.teacher import (
-    LEAN_ALONE,
-    WeightedVotes,
-    read_teacher,
-    skills_of,
-    vote_weights,
-)
-from crowdstream.estimators.votes import Scorer
-from crowdstream.sums.agreement import AgreementSums
+from crowdstream.decisions.ties import Ties
+from crowdstream.estimators.estimator import Estimator
+from crowdstream.models.centred import Centred
+from crowdstream.models.model import Model
 
 
 @dataclass(eq=False, repr=False)
@@ -49,12 +39,6 @@ class CentredAgreement(Estimator):
     ties: Ties = "coin"
     seed: int = 0
 
-    def _scorer(self, sums: AgreementSums, classes: int) -> Scorer:
-        teacher = read_teacher(sums, self._unit)
-        if why_not(teacher, len(self._classes)):
-            return MAJORITY
-        skills = np.append(skills_of(teacher, sums.workers), teacher.mean)
-        weights, prior = vote_weights(skills, sums.classes, self._cap), np.log(teacher.f)
-        if self._folding is not None:
-            prior *= LEAN_ALONE
-        return Scorer(WeightedVotes(weights, prior), identified=True)
+    def make_model(self) -> Model:
+        """The teacher alone."""
+        return Centred(self.memory)

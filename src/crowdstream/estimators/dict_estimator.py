@@ -5,20 +5,20 @@ The slow path, for trying out an idea: one Python call per task. Knows nothing o
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from typing import ClassVar, Self
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, ClassVar, Self
 
 import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
 from crowdstream.errors import InputError, StateError
-from crowdstream.estimators.base import Estimator
-from crowdstream.estimators.observer import Packed
-from crowdstream.estimators.votes import Scorer
-from crowdstream.labels import UNKNOWN, Answers, ClassLabel, TaskId, Vocabulary, WorkerId, shorten
+from crowdstream.estimators.estimator import Estimator
+from crowdstream.labels import UNKNOWN, Answers, ClassLabel, Vocabulary, WorkerId, shorten
 from crowdstream.labels.batch import LabelBatch
-from crowdstream.sums.agreement import AgreementSums
+from crowdstream.models.centred import Centred
+from crowdstream.models.model import Model, Packed, Use
+from crowdstream.models.scorer import Scorer
 from crowdstream.validation import check_number
 
 Floats = NDArray[np.float64]
@@ -58,10 +58,7 @@ class DictEstimator(Estimator):
     ['ham']
     """
 
-    weighs: ClassVar[bool] = False
-    order_free: ClassVar[bool] = False
-    adds_up: ClassVar[bool] = False
-    reversible: ClassVar[bool] = False
+    shares_places: ClassVar[bool] = False
 
     def __init_subclass__(cls, **kwargs: object) -> None:
         # What a subclass writes is called for each task; the verbs stay those of all estimators.
@@ -84,33 +81,29 @@ class DictEstimator(Estimator):
         """What a subclass writes as `predict_proba_one`."""
         raise NotImplementedError
 
-    def _learn(self, batch: LabelBatch, sign: int) -> None:
-        if sign < 0:
-            raise InputError("unlearn_one", "an estimator that can", type(self).__name__)
-        super()._learn(batch, sign)
-        self._learn_closed(batch, 0)
+    def make_model(self) -> Model:
+        """What calls the two methods."""
+        return DictModel(self)
 
-    def _learn_closed(self, batch: LabelBatch, place: int) -> None:
+    def _learn_batch(self, batch: LabelBatch) -> None:
+        """Let the subclass learn tasks."""
         for t, answers in enumerate(_answers(batch, self._workers, self._classes)):
             truth = int(batch.truths[t]) if batch.truths.size else UNKNOWN
             self._learn_one(answers, gold=None if truth == UNKNOWN else self._classes[truth])
 
-    def _scorer(self, sums: AgreementSums, classes: int) -> Scorer:
-        return self._scorer_for(self._workers, self._classes)
+    def _scorer_for(self, classes: Vocabulary, workers: Vocabulary | None = None) -> Scorer:
+        names = self._workers if workers is None else workers
 
-    def _scorer_for(self, workers: Vocabulary, classes: Vocabulary) -> Scorer:
         def score(batch: LabelBatch, scores: Floats) -> None:
-            for t, answers in enumerate(_answers(batch, workers, classes)):
+            for t, answers in enumerate(_answers(batch, names, classes)):
                 scores[t] = self._scores(answers, classes)
 
         return Scorer(score, identified=True)
 
-    def _score_answers(
-        self, answers: Answers, task: TaskId | None = None
-    ) -> tuple[LabelBatch, Vocabulary, Scorer, Floats]:
-        batch, classes, given = self._code_answers(answers, task)
-        scores = self._scores(dict(given), classes)[None]
-        return batch, classes, self._scorer_for(self._workers, classes), scores
+    def _score_given(
+        self, given: Sequence[tuple[WorkerId, ClassLabel]], batch: LabelBatch, classes: Vocabulary
+    ) -> tuple[Scorer, Floats]:
+        return self._scorer_for(classes), self._scores(dict(given), classes)[None]
 
     def _scores(self, answers: Answers, classes: Vocabulary) -> Floats:
         """The logarithms of what the subclass says; all classes alike where it says nothing."""
@@ -127,18 +120,63 @@ class DictEstimator(Estimator):
             shares[: max(len(classes), 1)] = 1.0
         return np.asarray(np.log(np.maximum(shares / shares.sum(), LEAST)))
 
-    def _pack(self) -> Packed:
+    def _kept(self) -> dict[str, object]:
+        """What the subclass has learnt."""
         kept = {k: v for k, v in vars(self).items() if k.endswith("_") and k[0] != "_"}
-        kept.pop("intake_", None)
-        try:
-            packed = msgspec.msgpack.encode(kept)
-        except (TypeError, OverflowError) as error:
-            raise StateError(f"{type(self).__name__} keeps what cannot be saved: {error}") from None
-        return super()._pack() | {"kept": np.frombuffer(packed, np.uint8)}
+        return {k: v for k, v in kept.items() if k not in ("intake_", "learnt_")}
 
-    def _unpack(self, arrays: Packed) -> None:
-        super()._unpack(arrays)
-        vars(self).update(msgspec.msgpack.decode(arrays["kept"].tobytes(), strict=False))
+
+class DictModel(Centred):
+    """Calls a `DictEstimator`; of workers it says what agreement does."""
+
+    weighs = False
+    order_free = False
+    adds_up = False
+    reversible = False
+    in_loop = False
+
+    def __init__(self, crowd: DictEstimator) -> None:
+        super().__init__()
+        self._crowd = crowd
+
+    def learn(self, batch: LabelBatch, sign: int = 1) -> None:
+        """Learn tasks in order; none can be taken back."""
+        if sign < 0:
+            raise InputError("unlearn_one", "an estimator that can", type(self._crowd).__name__)
+        super().learn(batch, sign)
+        self._crowd._learn_batch(batch)
+
+    def follow(self, batch: LabelBatch, scored: LabelBatch, use: Use) -> None:
+        """Score each task by those before it, then learn it."""
+        for t in range(len(batch)):
+            task, scores = batch.part(t, t + 1), np.empty((1, self.sums.classes))
+            scorer = self.scorer()
+            scorer.score(task, scores)
+            use(t, t + 1, scores, scorer)
+            self.learn(task)
+
+    def close(self, batch: LabelBatch, place: int) -> None:
+        """Learn a task whose labels are among the sums."""
+        self._crowd._learn_batch(batch)
+
+    def scorer(self) -> Scorer:
+        """By what the subclass says."""
+        return self._crowd._scorer_for(self._crowd._classes)
+
+    def pack(self) -> Packed:
+        """Sums, and what the subclass keeps."""
+        try:
+            packed = msgspec.msgpack.encode(self._crowd._kept())
+        except (TypeError, OverflowError) as error:
+            name = type(self._crowd).__name__
+            raise StateError(f"{name} keeps what cannot be saved: {error}") from None
+        return super().pack() | {"kept": np.frombuffer(packed, np.uint8)}
+
+    def unpack(self, arrays: Mapping[str, NDArray[Any]]) -> None:
+        """Take over what `pack` gave."""
+        super().unpack(arrays)
+        kept = msgspec.msgpack.decode(arrays["kept"].tobytes(), strict=False)
+        vars(self._crowd).update(kept)
 
 
 def _answers(

@@ -4,16 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-import numpy as np
-from numpy.typing import NDArray
-
-from crowdstream.estimators.base import Estimator
-from crowdstream.estimators.fallback import MAJORITY
-from crowdstream.estimators.parameters import Ties
-from crowdstream.estimators.state import Identifiability
-from crowdstream.estimators.votes import Scorer
-from crowdstream.estimators.worker_table import WorkerReading
-from crowdstream.sums.agreement import AgreementSums
+from crowdstream.decisions.ties import Ties
+from crowdstream.estimators.estimator import Estimator
+from crowdstream.models.majority import Majority
+from crowdstream.models.model import Model
 
 
 @dataclass(eq=False, repr=False)
@@ -38,31 +32,7 @@ class MajorityVote(Estimator):
 
     ties: Ties = "coin"
     seed: int = 0
-    weighs = False
 
-    def _scorer(self, sums: AgreementSums, classes: int) -> Scorer:
-        return MAJORITY
-
-    @property
-    def identifiable_(self) -> Identifiability:
-        """Never: workers are not weighed."""
-        return Identifiability(False, "majority vote does not weigh votes")
-
-    def _skills(self) -> NDArray[np.float64]:
-        """The same for all workers."""
-        return np.full(len(self._workers), self.mean_skill_)
-
-    @property
-    def mean_skill_(self) -> float:
-        """What 70 % right answers mean, for want of an estimate."""
-        classes = max(len(self._classes), 2)
-        return (0.7 * classes - 1) / (classes - 1)
-
-    def _read(self) -> WorkerReading:
-        n = len(self._workers)
-        return WorkerReading(
-            errors=np.full(n, np.nan),
-            weights=np.ones(n),
-            solved=np.zeros(n, np.bool_),
-            apart=np.zeros(n, np.bool_),
-        )
+    def make_model(self) -> Model:
+        """Votes, counted."""
+        return Majority()

@@ -6,7 +6,6 @@ estimator knows them by these verbs only.
 
 from __future__ import annotations
 
-import importlib
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, ClassVar, Self
@@ -15,12 +14,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from crowdstream.labels.batch import Codes, Ints, LabelBatch
+from crowdstream.models.model import Packed
+from crowdstream.models.passes import TaskTable
 
 if TYPE_CHECKING:
-    from crowdstream.estimators.base import Estimator
-    from crowdstream.estimators.passes import TaskTable
-
-Packed = dict[str, NDArray[np.generic]]
+    from crowdstream.estimators.estimator import Estimator
 
 
 class Observer(ABC):
@@ -42,11 +40,6 @@ class Observer(ABC):
     def __init_subclass__(cls, **kwargs: object) -> None:
         super().__init_subclass__(**kwargs)
         Observer.kinds[cls.__name__] = cls
-
-    @staticmethod
-    def load_monitors() -> None:
-        """Make all monitors known: whoever loads a state or makes an estimator may need them."""
-        importlib.import_module("crowdstream.monitoring")
 
     @abstractmethod
     def see(self, batch: LabelBatch, crowd: Estimator, sign: int, in_order: bool) -> None:

@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Literal, TypeAlias
+from typing import TypeAlias
 
 from crowdstream.errors import InputError
-from crowdstream.estimators.families import check_families
 from crowdstream.labels import WorkerId
+from crowdstream.models.families import check_families
 from crowdstream.validation import SEED, Check, number, one_of
-
-Ties: TypeAlias = Literal["coin", "lowest"]
-"""How ties are broken."""
 
 Families: TypeAlias = "Mapping[str, str] | Mapping[int, str] | Mapping[WorkerId, str]"
 """Workers who do not judge independently of one another, by the name of their family."""

@@ -1,42 +1,34 @@
-"""`CrowdState`: what an estimator has learnt, how it is merged, copied and saved.
+"""`CrowdState`: a model with names: vocabularies, observers, and how it is merged, copied, saved.
 
-Every estimator keeps the same agreement sums; the methods with a leading underscore here are what
-an estimator may add: how it reads them, and what else it learns. Knows nothing of tables.
+What is learnt, and how, is the model's business (`crowdstream.models`). Knows nothing of tables.
 """
 
 from __future__ import annotations
 
 import inspect
+import zlib
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import ClassVar, NamedTuple, Self, cast
+from typing import TYPE_CHECKING, ClassVar, NamedTuple, Self, cast
 
 import msgspec
 import numpy as np
-from numpy.typing import NDArray
 
-from crowdstream.decisions import Votes
+from crowdstream.decisions.decision import Votes
+from crowdstream.decisions.ties import NO_KEYS, Keys, Ties, class_keys
+from crowdstream.decisions.votes import TieRule, decide
 from crowdstream.errors import MergeError, StateError
-from crowdstream.estimators.fallback import why_not
-from crowdstream.estimators.observer import Observer, Packed
-from crowdstream.estimators.parameters import CHECKS, Families, Ties
-from crowdstream.estimators.passes import AddTasks, TaskTable
-from crowdstream.estimators.teacher import (
-    CAP_ALONE,
-    error_rates,
-    read_teacher,
-    skills_of,
-    vote_weights,
-)
-from crowdstream.estimators.teacher_loops import CAP_SKILL
-from crowdstream.estimators.ties import NO_KEYS, Keys, class_keys
-from crowdstream.estimators.votes import Scorer, TieRule, decide
-from crowdstream.estimators.worker_table import WorkerReading
-from crowdstream.labels import ClassLabel, Intake, Kind, Vocabulary, WorkerId
-from crowdstream.labels.batch import Codes, Ints, LabelBatch
+from crowdstream.estimators.observer import Observer
+from crowdstream.estimators.parameters import CHECKS, Families
+from crowdstream.labels import UNKNOWN, ClassLabel, Intake, Kind, Vocabulary, WorkerId
+from crowdstream.labels.batch import Codes, LabelBatch
 from crowdstream.labels.fingerprints import LearntInput
-from crowdstream.labels.folding import MOST_CLASSES, PLACES, Folding
+from crowdstream.labels.folding import PLACES
+from crowdstream.models.many_classes import Places
+from crowdstream.models.model import Model
+from crowdstream.models.passes import TaskTable
+from crowdstream.models.scorer import Scorer
 from crowdstream.parallel import parts_of, side_by_side
 from crowdstream.serialization import (
     Savable,
@@ -46,13 +38,15 @@ from crowdstream.serialization import (
     unpack_arrays,
     unseal,
 )
-from crowdstream.sums.agreement import AgreementSums
-from crowdstream.sums.forgetting import Forgetting
 from crowdstream.validation import Check, Parameters
 
-Floats = NDArray[np.float64]
+if TYPE_CHECKING:
+    from crowdstream.estimators.estimator import Estimator
 
 SAVED_AS = "crowd"
+
+ODD = 0xD1B54A32D192ED03
+"""Checksums of names become keys as multiples of it: an odd number without a pattern."""
 
 
 class Identifiability(NamedTuple):
@@ -65,10 +59,27 @@ class Identifiability(NamedTuple):
         return self.ok
 
 
+class NameKeys:
+    """Numbers made of a crowd's names, for a model that draws by them."""
+
+    def __init__(self, crowd: CrowdState) -> None:
+        self._crowd = crowd
+
+    def worker_keys(self, who: Codes) -> Keys:
+        """One per worker."""
+        names = [msgspec.msgpack.encode(self._crowd._workers[i]) for i in who]
+        return np.array([zlib.crc32(name) for name in names], np.uint64) * np.uint64(ODD)
+
+    def class_keys(self) -> Keys:
+        """One per class seen so far."""
+        return class_keys(self._crowd._classes, "coin")
+
+
 class _Saved(msgspec.Struct):
     """What a saved estimator consists of; an array is its type, its shape and its bytes."""
 
     kind: str
+    version: int
     params: dict[str, bool | int | float | str | dict[str | int, str] | None]
     workers: list[str | int]
     classes: list[str | int | bool]
@@ -81,21 +92,11 @@ class _Saved(msgspec.Struct):
 
 
 class CrowdState(Parameters, Savable, ABC):
-    """Vocabularies, sums and observers of a crowd."""
+    """Vocabularies, a model and observers."""
 
     checks: ClassVar[Mapping[str, Check]] = CHECKS
-    weighs: ClassVar[bool] = True
-    """Whether votes are weighted; an estimator that only counts them does not warn that it does."""
-    order_free: ClassVar[bool] = True
-    """Whether, without forgetting, the order of tasks learnt one by one does not matter."""
-    adds_up: ClassVar[bool] = True
-    """Whether, without forgetting, `fit` is sums over tasks, wherever these are."""
-    reversible: ClassVar[bool] = True
-    """Whether tasks can be taken back and estimators merged."""
-    follows: ClassVar[bool] = False
-    """Whether `fit_predict` decides each task as of its time, because workers change."""
-    folds: ClassVar[bool] = True
-    """Whether more than `MOST_CLASSES` classes share places, so that memory stays bounded."""
+    shares_places: ClassVar[bool] = True
+    """Whether very many classes share places, so that memory stays bounded."""
     memory: float | None = None
     families: Families | None = None
     ties: Ties = "coin"
@@ -111,11 +112,8 @@ class CrowdState(Parameters, Savable, ABC):
     _workers: Vocabulary
     _classes: Vocabulary
     _class_keys: Keys
-    _folding: Folding | None = None
-    """Where classes have their places, once there are too many for a place each."""
-    _clock: int
-    _sums_: AgreementSums | None
-    _scale_: Forgetting | None
+    _places: Places
+    _made: Model | None
     _kinds: ClassVar[dict[str, type[CrowdState]]] = {}
 
     def __init_subclass__(cls, **kwargs: object) -> None:
@@ -137,253 +135,60 @@ class CrowdState(Parameters, Savable, ABC):
         self._workers = Vocabulary()
         self._classes = Vocabulary()
         self._class_keys = np.empty(0, np.uint64)
-        self._clock = 0
-        self._sums_ = None
-        self._scale_ = None
+        self._places = Places(cls.shares_places)
+        self._made = None
         self.intake_ = Intake()
         self.learnt_ = []
-        Observer.load_monitors()
         self.observers = [kind() for kind in Observer.standard]
         return self
 
-    # What an estimator adds ------------------------------------------------------------------
-
     @abstractmethod
-    def _scorer(self, sums: AgreementSums, classes: int) -> Scorer:
-        """How tasks are scored by these sums, where labels are of so many classes."""
+    def make_model(self) -> Model:
+        """A model that has learnt nothing, by this estimator's parameters."""
 
     @property
-    def identifiable_(self) -> Identifiability:
-        """Whether the labels so far determine the error rates, and if not, why."""
-        reason = why_not(read_teacher(self._sums, self._unit), len(self._classes))
-        return Identifiability(not reason, reason)
+    def _model(self) -> Model:
+        """What learns; made when it is first needed, after the constructor."""
+        if self._made is None:
+            self._made = self.make_model()
+        return self._made
 
-    def _skills(self) -> Floats:
-        """How much better than chance each worker is: 1 always right, 0 guessing, below 0 worse."""
-        return skills_of(read_teacher(self._sums, self._unit), self._sums.workers)
-
-    @property
-    def mean_skill_(self) -> float:
-        """How much better than chance a worker is of whom nothing is known."""
-        return float(read_teacher(self._sums, self._unit).mean)
-
-    def _read(self) -> WorkerReading:
-        """What is known of every worker; unless an estimator knows more, what agreement says."""
-        sums, skills, known = self._sums, self._skills(), bool(self.identifiable_)
-        apart = sums.groups != sums.main_group
-        return WorkerReading(
-            errors=error_rates(skills, sums.classes),
-            weights=vote_weights(skills, sums.classes, self._cap),
-            solved=np.full(sums.workers, known) & ~apart,
-            apart=apart & known,
-        )
-
-    @property
-    def _cap(self) -> float:
-        """The skill beyond which a vote by agreement counts no more."""
-        return CAP_SKILL if self._folding is None else CAP_ALONE
-
-    @property
-    def mean_accuracy_(self) -> float:
-        """How often a worker is right of whom nothing is known."""
-        chance = 1.0 / max(self._places, 2)
-        return chance + (1.0 - chance) * self.mean_skill_
-
-    @property
-    def dependence_(self) -> float:
-        """How far workers err together, from 0 to 1, where an estimator measures it: here 0."""
-        return 0.0
-
-    @property
-    def calibration_(self) -> str:
-        """What confidence rests on: here on nothing but the estimator's own model, ``"none"``."""
-        return "none"
+    # Names -----------------------------------------------------------------------------------
 
     def _make_room(self) -> None:
-        """Make room for all workers and classes known."""
-        since = self._sums.workers
-        if self._folding is not None:
-            self._folding.update(self._classes)
-        elif self._shares_places(self._classes):
-            self._start_folding()
-        self._sums.make_room(len(self._workers), self._places)
+        """Let the model know of all workers and classes."""
+        model, since = self._model, self._model.sums.workers
+        if self._places.update(self._classes):
+            self._fold()
+            model = self._model
+        names = len(self._workers), self._places.number(self._classes), len(self._classes)
+        model.make_room(*names)
         if self.families and since < len(self._workers):
-            self._sums.declare(self._family_of(since), since)
+            model.sums.declare(self._family_of(since), since)
 
-    def _learn(self, batch: LabelBatch, sign: int) -> None:
-        """Learn tasks in order (sign 1), or take them back (−1)."""
-        scale = self._scale
-        if sign < 0:
-            self._clock -= len(batch)
-            self._sums.add(batch, -scale.weight(self._clock), scale.growth)
-            return
-        at = 0
-        while at < len(batch):
-            end = min(at + scale.make_room(self._clock, self._arrays()), len(batch))
-            self._sums.add(batch.part(at, end), scale.weight(self._clock), scale.growth)
-            self._clock += end - at
-            at = end
+    def _meet_one(self, worker: WorkerId, label: ClassLabel | None) -> tuple[int, int]:
+        """The codes of a worker and of its label, −1 for none; both are known from now on."""
+        i = self._workers.add(worker)
+        x = UNKNOWN if label is None else self._classes.add(label)
+        model, number = self._model, self._places.number(self._classes)
+        model.named = len(self._classes)
+        known = self._places.knows(self._classes)
+        if i >= model.sums.workers or number > model.sums.classes or not known:
+            self._make_room()
+        return i, x
 
-    def _follow(self, batch: LabelBatch) -> Votes:
-        """Decide each task from those before it, then learn it; labels are classes here."""
-        votes = Votes.room(len(batch))
-        identified = False
-        for t in range(len(batch)):
-            task = batch.part(t, t + 1)
-            found = self._decide(task, self._workers, self._classes)
-            votes.winners[t] = found.winners[0]
-            votes.confidences[t] = found.confidences[0]
-            votes.margins[t] = found.margins[0]
-            identified = found.identified
-            self._learn(self._learnt_as(task), 1)
-        return votes._replace(identified=identified)
-
-    def _fit(self, table: TaskTable) -> None:
-        """Learn a whole table, nothing having been learnt before.
-
-        Where the order of tasks matters it is gone through in order, in memory.
-        """
-        if self.memory is not None or not self.adds_up:
-            self._learn(table.batch, 1)
-            return
-        (found,) = table.add_up([AddTasks(self._sums)])
-        self._sums.add_sums(found)
-        self._clock = int(self._sums.total[0])
-
-    def _learn_table(self, table: TaskTable) -> None:
-        """Learn more tasks as a whole, in passes over them: the same sums however they are divided.
-
-        What a task adds to soft counts is read once for all of them, not from those before it.
-        """
-        if self.memory is not None or not self.adds_up:
-            self._learn(table.batch, 1)
-            return
-        (found,) = table.add_up([AddTasks(self._sums)])
-        self._sums.add_sums(found)
-        self._clock = int(self._sums.total[0])
-
-    def _replace_open(self, before: AgreementSums, now: AgreementSums) -> None:
-        """Learn the agreement of tasks that are open, in place of what they were before.
-
-        So that a stream in which every task is still open already teaches. Once a task is closed
-        `_learn_table` learns it.
-        """
-        self._sums.remove_sums(before)
-        self._sums.add_sums(now)
-        self._clock = int(self._sums.total[0])
-
-    def _arrays(self) -> list[Floats]:
-        """All sums that forgetting scales."""
-        return self._sums.arrays()
-
-    def _merge(self, other: Self, names: Ints, classes: Ints) -> None:
-        """Add what another learnt; its worker i is ``names[i]``, its class a ``classes[a]``."""
-        self._sums.merge(other._sums, names, classes)
-
-    def _pack(self) -> Packed:
-        """What was learnt, as arrays."""
-        return self._sums.pack()
-
-    def _unpack(self, arrays: Packed) -> None:
-        """Take over what `_pack` gave."""
-        self._sums.unpack(arrays, len(self._workers), self._places)
-
-    def _fold(self, homes: Codes) -> None:
-        """From now on classes share places: what was learnt of class a goes to ``homes[a]``."""
-        self._sums.fold(homes, PLACES)
-
-    # State that all have ---------------------------------------------------------------------
-
-    def _shares_places(self, classes: Vocabulary) -> bool:
-        """Whether with these classes, the learnt ones first, classes would share places."""
-        return self._folding is not None or (self.folds and len(classes) > MOST_CLASSES)
-
-    def _start_folding(self) -> None:
+    def _fold(self) -> None:
         """Let classes share places; what was learnt of them goes there."""
-        self._folding = Folding()
-        self._folding.update(self._classes)
-        homes = self._folding.homes(self._sums.classes)
-        self._fold(homes)
+        homes = self._places.homes(self._model.sums.classes)
+        assert homes is not None
+        self._made = self._model.fold(homes, PLACES)
         for observer in self.observers:
             observer.fold(homes)
 
     @property
-    def _places(self) -> int:
-        """How many classes labels are learnt as: all that were seen, or the places they share."""
-        return self._places_for(self._classes)
-
-    def _places_for(self, classes: Vocabulary) -> int:
-        """The same if these classes had been seen, the learnt ones first."""
-        return PLACES if self._shares_places(classes) else len(classes)
-
-    def _learnt_as(self, batch: LabelBatch) -> LabelBatch:
-        """Labels of the classes known as they are learnt: each by its class's place."""
-        return batch if self._folding is None else self._folding.at_home(batch)
-
-    def _scored_as(self, batch: LabelBatch, classes: Vocabulary) -> LabelBatch:
-        """Labels of these classes as they are scored: within a task no two share a place."""
-        if not self._shares_places(classes):
-            return batch
-        return (self._folding or Folding()).apart(batch, classes)
-
-    @property
-    def _sums(self) -> AgreementSums:
-        if self._sums_ is None:
-            self._sums_ = AgreementSums(len(self._family_names()))
-        return self._sums_
-
-    @property
-    def _scale(self) -> Forgetting:
-        if self._scale_ is None:
-            self._scale_ = Forgetting(self.memory)
-        return self._scale_
-
-    @property
-    def _unit(self) -> float:
-        """What the newest task counts."""
-        return self._scale.weight(max(self._clock - 1, 0))
-
-    @property
-    def classes_(self) -> list[ClassLabel]:
-        """The classes seen so far, in order of first appearance."""
-        return self._classes.to_list()
-
-    @property
-    def many_classes_(self) -> str:
-        """What there being very many classes means for decisions; empty if there are not."""
-        if self._folding is None or not self.weighs:
-            return ""
-        return (
-            f"{len(self._classes):,} classes: decided by agreement alone, since confusions of "
-            f"more than {MOST_CLASSES} cannot be learnt"
-        )
-
-    @property
-    def workers_(self) -> list[WorkerId]:
-        """The workers met so far, in order of first appearance."""
-        return self._workers.to_list()
-
-    @property
-    def n_workers_(self) -> int:
-        """How many workers were met so far."""
-        return len(self._workers)
-
-    @property
-    def tasks_(self) -> int:
-        """Tasks learnt so far, here or by those merged in."""
-        return self.intake_.tasks
-
-    def _ties(self, classes: Vocabulary) -> TieRule:
-        """How ties among these classes are broken; keys of the learnt classes are kept."""
-        if self._shares_places(classes):
-            return TieRule(NO_KEYS, self.ties == "coin", self.seed, classes)
-        if classes is not self._classes:
-            keys = class_keys(classes, self.ties)
-        else:
-            if self._class_keys.size != len(classes):
-                self._class_keys = class_keys(classes, self.ties, self._class_keys)
-            keys = self._class_keys
-        return TieRule(keys, self.ties == "coin", self.seed)
+    def _n_families(self) -> int:
+        """How many families are declared."""
+        return len(self._family_names())
 
     def _family_names(self) -> list[str]:
         return list(dict.fromkeys((self.families or {}).values()))
@@ -395,19 +200,35 @@ class CrowdState(Parameters, Savable, ABC):
         found = [family.get(worker) for worker in self._workers.to_list()[since:]]
         return np.array([-1 if name is None else numbers[name] for name in found], np.int32)
 
-    def _scorer_for(self, workers: Vocabulary, classes: Vocabulary) -> Scorer:
-        """A scorer for labels by these workers and of these classes, the learnt ones first."""
-        if self._folding is not None or len(classes) <= max(len(self._classes), 2):
-            return self._scorer(self._sums, self._places_for(classes))
+    # Deciding --------------------------------------------------------------------------------
+
+    def _ties(self, classes: Vocabulary) -> TieRule:
+        """How ties among these classes are broken; keys of the learnt classes are kept."""
+        if self._places.are_shared(classes):
+            return TieRule(NO_KEYS, self.ties == "coin", self.seed, classes)
+        if classes is not self._classes:
+            keys = class_keys(classes, self.ties)
+        else:
+            if self._class_keys.size != len(classes):
+                self._class_keys = class_keys(classes, self.ties, self._class_keys)
+            keys = self._class_keys
+        return TieRule(keys, self.ties == "coin", self.seed)
+
+    def _scorer_for(self, classes: Vocabulary, workers: Vocabulary | None = None) -> Scorer:
+        """A scorer for labels of these classes and by these workers, the learnt ones first."""
+        if self._places.folded or len(classes) <= max(len(self._classes), 2):
+            return self._model.scorer()
         wider = self.copy()  # a class nobody has named yet: what if somebody had?
         wider._classes = classes.copy()
         wider._make_room()
-        return wider._scorer(wider._sums, wider._places)
+        return wider._model.scorer()
 
-    def _decide(self, batch: LabelBatch, workers: Vocabulary, classes: Vocabulary) -> Votes:
+    def _decide(
+        self, batch: LabelBatch, classes: Vocabulary, workers: Vocabulary | None = None
+    ) -> Votes:
         """Decide tasks, whose labels are of these classes, from what was learnt so far."""
-        scorer, batch = self._scorer_for(workers, classes), self._scored_as(batch, classes)
-        return decide(batch, scorer, self._places_for(classes), self._ties(classes))
+        scorer, batch = self._scorer_for(classes, workers), self._places.scored(batch, classes)
+        return decide(batch, scorer, self._places.number(classes), self._ties(classes))
 
     # Observers -------------------------------------------------------------------------------
 
@@ -431,14 +252,19 @@ class CrowdState(Parameters, Savable, ABC):
         have = {type(observer) for observer in self.observers}
         self.observers += [observer for observer in observers if type(observer) not in have]
 
+    @property
+    def _seen(self) -> Estimator:
+        """This estimator, as observers know it."""
+        return cast("Estimator", self)
+
     def _notify(self, batch: LabelBatch, sign: int, in_order: bool = False) -> None:
         """Let every observer see some tasks."""
-        self._show(lambda one: one.see(batch, self, sign, in_order), len(batch))  # type: ignore[arg-type]
+        self._show(lambda one: one.see(batch, self._seen, sign, in_order), len(batch))
 
     @property
     def _patience(self) -> int:
         """How many closed tasks all observers may see late, and at once."""
-        return min((one.patience(self) for one in self.observers), default=2**62)  # type: ignore[arg-type]
+        return min((one.patience(self._seen) for one in self.observers), default=2**62)
 
     def _notify_in_turn(self, batch: LabelBatch) -> None:
         """Let every observer see tasks as if it had seen each when it closed.
@@ -447,20 +273,20 @@ class CrowdState(Parameters, Savable, ABC):
         """
         size = len(batch)
         for observer in self.observers:
-            first = 0 if size == 1 else min(observer.patience(self), size)  # type: ignore[arg-type]
+            first = 0 if size == 1 else min(observer.patience(self._seen), size)
             if first:
-                observer.see(batch.part(0, first), self, 1, True)  # type: ignore[arg-type]
+                observer.see(batch.part(0, first), self._seen, 1, True)
             if first < size:
                 rest = batch.part(first, size) if first else batch
-                observer.see(rest, self, 1, True)  # type: ignore[arg-type]
+                observer.see(rest, self._seen, 1, True)
 
     def _notify_all(self, table: TaskTable) -> None:
         """Let every observer see a whole table that was fitted."""
-        self._show(lambda one: one.see_all(table, self), self._clock)  # type: ignore[arg-type]
+        self._show(lambda one: one.see_all(table, self._seen), self._model.clock)
 
     def _notify_more(self, table: TaskTable, tasks: int, in_order: bool = False) -> None:
-        """Let every observer see more tasks that `_learn_table` has learnt."""
-        self._show(lambda one: one.see_more(table, self, tasks, in_order), tasks)  # type: ignore[arg-type]
+        """Let every observer see more tasks that were learnt as a whole."""
+        self._show(lambda one: one.see_more(table, self._seen, tasks, in_order), tasks)
 
     def _show(self, see: Callable[[Observer], None], tasks: int) -> None:
         """Show tasks to all observers; where they are many, each in a thread of its own."""
@@ -484,28 +310,28 @@ class CrowdState(Parameters, Savable, ABC):
         if differing:
             found = ", ".join(f"{name}={mine[name]!r} and {theirs[name]!r}" for name in differing)
             raise MergeError(f"the two were made differently: {found}")
-        if not self.reversible:
+        if not self._model.reversible:
             raise MergeError(f"{type(self).__name__} does not say how two of it are added up")
         theirs_too = {type(observer) for observer in other.observers}
         missing = [type(o).__name__ for o in self.observers if type(o) not in theirs_too]
-        if missing and other.tasks_:
+        if missing and other.intake_.tasks:
             found = ", ".join(missing)
             raise MergeError(f"the other was learnt without {found}: monitor both or neither")
         if other._learnt_nothing or self._learnt_nothing:
             return self._take_over(other)
-        if other is self or other._scale.fade:
+        if other is self or other._model.forgets:
             other = other.copy()
         names = np.array([self._workers.add(worker) for worker in other._workers], np.int64)
         classes = np.array([self._classes.add(label) for label in other._classes], np.int64)
         self._make_room()
-        if self._folding is not None:
-            if other._folding is None:
-                other = other.copy()
-                other._start_folding()
-            classes = np.arange(PLACES)
+        if self._places.folded and not other._places.folded:
+            other = other.copy()
+            other._places.start(other._classes)
+            other._fold()
+        classes = self._places.common(classes)
         for crowd in (self, other):  # both in units of their newest task
-            crowd._scale.renormalise(max(crowd._clock - 1, 0), crowd._arrays())
-        self._merge(other, names, classes)
+            crowd._model.rescale()
+        self._model.merge(other._model, names, classes)
         theirs_by_kind = {type(observer): observer for observer in other.observers}
         for observer in self.observers:
             if type(observer) in theirs_by_kind:
@@ -516,7 +342,7 @@ class CrowdState(Parameters, Savable, ABC):
 
     @property
     def _learnt_nothing(self) -> bool:
-        return not (self._clock or len(self._workers) or len(self._classes))
+        return not (self._model.clock or len(self._workers) or len(self._classes))
 
     def _take_over(self, other: Self) -> Self:
         """What `+=` makes of two of which one has learnt nothing: the other one, to the bit."""
@@ -567,6 +393,11 @@ class CrowdState(Parameters, Savable, ABC):
     def __reduce__(self) -> tuple[object, tuple[bytes]]:
         return load_crowd, (self.to_bytes(),)
 
+    def _become(self, other: Self) -> None:
+        """Be what another is."""
+        self.__dict__.clear()
+        self.__dict__.update(other.__dict__)
+
     def to_bytes(self) -> bytes:
         """The whole state as bytes, versioned and with a checksum; `load` brings it back.
 
@@ -578,15 +409,17 @@ class CrowdState(Parameters, Savable, ABC):
         ['ann', 'bob']
         """
         self._make_room()
+        model = self._model
         saved = _Saved(
             kind=type(self).__name__,
+            version=model.version,
             params={name: _param(value) for name, value in self.get_params().items()},
             workers=self._workers.to_list(),
             classes=self._classes.to_list(),
             intake=self.intake_,
-            clock=self._clock,
-            origin=self._scale.origin,
-            arrays=pack_arrays(self._pack()),
+            clock=model.clock,
+            origin=model.scale.origin,
+            arrays=pack_arrays(model.pack()),
             observers=[(type(o).__name__, pack_arrays(o.pack())) for o in self.observers],
             learnt=self.learnt_,
         )
@@ -607,10 +440,18 @@ def load_crowd(source: bytes | str | Path) -> CrowdState:
     crowd._workers, crowd._classes = Vocabulary(saved.workers), Vocabulary(saved.classes)
     crowd.intake_ = saved.intake
     crowd.learnt_ = saved.learnt
-    crowd._clock = saved.clock
-    crowd._scale.origin = saved.origin
     crowd._make_room()
-    crowd._unpack(unpack_arrays(saved.arrays))
+    model = crowd._model
+    if saved.version != model.version:
+        raise StateError(
+            f"a saved {saved.kind} of format {saved.version}, where this version of crowdstream "
+            f"reads {model.version}: fit it anew"
+        )
+    model.clock, model.scale.origin = saved.clock, saved.origin
+    try:
+        model.unpack(unpack_arrays(saved.arrays))
+    except KeyError as error:
+        raise StateError(f"a saved state without {error.args[0]!r}") from None
     crowd.observers = []
     for name, arrays in saved.observers:
         if name not in Observer.kinds:

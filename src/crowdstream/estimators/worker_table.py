@@ -6,17 +6,17 @@ Knows neither estimators nor streams: it is given sums and what was read from th
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
-from crowdstream.decisions import value_series
 from crowdstream.errors import InputError
 from crowdstream.labels import ClassLabel, Vocabulary
 from crowdstream.labels.folding import MOST_CLASSES
+from crowdstream.labels.tables import value_series
 from crowdstream.metrics import wilson
+from crowdstream.models.model import WorkerReading
 from crowdstream.sums.agreement import AgreementSums
 
 if TYPE_CHECKING:
@@ -45,25 +45,6 @@ Costs: TypeAlias = (
     "Mapping[ClassLabel, Mapping[ClassLabel, float]]"
 )
 """What it costs to take a class (outer) for another (inner)."""
-
-
-@dataclass
-class WorkerReading:
-    """What an estimator reads from its sums, one entry per worker.
-
-    ``solved``: whose error rate is known; ``apart``: who shares no task with the main group;
-    ``confusions`` n×K×K: how often a class (rows) is called each; without them errors are spread
-    evenly. ``prior``: how frequent the classes are; without it all alike. ``ways``: error rates by
-    each way of reading them, one row each, where there are several.
-    """
-
-    errors: Floats
-    weights: Floats
-    solved: Flags
-    apart: Flags
-    confusions: Floats | None = None
-    prior: Floats | None = None
-    ways: Floats | None = None
 
 
 def worker_table(

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Unpack
 import numpy as np
 from numpy.typing import NDArray
 
-from crowdstream.decisions import SETTLE
+from crowdstream.defaults import SETTLE
 from crowdstream.estimators import Estimator
 from crowdstream.gold_plan.advice import more_gold
 from crowdstream.gold_plan.deciding import Fit, Labels, as_polars
@@ -244,6 +244,6 @@ def _workers(before: Fit, after: Fit) -> list[WorkerShift]:
 
 def _doubts(before: Fit) -> list[str]:
     crowd = before.crowd
-    if not crowd.weighs or crowd.identifiable_:
+    if not crowd.weighs_ or crowd.identifiable_:
         return []
     return [f"not identifiable: {crowd.identifiable_.reason}; fell back to majority vote"]

@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Unpack
 import numpy as np
 from numpy.typing import NDArray
 
-from crowdstream.decisions import SETTLE
+from crowdstream.defaults import SETTLE
 from crowdstream.errors import InputError
 from crowdstream.estimators import Estimator
-from crowdstream.estimators.tables import NativeTable
+from crowdstream.estimators.estimator import NativeTable
 from crowdstream.gold_plan.deciding import Labels
 from crowdstream.gold_plan.strata import allocate, draw, make_strata, sum_by, task_spreads
 from crowdstream.labels import (

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeGuard, cast, runtime_checka
 
 from crowdstream.errors import InputError
 from crowdstream.labels.choice_cells import write_list
-from crowdstream.labels.label import FLOAT_MAX, as_text, clean_id, clean_label, shorten
+from crowdstream.labels.label import FLOAT_MAX, ClassLabel, as_text, clean_id, clean_label, shorten
 
 if TYPE_CHECKING:
     import polars as pl
@@ -324,3 +324,21 @@ def _values(series: pl.Series) -> Any:
 
     whole = series.dtype.is_numeric() or series.dtype == pl.Boolean
     return series.to_numpy(writable=True) if whole and not series.null_count() else series.to_list()
+
+
+def value_series(name: str, values: Sequence[ClassLabel] | pl.Series) -> pl.Series:
+    """Ids or classes as a column; values that no one type holds become strings."""
+    import polars as pl
+
+    if isinstance(values, pl.Series):
+        return values.alias(name)
+    kinds = {type(value) for value in values}
+    if kinds == {int}:
+        numbers = cast("Sequence[int]", values)
+        if max(numbers) < 2**63:
+            return pl.Series(name, numbers, pl.Int64)
+        if min(numbers) >= 0:
+            return pl.Series(name, numbers, pl.UInt64)
+    elif kinds == {bool}:
+        return pl.Series(name, values, pl.Boolean)
+    return pl.Series(name, [str(value) for value in values], pl.String)

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TypeVar
 
 from crowdstream.errors import InputError
-from crowdstream.estimators.base import Estimator
+from crowdstream.estimators.estimator import Estimator
 from crowdstream.estimators.observer import Observer
 from crowdstream.monitoring.advice import advice
 from crowdstream.monitoring.difficulty import difficulty

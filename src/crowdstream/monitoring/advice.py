@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from crowdstream.decisions import value_series
-from crowdstream.estimators.base import Estimator
+from crowdstream.estimators.estimator import Estimator
 from crowdstream.estimators.worker_table import FEW_ANSWERS
+from crowdstream.labels.tables import value_series
 from crowdstream.metrics import wilson
 from crowdstream.monitoring import estimator_view as view
 from crowdstream.monitoring.columns import REF_B, REF_C

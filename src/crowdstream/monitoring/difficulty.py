@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING, TypeAlias, Unpack
 
 import numpy as np
 
-from crowdstream.decisions import value_series
-from crowdstream.estimators.base import Estimator
+from crowdstream.estimators.estimator import Estimator
 from crowdstream.labels import Table
 from crowdstream.labels.batch import LabelBatch
 from crowdstream.labels.meaning.options import TableMeaning
+from crowdstream.labels.tables import value_series
 from crowdstream.monitoring import estimator_view as view
 from crowdstream.monitoring.difficulty_loops import fill_likelihoods, fill_strengths
 from crowdstream.monitoring.worker_sums import Floats

@@ -12,9 +12,9 @@ from typing import ClassVar, Literal
 import msgspec
 import numpy as np
 
-from crowdstream.estimators.base import Estimator
-from crowdstream.estimators.teacher import error_rates
+from crowdstream.estimators.estimator import Estimator
 from crowdstream.labels import WorkerId
+from crowdstream.models.teacher import error_rates
 from crowdstream.monitoring import columns
 from crowdstream.monitoring import estimator_view as view
 from crowdstream.monitoring.drift_loops import DriftSums

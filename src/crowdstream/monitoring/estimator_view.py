@@ -12,17 +12,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from crowdstream.errors import InputError
-from crowdstream.estimators.base import Estimator
-from crowdstream.estimators.newcomers import newcomers, strange_labels, without
+from crowdstream.estimators.estimator import Estimator
 from crowdstream.estimators.observer import Observer
-from crowdstream.estimators.open_tasks import OpenTask
-from crowdstream.estimators.reservoir import Reservoir
-from crowdstream.estimators.teacher import read_teacher
-from crowdstream.estimators.votes import Scorer
+from crowdstream.estimators.open_tasks import OpenTasks
 from crowdstream.labels import ClassLabel, CodedLabels, Table, TaskId, WorkerId
 from crowdstream.labels import code_table as code
 from crowdstream.labels.batch import Codes, LabelBatch
 from crowdstream.labels.meaning.options import TableMeaning
+from crowdstream.labels.open_task import OpenTask
+from crowdstream.models.newcomers import without
+from crowdstream.models.reservoir import Reservoir
+from crowdstream.models.scorer import Scorer
+from crowdstream.models.teacher import read_teacher
 from crowdstream.monitoring.columns import TINY
 from crowdstream.monitoring.judged_pass import new_judge
 from crowdstream.monitoring.judging_loops import Judge
@@ -71,7 +72,7 @@ def observer_of(crowd: Estimator, kind: type[Kind]) -> Kind:
 
 def class_count(crowd: Estimator) -> int:
     """How many classes there are, at least two."""
-    return max(crowd._places, 2)
+    return crowd._model.sums.classes
 
 
 def class_names(crowd: Estimator) -> list[ClassLabel]:
@@ -91,7 +92,7 @@ def class_errors(crowd: Estimator, most: int) -> tuple[Floats, Floats] | None:
     """
     if crowd.n_workers_ * class_count(crowd) > most:
         return None
-    found = crowd._read()
+    found = crowd._model.read()
     if found.confusions is None or found.prior is None:
         return None
     return 1.0 - np.einsum("ikk->ik", found.confusions), found.prior
@@ -105,7 +106,7 @@ def memory_of(crowd: Estimator) -> float | None:
 
 def skills_of(crowd: Estimator) -> Floats:
     """Skill of every worker."""
-    return crowd._skills()
+    return crowd._model.skills()
 
 
 def mean_skill(crowd: Estimator) -> float:
@@ -120,12 +121,12 @@ def mean_accuracy(crowd: Estimator) -> float:
 
 def score_task(crowd: Estimator, task: OpenTask) -> tuple[Scorer, Floats]:
     """An open task's scores without its own labels' say, and what is made of them."""
-    return crowd._score_open(task)
+    return OpenTasks(crowd).score(task)
 
 
 def sample_of(crowd: Estimator, most: int) -> LabelBatch | None:
     """Some of the tasks learnt, each as likely as any other, if the estimator keeps them."""
-    sample = getattr(crowd, "_sample", None)
+    sample = getattr(crowd._model, "sample", None)
     if not isinstance(sample, Reservoir) or not len(sample):
         return None
     batch = sample.batch()[0]
@@ -134,28 +135,28 @@ def sample_of(crowd: Estimator, most: int) -> LabelBatch | None:
 
 def answers_of(crowd: Estimator) -> Floats:
     """Answers of every worker, in units of the newest task."""
-    return crowd._sums.answers / crowd._unit
+    return crowd._model.sums.answers / crowd._model.unit
 
 
 def answer_shares(crowd: Estimator) -> Floats:
     """Every worker's share of all answers."""
-    answers = crowd._sums.answers
+    answers = crowd._model.sums.answers
     return answers / max(float(answers.sum()), TINY)
 
 
 def label_counts(crowd: Estimator) -> Floats:
     """Answers of every worker by class, in units of the newest task."""
-    return crowd._sums.said / crowd._unit
+    return crowd._model.sums.said / crowd._model.unit
 
 
 def gold_answers(crowd: Estimator) -> int:
     """Answers to tasks of known truth."""
-    return round(float(crowd._sums.known.sum() / crowd._unit))
+    return round(float(crowd._model.sums.known.sum() / crowd._model.unit))
 
 
 def groups_of(crowd: Estimator) -> Codes:
     """Of every worker the first of those it is linked with by shared tasks."""
-    return crowd._sums.groups
+    return crowd._model.sums.groups
 
 
 def excess_correlation(crowd: Estimator) -> float | None:
@@ -165,13 +166,13 @@ def excess_correlation(crowd: Estimator) -> float | None:
 
 def estimates(crowd: Estimator) -> Floats:
     """The estimator's own error rates, one row for each way of reading; NaN where it has none."""
-    found = crowd._read()
+    found = crowd._model.read()
     return np.where(found.solved, found.errors if found.ways is None else found.ways, np.nan)
 
 
 def above_chance(crowd: Estimator) -> tuple[float, float]:
     """Mean skill by agreement, and the evidence for it: standard errors above guessers."""
-    teacher = read_teacher(crowd._sums, crowd._unit)
+    teacher = read_teacher(crowd._model.sums, crowd._model.unit)
     product = teacher.surplus / teacher.met if teacher.met > 0 else 0.0
     return float(np.sign(product) * np.sqrt(abs(product))), float(teacher.evidence)
 
@@ -183,12 +184,12 @@ def judge_by(skills: Floats, crowd: Estimator, largest: int) -> Judge:
 
 def family_of(crowd: Estimator) -> Codes:
     """The family of every worker, where any are declared."""
-    return crowd._sums.family if crowd.families else NO_FAMILY
+    return crowd._model.sums.family if crowd.families else NO_FAMILY
 
 
 def tasks_of(crowd: Estimator) -> int:
     """How many tasks its sums are of."""
-    return int(crowd._sums.total[0])
+    return int(crowd._model.sums.total[0])
 
 
 def seed_of(crowd: Estimator) -> int:
@@ -198,7 +199,7 @@ def seed_of(crowd: Estimator) -> int:
 
 def tells_order(crowd: Estimator) -> bool:
     """Whether it makes a difference to a crowd in which order tasks come."""
-    return crowd.follows or crowd.memory is not None
+    return crowd._model.follows or crowd._model.forgets
 
 
 def labels_of(crowd: Estimator, table: Table, meaning: TableMeaning) -> CodedLabels:
@@ -210,12 +211,12 @@ def code_table(crowd: Estimator, table: CodedLabels) -> tuple[LabelBatch, int]:
     """Labels in the crowd's codes, with new ones for new workers; the number of classes."""
     classes = crowd._classes.copy()
     batch, _ = code(table, crowd._workers.copy(), classes)
-    return crowd._scored_as(batch, classes), max(crowd._places_for(classes), 2)
+    return crowd._places.scored(batch, classes), max(crowd._places.number(classes), 2)
 
 
 def open_labels(crowd: Estimator, task: OpenTask) -> LabelBatch:
     """The labels of an open task as the crowd scores them."""
-    return crowd._open_scored(task)
+    return OpenTasks(crowd).labels(task)
 
 
 def as_open_tasks(crowd: Estimator, table: Table) -> dict[TaskId, OpenTask]:
@@ -227,16 +228,15 @@ def as_open_tasks(crowd: Estimator, table: Table) -> dict[TaskId, OpenTask]:
     batch, _ = code(table, workers, classes)
     new = (batch.workers >= len(crowd._workers)) | (batch.labels >= len(crowd._classes))
     known = without(batch, np.flatnonzero(new), np.arange(len(batch)))
-    return {name: OpenTask.of(known, t, 0) for t, name in enumerate(known.tasks)}
+    ends = known.starts.tolist()
+    return {
+        name: OpenTask(name, 0, known.workers[begin:end], known.labels[begin:end])
+        for name, begin, end in zip(known.tasks, ends[:-1], ends[1:], strict=True)
+    }
 
 
 def without_newcomers(crowd: Estimator, task: OpenTask | None) -> OpenTask | None:
     """An open task without the labels that settle nothing; ``None`` if it has no such labels."""
-    found = None if task is None else crowd._vote_known(task)
-    if task is None or found is None:
+    if task is None or not crowd.identifiable_:
         return None
-    own = crowd._scale.weight(task.place)
-    new = newcomers(crowd._sums, crowd._least_known, own, task.size - 1)
-    batch = task.batch()
-    known = without(batch, strange_labels(batch, new), np.zeros(1, np.int64))
-    return OpenTask.of(known, 0, task.place) if known.labels.size < task.size else None
+    return OpenTasks(crowd).without_newcomers(task)

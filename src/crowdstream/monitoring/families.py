@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from crowdstream.estimators.base import Estimator
+from crowdstream.estimators.estimator import Estimator
 from crowdstream.labels import WorkerId
 from crowdstream.monitoring import estimator_view as view
 from crowdstream.monitoring.dependence import Floats, Ints

@@ -7,10 +7,10 @@ from __future__ import annotations
 import msgspec
 import numpy as np
 
-from crowdstream.estimators.base import Estimator
-from crowdstream.estimators.fallback import CHANCE
-from crowdstream.estimators.independence import GATE
+from crowdstream.estimators.estimator import Estimator
 from crowdstream.labels import WorkerId
+from crowdstream.models.fallback import CHANCE
+from crowdstream.models.independence import GATE
 from crowdstream.monitoring import estimator_view as view
 from crowdstream.monitoring.pairs import Pairs
 

@@ -26,10 +26,10 @@ from typing import Any, ClassVar, NamedTuple, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from crowdstream.estimators.base import Estimator
-from crowdstream.estimators.observer import Packed
-from crowdstream.estimators.passes import ChooseTasks, Pass, TaskTable
-from crowdstream.estimators.teacher import error_rates
+from crowdstream.estimators.estimator import Estimator
+from crowdstream.models.model import Packed
+from crowdstream.models.passes import ChooseTasks, Pass, TaskTable
+from crowdstream.models.teacher import error_rates
 from crowdstream.metrics import wilson
 from crowdstream.labels.batch import Codes, Ints, LabelBatch
 from crowdstream.monitoring import estimator_view as view
@@ -132,14 +132,14 @@ class Intervals(ForgettingSums):
 
     def patience(self, crowd: Estimator) -> int:
         """Until skills are read again, or a small crowd's tasks are added up."""
-        if not crowd.weighs:
+        if not crowd.weighs_:
             return 2**62
         found = super().patience(crowd)
         return found if crowd.n_workers_ > SMALL else min(found, KEPT - len(self._recent))
 
     def see(self, batch: LabelBatch, crowd: Estimator, sign: int, in_order: bool) -> None:
         """Add what tasks say about their workers, or take it away by today's skills."""
-        if not crowd.weighs:
+        if not crowd.weighs_:
             return
         self._remember(view.memory_of(crowd))
         self._reserve(crowd.n_workers_)
@@ -164,7 +164,7 @@ class Intervals(ForgettingSums):
 
     def see_more(self, table: TaskTable, crowd: Estimator, tasks: int, in_order: bool) -> None:
         """The same of more tasks."""
-        if not crowd.weighs:
+        if not crowd.weighs_:
             return
         if view.tells_order(crowd):
             super().see_more(table, crowd, tasks, in_order)
@@ -312,7 +312,7 @@ class Intervals(ForgettingSums):
 
     def columns(self, crowd: Estimator, level: float) -> dict[str, NDArray[np.generic] | list[str]]:
         """``error_low``, ``error_high`` and ``evidence``: what they rest on."""
-        if not crowd.weighs:
+        if not crowd.weighs_:
             return {}
         n, classes = crowd.n_workers_, view.class_count(crowd)
         self._reserve(n, seen=False)

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from crowdstream.estimators.passes import Pass
 from crowdstream.labels.batch import Codes, LabelBatch
+from crowdstream.models.passes import Pass
 from crowdstream.monitoring.judging_loops import Judge, JudgedSums
 
 Floats = NDArray[np.float64]

@@ -12,11 +12,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from crowdstream.decisions import SettleRule
-from crowdstream.estimators.base import Estimator
-from crowdstream.estimators.open_tasks import OpenTask
-from crowdstream.estimators.votes import Scorer
+from crowdstream.decisions.decision import SettleRule
+from crowdstream.estimators.estimator import Estimator
 from crowdstream.labels.batch import Ints
+from crowdstream.labels.open_task import OpenTask
+from crowdstream.models.scorer import Scorer
 from crowdstream.monitoring import estimator_view as view
 from crowdstream.monitoring.difficulty import GRID, STRONGEST, Strengths
 from crowdstream.monitoring.worker_sums import Floats

@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, ClassVar, NamedTuple, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from crowdstream.decisions import value_series
-from crowdstream.estimators.base import Estimator
-from crowdstream.estimators.observer import Packed
+from crowdstream.estimators.estimator import Estimator
 from crowdstream.labels.batch import Codes, Ints, LabelBatch
+from crowdstream.labels.tables import value_series
+from crowdstream.models.model import Packed
 from crowdstream.monitoring import estimator_view as view
 from crowdstream.monitoring.dependence import LEAST_RHO, LEAST_Z, Dependence, dependence
 from crowdstream.monitoring.pair_loops import PairSums

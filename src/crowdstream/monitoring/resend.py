@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Unpack
 
 import numpy as np
 
-from crowdstream.decisions import MIN_LABELS, SETTLE, SettleRule
-from crowdstream.estimators.base import Estimator
+from crowdstream.decisions.decision import SettleRule
+from crowdstream.defaults import MIN_LABELS, SETTLE
+from crowdstream.estimators.estimator import Estimator
 from crowdstream.labels import CodedLabels, Table
 from crowdstream.labels.meaning.options import TableMeaning
 from crowdstream.monitoring import estimator_view as view

@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
-from crowdstream.decisions import value_series
 from crowdstream.errors import InputError
-from crowdstream.estimators.base import Estimator
+from crowdstream.estimators.estimator import Estimator
 from crowdstream.labels import WorkerId
+from crowdstream.labels.tables import value_series
 from crowdstream.monitoring import columns
 from crowdstream.monitoring import estimator_view as view
 from crowdstream.monitoring.trend_loops import TrendSums

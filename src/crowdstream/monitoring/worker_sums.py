@@ -14,20 +14,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from crowdstream.errors import StateError
-from crowdstream.estimators.base import Estimator
-from crowdstream.estimators.observer import Observer, Packed
+from crowdstream.estimators.estimator import Estimator
+from crowdstream.estimators.observer import Observer
 from crowdstream.labels.batch import Ints, LabelBatch
+from crowdstream.models.model import Packed
 from crowdstream.monitoring import estimator_view as view
 from crowdstream.monitoring.judging_loops import Judge, JudgedSums
+from crowdstream.schedule import MONITORS
 from crowdstream.sums.forgetting import Forgetting
 from crowdstream.sums.growing import grown
 
 Floats = NDArray[np.float64]
 Shapes = dict[str, tuple[int, ...]]
-
-RENEW = 1.05
-"""Growth in tasks after which the workers' skills are read again: estimators renew their shared
-readings as often, which was measured to be harmless."""
 
 MOST = 200.0
 """The logarithm of a weight at which sums are brought back to units of the present: variances are
@@ -75,7 +73,7 @@ class WorkerSums(Observer):
 
     def _due(self, more: int, memory: float | None) -> bool:
         """Whether to read skills again once so many more tasks have been seen."""
-        growth = (RENEW - 1.0) * min(self.renewed, memory or self.renewed)
+        growth = (MONITORS - 1.0) * min(self.renewed, memory or self.renewed)
         return self.tasks + more >= self.renewed + growth
 
     def patience(self, crowd: Estimator) -> int:
@@ -83,7 +81,7 @@ class WorkerSums(Observer):
         if self.renewed == 0.0:
             return 0
         memory = view.memory_of(crowd)
-        growth = (RENEW - 1.0) * min(self.renewed, memory or self.renewed)
+        growth = (MONITORS - 1.0) * min(self.renewed, memory or self.renewed)
         left = max(int(self.renewed + growth - self.tasks) + 1, 0)
         while left and self._due(left, memory):
             left -= 1

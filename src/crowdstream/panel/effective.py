@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Unpack
 
 import numpy as np
 
-from crowdstream.decisions import value_series
 from crowdstream.errors import InputError
-from crowdstream.estimators.tables import NativeTable
+from crowdstream.estimators.estimator import NativeTable
 from crowdstream.labels import Truths, WorkerId, in_kind
 from crowdstream.labels.meaning.options import TableMeaning
+from crowdstream.labels.tables import value_series
 from crowdstream.metrics import wilson
 from crowdstream.panel.joint_errors import (
     Floats,

@@ -15,11 +15,10 @@ import numpy as np
 
 from crowdstream.errors import SureInDoubt
 from crowdstream.estimators import Adaptive
-from crowdstream.estimators.common_factor import common_factor_decisions
-from crowdstream.estimators.independence import GATE
 from crowdstream.estimators.parameters import Families
 from crowdstream.labels import ClassLabel, TaskId, Truths, in_kind, read_truths
 from crowdstream.labels.meaning.options import TableMeaning
+from crowdstream.models.independence import GATE
 from crowdstream.monitoring import effective_votes, monitor
 from crowdstream.monitoring import families as alike
 from crowdstream.monitoring.estimator_view import as_polars
@@ -29,6 +28,7 @@ from crowdstream.monitoring.missing import (
     missing_verdicts,
     with_answering,
 )
+from crowdstream.panel.common_factor import common_factor_decisions
 from crowdstream.panel.effective import effective_judges
 from crowdstream.panel.report import WHY, EffectiveJudges, Jury, ToCheck
 from crowdstream.panel.votes import MOST_JUDGES, Panel, PanelVotes, read_panel

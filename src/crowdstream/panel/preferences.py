@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Literal
 import msgspec
 import numpy as np
 
-from crowdstream.decisions import value_series
 from crowdstream.errors import InputError
-from crowdstream.estimators.tables import NativeTable
+from crowdstream.estimators.estimator import NativeTable
 from crowdstream.labels import in_kind
+from crowdstream.labels.tables import value_series
 from crowdstream.metrics import Z95
 from crowdstream.monitoring.estimator_view import as_polars
 from crowdstream.panel.bradley_terry import Bools, Comparisons, Floats, Ints, Ratings, fit

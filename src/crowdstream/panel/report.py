@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from crowdstream.estimators.tables import NativeTable
+from crowdstream.estimators.estimator import NativeTable
 from crowdstream.monitoring.estimator_view import as_polars
 from crowdstream.panel.wording import NAMED, listed
 from crowdstream.plain_text import counted, percent, printable, shortened

@@ -24,7 +24,7 @@ def advised_table(estimator: Estimator, level: float, costs: Costs | None) -> pl
     from crowdstream.monitoring import advice
 
     table = cast("pl.DataFrame", estimator.workers(level=level, costs=costs))
-    if not estimator.weighs:
+    if not estimator.weighs_:
         return table
     return table.hstack(advice(estimator, table).drop("worker"))
 

@@ -11,7 +11,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 from crowdstream.deciding import Prepared
-from crowdstream.decisions import MIN_LABELS, SETTLE, SettleRule
+from crowdstream.decisions.decision import SettleRule
+from crowdstream.defaults import MIN_LABELS, SETTLE
 from crowdstream.errors import ManyClasses, NotIdentifiable, SureInDoubt
 from crowdstream.estimators import Estimator
 from crowdstream.labels import ClassLabel, CodedLabels, TaskId
@@ -192,7 +193,7 @@ def find_in_labels(
         decisions = prepared.decided(
             raw,
             SettleRule.checked(settings.settle, settings.min_labels),
-            weighted=crowd.weighs and bool(crowd.identifiable_),
+            weighted=crowd.weighs_ and bool(crowd.identifiable_),
             gold=dict(gold or {}),
         )
     notes += dict.fromkeys(str(doubt.message) for doubt in doubts)
@@ -216,7 +217,7 @@ def find_in_labels(
     known = {**(truth or {}), **(gold or {})}
     if known and found.pairs is None:  # who says no to what hardly anybody chose is no panel
         found.joint = _joint_errors(table, known)
-    if is_monitored(crowd) or crowd.weighs:
+    if is_monitored(crowd) or crowd.weighs_:
         found.doubtful = _doubtful(crowd, table, shown, rule)
         if found.identified:
             from crowdstream.report.charts.hardest import hard_tasks
@@ -245,7 +246,7 @@ def _decide(
         return cast("pl.DataFrame", crowd.predict_many(table, gold=gold, **rule))
     if not crowd.intake_.rows:
         return cast("pl.DataFrame", crowd.fit_predict(table, gold=gold, **rule))
-    if crowd.follows:
+    if crowd._model.follows:
         return cast("pl.DataFrame", crowd.stream_many(table, gold=gold, **rule))
     crowd.learn_many(table, gold=gold)
     return cast("pl.DataFrame", crowd.predict_many(table, gold=gold, **rule))
@@ -318,7 +319,7 @@ def _measure(found: Findings, table: CodedLabels, truth: Known, taught: list[Tas
     if not scored.height:
         return
     crowd, tied = found.crowd, None
-    by_majority = not (crowd.weighs and crowd.identifiable_)
+    by_majority = not (crowd.weighs_ and crowd.identifiable_)
     if by_majority and found.kind == "classes":  # a coin chose among the classes of a tie
         coins = scored.filter(scored["margin"] == 0).select("task")
         tied = table.frame().join(coins, on="task", how="semi").cast({"label": pl.String})

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Unpack
 
 from crowdstream.deciding import Prepared
-from crowdstream.decisions import MIN_LABELS, SETTLE
+from crowdstream.defaults import MIN_LABELS, SETTLE
 from crowdstream.errors import InputError
 from crowdstream.estimators import Adaptive, Estimator
 from crowdstream.extras import need
@@ -26,7 +26,7 @@ from crowdstream.labels.meaning.options import TableMeaning
 from crowdstream.questions import Questions
 from crowdstream.report.charts.drawing import crowd_of
 from crowdstream.report.findings import Findings, Settings, find_in_labels, find_in_state
-from crowdstream.stream import Stream
+from crowdstream.stream.stream import Stream
 from crowdstream.validation import check_number
 
 TITLE = "Report on a crowd"

@@ -49,7 +49,7 @@ class Replay:
     def __init__(
         self, crowd: Estimator, settle: float, min_labels: int, seed: int, *, compared: bool = True
     ) -> None:
-        from crowdstream.stream import Stream
+        from crowdstream.stream.stream import Stream
 
         self.compared = compared
         crowd.observers = []  # nobody asks them, and they take longer than all else

@@ -125,7 +125,7 @@ def briefly_known(found: Findings) -> str:
         return "all given as gold"
     if found.errors.gold_tasks:
         return f"checked against {counted(found.errors.gold_tasks, 'gold task')}"
-    if found.crowd.weighs and not found.crowd.identifiable_:
+    if found.crowd.weighs_ and not found.crowd.identifiable_:
         return "expected, by the votes alone"
     if found.crowd.dependence_:
         return "expected, in doubt: mistakes made together"
@@ -195,12 +195,12 @@ def limits(found: Findings) -> list[str]:
     """What could not be told, and why, in sentences."""
     crowd, workers = found.crowd, found.workers
     lines = []
-    if crowd.weighs and not crowd.identifiable_:
+    if crowd.weighs_ and not crowd.identifiable_:
         lines.append(
             f"Not identifiable: {crowd.identifiable_.reason}. Every worker counts the same, as in "
             "a majority vote, and nobody's error rate is known."
         )
-    if not crowd.weighs:
+    if not crowd.weighs_:
         lines.append("This method judges nobody: every worker counts the same.")
     if crowd.many_classes_:
         lines.append(_sentence(crowd.many_classes_))
@@ -215,7 +215,7 @@ def limits(found: Findings) -> list[str]:
             "Error rates of workers rest on agreement alone: the correct labels were held against "
             "the decisions, not learnt from (--gold learns from them)."
         )
-    if crowd.weighs:
+    if crowd.weighs_:
         report = identifiability(crowd)
         if (report.excess_correlation or 0.0) >= NOTICED:
             lines.append(_sentence(report.together))

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import math
 
-from crowdstream.decisions import SURE, Decision
+from crowdstream.decisions.decision import Decision
 from crowdstream.errors import InputError
 from crowdstream.estimators import Estimator
 from crowdstream.labels import ClassLabel
-from crowdstream.stream import Stream
+from crowdstream.stream.stream import Stream
+
+SURE = 1e-12
+"""Probabilities are kept this far from 0 and 1 before they become log-odds."""
 
 MOST_EXPLAINED = 200
 """Votes of a task up to which it is found what each adds: each takes a decision without it."""

@@ -28,7 +28,7 @@ from crowdstream.serve.project import Project, State
 from crowdstream.serve.readings import Readings
 from crowdstream.serve.store import MOST_CLOSED, Changes, ProjectRow, Store, StoreError
 from crowdstream.serve.wire import HookCounts, LabelIn, Settings, text
-from crowdstream.stream import Stream
+from crowdstream.stream.stream import Stream
 
 T = TypeVar("T")
 Apply = Callable[[Project, float], object]

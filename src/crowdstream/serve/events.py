@@ -20,7 +20,7 @@ from starlette.responses import Response
 from starlette.types import Receive, Send
 from starlette.types import Scope as AsgiScope
 
-from crowdstream.decisions import Decision
+from crowdstream.decisions.decision import Decision
 from crowdstream.serve.engine import Engine
 from crowdstream.serve.problems import ProblemError
 from crowdstream.serve.server import Endpoint, Server, server_of

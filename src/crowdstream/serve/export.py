@@ -17,7 +17,7 @@ from crowdstream.serve import posteriors
 from crowdstream.serve.engine import Engine
 from crowdstream.serve.server import Endpoint, Query, choice, one_of, server_of
 from crowdstream.serve.store import Reader
-from crowdstream.stream import Stream
+from crowdstream.stream.stream import Stream
 
 if TYPE_CHECKING:
     import polars as pl

@@ -16,12 +16,12 @@ import numpy as np
 from crowdstream.labels import ClassLabel
 from crowdstream.serve import log_events
 from crowdstream.serve.store import ClosedTask, Reader
-from crowdstream.stream import Stream
+from crowdstream.stream.stream import Stream
 
 if TYPE_CHECKING:
     import polars as pl
 
-    from crowdstream.decisions import Decision
+    from crowdstream.decisions.decision import Decision
 
 CELLS = 2_000_000
 """Probabilities in memory at a time: 16 MB."""

@@ -15,7 +15,7 @@ import msgspec
 import numpy as np
 
 from crowdstream import estimators
-from crowdstream.decisions import Decision
+from crowdstream.decisions.decision import Decision
 from crowdstream.errors import InputError
 from crowdstream.labels import ClassLabel
 from crowdstream.labels.spelling import normalise
@@ -29,7 +29,7 @@ from crowdstream.serve.problems import ProblemError
 from crowdstream.serve.store import ClosedTask
 from crowdstream.serve.tool_table import ToolChanges
 from crowdstream.serve.wire import Class, LabelIn, LabelsOut, Settings, seconds, text
-from crowdstream.stream import Stream
+from crowdstream.stream.stream import Stream
 
 MOST_LABELS = 50_000
 """Labels that one request may have: they are taken in one go, and others wait for it."""

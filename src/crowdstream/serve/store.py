@@ -19,7 +19,7 @@ from typing import NamedTuple
 
 import msgspec
 
-from crowdstream.decisions import Decision
+from crowdstream.decisions.decision import Decision
 from crowdstream.errors import CrowdstreamError
 from crowdstream.serve import tool_table
 from crowdstream.serve.tool_table import ToolChanges, ToolTable

@@ -9,7 +9,7 @@ import msgspec
 from starlette.requests import Request
 from starlette.responses import Response
 
-from crowdstream.decisions import Decision
+from crowdstream.decisions.decision import Decision
 from crowdstream.labels import ClassLabel
 from crowdstream.serve import asking, log_events
 from crowdstream.serve.engine import Engine
@@ -31,7 +31,7 @@ from crowdstream.serve.server import (
 )
 from crowdstream.serve.store import ClosedTask, Store
 from crowdstream.serve.wire import TaskOut, TaskRow, TasksOut, VoteOut
-from crowdstream.stream import UncertainTask
+from crowdstream.stream.stream import UncertainTask
 
 STATES = ("open", "uncertain", "closed", "settled")
 

@@ -11,9 +11,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar, Unpack
 import numpy as np
 import polars as pl
 
-from crowdstream.decisions import MIN_LABELS, SETTLE, SettleRule
+from crowdstream.decisions.decision import SettleRule
+from crowdstream.defaults import MIN_LABELS, SETTLE
 from crowdstream.errors import InputError
 from crowdstream.estimators import Adaptive, Estimator
+from crowdstream.estimators.settling import fitted, predicted
 from crowdstream.estimators.state import load_crowd
 from crowdstream.labels import Intake, Truths, Vocabulary
 from crowdstream.labels.batch import LabelBatch
@@ -304,19 +306,15 @@ def _fit(
     coded = code_tasks(labels, *names, gold=gold, partitions=partitions)
     try:
         afresh._make_room()
-        folding = afresh._folding
-        homes = None if folding is None else folding.homes(len(afresh._classes))
+        homes = afresh._places.homes(len(afresh._classes))
         table = SparkTasks(coded.table.blocks, coded.table.partitions, homes)
-        afresh._fit(table)
-        afresh._notify_all(table)
+        afresh._fit(table, coded.intake)
     except BaseException:
         coded.free()
         raise
-    afresh.intake_.count(coded.intake)
     tasks, workers = labels.nameless
     afresh.intake_.count(Intake(rows=tasks + workers, null_task=tasks, null_worker=workers))
-    estimator.__dict__.clear()
-    estimator.__dict__.update(afresh.__dict__)
+    estimator._become(afresh)
     return coded
 
 
@@ -330,7 +328,7 @@ def refuse_order(estimator: Estimator) -> None:
     """
     _check(estimator)
     what = ""
-    if estimator.memory is not None or not estimator.adds_up:
+    if estimator._model.forgets or not estimator._model.adds_up:
         what = repr(estimator)
     for observer in estimator.observers:
         if not observer.adds_up:
@@ -347,7 +345,7 @@ def _warn(estimator: Estimator, coded: CodedTasks) -> None:
     """Say what is in doubt about decisions, as the library does."""
     some = np.zeros(min(coded.intake.labels, 1), np.int32)
     batch = LabelBatch(np.array([0, some.size]), some, some)
-    identified = estimator._scorer_for(estimator._workers, estimator._classes).identified
+    identified = estimator._scorer_for(estimator._classes).identified
     for doubt in estimator._doubts(batch, identified):
         warnings.warn(doubt, stacklevel=4)
 
@@ -397,11 +395,11 @@ class DecideBlocks:
             for name in names:
                 target.add(name)
         for block in read_blocks(batches):
-            votes = crowd._decide(block, workers, classes)
+            votes = crowd._decide(block, classes, workers)
             if self.fitted:
-                frame = crowd._fitted(block, votes, self.rule)
+                frame = fitted(crowd, block, votes, self.rule)
             else:
-                frame = crowd._predicted(block, votes, self.rule, workers, classes)
+                frame = predicted(crowd, block, votes, self.rule, classes)
             table = frame.to_arrow()
             for name, kind in (("task", self.task_type), ("label", self.label_type)):
                 place = table.schema.get_field_index(name)

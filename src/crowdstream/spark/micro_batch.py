@@ -16,9 +16,9 @@ import numpy as np
 import polars as pl
 import pyarrow as pa
 
+from crowdstream.decisions.reason import Reason
 from crowdstream.errors import InputError, StateError
 from crowdstream.estimators import Estimator
-from crowdstream.estimators.passes import AddTasks, InMemory
 from crowdstream.labels import Intake, Vocabulary
 from crowdstream.labels.batch import joined
 from crowdstream.labels.column_hints import shown_name
@@ -26,6 +26,7 @@ from crowdstream.labels.columns import ROLES
 from crowdstream.labels.meaning.kinds import LabelHints, find_kind
 from crowdstream.labels.meaning.options import HOW
 from crowdstream.labels.spelling import normalise
+from crowdstream.models.passes import AddTasks, InMemory
 from crowdstream.serialization import pack_arrays, unpack_arrays
 from crowdstream.spark.blocks import TYPES, Names
 from crowdstream.spark.session import quietly, use_this_python
@@ -33,8 +34,6 @@ from crowdstream.spark.stream_blocks import (
     CLOSED,
     FIRST,
     JUDGED,
-    OPEN,
-    REASONS,
     ClosingRule,
     Closings,
     CountClosings,
@@ -291,15 +290,15 @@ class MicroBatch:
         work = JudgeBlocks(self.before.crowd, workers, classes, rule, self.step, now)
         judged = self._hold(blocks.mapInArrow(work, sql(JUDGED)))
         self.crowd._make_room()
-        folding = self.crowd._folding
-        homes = None if folding is None else folding.homes(len(self.crowd._classes))
-        adding = AddTasks(self.crowd._sums)
+        homes = self.crowd._places.homes(len(self.crowd._classes))
+        adding = AddTasks(self.crowd._model.sums)
         count = CountClosings(adding, homes)
         look = judged.select("why", "starts", "workers", "labels")
         closings, open_sums = tree_sum(look, partitions, count, count.join) or count([])
-        for reason, number in zip(REASONS[1:], closings.tasks[1:].tolist(), strict=True):
-            setattr(self.counts, str(reason), getattr(self.counts, str(reason)) + number)
-        self.counts.open = int(closings.tasks[OPEN])
+        for reason in (Reason.SETTLED, Reason.FULL, Reason.IDLE, Reason.END):
+            name = str(reason.word)
+            setattr(self.counts, name, getattr(self.counts, name) + int(closings.tasks[reason]))
+        self.counts.open = int(closings.tasks[Reason.OPEN])
         return Judged(JudgedTasks(judged, partitions, homes), closings, open_sums)
 
     def _refuse_kind(self, seen: Seen) -> None:
@@ -358,25 +357,25 @@ class MicroBatch:
 
     def _learn(self, judged: Judged) -> None:
         """Agreement of open tasks takes the place of what it was; closed tasks are learnt."""
-        crowd = self.crowd
-        tasks, labels = crowd._sums.total[[0, 2]].tolist()
-        crowd._replace_open(self._open_before(), judged.open_sums)
+        crowd, model = self.crowd, self.crowd._model
+        tasks, labels = model.sums.total[[0, 2]].tolist()
+        model.replace_open(self._open_before(), judged.open_sums)
         if judged.closed:
-            crowd._learn_table(judged.tasks)
+            model.learn_table(judged.tasks)
             crowd._notify_more(judged.tasks, judged.closed, in_order=True)
         else:
-            crowd._learn_table(InMemory(joined([])))
-        more, said = (crowd._sums.total[[0, 2]] - [tasks, labels]).astype(int).tolist()
+            model.learn_table(InMemory(joined([])))
+        more, said = (model.sums.total[[0, 2]] - [tasks, labels]).astype(int).tolist()
         crowd.intake_.count(self._intake(more, said))
 
     def _open_before(self) -> AgreementSums:
         """What the tasks that were open had added to the sums, in today's codes and places."""
-        sums, now = AgreementSums(len(self.crowd._family_names())), self.crowd._sums
+        sums, now = AgreementSums(self.crowd._n_families), self.crowd._model.sums
         if self.before.open_sums:
             sums.unpack(unpack_arrays(self.before.open_sums), *self.before.open_size)
-        folding = self.crowd._folding
-        if folding is not None and sums.classes != now.classes:
-            sums.fold(folding.homes(sums.classes), now.classes)
+        homes = self.crowd._places.homes(sums.classes)
+        if homes is not None and sums.classes != now.classes:
+            sums.fold(homes, now.classes)
         sums.make_room(now.workers, now.classes)
         return sums
 
@@ -399,7 +398,7 @@ class MicroBatch:
                 timed=self.before.timed,
                 counts=self.counts,
                 open_sums=pack_arrays(sums.pack()),
-                open_labels=int(judged.closings.labels[OPEN]),
+                open_labels=int(judged.closings.labels[Reason.OPEN]),
                 open_size=(sums.workers, sums.classes),
                 newest=self.newest,
                 left=left,

@@ -18,12 +18,14 @@ import polars as pl
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from crowdstream.decisions import SettleRule
+from crowdstream.decisions.decision import SettleRule, reasons
+from crowdstream.decisions.reason import WORDS, Reason
 from crowdstream.errors import InputError
 from crowdstream.estimators import Estimator
-from crowdstream.estimators.passes import AddTasks, Pass, TaskTable, go_through
+from crowdstream.estimators.settling import predicted
 from crowdstream.estimators.state import load_crowd
 from crowdstream.labels.batch import Codes, Ints, LabelBatch
+from crowdstream.models.passes import AddTasks, Pass, TaskTable, go_through
 from crowdstream.spark.blocks import Names, Row, pack_names, rows_of, split
 from crowdstream.spark.task_table import JoinAll
 from crowdstream.spark.tree_sum import tree_sum
@@ -55,13 +57,8 @@ JUDGED = pa.schema(
     ]
 )
 
-OPEN, SETTLED, FULL, IDLE, END = range(5)
-"""Why a task takes no more labels, by number."""
-
-REASONS = None, "settled", "full", "idle", "end"
-
 Bools = NDArray[np.bool_]
-Why = NDArray[np.int8]
+Why = NDArray[np.uint8]
 
 
 def sql(schema: pa.Schema) -> str:
@@ -237,13 +234,11 @@ class ClosingRule:
 
     def why(self, batch: LabelBatch, settled: Bools, last: Ints) -> Why:
         """The reason of each task, by its number."""
-        found = np.full(len(batch), END if self.end else OPEN, np.int8)
+        idle = np.zeros(len(batch), np.uint8)
         if self.idle_since is not None:
-            found[last <= self.idle_since] = IDLE
-        if self.max_labels is not None:
-            found[batch.sizes >= self.max_labels] = FULL
-        found[settled] = SETTLED
-        return found
+            idle = (last <= self.idle_since).view(np.uint8)
+        most = 2**62 if self.max_labels is None else self.max_labels
+        return reasons(settled, batch.sizes, most, idle, self.end)
 
 
 @dataclass(frozen=True)
@@ -274,16 +269,15 @@ class JudgeBlocks:
             tasks, names = row.names("tasks"), (row.names("worker_names"), row.names("class_names"))
             codes = self.workers.recode(own, names[0]), self.classes.recode(said, names[1])
             batch = LabelBatch(starts, *codes, tasks=tasks)
-            votes = crowd._decide(batch, crowd._workers, classes)
+            votes = crowd._decide(batch, classes)
             learnt = np.minimum.reduceat(steps, starts[:-1]) < self.step
-            named = crowd._workers, classes
-            frame = crowd._predicted(batch, votes, self.rule.settle, *named, learnt)
+            frame = predicted(crowd, batch, votes, self.rule.settle, classes, learnt)
             last = np.maximum.reduceat(at, starts[:-1])
             why = self.rule.why(batch, frame["settled"].to_numpy(), last)
             decided = frame.with_columns(
                 identifiable=pl.lit(votes.identified),
-                closed=pl.Series(why).replace_strict(range(5), REASONS, return_dtype=pl.String),
-            ).filter(why != OPEN)
+                closed=pl.Series(WORDS, dtype=pl.String).gather(why),
+            ).filter(why != Reason.OPEN)
             left = pl.DataFrame(
                 {
                     "task": tasks.gather(np.repeat(np.arange(len(batch)), batch.sizes)),
@@ -292,7 +286,7 @@ class JudgeBlocks:
                     "step": steps,
                     "at": at,
                 }
-            ).filter(np.repeat(why == OPEN, batch.sizes))
+            ).filter(np.repeat(why == Reason.OPEN, batch.sizes))
             yield _judged(row, batch, why, decided, self._with_closed(left, decided["task"]))
 
     def _with_closed(self, left: pl.DataFrame, closed: pl.Series) -> pl.DataFrame:
@@ -340,14 +334,14 @@ class Closings:
     """How many tasks closed, by reason, and labels and tasks that stay open."""
 
     def __init__(self) -> None:
-        self.tasks: Ints = np.zeros(len(REASONS), np.int64)
-        self.labels: Ints = np.zeros(len(REASONS), np.int64)
+        self.tasks: Ints = np.zeros(len(WORDS), np.int64)
+        self.labels: Ints = np.zeros(len(WORDS), np.int64)
 
     def add(self, row: Row) -> None:
         """Count those in a judged block."""
-        why, sizes = array_of(row, "why", np.int8), np.diff(array_of(row, "starts", np.int64))
-        self.tasks += np.bincount(why, minlength=len(REASONS))
-        self.labels += np.bincount(why, sizes, len(REASONS)).astype(np.int64)
+        why, sizes = array_of(row, "why", np.uint8), np.diff(array_of(row, "starts", np.int64))
+        self.tasks += np.bincount(why, minlength=len(WORDS))
+        self.labels += np.bincount(why, sizes, len(WORDS)).astype(np.int64)
 
     def join(self, other: Closings) -> None:
         """Add those of other blocks."""
@@ -397,7 +391,7 @@ def some_tasks(row: Row, homes: Codes | None, closed: bool) -> LabelBatch:
     )
     if homes is not None:
         labels = homes[labels]
-    which = np.flatnonzero((array_of(row, "why", np.int8) != OPEN) == closed)
+    which = np.flatnonzero((array_of(row, "why", np.uint8) != Reason.OPEN) == closed)
     found = LabelBatch(starts, workers, labels).pick(which)
     names: Any = row.names("tasks").gather(which) if row.has("tasks") else ()
     return LabelBatch(found.starts, found.workers, found.labels, tasks=names)

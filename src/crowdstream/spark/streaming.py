@@ -6,7 +6,8 @@ import datetime
 import os
 from typing import TYPE_CHECKING, Any
 
-from crowdstream.decisions import MIN_LABELS, SETTLE, SettleRule
+from crowdstream.decisions.decision import SettleRule
+from crowdstream.defaults import MIN_LABELS, SETTLE
 from crowdstream.errors import CrowdstreamError, InputError, StateError
 from crowdstream.estimators import Adaptive, Estimator
 from crowdstream.labels.columns import ColumnNames
@@ -18,7 +19,7 @@ from crowdstream.spark.session import on_spark
 from crowdstream.spark.stream_blocks import ClosingRule
 from crowdstream.spark.stream_columns import label_rows, micros_of, stream_roles
 from crowdstream.spark.stream_folder import Commit, StreamFolder
-from crowdstream.stream import CHECKS
+from crowdstream.stream.stream import CHECKS
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from crowdstream.errors import InputError
-from crowdstream.estimators.passes import Pass, TaskTable, go_through, join_all
 from crowdstream.labels.batch import Codes, LabelBatch
+from crowdstream.models.passes import Pass, TaskTable, go_through, join_all
 from crowdstream.spark.blocks import ARRAYS, read_blocks
 from crowdstream.spark.tree_sum import tree_sum
 

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple
 
-from crowdstream.decisions import Decision
+from crowdstream.decisions.decision import Decision
 from crowdstream.errors import InputError
 from crowdstream.labels.readers.answer import Answer, items, mapping
 from crowdstream.labels.readers.label_studio import task_answers

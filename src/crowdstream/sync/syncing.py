@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import NamedTuple, TypeVar
 
 from crowdstream.client import Client, calls
-from crowdstream.decisions import Decision
+from crowdstream.decisions.decision import Decision
 from crowdstream.errors import InputError
 from crowdstream.labels.readers.answer import Answer, split_classes
 from crowdstream.labels.spelling import normalise

@@ -10,7 +10,8 @@ from crowdstream import estimators
 from crowdstream.compat.crowdkit._pandas import pd
 from crowdstream.compat.crowdkit.base import Aggregator
 from crowdstream.compat.crowdkit.tables import answers_of
-from crowdstream.estimators.parameters import Families, Ties
+from crowdstream.decisions.ties import Ties
+from crowdstream.estimators.parameters import Families
 
 
 class Crowd(Aggregator):

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     import polars as pl
 
     from crowdstream.estimators import Estimator
-    from crowdstream.stream import Stream
+    from crowdstream.stream.stream import Stream
 
 MOST = 20
 """Workers in the matrix: 400 cells, whose numbers can still be read."""

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     import altair as alt
 
     from crowdstream.estimators import Estimator
-    from crowdstream.stream import Stream
+    from crowdstream.stream.stream import Stream
 
 BLUE, ORANGE, GREY, BAND, INK = (LIGHT[name] for name in ("accent", "warn", "soft", "band", "ink"))
 """Colours that those who do not see red and green can tell apart."""
@@ -25,7 +25,7 @@ def crowd_of(crowd: Estimator | Stream) -> Estimator:
     """The estimator, also of a stream."""
     from crowdstream.estimators import Estimator
     from crowdstream.labels import shorten
-    from crowdstream.stream import Stream
+    from crowdstream.stream.stream import Stream
 
     if isinstance(crowd, Stream):
         return crowd.crowd

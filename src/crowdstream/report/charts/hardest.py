@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     import polars as pl
 
     from crowdstream.estimators import Estimator
-    from crowdstream.stream import Stream
+    from crowdstream.stream.stream import Stream
 
 MOST = 12
 """Tasks that are drawn."""

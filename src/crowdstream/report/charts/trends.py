@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from crowdstream.estimators import Estimator
     from crowdstream.labels import WorkerId
-    from crowdstream.stream import Stream
+    from crowdstream.stream.stream import Stream
 
 MOST_TRENDS = 12
 """Workers whose error rates are drawn over time."""

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     import polars as pl
 
     from crowdstream.estimators import Estimator
-    from crowdstream.stream import Stream
+    from crowdstream.stream.stream import Stream
 
 MOST = 60
 """Workers in one chart: more would not be legible."""

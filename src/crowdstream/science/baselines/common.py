@@ -14,9 +14,10 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from crowdstream.decisions import MIN_LABELS, SETTLE, SettleRule, Votes, decision_table
-from crowdstream.estimators.ties import class_keys
-from crowdstream.estimators.votes import TieRule, choose
+from crowdstream.decisions.decision import SettleRule, Votes, decision_table
+from crowdstream.decisions.ties import class_keys
+from crowdstream.decisions.votes import TieRule, choose
+from crowdstream.defaults import MIN_LABELS, SETTLE
 from crowdstream.labels import Table, TaskId, Vocabulary, code_rows, code_table
 from crowdstream.labels.batch import LabelBatch
 from crowdstream.validation import SEED, Parameters

@@ -9,7 +9,7 @@ from typing import ClassVar, NamedTuple, TypeAlias
 import numpy as np
 import polars as pl
 
-from crowdstream.decisions import SETTLE
+from crowdstream.defaults import SETTLE
 from crowdstream.errors import InputError
 from crowdstream.labels import Table
 from crowdstream.science.baselines.common import CERTAIN, Baseline, Coded, Floats, Ints

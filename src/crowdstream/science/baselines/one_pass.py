@@ -7,7 +7,7 @@ from abc import abstractmethod
 import numpy as np
 import polars as pl
 
-from crowdstream.decisions import SETTLE
+from crowdstream.defaults import SETTLE
 from crowdstream.labels import Table
 from crowdstream.science.baselines.common import Coded, Floats, Ints, LabelsOnly
 

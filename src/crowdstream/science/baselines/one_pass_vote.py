@@ -7,7 +7,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from crowdstream.estimators.ties import TIE
+from crowdstream.decisions.ties import TIE
 from crowdstream.science.baselines.common import Coded, Floats, Ints
 from crowdstream.science.baselines.one_pass import OnePass
 from crowdstream.validation import number

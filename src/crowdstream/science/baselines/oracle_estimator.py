@@ -9,9 +9,10 @@ from typing import TypeAlias
 import numpy as np
 import polars as pl
 
-from crowdstream.decisions import SETTLE, value_series
+from crowdstream.defaults import SETTLE
 from crowdstream.errors import InputError
 from crowdstream.labels import UNKNOWN, ClassLabel, Table
+from crowdstream.labels.tables import value_series
 from crowdstream.science.baselines.common import (
     Baseline,
     Coded,

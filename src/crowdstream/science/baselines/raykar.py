@@ -9,7 +9,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from crowdstream.decisions import SETTLE
+from crowdstream.defaults import SETTLE
 from crowdstream.errors import InputError
 from crowdstream.labels import Table
 from crowdstream.science.baselines.common import (

@@ -18,7 +18,7 @@ import polars as pl
 
 from crowdstream import metrics
 from crowdstream.errors import InputError
-from crowdstream.estimators.base import Estimator
+from crowdstream.estimators.estimator import Estimator
 from crowdstream.metrics import brier, calibration_error
 from crowdstream.metrics.distance import distance_on
 from crowdstream.science.compare.methods import CROWDKIT, Method

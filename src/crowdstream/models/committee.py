@@ -1,0 +1,455 @@
+"""`Committee`: a robust teacher, two flexible students, and sweeps where they are safe.
+
+Decides when `Reading` reads anew, what it is fitted to and what is measured; knows no formulas.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any, Protocol, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from crowdstream.defaults import SETTLE
+from crowdstream.errors import SureInDoubt
+from crowdstream.labels.batch import NO_TRUTHS, Codes, Ints, LabelBatch
+from crowdstream.models.centred import Centred
+from crowdstream.models.crowd_loops import SCORES
+from crowdstream.models.fallback import verdict
+from crowdstream.models.fitting import (
+    LookAtGold,
+    LookAtTruths,
+    add_tasks,
+    fit_students,
+    recount_by_gold,
+    sweep,
+    teach_students,
+)
+from crowdstream.models.gold_model import FEWEST, ROWS, GoldModel
+from crowdstream.models.independence import (
+    GATE,
+    compact,
+    error_of_excess,
+    excess_correlation,
+    gate_of,
+    pairs_in,
+    share_of_three,
+)
+from crowdstream.models.model import Floats, Model, Packed, Use, WorkerReading, over, under
+from crowdstream.models.passes import (
+    AddTasks,
+    ChooseTasks,
+    Folds,
+    GoldKeys,
+    Hidden,
+    Keys,
+    Pass,
+    TaskTable,
+)
+from crowdstream.models.reading import Reading
+from crowdstream.models.reservoir import LABELS, TASKS, Reservoir
+from crowdstream.models.scorer import Scorer
+from crowdstream.models.scoring_loops import Scoring
+from crowdstream.models.vote_effects import vote_effects
+from crowdstream.schedule import GOLD, LOOKS
+
+SAMPLE = 200_000
+"""Labels of a table on which it is measured whether workers err together."""
+
+TWINS = 8
+"""Independent twins that a small table is compared with: one alone is off by 0.005 now and then."""
+
+EARLIER = 0.75
+"""What earlier measurements count beside the latest."""
+
+FOLDS = 5
+"""Parts of the gold, each judged by a crowd that knows the others."""
+
+NO_SCORES: Floats = np.empty((0, 2))
+
+
+class Names(Protocol):
+    """Numbers made of names, so that what is drawn by them depends on neither order nor place."""
+
+    def worker_keys(self, who: Codes) -> Keys:
+        """One per worker."""
+
+    def class_keys(self) -> Keys:
+        """One per class seen so far."""
+
+
+class Committee(Model):
+    """Teacher and students of one crowd, and a sample on which it is measured how they err."""
+
+    order_free = False
+
+    def __init__(self, names: Names, memory: float | None, families: int, seed: int) -> None:
+        super().__init__(memory, families)
+        self.seed = seed
+        self.names = names
+        self.reading = Reading(self.sums)
+        self.sample = Reservoir()
+        self.looked = 0.0
+        """Tasks learnt when it was last measured whether workers err together."""
+        self.pairs = 0.0
+        """Pairs of labels that this was measured on."""
+        self._stale = False
+
+    @property
+    def scoring(self) -> Scoring:
+        """Teacher and students together."""
+        return self.reading.crowd
+
+    def make_room(self, workers: int, classes: int, named: int) -> None:
+        """Have room for so many workers and classes."""
+        super().make_room(workers, classes, named)
+        before = self.reading.taught.classes
+        self.reading.make_room()
+        if self.reading.taught.classes != before:
+            self.renew()
+
+    def fold(self, homes: Codes, places: int) -> Model:
+        """Go on by agreement alone: places have no confusions."""
+        super().fold(homes, places)
+        self.sample.fold(homes)
+        return Centred.by_places(self, self.sample, self.seed)
+
+    def arrays(self) -> list[Floats]:
+        """All sums that forgetting scales."""
+        reading = self.reading
+        return [*super().arrays(), *reading.taught.arrays(), *reading.swept.arrays()]
+
+    # When what is due ------------------------------------------------------------------------
+
+    def renew(self) -> None:
+        """Read anew what all workers share."""
+        self.reading.renew(self.unit, self.named)
+        super().renew()
+
+    def _changed(self) -> None:
+        """Readings are renewed as the schedule says, whatever was learnt."""
+
+    def _parts(self, batch: LabelBatch) -> Iterator[tuple[int, int]]:
+        """Parts of a batch, each ending where something is due."""
+        at = 0
+        while at < len(batch):
+            ahead = min(self.schedule.tasks_left(self.clock), self._until_gold(batch, at))
+            if self.clock < self.due_at:  # else it waits for tasks to close
+                ahead = min(ahead, self.due_at - self.clock)
+            ahead = min(max(ahead, 1), self.scale.make_room(self.clock, self.arrays()))
+            end = min(at + ahead, len(batch))
+            yield at, end
+            at = end
+
+    def _until_gold(self, batch: LabelBatch, at: int) -> int:
+        """Tasks from this one on until there is gold enough to weigh the scores anew."""
+        if not batch.truths.size:
+            return len(batch)
+        gold = self.reading.gold
+        ahead = max(int(gold.fitted * GOLD) + 1, FEWEST) - gold.seen
+        where = np.flatnonzero(batch.truths[at:] >= 0)
+        return int(where[ahead - 1]) + 1 if 0 < ahead <= where.size else len(batch)
+
+    @property
+    def line(self) -> tuple[float, float, float] | None:
+        """How known truths correct confidences, if any do."""
+        return self.reading.gold.line if self.reading.crowd.golden else None
+
+    @property
+    def due_at(self) -> int:
+        """The tasks at which it is measured next whether workers err together."""
+        return int(LOOKS.next_after(self.looked))
+
+    def _look_if_due(self) -> None:
+        """Measure on the sample now and then whether workers err together."""
+        if len(self.sample) and self.clock >= self.due_at:
+            self._measure(*self.sample.batch())
+            self.looked = float(self.clock)
+
+    def _measure(self, batch: LabelBatch, keys: Keys, twins: int = 1) -> None:
+        reading, classes = self.reading, self.sums.classes
+        batch, who = compact(batch)
+        workers, labels = self.names.worker_keys(who), self.names.class_keys()
+        labels = np.append(labels, np.zeros(max(2 - labels.size, 0), np.uint64))
+        excess = excess_correlation(batch, classes, keys, workers, labels, twins)
+        before, pairs = EARLIER * self.pairs, pairs_in(batch)
+        reading.rho = (before * reading.rho + pairs * excess) / max(before + pairs, 1.0)
+        self.pairs = before + pairs
+        if not self.forgets:  # confusions that feed on themselves need all tasks to stand on
+            reading.crowd.gate = gate_of(reading.rho, self.pairs) * share_of_three(batch)
+
+    # Learning in order -----------------------------------------------------------------------
+
+    def learn(self, batch: LabelBatch, sign: int = 1) -> None:
+        """Learn tasks in order, or take them back."""
+        if sign > 0:
+            self._go_through(batch, None)
+            return
+        super().learn(batch, sign)
+        self.reading.crowd.take_back(batch.coded, self.scale.weight(self.clock))
+        self._remove_gold(batch)
+        self.renew()
+
+    def follow(self, batch: LabelBatch, scored: LabelBatch, use: Use) -> None:
+        """Score each task by those before it, then learn it."""
+        self._go_through(batch, use)
+
+    def _go_through(self, batch: LabelBatch, use: Use | None) -> None:
+        """Learn tasks in order, scoring each before where scores are asked for."""
+        reading, k = self.reading, self.sums.classes
+        for first, last in self._parts(batch):
+            part = batch.part(first, last)
+            scores = NO_SCORES if use is None else np.empty((last - first, k))
+            gold = NO_TRUTHS
+            if part.truths.size:
+                gold = part.truths[(part.truths >= 0) & (part.sizes > 0)]
+            features = np.empty((gold.size, SCORES, k))
+            weight = self.scale.weight(self.clock)
+            reading.crowd.follow_all(part.coded, weight, self.scale.growth, scores, features)
+            if use is not None:
+                use(first, last, scores, self.scored())
+            self._add_gold(features, gold)
+            places = np.arange(self.clock, self.clock + len(part))
+            self.sample.offer_at(part, places, self.seed)
+            self.clock += len(part)
+            self._look_if_due()
+            self.renew_if_due()
+
+    def _remove_gold(self, batch: LabelBatch) -> None:
+        """Take back gold tasks, and what they said of the scores."""
+        known = np.flatnonzero(batch.truths >= 0) if batch.truths.size else NO_TRUTHS
+        for t in known.tolist():
+            task = batch.part(t, t + 1)
+            if task.labels.size:
+                features = self.reading.features(task)[0]
+                self.reading.gold.remove(features, int(task.truths[0]))
+                self.reading.renew_gold()
+
+    def _add_gold(self, features: Floats, truths: Codes) -> None:
+        """Take in gold tasks by the scores they had; weigh these anew once there are enough."""
+        if truths.size:
+            self.reading.gold.add(features, truths)
+            if self.reading.gold.due:
+                self.reading.renew_gold()
+
+    # Open tasks of a stream ------------------------------------------------------------------
+
+    def close(self, batch: LabelBatch, place: int) -> None:
+        """Count a task's posterior, and what its truth, if known, says of the scores."""
+        if batch.truths.size and batch.truths[0] >= 0 and batch.labels.size:
+            features = np.empty((1, SCORES, self.sums.classes))
+            self.reading.crowd.look_at(batch.coded, self.scale.weight(place), features)
+            self._add_gold(features, batch.truths)
+        super().close(batch, place)
+
+    def closed(self, batch: LabelBatch, places: Ints, just_now: bool = True) -> None:
+        """Sample tasks that have closed, and measure how workers err if that is due."""
+        self.sample.offer_at(batch, places, self.seed)
+        if just_now:
+            self._look_if_due()
+
+    # Learning a table ------------------------------------------------------------------------
+
+    def fit(self, table: TaskTable) -> None:
+        """Learn in passes over the table; the order of its rows has no part in the result."""
+        if self.forgets:
+            self.learn(table.batch)
+            return
+        reading = self.reading
+        sums, sample, kept, gold = table.add_up(
+            [
+                AddTasks(self.sums),
+                ChooseTasks(self.seed, labels=SAMPLE),
+                ChooseTasks(self.seed, tasks=TASKS, each=LABELS),
+                GoldKeys(self.seed),
+            ]
+        )
+        self.sums.add_sums(sums)
+        fit_students([reading], table, self.named)
+        twins = min(max(SAMPLE // max(4 * sample.batch.labels.size, 1), 1), TWINS)
+        self._measure(sample.batch, sample.keys, twins)
+        if reading.crowd.gate > 0.0:
+            sweep([reading], table)
+        if gold:
+            self._weigh_scores(table, np.sort(np.concatenate(gold)))
+        self.sample.offer(kept.batch, kept.keys)
+        self.clock = int(self.sums.total[0])
+        self.looked = float(self.clock)
+        super().renew()
+
+    def learn_table(self, table: TaskTable) -> None:
+        """Agreement first; posteriors are counted by what was read before, or now if that is due.
+
+        The scores of gold tasks are those they had before any of the tasks was known.
+        """
+        if self.forgets:
+            self.learn(table.batch)
+            return
+        reading = self.reading
+        passes: list[Pass[Any]] = [
+            AddTasks(self.sums),
+            ChooseTasks(self.seed, tasks=TASKS, each=LABELS),
+            LookAtTruths(reading, self.seed),
+        ]
+        sums, kept, gold = table.add_up(passes)
+        self.sums.add_sums(sums)
+        self.clock = int(self.sums.total[0])
+        due = self.schedule.is_due(self.clock, float(self.sums.total[2]), self.unit)
+        if due:
+            reading.renew_teacher(1.0, self.named)
+        if sums.total[1]:
+            teach_students(reading, table)
+        self.sample.offer(kept.batch, kept.keys)
+        self._look_if_due()
+        if due:
+            self.renew()
+        if gold:
+            self._add_gold(*LookAtTruths.in_order(gold))
+
+    def _weigh_scores(self, table: TaskTable, gold: Keys) -> None:
+        """What truths say of scores: each by a crowd that knows the truths of other tasks only.
+
+        By the first model the swept confusions are counted anew, which changes the scores; the
+        second is about those.
+        """
+        mine, folds = self.reading, Folds(gold, self.seed, min(FOLDS, gold.size))
+        apart = [self._without(Hidden(folds, fold)) for fold in range(folds.number)]
+        add_tasks(apart, table)
+        fit_students(apart, table, self.named)
+        for reading in apart:
+            reading.rho, reading.crowd.gate = mine.rho, mine.crowd.gate
+        if mine.crowd.gate > 0.0:
+            sweep(apart, table)
+        look = LookAtGold(apart, folds, ROWS)
+        for again in (False, True):
+            model = GoldModel()
+            model.make_room(self.sums.classes)
+            model.add(*look.in_order(table.add_up([look])[0]))
+            model.seen = gold.size
+            model.renew(mine.prior_weights)
+            mine.use_gold(model)
+            if not again:
+                for reading in apart:
+                    reading.use_gold(model)
+                recount_by_gold([mine, *apart], table)
+
+    def _without(self, hidden: Hidden) -> Reading:
+        """A reading, yet to be fitted, that will not know the truths of some tasks."""
+        reading = Reading(self.sums.empty())
+        reading.hidden = hidden
+        reading.make_room()
+        return reading
+
+    # Reading ---------------------------------------------------------------------------------
+
+    def scorer(self) -> Scorer:
+        """By teacher and students, as far as each is believed."""
+        return self.reading.scorer()
+
+    def scored(self) -> Scorer:
+        """The same for scores that were made already."""
+        return self.reading.scored()
+
+    def score_one(self, task: LabelBatch, scores: Floats) -> Scorer | None:
+        """Score one task that was not learnt."""
+        self.reading.crowd.ask(task.coded, task.labels.size, 0.0, scores)
+        return self.reading.scored()
+
+    def identify(self) -> tuple[bool, str]:
+        """Whether agreement or known truths tell workers apart, and if not, why."""
+        return verdict(self.reading.reason, self.reading.crowd.fell_back)
+
+    def skills(self) -> Floats:
+        """Every worker's skill, as the teacher read it."""
+        return self.reading.skills()
+
+    @property
+    def mean_skill(self) -> float:
+        """The crowd's mean skill."""
+        return float(self.reading.teacher.mean)
+
+    @property
+    def mean_accuracy(self) -> float:
+        """How often a worker about whom nothing is known is right."""
+        return float(1.0 - self.reading.typical_error)
+
+    @property
+    def excess_correlation(self) -> float:
+        """How much more errors within a task are correlated than independent ones would be."""
+        return max(self.reading.rho, 0.0)
+
+    @property
+    def dependence(self) -> float:
+        """How far workers err together, from 0 (no more than independent ones) to 1.
+
+        The excess correlation less half a standard error of it, over the one from which on errors
+        are taken to be dependent.
+        """
+        excess = self.reading.rho - 0.5 * error_of_excess(self.pairs)
+        return float(min(max(excess / GATE, 0.0), 1.0)) if self.pairs else 0.0
+
+    @property
+    def calibration(self) -> str:
+        """What confidence rests on: "gold", "independence" or "none"."""
+        if self.reading.crowd.golden:
+            return "gold"
+        return "independence" if self.pairs and not self.dependence else "none"
+
+    def doubts(self) -> list[Warning]:
+        """That decisions which looked sure are wrong too often, if known truths say so."""
+        gold = self.reading.gold
+        if not self.reading.crowd.golden or not gold.sure.in_doubt:
+            return []
+        return [
+            SureInDoubt(
+                f"of {gold.sure.tasks} gold tasks on which the crowd is sure ({SETTLE:g} or "
+                f"more) it is wrong on {gold.sure.wrong}, over twice what that promises: "
+                f"confidence was lowered, so that fewer decisions are settled"
+            )
+        ]
+
+    def read(self) -> WorkerReading:
+        """Error rates, weights and confusions by the student that is believed."""
+        sums, reading, (known, _) = self.sums, self.reading, self.identify()
+        apart = sums.groups != reading.teacher.main
+        (confusions, ways), prior = reading.confusions(), reading.prior()
+        return WorkerReading(
+            errors=ways[reading.believed],
+            weights=vote_effects(reading.scorer(), sums, reading.discount),
+            solved=np.full(sums.workers, known) & ~(apart & (reading.reason == "")),
+            apart=apart & known,
+            confusions=confusions,
+            prior=prior / prior.sum(),
+            ways=ways,
+        )
+
+    # Merging and saving ----------------------------------------------------------------------
+
+    def merge(self, other: Self, names: Ints, classes: Ints) -> None:
+        """Add what another learnt."""
+        super().merge(other, names, classes)
+        mine, theirs = self.reading, other.reading
+        mine.taught.merge(theirs.taught, names, classes)
+        mine.swept.merge(theirs.swept, names, classes)
+        mine.gold.merge(theirs.gold, classes)
+        self.sample.merge(other.sample, names, classes)
+        self.clock = max(self.clock, other.clock) if self.forgets else self.clock + other.clock
+        self.looked = 0.0
+        self._look_if_due()
+        self.renew()
+        mine.renew_gold()
+
+    def pack(self) -> Packed:
+        """Sums, confusions, gold, sample, and when what was read."""
+        found = super().pack() | self.reading.pack() | over("sample", self.sample.pack())
+        measured = {"tasks": np.array(self.looked), "pairs": np.array(self.pairs)}
+        return found | over("measured", measured)
+
+    def unpack(self, arrays: Mapping[str, NDArray[Any]]) -> None:
+        """Take over what `pack` gave."""
+        super().unpack(arrays)
+        self.sample.unpack(under("sample", arrays), self.sums.workers, self.sums.classes)
+        self.reading.unpack(arrays, self.named)
+        measured = under("measured", arrays)
+        self.looked, self.pairs = measured["tasks"].item(), measured["pairs"].item()

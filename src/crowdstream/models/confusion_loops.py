@@ -1,0 +1,248 @@
+# cython: language_level=3
+# cython: infer_types=True
+"""The student: one confusion per worker, read from posterior counts. Arrays only.
+
+Formulas are those of docs/how-it-works.md, in its letters; K classes, labels x, classes a. Changing
+it changes what `Adaptive` decides and learns (in the tests that compare bits too), and new
+attributes must be saved by crowdstream.models.reading; benchmarks/core.py times it as "teach".
+"""
+
+import cython
+
+if cython.compiled:
+    from cython.cimports.crowdstream.labels.batch_loops import Tasks
+    from cython.cimports.crowdstream.models.scoring_loops import FamilyPowers, rescale
+    from cython.cimports.libc.math import exp, pow, sqrt  # noqa: A004
+else:
+    from math import exp, pow, sqrt  # noqa: A004
+
+    from crowdstream.labels.batch_loops import Tasks
+    from crowdstream.models.scoring_loops import FamilyPowers, rescale
+
+UNIT = cython.declare(cython.double, 16777216.0)  # posterior counts are multiples of 2⁻²⁴
+H = cython.declare(cython.double, 8.0)  # answers that every prior is worth
+ACCURACY = cython.declare(cython.double, 0.7)  # expected of a worker before any data
+MOST = cython.declare(cython.double, 200.0)  # answers that a confusion's prior is worth at most
+GOLD = cython.declare(cython.double, 5.0)  # times that a task of known truth counts
+
+
+@cython.final
+@cython.cclass
+class Student:
+    """One confusion per worker.
+
+    ``counts[i, x, a]``: answers x of worker i, by how likely the class was a; ``counts[i, K, a]``
+    their sum over x. ``mass[a]``: tasks, by how likely the class was a. A row's prior is the pooled
+    confusion, its error odds multiplied by the worker's own ratio of observed to expected errors.
+    ``product`` holds of the task at hand the prior times the likelihoods of its labels, by class;
+    then the posterior.
+    """
+
+    def __init__(self, powers: FamilyPowers, pooled, prior, product):
+        self.powers = powers
+        self.pooled = pooled
+        self.prior = prior
+        self.product = product
+        self.classes = prior.shape[0]
+        self.workers = 0
+        self.strength = MOST
+        self.typical = 1.0
+
+    def bind(self, counts, mass):
+        """Read and write these counts from now on."""
+        self.counts = counts
+        self.mass = mass
+
+    # All workers -----------------------------------------------------------------------------
+
+    def renew(
+        self,
+        workers: cython.Py_ssize_t,
+        strength: cython.double,
+        unit: cython.double,
+        f: cython.double[::1],
+    ):
+        """Read what all workers share: the pooled confusion and how frequent the classes are.
+
+        ``pooled[K, a]`` is how often class a is mistaken.
+        """
+        K = self.classes
+        total: cython.double = 0
+        h = H * unit
+        with cython.nogil:
+            self.workers = workers
+            self.strength = strength * unit
+            for x in range(K):
+                for a in range(K):
+                    self.pooled[x, a] = h * (ACCURACY if a == x else (1.0 - ACCURACY) / (K - 1.0))
+            for i in range(workers):
+                for x in range(K):
+                    for a in range(K):
+                        self.pooled[x, a] += self.counts[i, x, a]
+            self.typical = 0.0
+            for a in range(K):
+                row: cython.double = 0
+                for x in range(K):
+                    row += self.pooled[x, a]
+                for x in range(K):
+                    self.pooled[x, a] /= row
+                self.pooled[K, a] = 1.0 - self.pooled[a, a]
+                total += self.mass[a]
+                self.typical += self.pooled[K, a] * self.mass[a]
+            self.typical = self.typical / total if total > 0.0 else 1.0 - ACCURACY
+            for a in range(K):
+                self.prior[a] = (self.mass[a] + h * f[a]) / (total + h)
+
+    def spread_strength(self, most: cython.double, unit: cython.double) -> cython.double:
+        """The strength that the spread of right answers asks for, from 8 to ``most``."""
+        K = self.classes
+        rights: cython.double = 0
+        answers: cython.double = 0
+        weights: cython.double = 0
+        moments: cython.double = 0
+        errors: cython.double = 0
+        with cython.nogil:
+            for i in range(self.workers):
+                for a in range(K):
+                    rights += self.counts[i, a, a]
+                    answers += self.counts[i, K, a]
+            mean = rights / answers if answers > 0.0 else 0.0
+            var = mean * (1.0 - mean)
+            for i in range(self.workers):
+                right: cython.double = 0
+                N: cython.double = 0
+                for a in range(K):
+                    right += self.counts[i, a, a]
+                    N += self.counts[i, K, a]
+                if not N > unit:
+                    continue
+                noise = var * unit / N
+                weight = 1.0 / ((noise + 0.02) * (noise + 0.02))
+                weights += weight
+                moments += weight * ((right / N - mean) * (right / N - mean) - noise)
+                errors += 2.0 * weight * weight * (noise + 0.005) * (noise + 0.005)
+            if weights > 0.0:
+                moments = max((moments - sqrt(errors)) / weights, 1e-4)
+                most = min(max(var / moments / 2.0, H), most)
+        return most
+
+    # One worker ------------------------------------------------------------------------------
+
+    def read(self, i):
+        """Count a worker's observed and expected errors; their ratio is shrunk to 1."""
+        K = self.classes
+        observed: cython.double = self.strength * self.typical
+        expected: cython.double = observed
+        if i < self.workers:
+            for a in range(K):
+                observed += self.counts[i, K, a] - self.counts[i, a, a]
+                expected += self.counts[i, K, a] * self.pooled[K, a]
+        self.observed = observed
+        self.expected = expected
+
+    def likelihood(self, i, x, a):
+        """p_i(x | a) of the worker last read: own counts and ``strength`` answers by the prior.
+
+        By the prior the worker errs with odds ratio·wrong/(1 − wrong); all over a common
+        denominator, so that there is one division.
+        """
+        wrong = self.pooled[self.classes, a]
+        right = (1.0 - wrong) * self.expected
+        scale = right + wrong * self.observed
+        prior = right if x == a else self.pooled[x, a] * self.observed
+        if i >= self.workers:
+            return prior / scale
+        return (self.counts[i, x, a] * scale + self.strength * prior) / (
+            (self.counts[i, self.classes, a] + self.strength) * scale
+        )
+
+    def fill_confusions(self, out: cython.double[:, :, ::1]):
+        """p_i(x | a) of all workers; the last row, if there is one more, is an unknown worker's."""
+        with cython.nogil:
+            for i in range(out.shape[0]):
+                self.read(i)
+                for x in range(self.classes):
+                    for a in range(self.classes):
+                        out[i, x, a] = self.likelihood(i, x, a)
+
+    # One task --------------------------------------------------------------------------------
+
+    def judge(self, tasks, begin, end):
+        """The prior times the likelihoods of a task's labels."""
+        for a in range(self.classes):
+            self.product[a] = self.prior[a]
+        for z in range(begin, end):
+            i = tasks.workers[z]
+            x = tasks.labels[z]
+            self.read(i)
+            if self.powers.rho.shape[0] or self.powers.least > 0.0:
+                power = self.powers.of(tasks, begin, end, i)
+                for a in range(self.classes):
+                    self.product[a] *= pow(self.likelihood(i, x, a), power)
+            else:
+                for a in range(self.classes):
+                    self.product[a] *= self.likelihood(i, x, a)
+            if (z - begin) % 8 == 7:
+                rescale(self.product)
+
+    def learn(self, tasks, begin, end, truth, weight):
+        """Add the task's posterior, `product` in multiples of 2⁻²⁴, to its workers' counts."""
+        K = self.classes
+        total: cython.double = 0
+        for a in range(K):
+            total += self.product[a]
+        for a in range(K):
+            if truth < 0:
+                self.product[a] = weight * rounded(self.product[a] / total)
+            else:
+                self.product[a] = GOLD * weight if a == truth else 0.0
+            self.mass[a] += self.product[a]
+        for z in range(begin, end):
+            i: cython.Py_ssize_t = tasks.workers[z]
+            x: cython.Py_ssize_t = tasks.labels[z]
+            for a in range(K):
+                q = self.product[a]
+                self.counts[i, x, a] += q
+                self.counts[i, K, a] += q
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def rounded(share: cython.double) -> cython.double:
+    """A share in multiples of 2⁻²⁴, as counts are kept."""
+    return cython.cast(cython.longlong, share * UNIT + 0.5) / UNIT
+
+
+def add_posteriors(
+    tasks: Tasks,
+    scores: cython.double[:, ::1],
+    counts: cython.double[:, :, ::1],
+    mass: cython.double[::1],
+):
+    """Add every task's posterior, softmax(scores), to its workers' counts; scores become them."""
+    K = mass.shape[0]
+    with cython.nogil:
+        for t in range(tasks.size):
+            if tasks.starts[t + 1] == tasks.starts[t]:
+                continue
+            truth = tasks.truth(t)
+            best: cython.double = scores[t, 0]
+            total: cython.double = 0
+            for a in range(1, K):
+                best = max(best, scores[t, a])
+            for a in range(K):
+                off = scores[t, a] - best
+                scores[t, a] = exp(off) if off < 0.0 else 1.0
+                total += scores[t, a]
+            for a in range(K):
+                if truth < 0:
+                    scores[t, a] = rounded(scores[t, a] / total)
+                else:
+                    scores[t, a] = GOLD if a == truth else 0.0
+                mass[a] += scores[t, a]
+            for z in range(tasks.starts[t], tasks.starts[t + 1]):
+                i = tasks.workers[z]
+                x = tasks.labels[z]
+                for a in range(K):
+                    counts[i, x, a] += scores[t, a]

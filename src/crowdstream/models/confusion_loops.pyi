@@ -1,0 +1,21 @@
+import numpy as np
+from numpy.typing import NDArray
+
+from crowdstream.labels.batch_loops import Tasks
+from crowdstream.models.scoring_loops import FamilyPowers
+
+Floats = NDArray[np.float64]
+
+class Student:
+    workers: int
+    strength: float
+    typical: float
+    def __init__(
+        self, powers: FamilyPowers, pooled: Floats, prior: Floats, product: Floats
+    ) -> None: ...
+    def bind(self, counts: Floats, mass: Floats) -> None: ...
+    def renew(self, workers: int, strength: float, unit: float, f: Floats) -> None: ...
+    def spread_strength(self, most: float, unit: float) -> float: ...
+    def fill_confusions(self, out: Floats) -> None: ...
+
+def add_posteriors(tasks: Tasks, scores: Floats, counts: Floats, mass: Floats) -> None: ...

@@ -1,0 +1,81 @@
+"""Falling back to majority vote: when a crowd cannot be identified, why, and how votes count then.
+
+Knows what was measured of a crowd's agreement, nothing of estimators.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from crowdstream.labels.batch import LabelBatch
+from crowdstream.models import scoring_loops
+from crowdstream.models.scorer import Scorer
+from crowdstream.models.teacher_loops import Teacher
+
+CHANCE = 3.0
+"""Standard errors by which agreement must differ from that of a crowd that guesses."""
+
+MAIN_GROUP = 0.95
+"""The largest group of workers linked by shared tasks must hold this part of all meetings for the
+crowd to count as one; the workers outside it vote with the mean weight."""
+
+NO_MEETINGS = "no two workers share a task"
+TOO_FEW = "fewer than three workers share tasks"
+AT_CHANCE = "workers agree no more than by chance"
+BY_GOLD = "only by the truths that were given"
+
+
+class Meetings(NamedTuple):
+    """What agreement can be based on; `Teacher` has attributes of the same names."""
+
+    met: float
+    """Pairs of labels on the same task, in the largest group of workers who share tasks."""
+    all_met: float
+    """All such pairs."""
+    met_workers: int
+    """Workers of that group who have met another."""
+    evidence: float
+    """Standard errors by which agreement differs from that of guessers."""
+
+
+def why_not(found: Meetings | Teacher, classes: int) -> str:
+    """Why a crowd cannot be identified by agreement, or nothing if it can.
+
+    Parameters
+    ----------
+    found
+        What was measured of its agreement.
+    classes
+        How many classes were ever seen.
+
+    Examples
+    --------
+    >>> why_not(Meetings(met=20.0, all_met=20.0, met_workers=2, evidence=9.0), classes=2)
+    'fewer than three workers share tasks'
+    """
+    if found.met <= 0.0:
+        return NO_MEETINGS
+    if found.met_workers < 3:
+        return TOO_FEW
+    if classes < 2:
+        return "only one class was ever seen"
+    if found.met < MAIN_GROUP * found.all_met:
+        return "groups of workers share no task"
+    return AT_CHANCE if found.evidence < CHANCE else ""
+
+
+def verdict(reason: str, fell_back: bool) -> tuple[bool, str]:
+    """Whether a crowd is identified, and why not; or that known truths alone identify it."""
+    return (True, BY_GOLD) if reason and not fell_back else (not reason, reason)
+
+
+def majority(batch: LabelBatch, scores: NDArray[np.float64]) -> None:
+    """Fill in scores of majority vote, where every vote counts the same."""
+    scoring_loops.count_votes(batch.coded, scores)
+
+
+MAJORITY = Scorer(majority, identified=False)
+"""How tasks are scored where the crowd cannot be identified."""

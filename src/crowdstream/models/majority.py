@@ -1,0 +1,69 @@
+"""`Majority`: every vote counts the same."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+
+import numpy as np
+
+from crowdstream.labels.batch import LabelBatch
+from crowdstream.models.fallback import MAJORITY
+from crowdstream.models.model import Floats, Model, WorkerReading
+from crowdstream.models.scorer import Scorer
+from crowdstream.models.scoring_loops import Scoring
+
+ACCURACY = 0.7
+"""How often a worker is taken to be right, for want of an estimate."""
+
+
+class Majority(Model):
+    """Counts votes; of workers it knows nothing."""
+
+    weighs = False
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._stale = False
+        self.schedule.tasks = self.schedule.labels = math.inf  # there is nothing to read anew
+        self._votes = Scoring(self.sums.loops)
+
+    @property
+    def scoring(self) -> Scoring:
+        """Votes, counted."""
+        return self._votes
+
+    def _changed(self) -> None:
+        """Nothing is read."""
+
+    def _parts(self, batch: LabelBatch) -> Iterator[tuple[int, int]]:
+        """All tasks at once."""
+        yield 0, len(batch)
+
+    def scorer(self) -> Scorer:
+        """By votes."""
+        return MAJORITY
+
+    def identify(self) -> tuple[bool, str]:
+        """Never: workers are not weighed."""
+        return False, "majority vote does not weigh votes"
+
+    def skills(self) -> Floats:
+        """The same for all workers."""
+        return np.full(self.sums.workers, self.mean_skill)
+
+    @property
+    def mean_skill(self) -> float:
+        """That of a worker who is right as often as is taken for granted."""
+        classes = max(self.named, 2)
+        return (ACCURACY * classes - 1) / (classes - 1)
+
+    def read(self) -> WorkerReading:
+        """That nothing is known."""
+        n = self.sums.workers
+        return WorkerReading(
+            errors=np.full(n, np.nan),
+            weights=np.ones(n),
+            solved=np.zeros(n, np.bool_),
+            apart=np.zeros(n, np.bool_),
+        )

@@ -1,0 +1,133 @@
+"""A bounded sample of whole tasks, each as likely to be in it as any other. Knows codes only.
+
+Every task has a key, a number that looks random; the sample is those with the smallest. So it does
+not depend on the order in which named tasks come, and two samples merge into one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+from numpy.typing import NDArray
+
+from crowdstream.errors import StateError
+from crowdstream.labels.batch import Codes, Ints, LabelBatch, joined
+from crowdstream.models.scoring_loops import fill_keys
+
+Keys = NDArray[np.uint64]
+
+TASKS = 2000
+"""Tasks in a sample."""
+
+SLACK = 500
+"""Tasks that wait before they are sorted into the sample."""
+
+ALL = np.uint64(2**64 - 1)
+"""No key is above it."""
+
+ODD = 0xD1B54A32D192ED03
+"""Places become keys as multiples of it, mixed: an odd number without a pattern."""
+
+NOBODY: Codes = np.empty(0, np.int32)
+
+LABELS = 64
+"""Labels kept of one task, so that a task with a million does not outgrow the memory."""
+
+
+class Reservoir:
+    """The tasks with the smallest keys so far."""
+
+    def __init__(self, size: int = TASKS) -> None:
+        self.size = size
+        self._keys: Keys = np.empty(0, np.uint64)
+        self._batch = LabelBatch(np.zeros(1, np.int64), NOBODY, NOBODY)
+        self._more: list[tuple[Keys, LabelBatch]] = []
+        self._waiting = 0
+        self._bound = ALL
+
+    def __len__(self) -> int:
+        return min(self._keys.size + self._waiting, self.size)
+
+    def offer(self, batch: LabelBatch, keys: Keys) -> None:
+        """Keep those tasks of a batch that belong into the sample."""
+        if keys.size == 1 and keys[0] >= self._bound:  # the rule in a long stream
+            return
+        which = np.flatnonzero((keys < self._bound) & (batch.sizes > 0))
+        if which.size > self.size:
+            which = which[np.argpartition(keys[which], self.size)[: self.size]]
+        if which.size:
+            self._more.append((keys[which], _cut(batch.pick(which))))
+            self._waiting += which.size
+        if self._waiting >= SLACK:
+            self._settle()
+
+    def offer_at(self, batch: LabelBatch, places: Ints, seed: int) -> None:
+        """`offer` tasks by keys made of their places in the order of tasks."""
+        keys = np.empty(places.size, np.uint64)
+        fill_keys(places, ODD, seed, keys)
+        self.offer(batch, keys)
+
+    def _settle(self) -> None:
+        """Sort those that wait into the sample."""
+        if not self._more:
+            return
+        parts = [(self._keys, self._batch), *self._more]
+        keys = np.concatenate([part for part, _ in parts])
+        order = np.argsort(keys, kind="stable")[: self.size]
+        self._keys, self._batch = keys[order], joined([part for _, part in parts]).pick(order)
+        self._more, self._waiting = [], 0
+        if order.size == self.size:
+            self._bound = self._keys[-1]
+
+    def batch(self) -> tuple[LabelBatch, Keys]:
+        """The sample, in order of its keys."""
+        if not self._more:
+            return self._batch, self._keys
+        twin = Reservoir(self.size)  # a question: nothing is sorted in
+        twin._keys, twin._batch, twin._more = self._keys, self._batch, self._more
+        twin._settle()
+        return twin._batch, twin._keys
+
+    def fold(self, homes: Codes) -> None:
+        """Labels are places from now on; class a is at ``homes[a]``."""
+        self._settle()
+        batch = self._batch
+        self._batch = LabelBatch(batch.starts, batch.workers, homes[batch.labels])
+
+    def merge(self, other: Reservoir, names: Ints, classes: Ints) -> None:
+        """Take in another sample; its worker i is ``names[i]`` here, its class a ``classes[a]``."""
+        batch, keys = other.batch()
+        workers, labels = names[batch.workers], classes[batch.labels]
+        coded = LabelBatch(batch.starts, workers.astype(np.int32), labels.astype(np.int32))
+        self.offer(coded, keys)
+
+    def pack(self) -> dict[str, NDArray[np.generic]]:
+        """The sample as arrays."""
+        batch, keys = self.batch()
+        return {
+            "starts": batch.starts, "workers": batch.workers, "labels": batch.labels, "keys": keys
+        }  # fmt: skip
+
+    def unpack(self, arrays: Mapping[str, NDArray[np.generic]], workers: int, classes: int) -> None:
+        """Take over what `pack` gave."""
+        names = "starts", "workers", "labels", "keys"
+        if missing := set(names) - set(arrays):
+            raise StateError(f"a saved state without its sample: {', '.join(sorted(missing))}")
+        starts, who, labels, keys = (arrays[name] for name in names)
+        fits = starts.size == keys.size + 1 and who.shape == labels.shape
+        fits &= max(who.tolist(), default=-1) < workers
+        if not fits or max(labels.tolist(), default=-1) >= classes:
+            raise StateError("a saved state whose sample does not fit")
+        self._keys = keys.astype(np.uint64)
+        self._batch = LabelBatch(starts, who, labels)  # type: ignore[arg-type]
+        if keys.size == self.size:
+            self._bound = self._keys[-1]
+
+
+def _cut(batch: LabelBatch) -> LabelBatch:
+    """The first labels of every task, and no more."""
+    sizes = batch.sizes
+    if (sizes > LABELS).any():
+        batch = batch.first(np.minimum(sizes, LABELS))
+    return LabelBatch(batch.starts, batch.workers, batch.labels)

@@ -1,0 +1,88 @@
+"""When what was read is read anew: by growth, so that the cost of reading stays in proportion.
+
+The one home of growth factors. A reading of all workers takes time in proportion to them; done
+each time there is so much more to read, it costs a constant per label. Knows nothing of readings.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+
+class Growth(NamedTuple):
+    """Done first at ``first``, then whenever there is ``factor`` times as much.
+
+    >>> looks = Growth(100, 2.0)
+    >>> looks.next_after(0), looks.next_after(100)
+    (100, 200.0)
+    """
+
+    first: float
+    factor: float
+
+    def next_after(self, last: float) -> float:
+        """The number at which it is done next, if it was done at ``last``."""
+        return max(last * self.factor, self.first)
+
+
+READINGS = 1.1
+"""Growth in tasks after which shared readings are renewed: on simulated streams decisions differ
+from those of readings at every task by less than chance."""
+
+LABELS, FEW_LABELS = 1.25, 20
+"""The same in labels, and how many more there are at least, where tasks stay open for long."""
+
+LOOKS = Growth(100, 2.0)
+"""Tasks at which a stream measures whether workers err together: it takes milliseconds."""
+
+GOLD = 1.1
+"""Growth in tasks of known truth after which scores are weighed anew."""
+
+STRENGTHS = Growth(50, 2.0)
+"""Closed tasks at which it is found how hard tasks are: a fit takes milliseconds, and is about the
+same at nearby times."""
+
+MONITORS = 1.05
+"""Growth in tasks after which monitors, and models that follow change, read skills anew."""
+
+
+class Schedule:
+    """When a model's shared readings are due.
+
+    ``tasks``, ``labels``: how many there were when they were last renewed.
+
+    >>> schedule = Schedule()
+    >>> schedule.renewed(100, 500.0)
+    >>> schedule.is_due(110, 510.0, 1.0), schedule.is_due(111, 510.0, 1.0)
+    (False, True)
+    """
+
+    def __init__(self) -> None:
+        self.tasks = 0.0
+        self.labels = 0.0
+
+    def renewed(self, tasks: int, labels: float) -> None:
+        """Note that they were renewed just now."""
+        self.tasks, self.labels = float(tasks), float(labels)
+
+    @property
+    def after_tasks(self) -> float:
+        """The tasks beyond which they are due."""
+        return self.tasks * READINGS
+
+    @property
+    def after_labels(self) -> float:
+        """The labels beyond which, and `FEW_LABELS` more, they are due."""
+        return self.labels * LABELS
+
+    def tasks_left(self, tasks: int) -> int:
+        """How many tasks may be learnt before they are due."""
+        return int(self.after_tasks) + 1 - tasks
+
+    def has_many_more_labels(self, labels: float, unit: float) -> bool:
+        """Whether they are due by labels, of which one of the newest task counts ``unit``."""
+        return labels > self.after_labels + FEW_LABELS * unit
+
+    def is_due(self, tasks: int, labels: float, unit: float) -> bool:
+        """Whether they are due by tasks or labels."""
+        return tasks > self.after_tasks or self.has_many_more_labels(labels, unit)
