@@ -138,7 +138,7 @@ def test_weighed_votes_beat_majority_among_many_classes(kind: type[cs.Estimator]
 def test_the_switch_costs_little_accuracy(monkeypatch: pytest.MonkeyPatch) -> None:
     labels, truths = simulated(MOST_CLASSES + 20, tasks=2000, per_task=5)
     shared = errors(cs.Adaptive().fit_predict(labels), truths)
-    monkeypatch.setattr(cs.Adaptive, "folds", False)
+    monkeypatch.setattr(cs.Adaptive, "shares_places", False)
     full = errors(cs.Adaptive().fit_predict(labels), truths)
     assert shared < full + 0.01  # the standard error of their difference is about 0.005
 
