@@ -220,6 +220,11 @@ class Stream(Savable):
     1
     """
 
+    _row_by_row = False
+    """Take every label by the rule in Python, never by the compiled loop.
+
+    Both must decide alike to the bit: tests/test_loop.py compares them. Not saved."""
+
     def __init__(
         self,
         crowd: Estimator | None = None,
@@ -344,7 +349,8 @@ class Stream(Savable):
     def _take_part(self, rows: Rows, made: dict[TaskId, Decision]) -> None:
         """Take rows; decisions that the crowd did not make by itself are put into ``made``."""
         rule = StopRule(self.settle, self.min_labels, self.max_labels)
-        by_rows, size = self.give_up is None, len(rows.names)
+        by_rows = self.give_up is None and not self._row_by_row
+        size = len(rows.names)
         while rows.at < size:
             taken, at = None, rows.at
             if by_rows:
