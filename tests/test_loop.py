@@ -7,6 +7,7 @@ decisions are compared, and now and then everything that is saved.
 
 from __future__ import annotations
 
+import contextlib
 import functools
 from collections.abc import Callable
 from typing import NamedTuple
@@ -20,9 +21,10 @@ from hypothesis import strategies as st
 import crowdstream as cs
 from crowdstream import checks
 from crowdstream.errors import InputError
+from crowdstream.labels.folding import MOST_CLASSES
 
 Row = tuple[cs.TaskId, cs.WorkerId, cs.ClassLabel | None]
-Call = Callable[[cs.Stream], object]
+Call = Callable[[cs.Stream], list[cs.Decision] | cs.Decision | None]
 
 KINDS = [
     kind
@@ -36,8 +38,8 @@ KINDS = [
 WITH_A_LOOP: list[type[cs.Estimator]] = [cs.Adaptive]
 """Those that have a compiled loop: of them it is tested that the loop takes nearly all rows."""
 
-BY_HAND = 0.03
-"""Share of calls that are events of one kind, where a situation has that kind."""
+EVENTS = 0.35
+"""Share of calls that are no labels, where a situation has such events."""
 
 SAVED_EVERY = 25
 """Calls after which all that is saved is compared: packing takes as long as some ten rows."""
@@ -52,58 +54,67 @@ class Situation(NamedTuple):
     window: int = 12
     """Tasks that labels come for side by side."""
     labels: float = 5.0
-    """Labels for a task before the window moves past it, on average."""
-    right: tuple[float, float] = (0.45, 0.95)
+    """Rows for a task before the window moves past it, on average."""
+    right: tuple[float, float] = (0.6, 0.98)
     """How often the worst and the best worker are right."""
+    hard: float = 0.0
+    """Share of tasks on which all workers err twice as often, and together."""
     events: tuple[str, ...] = ()
-    """Kinds of calls beside `observe` and `observe_many`; see `_event`."""
+    """Kinds of calls beside `observe` and `observe_many`; see `Program.event`."""
     odd: float = 0.02
-    """Share of rows each that are skips, repeat an earlier row, replace or come late."""
+    """Share of rows each that repeat an earlier row, replace its label, come late, are skips."""
     rows: int = 300
-    batch: int = 40
+    batch: int = 30
     """Rows that are given at once, at most."""
 
 
-OPEN: dict[str, float | int | None] = {"settle": None}
 USUAL: dict[str, float | int | None] = {"settle": 0.9, "max_labels": 6}
+FEW_LABELS: dict[str, float | int | None] = {"settle": 0.9, "max_labels": 4}
 
 SITUATIONS = {
     "usual": Situation(USUAL),
     "one task after another": Situation(USUAL, window=1, odd=0.0),
-    "never closed": Situation(OPEN, classes=3),
+    "never closed": Situation({"settle": None}, classes=3),
+    "tasks of very many labels": Situation(
+        {"settle": None}, workers=90, window=2, labels=400.0, events=("retract",)
+    ),
     "closed by the first label": Situation({"settle": None, "max_labels": 1}, window=30),
     "settled by one label": Situation({"settle": 0.5, "min_labels": 1}),
     "ties": Situation(
-        {"settle": 0.6, "max_labels": 4}, workers=2, right=(0.5, 0.5), labels=2.0, odd=0.0
+        {"settle": 0.9, "max_labels": 4}, workers=4, right=(0.5, 0.5), labels=4.0, odd=0.0
     ),
-    "ties of three classes": Situation(
-        {"settle": 0.9, "max_labels": 6}, classes=3, workers=6, right=(1 / 3, 1 / 3)
-    ),
+    "ties of three classes": Situation(USUAL, classes=3, workers=6, right=(1 / 3, 1 / 3)),
     "nothing remembered": Situation({**USUAL, "remember": 0}, events=("late", "end")),
     "three remembered": Situation({**USUAL, "remember": 3}, events=("late", "end")),
-    "gold": Situation(USUAL, classes=3, events=("gold first", "gold", "close", "end")),
-    "much gold": Situation(
-        {"settle": 0.9, "max_labels": 4},
-        events=("gold first", "gold", "gold", "gold", "gold", "gold"),
-        rows=500,
+    "gold": Situation(
+        FEW_LABELS, classes=3, events=("gold first", "gold", "close"), batch=20, rows=400
     ),
     "odd labels": Situation(USUAL, classes=3, odd=0.12, events=("retract", "retract", "late")),
     "idle": Situation(
         {**USUAL, "idle": 20.0}, events=("expire", "offer", "close", "retract"), labels=3.0
     ),
     "saved": Situation(USUAL, classes=3, events=("saved", "retract", "gold", "end"), odd=0.05),
-    "newcomers": Situation(USUAL, workers=200, window=6),
-    "many classes": Situation({"settle": 0.8, "max_labels": 5}, classes=40, rows=200),
+    "newcomers": Situation(USUAL, workers=120, window=6, right=(0.8, 1.0)),
+    "errors together": Situation(FEW_LABELS, hard=0.3, labels=4.0, rows=800, batch=60),
+    "given up": Situation({**USUAL, "give_up": 0.9}, hard=0.2, labels=7.0),
+    "many classes": Situation({"settle": 0.8, "max_labels": 5}, classes=40, labels=4.0),
     "very many classes": Situation(
-        {"settle": 0.8, "max_labels": 5}, classes=160, rows=250, events=("gold", "retract")
+        {"settle": 0.8, "max_labels": 5},
+        classes=160,
+        labels=2.0,
+        right=(0.3, 0.95),
+        events=("gold", "retract"),
+        rows=400,
     ),
     "everything": Situation(
-        {"settle": 0.9, "max_labels": 7, "idle": 60.0, "remember": 20},
+        {"settle": 0.9, "max_labels": 6, "idle": 60.0, "remember": 20},
         classes=3,
-        odd=0.05,
+        hard=0.1,
+        odd=0.03,
         events=(
             "gold first", "gold", "retract", "close", "expire", "offer", "late", "saved", "end",
         ),
+        rows=450,
     ),
 }  # fmt: skip
 
@@ -118,70 +129,73 @@ class Program:
         self.given: list[Row] = []
         self.calls: list[tuple[str, Call]] = []
         while len(self.given) < how.rows:
-            self._add()
+            self.add()
 
-    @property
-    def task(self) -> int:
-        """A task that labels come for now."""
-        return int(len(self.given) / self.how.labels) + int(self.rng.integers(self.how.window))
+    def task(self) -> cs.TaskId:
+        """Draw a task that labels come for now; names are text or whole numbers."""
+        number = int(len(self.given) / self.how.labels) + int(self.rng.integers(self.how.window))
+        return number if number % 3 == 0 else f"t{number}"
 
-    def name(self, task: int) -> cs.TaskId:
-        """Names are text or whole numbers."""
-        return task if task % 3 == 0 else f"t{task}"
+    def truth(self, task: cs.TaskId) -> int:
+        """Draw a task's true class, the same whenever it is asked."""
+        number = int(str(task).lstrip("t"))
+        return int(np.random.default_rng(number).integers(self.how.classes))
 
-    def said(self, task: int, worker: int) -> cs.ClassLabel:
-        """A label that is right as often as the worker is; odd tasks have the other class."""
-        truth = task % self.how.classes
-        if self.rng.random() < self.skill[worker]:
+    def said(self, task: cs.TaskId, worker: int) -> cs.ClassLabel:
+        """Draw a label; on hard tasks all who err say the same."""
+        truth, classes = self.truth(task), self.how.classes
+        hard = int(str(task).lstrip("t")) % 100 < 100 * self.how.hard
+        error = (1.0 - self.skill[worker]) * (1 + hard)
+        if self.rng.random() >= error:
             return f"c{truth}"
-        return f"c{(truth + 1 + int(self.rng.integers(self.how.classes - 1))) % self.how.classes}"
+        off = 1 if hard else 1 + int(self.rng.integers(classes - 1))
+        return f"c{(truth + off) % classes}"
 
     def row(self) -> Row:
-        """The next label; now and then a skip, one that came before, or another in its place."""
-        task, worker = self.task, int(self.rng.integers(self.how.workers))
-        odd = int(self.rng.random() / self.how.odd) if self.how.odd else 9
-        if self.given and odd in (0, 1, 2):
-            since = 60 if odd < 2 else len(self.given)
-            old = self.given[-1 - int(self.rng.integers(min(since, len(self.given))))]
-            if odd == 0:
-                return old
-            return (old[0], old[1] if odd == 1 else f"w{worker}", self.said(task, worker))
-        return (self.name(task), f"w{worker}", None if odd == 3 else self.said(task, worker))
+        """Draw the next row; now and then one as no tool should send it."""
+        task, worker = self.task(), int(self.rng.integers(self.how.workers))
+        said, odd = self.said(task, worker), int(self.rng.random() / max(self.how.odd, 1e-9))
+        if odd < 3 and self.given:
+            since = len(self.given) if odd == 2 else min(60, len(self.given))
+            old = self.given[-1 - int(self.rng.integers(since))]
+            return [old, (old[0], old[1], said), (old[0], f"w{worker}", said)][odd]
+        return (task, f"w{worker}", None if odd == 3 else said)
 
-    def _add(self) -> None:
-        """Add a call."""
+    def add(self) -> None:
+        """Add a call: an event, a row, or many rows."""
         at, draw = len(self.given), self.rng.random()
-        if self.how.events and draw < BY_HAND * len(self.how.events):
+        if self.how.events and at and draw < EVENTS:
             event = self.how.events[int(self.rng.integers(len(self.how.events)))]
-            self.calls.append((f"{event} after {at} rows", self._event(event, at)))
-        elif draw > 0.85:
+            self.calls.append((f"{event} after {at} rows", self.event(event, at)))
+        elif draw > 0.8:
             row = self.row()
             self.given.append(row)
             self.calls.append((f"observe {row}", lambda stream: stream.observe(*row, at=at)))
         else:
-            first = len(self.given)
             for _ in range(1 + int(self.rng.integers(self.how.batch))):
                 self.given.append(self.row())
-            rows = self.given[first:]
-            what = f"observe_many of {len(rows)} rows from {first}"
+            rows = self.given[at:]
+            what = f"observe_many of {len(rows)} rows from {at}"
             self.calls.append((what, lambda stream: stream.observe_many(rows, at=at)))
 
-    def _event(self, event: str, at: int) -> Call:
-        """A call that is no label: on tasks that are known, or were, or will be."""
-        task = self.task
-        name, truth = self.name(task), f"c{task % self.how.classes}"
-        old = self.given[-1 - int(self.rng.integers(min(50, at)))] if at else (name, "w0", truth)
-        if event == "retract":
-            return lambda stream: stream.retract(old[0], old[1])
+    def event(self, event: str, at: int) -> Call:
+        """Draw a call that is no label: on tasks that are known, or were, or will be."""
+        task, old = self.task(), self.given[-1 - int(self.rng.integers(min(50, at)))]
+        truth = f"c{self.truth(task)}"
+        if event == "gold first":  # of tasks whose labels are still to come
+            number = int(at / self.how.labels) + self.how.window
+            names = [f"t{n}" for n in range(number, number + 5) if n % 3]
+            known = [(name, f"c{self.truth(name)}") for name in names]
+            return lambda stream: [stream.gold(*one, at=at) for one in known]
         if event == "late":
             some = self.given[: at // 2 : 5]
             return lambda stream: stream.observe_many(some, at=at)
         calls: dict[str, Call] = {
-            "gold first": lambda stream: stream.gold(f"new {at}", truth, at=at),
-            "gold": lambda stream: stream.gold(name, truth, at=at),
+            "gold": lambda stream: stream.gold(task, truth, at=at),
+            "retract": lambda stream: stream.retract(old[0], old[1]),
             "close": lambda stream: stream.close(old[0]),
             "expire": lambda stream: stream.expire(at=at),
-            "offer": lambda stream: stream.offer([name, f"offered {at}"], at=at),
+            "offer": lambda stream: stream.offer([task, f"offered {at}"], at=at),
             "end": lambda stream: stream.end(),
             "saved": lambda stream: None,  # `run` saves and loads
         }
@@ -215,7 +229,7 @@ def same_saved(loop: cs.Stream, rows: cs.Stream, where: str) -> None:
     assert loop.to_bytes() == rows.to_bytes(), f"{where}: another stream"
 
 
-def run(crowd: cs.Estimator, made: Program) -> tuple[cs.Stream, cs.Stream]:
+def run(crowd: cs.Estimator, made: Program) -> cs.Stream:
     """Run a program by the loop and row by row; compare decisions and what is saved."""
     loop, rows = (cs.Stream(crowd.clone(), **made.how.rules) for _ in range(2))  # type: ignore[arg-type]
     rows._row_by_row = True
@@ -233,7 +247,7 @@ def run(crowd: cs.Estimator, made: Program) -> tuple[cs.Stream, cs.Stream]:
     same_saved(loop, rows, "before the end")
     assert answer(cs.Stream.end, loop) == answer(cs.Stream.end, rows)
     same_saved(loop, rows, "at the end")
-    return loop, rows
+    return loop
 
 
 @pytest.mark.parametrize("situation", SITUATIONS)
@@ -258,9 +272,11 @@ def test_what_has_a_loop_is_tried_harder(mode: cs.Estimator, situation: str) -> 
 @pytest.mark.parametrize("kind", WITH_A_LOOP)
 def test_long_enough_for_all_that_is_due_now_and_then(kind: type[cs.Estimator]) -> None:
     """Renewals, looks at a sample, the strengths of tasks and room for labels come late."""
-    how = SITUATIONS["everything"]._replace(rows=2_000, batch=300, workers=25, window=60)
-    loop, _ = run(kind(), Program(how, 4))
+    how = SITUATIONS["everything"]._replace(hard=0.2, rows=2_000, batch=120, workers=25, window=40)
+    loop = run(kind(), Program(how, 4))
     assert loop.counts.closed > 250
+    assert loop.crowd.calibration_ == "gold"
+    assert loop.crowd.dependence_ > 0.5
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -298,6 +314,35 @@ def test_row_by_row_is_neither_the_default_nor_saved() -> None:
     assert not stream._row_by_row
     stream._row_by_row = True
     assert not cs.Stream.load(stream.to_bytes())._row_by_row
+
+
+def follow(situation: str) -> tuple[cs.Stream, list[cs.Decision]]:
+    """Run a program by the loop alone, and keep all decisions."""
+    made, found = program(situation, 1), list[cs.Decision]()
+    stream = cs.Stream(cs.Adaptive(), **made.how.rules)  # type: ignore[arg-type]
+    for _, call in made.calls:
+        with contextlib.suppress(InputError):
+            said = call(stream)
+            found += said if isinstance(said, list) else [said] if said is not None else []
+    return stream, found
+
+
+def test_programs_meet_what_they_are_for() -> None:
+    """A program of nothing but new labels of open tasks would prove little."""
+    ended = {situation: follow(situation) for situation in SITUATIONS}
+    every = [decision for _, decisions in ended.values() for decision in decisions]
+    reasons = {None, "settled", "full", "hard", "idle", "closed", "end"}
+    assert {decision.closed for decision in every} == reasons
+    for event in ("repeated", "replaced", "retracted", "skipped", "late"):
+        assert sum(getattr(stream.counts, event) for stream, _ in ended.values()) > 25
+    for situation in ("usual", "newcomers", "saved", "everything"):
+        assert any(one.settled and one.identifiable for one in ended[situation][1])
+    tied = [one for one in ended["ties"][1] if one.votes and one.margin == 0.0]
+    assert len(tied) > 40
+    assert ended["gold"][0].crowd.calibration_ == "gold"
+    assert ended["errors together"][0].crowd.dependence_ > 0.5
+    assert len(ended["very many classes"][0].crowd.classes_) > MOST_CLASSES
+    assert max(one.votes for one in ended["tasks of very many labels"][1]) > 64
 
 
 rows_of_labels = st.lists(
