@@ -20,7 +20,13 @@ FIGURE = re.compile(r"[+-]?\d+\.\d+")
 def stream(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
     with mock.patch.dict(os.environ):  # it limits threads, for its process alone
         module = load_benchmark("stream")
-    for name, value in {"BATCH": 60, "SINGLES": 30, "YOUNG": 600, "OLD": 2_000}.items():
+    for name, value in {
+        "BATCH": 60,
+        "SINGLES": 30,
+        "YOUNG": 600,
+        "OLD": 2_000,
+        "IN_STREAM": 120,
+    }.items():
         monkeypatch.setattr(module, name, value)
     monkeypatch.setattr(module, "LEARNT", (200, 400))
     return module
@@ -83,7 +89,7 @@ def test_rounds_alternate_and_mean_and_least_are_of_all(stream: ModuleType) -> N
         clock.round({name: lambda name=name: order.append(name) for name in "abc"}, 10)
     assert "".join(order) == "abcbcacab"
     clock.taken["a"] = [1.0, 2.0, 6.0]
-    assert clock.cost("a") == (3.0, 1.0)
+    assert clock.costs["a"] == (3.0, 1.0)
 
 
 def test_ratios_are_to_adaptive_of_the_same_run(stream: ModuleType) -> None:
