@@ -1,6 +1,7 @@
 """The server's promises on loopback: durable posts and labels a second, memory, time to start.
 
-    python benchmarks/serve.py            posts and batches, with the estimator and counting votes
+    python benchmarks/serve.py            posts and batches, against counting votes; methods
+    python benchmarks/serve.py methods    batches by method, against adaptive in the same run
     python benchmarks/serve.py hooks      webhooks of Label Studio, one annotation each
     python benchmarks/serve.py big        10 M labels of 2 M tasks: memory, and a start after a kill
     python benchmarks/serve.py --quick    less of everything, to see that it runs
@@ -35,6 +36,9 @@ WORKERS, ROUNDS, ERROR = 1000, 5, 0.15
 
 BLOCK = 2000
 """Tasks that are open at a time where the labels of a task come one after the other."""
+
+METHODS = ("adaptive", "majority", "agreement", "centred", "tracking")
+"""Methods of a project, compared with the first."""
 
 SETTINGS = {"settle": 0.95, "min_labels": 2, "max_labels": ROUNDS}
 
@@ -224,9 +228,9 @@ def _get(port: int, path: str, token: str = "", method: str = "GET", body: bytes
         return b"".join(iter(lambda: way.recv(1 << 16), b""))
 
 
-def make_project(running: Running, name: str) -> None:
+def make_project(running: Running, name: str, method: str = "adaptive") -> None:
     """A project."""
-    body = json.dumps(SETTINGS).encode()
+    body = json.dumps({**SETTINGS, "method": method}).encode()
     answer = _get(running.port, f"/v1/projects/{name}", running.token, "PUT", body)
     assert b" 201 " in answer[:20], answer
 
@@ -307,6 +311,29 @@ def rates(posts: int, tasks: int) -> None:
         print(f"{kind}: with the estimator {share:.0%} of the throughput of counting votes")
 
 
+def methods(tasks: int, rounds: int) -> dict[str, list[float]]:
+    """Labels a second by method: batches to new projects of one server, in alternating rounds."""
+    found: dict[str, list[float]] = {method: [] for method in METHODS}
+    used: dict[str, list[float]] = {method: [] for method in METHODS}
+    with tempfile.TemporaryDirectory() as folder, serving(Path(folder), counting=False) as running:
+        for turn in range(rounds):
+            for method in METHODS[turn % len(METHODS) :] + METHODS[: turn % len(METHODS)]:
+                name, before = f"{method}-{turn}", cpu(running)
+                make_project(running, name, method)
+                result = batches(running, name, tasks, spread=True)
+                found[method].append(1000 * result.rate)
+                used[method].append(1e6 * (cpu(running) - before) / (tasks * ROUNDS))
+    print(f"{tasks * ROUNDS:,} labels a project, spread over batches of 1,000; {rounds} rounds")
+    print(f"{'method':12}{'mean a second':>15}{'best':>12}{'of adaptive':>13}{'best':>8}"
+          f"{'µs of CPU':>11}{'least':>9}")  # fmt: skip
+    for method, rates in found.items():
+        mean, first = sum(rates) / rounds, found[METHODS[0]]
+        print(f"{method:12}{mean:15,.0f}{max(rates):12,.0f}{mean / (sum(first) / rounds):13.0%}"
+              f"{max(rates) / max(first):8.0%}{sum(used[method]) / rounds:11.1f}"
+              f"{min(used[method]):9.1f}")  # fmt: skip
+    return found
+
+
 def hooks(posts: int) -> None:
     """Webhooks of Label Studio, which waits a second for each: one annotation, with its task."""
     print(f"{'connections':>12}{'a second':>12}{'p50 ms':>9}{'p99 ms':>9}{'worst':>9}"
@@ -369,18 +396,21 @@ def big(millions: int) -> None:
 def main() -> None:
     """Measure."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("what", nargs="?", choices=("rates", "hooks", "big"), default="rates")
+    parser.add_argument(
+        "what", nargs="?", choices=("rates", "methods", "hooks", "big"), default="rates"
+    )
     parser.add_argument("--quick", action="store_true")
     parser.add_argument("--millions", type=int, default=10)
     given = parser.parse_args()
     if given.what == "big":
         big(1 if given.quick else given.millions)
+    elif given.what == "methods":
+        methods(*((400, 2) if given.quick else (6_000, 3)))
     elif given.what == "hooks":
         hooks(2_000 if given.quick else 20_000)
-    elif given.quick:
-        rates(5_000, 4_000)
     else:
-        rates(60_000, 100_000)
+        rates(*((5_000, 4_000) if given.quick else (60_000, 100_000)))
+        methods(*((400, 2) if given.quick else (6_000, 3)))
 
 
 if __name__ == "__main__":

@@ -1,11 +1,14 @@
-"""What a label of a stream costs, at once and row by row, against counting votes in a dict; memory.
+"""What a label of a stream costs by every estimator, against `Adaptive` in the same run; memory.
 
-    make bench        or        python benchmarks/stream.py [--tasks N] [--quick]
+    make bench        or        python benchmarks/stream.py [--quick] [--chart FILE] [TABLE …]
 
 Simulated labels with text ids: two classes, tasks open side by side and in no order, closed by
 ``settle=0.95`` or when they are full (five labels), so that a part of the rows is late. Processor
-time of one core, the least of many batches of 1,000 rows, as other programs can only add to it. At
-last so many tasks of five labels stay open: memory of the whole process, saving and loading.
+time of one core. A round measures every estimator once, each round in another order; the mean of
+the rounds is what users wait for, the least what other programs have not added to. A stream is
+*young* for its first 2,000 labels; an *old* one has learnt 100,000 before, as a table, and taken
+20,000 more. Counting votes in a dict is the least that one could do. ``--quick``: fewer and
+smaller runs, for the tests; its figures say nothing.
 """
 
 from __future__ import annotations
@@ -14,19 +17,65 @@ import argparse
 import os
 import time
 from collections import defaultdict
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
 
 for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "POLARS_MAX_THREADS"):
     os.environ[name] = "1"
 
 import numpy as np
+import polars as pl
+from rich.console import Console
+from rich.table import Table
 
 import crowdstream as cs
 
+if TYPE_CHECKING:
+    import altair as alt
+
 Rows = list[tuple[str, str, str]]
+Runs = dict[str, Callable[[], object]]
+
+KINDS: dict[str, type[cs.Estimator]] = {
+    kind.__name__: kind
+    for kind in (
+        cs.Adaptive, cs.CentredAgreement, cs.MajorityVote, cs.AgreementBased, cs.Tracking,
+    )
+}  # fmt: skip
+"""What is measured; all are compared with the first."""
+
+FIRST = next(iter(KINDS))
+
+COUNTING = "votes in a dict"
+
+SIZES = (100, 10_000)
+"""Workers of the crowds whose labels are timed."""
+
+GROWING = (10, 100, 1_000, 10_000)
+"""Workers of the crowds by which it is shown how cost grows with them."""
+
+LEARNT = (2_000, 10_000, 50_000, 250_000)
+"""Labels learnt before, by which it is shown how cost grows with them."""
+
+YOUNG, OLD = 2_000, 100_000
+"""Labels of a young stream, and those that an old one has learnt before."""
 
 BATCH = 1_000
 """Rows given at once."""
+
+SINGLES = 500
+"""Rows given one by one in a round, of an old stream."""
+
+IN_STREAM, WARM = 20_000, 3.0
+"""Labels that an old stream takes before it is measured, and the seconds after which a slow one
+stops: what is due at first (how hard tasks are is found after 50, 100, 200, … of them) is past."""
+
+ROUNDS = 8
+
+TASKS = {10: 2_000, 100: 2_000, 1_000: 1_000, 10_000: 200}
+"""Tasks that `stream_many` decides in a round, by workers."""
 
 SIDE_BY_SIDE = 300
 """Tasks that take labels at a time."""
@@ -36,25 +85,39 @@ LABELS = 5
 
 NAMES = ("no", "yes")
 
+WIDTH = 150
+"""Columns of text that the widest table takes."""
 
-def simulate(workers: int, labels: int) -> Rows:
-    """Rows of tasks that are open side by side; each gets five labels of different workers."""
-    rng = np.random.default_rng(workers)
-    right = rng.uniform(0.6, 0.95, workers)
+
+# Labels and clocks ------------------------------------------------------------------------------
+
+
+def simulate(workers: int, labels: int, first: int = 0, window: int = SIDE_BY_SIDE) -> Rows:
+    """Rows of tasks that are open side by side; each gets five labels of different workers.
+
+    The first task has the number ``first``; rows of other numbers are of other tasks of the crowd.
+    """
+    right = np.random.default_rng(workers).uniform(0.6, 0.95, workers)
+    rng = np.random.default_rng((workers, first))
     tasks = labels // LABELS + 1
     who = np.argsort(rng.random((tasks, min(workers, 200))), axis=1)[:, :LABELS]
     who = (who + rng.integers(workers, size=(tasks, 1))) % workers
     truth = rng.integers(2, size=(tasks, 1))
     said = np.where(rng.random((tasks, LABELS)) < right[who], truth, 1 - truth)
     # Each label comes at a time of its own, within the time of as many tasks as are open at once.
-    come = np.arange(tasks)[:, None] + rng.uniform(0, SIDE_BY_SIDE, (tasks, LABELS))
+    come = np.arange(tasks)[:, None] + rng.uniform(0, window, (tasks, LABELS))
     order = np.argsort(come, axis=None)[:labels]
     return [
-        (f"task-{at // LABELS:07d}", f"worker-{i}", NAMES[x])
+        (f"task-{first + at // LABELS:07d}", f"worker-{i}", NAMES[x])
         for at, i, x in zip(
             order.tolist(), who.ravel()[order].tolist(), said.ravel()[order].tolist(), strict=True
         )
     ]
+
+
+def as_table(rows: Rows) -> pl.DataFrame:
+    """Rows as a table."""
+    return pl.DataFrame(rows, schema=["task", "worker", "label"], orient="row")
 
 
 def batches(rows: Rows) -> Iterator[Rows]:
@@ -63,14 +126,32 @@ def batches(rows: Rows) -> Iterator[Rows]:
         yield rows[at : at + BATCH]
 
 
-def least(take: Callable[[Rows], object], rows: Rows) -> float:
-    """Microseconds a row of the fastest batch."""
-    taken = []
-    for some in batches(rows):
-        start = time.process_time()
-        take(some)
-        taken.append(time.process_time() - start)
-    return min(taken) / BATCH * 1e6
+class Cost(NamedTuple):
+    """Microseconds a label, or a task: the mean of the rounds and the least."""
+
+    mean: float
+    least: float
+
+
+class Clock:
+    """Times what is to be compared in alternating rounds, so that a busy minute hits all alike."""
+
+    def __init__(self) -> None:
+        self.taken: defaultdict[str, list[float]] = defaultdict(list)
+
+    def round(self, runs: Runs, size: int) -> None:
+        """Time each run of so many labels or tasks, in another order than the round before."""
+        names = list(runs)
+        turn = len(self.taken[names[0]]) % len(names)
+        for name in names[turn:] + names[:turn]:
+            start = time.process_time()
+            runs[name]()
+            self.taken[name].append((time.process_time() - start) / size * 1e6)
+
+    @property
+    def costs(self) -> dict[str, Cost]:
+        """What the runs took, by name."""
+        return {name: Cost(float(np.mean(took)), min(took)) for name, took in self.taken.items()}
 
 
 def count_votes(rows: Rows) -> None:
@@ -82,30 +163,206 @@ def count_votes(rows: Rows) -> None:
         max(found, key=found.__getitem__)
 
 
-def compare(workers: int, labels: int) -> None:
-    """Print what a label costs once half of the rows are learnt."""
-    rows = simulate(workers, labels)
-    known, new = rows[: labels // 2], rows[labels // 2 :]
-    streams = [cs.Stream(settle=0.95, max_labels=LABELS) for _ in range(2)]
-    for stream in streams:
-        for some in batches(known):
+def new_stream(crowd: cs.Estimator) -> cs.Stream:
+    """A stream whose tasks close when they are settled or have five labels."""
+    return cs.Stream(crowd, settle=0.95, max_labels=LABELS)
+
+
+def taught(kind: type[cs.Estimator], workers: int, labels: int) -> cs.Estimator:
+    """A crowd of so many workers that has learnt so many labels, as a table."""
+    crowd = kind()
+    crowd.learn_many(as_table(sorted(simulate(workers, labels, first=5_000_000))))
+    return crowd
+
+
+def one_by_one(stream: cs.Stream, rows: Rows) -> None:
+    """Give each row by itself."""
+    for row in rows:
+        stream.observe(*row, at=0)
+
+
+def at_once(stream: cs.Stream, rows: Rows) -> None:
+    """Give the rows a thousand at a time."""
+    for some in batches(rows):
+        stream.observe_many(some, at=0)
+
+
+# What a label costs -----------------------------------------------------------------------------
+
+
+class Measured(NamedTuple):
+    """What a label costs, by estimator, in one way of giving it."""
+
+    workers: int
+    age: str
+    how: str
+    costs: dict[str, Cost]
+
+
+Give = Callable[[cs.Stream, Rows], None]
+
+WAYS: dict[str, Give] = {"observe": one_by_one, "observe_many": at_once}
+
+
+def runs(give: Give, streams: dict[str, cs.Stream], rows: Rows) -> Runs:
+    """What a round times: each stream takes the rows, and votes are counted."""
+    every: Runs = {name: partial(give, stream, rows) for name, stream in streams.items()}
+    return {**every, COUNTING: partial(count_votes, rows)}
+
+
+def young(workers: int, how: str, rounds: int, labels: int) -> Measured:
+    """Measure the first labels of new streams."""
+    rows, clock = simulate(workers, labels), Clock()
+    for _ in range(rounds):
+        streams = {name: new_stream(kind()) for name, kind in KINDS.items()}
+        clock.round(runs(WAYS[how], streams, rows), len(rows))
+    return Measured(workers, "young", how, clock.costs)
+
+
+def old(workers: int, rounds: int, learnt: int, warm: float = WARM) -> Iterator[Measured]:
+    """Measure labels of streams whose crowds have learnt many, in turns one by one and at once."""
+    each = SINGLES + BATCH
+    rows = simulate(workers, IN_STREAM + rounds * each)
+    streams = {name: new_stream(taught(kind, workers, learnt)) for name, kind in KINDS.items()}
+    for stream in streams.values():
+        start = time.process_time()
+        for some in batches(rows[:IN_STREAM]):
             stream.observe_many(some, at=0)
-    one, many = streams
+            if time.process_time() > start + warm:
+                break
+    clocks = {how: Clock() for how in WAYS}
+    for at in range(IN_STREAM, len(rows), each):
+        parts = rows[at : at + SINGLES], rows[at + SINGLES : at + each]
+        for (how, clock), some in zip(clocks.items(), parts, strict=True):
+            clock.round(runs(WAYS[how], streams, some), len(some))
+    for how, clock in clocks.items():
+        yield Measured(workers, "old", how, clock.costs)
 
-    def by_row(some: Rows) -> None:
-        for row in some:
-            one.observe(*row, at=0)
 
-    counting = least(count_votes, new)
-    at_once = least(lambda some: many.observe_many(some, at=0), new)
-    row_by_row = least(by_row, new)
-    assert one.to_bytes() == many.to_bytes()
-    late = many.counts.late / len(rows)
-    print(
-        f"{workers:,} workers: observe_many {at_once:.2f} µs a label, {row_by_row / at_once:.0f} "
-        f"times less than observe ({row_by_row:.1f} µs), {at_once / counting:.1f} times counting "
-        f"votes in a dict ({counting:.2f} µs); {late:.0%} of the rows came late"
-    )
+def labels(quick: bool) -> Table:
+    """What a label costs in µs: mean (least) of the rounds, and times `Adaptive`'s mean (least)."""
+    table = Table(title=(labels.__doc__ or "").splitlines()[0], width=WIDTH)
+    for heading in ("workers", "stream", "by"):
+        table.add_column(heading, no_wrap=True)
+    for heading in (*KINDS, COUNTING):
+        table.add_column(heading, justify="right")
+    rounds, less = (2, 10) if quick else (ROUNDS, 1)
+    for workers in SIZES[:1] if quick else SIZES:
+        found = [young(workers, how, rounds, YOUNG // less) for how in WAYS]
+        found += old(workers, rounds, OLD // less, WARM / less)
+        for one in found:
+            table.add_row(f"{workers:,}", one.age, one.how, *cells(one.costs))
+        table.add_section()
+    return table
+
+
+def cells(costs: dict[str, Cost]) -> Iterator[str]:
+    """What each estimator costs, and how many times the first."""
+    first = costs[FIRST]
+    for name, cost in costs.items():
+        text = f"{cost.mean:.2f} ({cost.least:.2f})"
+        if name != FIRST:
+            text += f"\n×{cost.mean / first.mean:.2f} (×{cost.least / first.least:.2f})"
+        yield text
+
+
+# The paper's algorithm --------------------------------------------------------------------------
+
+
+def decide_tasks(kinds: Sequence[str], workers: int, tasks: int, rounds: int) -> dict[str, Cost]:
+    """What `stream_many` costs a task, in µs, once every worker is known."""
+    rows = as_table(sorted(simulate(workers, tasks * LABELS)))
+    known = {name: taught(KINDS[name], workers, 10 * workers).to_bytes() for name in kinds}
+    clock = Clock()
+    for _ in range(rounds):
+        crowds = {name: cs.Estimator.load(saved) for name, saved in known.items()}
+        decide: Runs = {name: partial(one.stream_many, rows) for name, one in crowds.items()}
+        clock.round(decide, rows["task"].n_unique())
+    return {name: clock.costs[name] for name in kinds}
+
+
+def agreement(quick: bool) -> Table:
+    """`AgreementBased.stream_many`: µs a task, and ns a task and worker, mean (least)."""
+    table = Table(title=(agreement.__doc__ or "").splitlines()[0], width=WIDTH)
+    for heading in ("workers", "tasks", "µs a task", "ns a task and worker", f"{FIRST}: µs a task"):
+        table.add_column(heading, justify="right")
+    for workers in GROWING[:2] if quick else GROWING:
+        tasks = TASKS[workers] // (20 if quick else 1)
+        costs = decide_tasks((cs.AgreementBased.__name__, FIRST), workers, tasks, 2 if quick else 3)
+        cost, first = costs.values()
+        table.add_row(
+            f"{workers:,}",
+            f"{tasks:,}",
+            f"{cost.mean:,.1f} ({cost.least:,.1f})",
+            f"{1e3 * cost.mean / workers:,.1f} ({1e3 * cost.least / workers:,.1f})",
+            f"{first.mean:,.1f} ({first.least:,.1f})",
+        )
+    return table
+
+
+# How cost grows ---------------------------------------------------------------------------------
+
+
+def growth(quick: bool, points: list[dict[str, object]] | None = None) -> Table:
+    """`observe_many`, mean µs a label: against workers and against labels learnt before.
+
+    The power of workers, or of labels, by which the cost of a label grows is that between the last
+    two rows: 0 against labels is a stream whose cost is linear in them, 1 against workers a label
+    whose cost is linear in these.
+    """
+    table = Table(title=(growth.__doc__ or "").splitlines()[0], width=WIDTH)
+    table.add_column("against")
+    table.add_column("of", justify="right")
+    for name in KINDS:
+        table.add_column(name, justify="right")
+    rounds, warm = (2, WARM / 10) if quick else (ROUNDS, WARM)
+    sizes = GROWING[:2] if quick else GROWING
+    learnt = LEARNT[:2] if quick else LEARNT
+    ways = {
+        "workers": {n: (n, learnt[-1 if quick else 2]) for n in sizes},
+        "labels": {t: (100, t) for t in learnt},
+    }
+    for against, cases in ways.items():
+        found = dict[int, dict[str, Cost]]()
+        for of, (workers, before) in cases.items():
+            _, at_once = old(workers, rounds, before, warm)
+            found[of] = at_once.costs
+            means = [found[of][name].mean for name in KINDS]
+            table.add_row(against, f"{of:,}", *(f"{mean:,.2f}" for mean in means))
+            for name, mean in zip(KINDS, means, strict=True):
+                if points is not None:
+                    points.append({"against": against, "of": of, "estimator": name, "cost": mean})
+        first, last = sorted(found)[-2:]
+        powers = [
+            np.log(found[last][name].mean / found[first][name].mean) / np.log(last / first)
+            for name in KINDS
+        ]
+        table.add_row(against, "power", *(f"{power:+.2f}" for power in powers))
+        table.add_section()
+    return table
+
+
+def draw(points: pl.DataFrame) -> alt.HConcatChart:
+    """The cost of a label against workers and against labels learnt before, both logarithmic."""
+    import altair as alt
+
+    titles = {"workers": "workers", "labels": "labels learnt before (100 workers)"}
+    panels = []
+    for against, title in titles.items():
+        here = points.filter(pl.col("against") == against)
+        values = here["of"].unique().sort().to_list()
+        axis = alt.Axis(values=values, format=",d")
+        chart = alt.Chart(here).mark_line(point=True).encode(
+            alt.X("of:Q", title=title, axis=axis).scale(type="log"),
+            alt.Y("cost:Q", title="µs a label, observe_many").scale(type="log"),
+            alt.Color("estimator:N", sort=list(KINDS), title=None),
+        )  # fmt: skip
+        panels.append(chart.properties(width=280, height=240))
+    both: alt.HConcatChart = alt.hconcat(*panels).configure(font="sans-serif")
+    return both
+
+
+# Memory -----------------------------------------------------------------------------------------
 
 
 def resident() -> float:
@@ -114,8 +371,8 @@ def resident() -> float:
         return int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE") / 1e6
 
 
-def fill(tasks: int, workers: int) -> None:
-    """Print what tasks that stay open cost."""
+def fill(tasks: int, workers: int) -> str:
+    """What tasks that stay open cost, with five labels each."""
     rng, stream = np.random.default_rng(0), cs.Stream(settle=None)
     start = resident()
     for _ in range(LABELS):
@@ -140,25 +397,45 @@ def fill(tasks: int, workers: int) -> None:
     before = time.process_time()
     stream.next_task("worker-7")
     asked = time.process_time() - before
-    print(
+    return (
         f"{stream.n_open:,} open tasks, {stream.counts.labels:,} labels: {full:.0f} MB in memory "
         f"({start:.0f} before), {len(saved) / 1e6:.0f} MB saved in {packed - began:.2f} s, loaded "
         f"in {loaded - packed:.2f} s; next_task {asked * 1e3:.0f} ms"
     )
 
 
-def main() -> None:
-    """Measure and print."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--tasks", type=int, default=2_000_000, help="that stay open")
-    parser.add_argument("--quick", action="store_true", help="a tenth of the labels")
-    given = parser.parse_args()
-    print(f"crowdstream {cs.__version__}, numpy {np.__version__}")
-    labels = 40_000 if given.quick else 400_000
-    for workers in (100, 1_000):
-        compare(workers, labels)
-    for tasks in (100_000, given.tasks // (10 if given.quick else 1)):
-        fill(tasks, 1_000)
+def memory(quick: bool) -> str:
+    """Tasks that stay open: memory of the whole process, saving and loading."""
+    sizes = (10_000,) if quick else (100_000, 2_000_000)
+    return "\n".join(fill(tasks, 1_000) for tasks in sizes)
+
+
+TABLES: dict[str, Callable[[bool], Table | str]] = {
+    each.__name__: each for each in (labels, agreement, growth, memory)
+}
+
+
+def main(argv: Sequence[str] | None = None) -> None:
+    """Measure and print the tables asked for; write the chart."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("tables", nargs="*", metavar="TABLE", help=", ".join(TABLES))
+    parser.add_argument("--quick", action="store_true", help="fewer and smaller runs")
+    parser.add_argument("--chart", type=Path, help="write the chart of growth here (.svg, .png)")
+    given = parser.parse_args(argv)
+    unknown = set(given.tables) - set(TABLES)
+    if unknown:
+        parser.error(f"no table {', '.join(sorted(unknown))}; there are {', '.join(TABLES)}")
+    console = Console(width=WIDTH)
+    console.print(f"crowdstream {cs.__version__}, numpy {np.__version__}")
+    for name in given.tables or TABLES:
+        points: list[dict[str, object]] = []
+        started = time.perf_counter()
+        console.print(
+            growth(given.quick, points) if name == "growth" else TABLES[name](given.quick)
+        )
+        if given.chart is not None and points:
+            draw(pl.DataFrame(points)).save(given.chart)
+        console.print(f"({name}: {time.perf_counter() - started:.0f} s)\n")
 
 
 if __name__ == "__main__":

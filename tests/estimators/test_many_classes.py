@@ -416,3 +416,16 @@ def test_always_one_class_is_still_seen() -> None:
     flags = dict(crowd.workers()[["worker", "flags"]].rows())
     assert "always_one_class" in flags["parrot"]
     assert sum("always_one_class" in found for found in flags.values()) == 1
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_same_labels_are_saved_as_the_same_bytes(kind: type[cs.Estimator]) -> None:
+    """Arrays that nothing was written to held whatever was in memory, and were saved."""
+    saved = set()
+    for filling in (1.0, 2.0):
+        used = [np.full((size, size), filling) for size in range(PLACES - 2, PLACES + 3)]
+        del used  # what is allocated next may lie where these lay
+        crowd = kind()
+        crowd.learn_many(simulated(MOST_CLASSES + 20)[0])
+        saved.add(crowd.to_bytes())
+    assert len(saved) == 1

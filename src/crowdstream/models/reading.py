@@ -97,7 +97,8 @@ class Reading:
         k = self.sums.classes
         self._make_room_for_students()
         self._prior = np.full(k, 1.0 / k), np.full(k, 1.0 / k)
-        self._pooled = np.empty((k + 1, k)), np.empty((k + 1, k))
+        # Zeros, as they are saved even by a teacher alone, whose students read nothing.
+        self._pooled = np.zeros((k + 1, k)), np.zeros((k + 1, k))
         self.teacher = new_teacher(self.sums, self.powers)
         self._students = (
             Student(self.powers, self._pooled[0], self._prior[0], np.empty(k)),
