@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from crowdstream.decisions import SETTLE
+from crowdstream.defaults import SETTLE
 from crowdstream.errors import InputError
 from crowdstream.labels import CodedLabels, LabelBatch, TaskId, Vocabulary, shorten
 from crowdstream.labels.choice_cells import find_separator, read_list, several_choices, split_cell

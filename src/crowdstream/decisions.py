@@ -14,6 +14,9 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
+from crowdstream.defaults import MIN_LABELS as MIN_LABELS
+from crowdstream.defaults import SETTLE as SETTLE
+from crowdstream.defaults import SETTLE_RANGE
 from crowdstream.labels import UNKNOWN, ClassLabel, TaskId, Vocabulary
 from crowdstream.labels.batch import Codes, LabelBatch
 from crowdstream.validation import check_number
@@ -23,13 +26,6 @@ if TYPE_CHECKING:
 
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
-
-SETTLE = 0.95
-"""Confidence from which a decision is settled, unless the caller says otherwise."""
-
-MIN_LABELS = 2
-"""Labels that a settled decision has at least: one worker alone settles nothing."""
-
 
 SURE = 1e-12
 """Confidences are kept this far from 0 and 1 before they become log-odds."""
@@ -102,7 +98,7 @@ class SettleRule(NamedTuple):
     def checked(cls, settle: float | None, min_labels: int) -> SettleRule:
         """The rule, if it can be one."""
         if settle is not None:
-            check_number("settle", settle, 0.5, 1.0)
+            check_number("settle", settle, *SETTLE_RANGE)
         check_number("min_labels", min_labels, 1, 2**31, whole=True)
         return cls(None if settle is None else float(settle), int(min_labels))
 

@@ -23,7 +23,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from crowdstream.decisions import MIN_LABELS, SETTLE, SettleRule, value_series
+from crowdstream.decisions import SettleRule, value_series
+from crowdstream.defaults import MIN_LABELS, SETTLE
 from crowdstream.errors import InputError
 from crowdstream.labels import (
     UNKNOWN,

@@ -22,6 +22,7 @@ import numpy as np
 
 from crowdstream.assignment import gain_of_asking
 from crowdstream.decisions import MIN_LABELS, SETTLE, Decision, SettleRule, Vote, make_decision
+from crowdstream.defaults import REMEMBER
 from crowdstream.errors import InputError, StateError
 from crowdstream.estimators import Adaptive, Estimator
 from crowdstream.estimators.open_tasks import OpenTask, Rows, StopRule, Taken
@@ -77,9 +78,6 @@ Time: TypeAlias = float | datetime.datetime | None
 """When something happened: seconds or a datetime; ``None``: now."""
 
 SAVED_AS = "stream"
-
-REMEMBER = 100_000
-"""Closed tasks whose decision is remembered, so that a late label is known to be late."""
 
 CLOSED: tuple[str | None, ...] = (None, None, "settled", "full", "hard", "idle", "closed", "end")
 """Why a task takes no more labels, by its state in the store: the first two are free and open."""

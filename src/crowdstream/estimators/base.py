@@ -12,6 +12,7 @@ from typing import Self
 import numpy as np
 from numpy.typing import NDArray
 
+from crowdstream.defaults import LEVEL, LEVEL_RANGE
 from crowdstream.errors import InputError, StateError
 from crowdstream.estimators.state import load_crowd
 from crowdstream.estimators.tables import NativeTable, TableVerbs
@@ -19,9 +20,6 @@ from crowdstream.estimators.worker_table import Costs, confusion_table, worker_t
 from crowdstream.labels import UNKNOWN, WorkerId, clean_id, in_kind
 from crowdstream.labels.folding import MOST_CLASSES
 from crowdstream.validation import check_number
-
-LEVEL = 0.95
-"""Of intervals, unless the caller says otherwise."""
 
 
 class Estimator(TableVerbs):
@@ -70,7 +68,7 @@ class Estimator(TableVerbs):
         >>> crowd.workers().select("worker", "answers", "evidence").row(0)
         ('ann', 20, 'agreement')
         """
-        check_number("level", level, 0.5, 0.9999)
+        check_number("level", level, *LEVEL_RANGE)
         more: dict[str, NDArray[np.generic] | list[str]] = {}
         for observer in self.observers:
             more |= observer.columns(self, level)

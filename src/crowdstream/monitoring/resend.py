@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Unpack
 
 import numpy as np
 
-from crowdstream.decisions import MIN_LABELS, SETTLE, SettleRule
+from crowdstream.decisions import SettleRule
+from crowdstream.defaults import MIN_LABELS, SETTLE
 from crowdstream.estimators.base import Estimator
 from crowdstream.labels import CodedLabels, Table
 from crowdstream.labels.meaning.options import TableMeaning

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar
 
 import msgspec
 
+from crowdstream.defaults import LEVEL
 from crowdstream.errors import CrowdstreamError
 from crowdstream.monitoring import Drift, Pairs, Trends, alarms, effective_votes, families
 from crowdstream.monitoring.estimator_view import find_observer
@@ -46,9 +47,6 @@ MOST_ALARMS = 200
 
 SHOWN_ALARMS = 20
 """Alarms that an overview shows: the latest."""
-
-LEVEL = 0.95
-"""Of intervals."""
 
 COPIES_FROM = 3
 """Workers from whom on it is asked who copies whom."""

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar, Unpack
 import numpy as np
 import polars as pl
 
-from crowdstream.decisions import MIN_LABELS, SETTLE, SettleRule
+from crowdstream.decisions import SettleRule
+from crowdstream.defaults import MIN_LABELS, SETTLE
 from crowdstream.errors import InputError
 from crowdstream.estimators import Adaptive, Estimator
 from crowdstream.estimators.state import load_crowd

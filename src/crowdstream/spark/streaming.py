@@ -6,7 +6,8 @@ import datetime
 import os
 from typing import TYPE_CHECKING, Any
 
-from crowdstream.decisions import MIN_LABELS, SETTLE, SettleRule
+from crowdstream.decisions import SettleRule
+from crowdstream.defaults import MIN_LABELS, SETTLE
 from crowdstream.errors import CrowdstreamError, InputError, StateError
 from crowdstream.estimators import Adaptive, Estimator
 from crowdstream.labels.columns import ColumnNames

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
-from crowdstream.decisions import SETTLE, Decision
+from crowdstream.decisions import Decision
+from crowdstream.defaults import SETTLE
 from crowdstream.errors import InputError
 from crowdstream.labels import ClassLabel
 

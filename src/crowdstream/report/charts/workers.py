@@ -5,6 +5,7 @@ from __future__ import annotations
 import textwrap
 from typing import TYPE_CHECKING, cast
 
+from crowdstream.defaults import LEVEL
 from crowdstream.errors import InputError
 from crowdstream.plain_text import chart_names
 from crowdstream.report.charts.drawing import (
@@ -40,7 +41,7 @@ BETTER, UNSURE, NO_BETTER = "better than chance", "not clear yet", "at chance or
 """What the colours of the dots mean."""
 
 
-def workers(crowd: Estimator | Stream, *, level: float = 0.95, most: int = MOST) -> alt.Chart:
+def workers(crowd: Estimator | Stream, *, level: float = LEVEL, most: int = MOST) -> alt.Chart:
     """Error rates of the most active workers, the best on top: a dot on the band of its interval.
 
     A hollow dot rests on agreement between workers alone, a filled one on gold too. The dashed
