@@ -138,3 +138,14 @@ def test_help_and_its_options_load_nothing_heavy() -> None:
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stderr.split() == []
+
+
+def test_one_module_counts_cores() -> None:
+    counting = {
+        str(path.relative_to(SOURCE))
+        for path in MODULES
+        for node in ast.walk(ast.parse(path.read_text("utf-8")))
+        if isinstance(node, ast.Attribute)
+        and node.attr in ("cpu_count", "process_cpu_count", "sched_getaffinity")
+    }
+    assert counting - {"science/compare/tables.py"} == {"parallel.py"}  # (which prints the machine)

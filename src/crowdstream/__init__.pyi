@@ -54,6 +54,7 @@ from crowdstream.panel import effective_judges as effective_judges
 from crowdstream.panel import error_correlation as error_correlation
 from crowdstream.panel import jury as jury
 from crowdstream.panel import preferences as preferences
+from crowdstream.parallel import set_threads as set_threads
 from crowdstream.questions import Questions as Questions
 from crowdstream.questions import fit_questions as fit_questions
 from crowdstream.report import charts as charts

@@ -46,6 +46,10 @@ MAX_RATIO = 200.0
 """How much larger than its file unpacked text may be. Labels pack 3 to 30 times smaller, rows that
 are all alike up to 100 times; files made to fill a memory reach 1,000 (gzip) and more (zstd)."""
 
+THREADS_VARIABLE = "CROWDSTREAM_THREADS"
+"""Environment variable that says how many threads to work in; without it, as many as the cores that
+the process may use (`crowdstream.parallel`)."""
+
 HOST, PORT = "127.0.0.1", 8750
 """Where the server listens: reached from its own machine alone, at a port that no well-known
 service has."""
