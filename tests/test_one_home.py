@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -149,3 +150,12 @@ def test_one_module_counts_cores() -> None:
         and node.attr in ("cpu_count", "process_cpu_count", "sched_getaffinity")
     }
     assert counting - {"science/compare/tables.py"} == {"parallel.py"}  # (which prints the machine)
+
+
+def test_files_are_locked_in_one_module() -> None:
+    locking = [
+        str(path.relative_to(SOURCE))
+        for path in MODULES
+        if re.search(r"\bflock\b|\blockf\b|\bmsvcrt\b", path.read_text("utf-8"))
+    ]
+    assert locking == ["locking.py"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import sys
 import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -17,7 +18,8 @@ from crowdstream.validation import check_number
 if TYPE_CHECKING:
     from crowdstream.serve.limits import Limits
 
-EXTRA = ("starlette", "uvicorn", "uvloop", "httptools")
+EXTRA = ("starlette", "uvicorn", "httptools", *(() if sys.platform == "win32" else ("uvloop",)))
+"""Packages that a server needs; there is no uvloop for Windows."""
 
 
 class Where(options.Group, panel="Where"):

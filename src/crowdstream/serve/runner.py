@@ -112,7 +112,7 @@ def asyncio_run(server: Server, options: Options, listening: socket.socket) -> N
         app,
         http=protocol_with(options.limits, SmallPosts(server, app.statuses)),
         ws="none",
-        loop="uvloop",
+        loop="asyncio" if sys.platform == "win32" else "uvloop",
         lifespan="on",
         access_log=False,
         log_config=None,
