@@ -8,17 +8,19 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any, get_args, get_type_hints
 
 import msgspec
 import pytest
 
-from crowdstream import defaults, estimators
+import crowdstream as cs
+from crowdstream import defaults, estimators, wording
 from crowdstream.cli.options import MethodName as MethodNameOption
 from crowdstream.cli.options import entries
 from crowdstream.errors import InputError
 from crowdstream.methods import METHODS, MethodName, find_method, make_estimator
-from crowdstream.serve.wire import Settings
+from crowdstream.serve.pages import static
+from crowdstream.serve.wire import ExpectedErrors, Settings
 
 SOURCE = Path(__file__).parents[1] / "src/crowdstream"
 MODULES = sorted(SOURCE.rglob("*.py"))
@@ -159,3 +161,73 @@ def test_files_are_locked_in_one_module() -> None:
         if re.search(r"\bflock\b|\blockf\b|\bmsvcrt\b", path.read_text("utf-8"))
     ]
     assert locking == ["locking.py"]
+
+
+PAGE = SOURCE / "serve/page"
+SCRIPTS = sorted(PAGE.rglob("*.js"))
+
+
+TITLES = {
+    "expected wrong decisions": ('"expected wrong decisions"', ""),
+    "labels saved": ('"labels saved"', ""),
+    "a label is worth": ('"a label is worth"', ""),
+    "error rate": ("error rate", ""),
+}
+"""Words that are headings too, as which they stand where the heading is made."""
+
+
+def quoted(doc: str | None, after: str) -> set[str]:
+    """Codes in quotation marks in a docstring, from some word on to the end of its paragraph."""
+    text = (doc or "").partition(after)[2].partition("\n\n")[0]
+    return set(re.findall(r'"([\w-]+)"', text))
+
+
+def test_every_code_that_is_documented_has_words() -> None:
+    assert quoted(cs.Decision.__doc__, "Why the task takes no more labels") == set(wording.CLOSINGS)
+    about_workers = cs.Estimator.workers.__doc__
+    assert quoted(about_workers, "``flags``, a list of codes") == set(wording.FLAGS)
+    evidence = quoted((about_workers or "").partition("``flags``")[0], "``evidence``")
+    assert evidence == set(wording.EVIDENCE)
+    sources = get_args(get_type_hints(ExpectedErrors)["source"])
+    assert set(sources) == set(wording.SOURCES)
+
+
+def test_words_are_sentences_and_no_code_has_two() -> None:
+    tables = [wording.CLOSINGS, wording.SOURCES, wording.TERMS, wording.CHANGES, wording.FLAGS]
+    assert sum(map(len, tables)) == len(wording.PAGE), "a code stands in two tables"
+    for code, word in wording.PAGE.items():
+        assert word.sentence[0].isupper(), code
+        assert word.sentence.endswith("."), code
+        assert word.text
+        assert word.tone in ("", "good", "warn", "bad"), code
+
+
+def test_the_page_is_sent_the_words_that_python_has() -> None:
+    sent = static("codes.js")
+    assert str(sent.media_type) == "text/javascript"
+    lines = dict(re.findall(r"^export const (\w+) = (.*);$", bytes(sent.body).decode(), re.M))
+    words = msgspec.json.decode(lines["WORDS"])
+    assert words == {code: [word.text, word.sentence] for code, word in wording.PAGE.items()}
+    assert msgspec.json.decode(lines["TONES"])["at_chance"] == "bad"
+    assert msgspec.json.decode(lines["LEVEL"]) == f"{100 * defaults.LEVEL:g} %"
+    assert not (PAGE / "codes.js").exists(), "or there are two"
+
+
+def test_the_page_types_no_words_of_codes() -> None:
+    sentences = [word.sentence for word in wording.PAGE.values()]
+    sentences += [word.text for word in wording.PAGE.values() if " " in word.text]
+    sentences += [f"{100 * defaults.LEVEL:g} %", wording.HUNDRED, wording.worth_words(0.0)]
+    for path in SCRIPTS:
+        text = path.read_text("utf-8").lower()
+        typed = [
+            one for one in sentences if one.lower() in text.replace(*TITLES.get(one, ("", "")))
+        ]
+        assert typed == [], path.name
+
+
+def test_every_word_that_the_page_asks_for_is_there() -> None:
+    for path in SCRIPTS:
+        text = path.read_text("utf-8")
+        asked = re.findall(r'\b(?:word|chip)\("(\w+)"', text) + re.findall(r"WORDS\.(\w+)", text)
+        asked += re.findall(r'(?:unshift|push)\("(\w+)"\)', text)
+        assert set(asked) <= set(wording.PAGE), path.name

@@ -28,6 +28,7 @@ from crowdstream.serve.wire import (
     Saved,
     TaskCounts,
 )
+from crowdstream.wording import worth_words
 
 if TYPE_CHECKING:
     import polars as pl
@@ -197,7 +198,8 @@ class Readings:
             copies = [[str(name) for name in group] for group in families(crowd)]
         except CrowdstreamError:  # not enough is known yet
             return None, []
-        return LabelWorth(votes, effective, effective / votes), copies
+        share = effective / votes
+        return LabelWorth(votes, effective, share, worth_words(share)), copies
 
 
 def task_counts(project: Project) -> TaskCounts:

@@ -255,11 +255,12 @@ class Saved(msgspec.Struct):
 
 
 class LabelWorth(msgspec.Struct):
-    """How many independent votes the labels of a task are worth."""
+    """How many independent votes the labels of a task are worth; ``about``: that in words."""
 
     votes: float
     effective: float
     share: float
+    about: str
 
 
 class TaskCounts(msgspec.Struct):

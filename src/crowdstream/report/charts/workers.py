@@ -22,7 +22,7 @@ from crowdstream.report.charts.drawing import (
 )
 from crowdstream.theme import LIGHT, theme
 from crowdstream.validation import check_number
-from crowdstream.wording import evidence_words, has_flag
+from crowdstream.wording import FLAGS, evidence_words, has_flag
 
 if TYPE_CHECKING:
     import altair as alt
@@ -37,7 +37,8 @@ MOST = 60
 SUBTITLE = 95
 """Characters of a line below a title."""
 
-BETTER, UNSURE, NO_BETTER = "better than chance", "not clear yet", "at chance or worse"
+BETTER, UNSURE = FLAGS["better_than_chance"].text, FLAGS["undecided"].text
+NO_BETTER = f"{FLAGS['at_chance'].text} or worse"
 """What the colours of the dots mean."""
 
 
