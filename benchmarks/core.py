@@ -124,7 +124,7 @@ def empty_sums(crowd: Crowd) -> AgreementSums:
 @contextmanager
 def cores(number: int) -> Iterator[None]:
     """Let tables be worked on in so many threads."""
-    with mock.patch("os.cpu_count", return_value=number):
+    with mock.patch.dict(os.environ, CROWDSTREAM_THREADS=str(number)):
         yield
 
 

@@ -35,7 +35,7 @@ KINDS = [
 ]
 """Every estimator of the package; a new one is compared by existing."""
 
-WITH_A_LOOP: list[type[cs.Estimator]] = [cs.Adaptive]
+WITH_A_LOOP: list[type[cs.Estimator]] = [cs.Adaptive, cs.CentredAgreement, cs.MajorityVote]
 """Those that have a compiled loop: of them it is tested that the loop takes nearly all rows."""
 
 EVENTS = 0.35
@@ -221,7 +221,7 @@ def same_saved(loop: cs.Stream, rows: cs.Stream, where: str) -> None:
     assert loop.counts == rows.counts, where
     assert loop.open_tasks == rows.open_tasks, where
     assert loop.closed_tasks == rows.closed_tasks, where
-    ours, theirs = loop.crowd._model.pack(), rows.crowd._pack()
+    ours, theirs = loop.crowd._model.pack(), rows.crowd._model.pack()
     assert ours.keys() == theirs.keys(), where
     differ = [name for name in ours if ours[name].tobytes() != theirs[name].tobytes()]
     assert not differ, f"{where}: other arrays of the crowd: {differ}"

@@ -26,6 +26,7 @@ _NAMES = {
     "identifiability monitor pairs trends",
     "ordinal": "expected_steps ordinal_decisions",
     "panel": "EffectiveJudges Jury Preferences effective_judges error_correlation jury preferences",
+    "parallel": "set_threads",
     "questions": "Questions fit_questions",
     "report.charts": "",
     "report.making": "Report make_report",

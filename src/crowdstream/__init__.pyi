@@ -54,6 +54,7 @@ from crowdstream.panel import jury as jury
 from crowdstream.panel import preferences as preferences
 from crowdstream.panel.specialists import ByGroup as ByGroup
 from crowdstream.panel.specialists import by_group as by_group
+from crowdstream.parallel import set_threads as set_threads
 from crowdstream.questions import Questions as Questions
 from crowdstream.questions import fit_questions as fit_questions
 from crowdstream.report import charts as charts

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Unpack
 
 import msgspec
 
-from crowdstream.defaults import MIN_LABELS, SETTLE
+from crowdstream.defaults import LEVEL, MIN_LABELS, SETTLE
 from crowdstream.errors import StateError
 from crowdstream.estimators import Adaptive, Estimator
 from crowdstream.labels import Table, Truths, in_kind, kind_of, read_truths
@@ -68,7 +68,7 @@ class Questions(Savable):
     def __repr__(self) -> str:
         return f"Questions({', '.join(map(repr, self.crowds))})"
 
-    def workers(self, level: float = 0.95) -> Any:
+    def workers(self, level: float = LEVEL) -> Any:
         """Return the workers of every question, with a column ``question``.
 
         Parameters

@@ -16,7 +16,7 @@ import tempfile
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from crowdstream.errors import StateError
 
@@ -26,6 +26,9 @@ if TYPE_CHECKING:
 
 PackedArrays = dict[str, tuple[str, list[int], bytes]]
 """Arrays as they are saved: their type, shape and bytes."""
+
+Packed: TypeAlias = "dict[str, NDArray[np.generic]]"
+"""What is saved: arrays by name."""
 
 FORMAT = 5
 """Version of the saved bytes; raised when their meaning changes."""
@@ -276,3 +279,17 @@ def _take_after(target: Path, name: str) -> None:
         with contextlib.suppress(PermissionError):  # another's file, in a folder of ours
             os.chown(name, old.st_uid, old.st_gid)
     os.chmod(name, stat.S_IMODE(old.st_mode) & 0o777)
+
+
+def over(name: str, arrays: Packed) -> Packed:
+    """Arrays under this name."""
+    return {f"{name}.{key}": array for key, array in arrays.items()}
+
+
+def under(name: str, arrays: Mapping[str, NDArray[Any]]) -> Packed:
+    """The arrays that `over` put under this name."""
+    return {
+        key.removeprefix(name + "."): array
+        for key, array in arrays.items()
+        if key.startswith(name + ".")
+    }

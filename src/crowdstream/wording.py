@@ -1,10 +1,15 @@
-"""What codes and alarms are called where people read them. Knows nothing of files or terminals."""
+"""Words for codes: what people read where programs have a code. Knows no files or terminals.
+
+Terminal, report, charts and the server's page take them from here; the page is sent `PAGE` as a
+script. A code without words here is shown to nobody.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
+from crowdstream.defaults import LEVEL
 from crowdstream.plain_text import percent
 
 if TYPE_CHECKING:
@@ -12,32 +17,148 @@ if TYPE_CHECKING:
 
     from crowdstream.monitoring import DriftAlarm
 
-FLAGS = {
-    "few_answers": "too few answers",
-    "better_than_chance": "better than chance",
-    "worse_than_chance": "worse than chance",
-    "at_chance": "at chance",
-    "undecided": "not clear yet",
-    "separate_group": "separate group",
-    "always_one_class": "nearly one label only",
-}
-"""Each flag of a worker, and what it is called."""
+PER_CENT = f"{100 * LEVEL:g} %"
+"""The confidence level of intervals, in words."""
 
+HUNDRED = f"{100 * LEVEL:g} of 100"
+"""In how many cases an interval holds the truth, in words."""
+
+
+class Word(NamedTuple):
+    """Words for a code.
+
+    ``text`` stands in tables and beside charts, ``sentence`` explains it. ``tone``: how grave it
+    is, by which the page colours it: "good", "warn", "bad", or "" for neither.
+    """
+
+    text: str
+    sentence: str
+    tone: str = ""
+
+
+FLAGS = {
+    "few_answers": Word("too few answers", "Too few answers to say much: the interval is wide."),
+    "better_than_chance": Word(
+        "better than chance", "The whole interval is below the error rate of a guesser."
+    ),
+    "worse_than_chance": Word(
+        "worse than chance",
+        "Errs more than a guesser would: perhaps misunderstood the question.",
+        "bad",
+    ),
+    "at_chance": Word("at chance", "Cannot be told from somebody who guesses.", "bad"),
+    "undecided": Word("not clear yet", "Many answers, yet the interval still reaches chance."),
+    "separate_group": Word(
+        "separate group",
+        "Shares no tasks with most others, so cannot be compared with them.",
+        "warn",
+    ),
+    "always_one_class": Word(
+        "nearly one label only",
+        "Gives almost always one label, clearly more often than the others do.",
+        "bad",
+    ),
+}
+"""Flags of a worker, as `Estimator.workers` has them."""
+
+CHANGES = {
+    "got_worse": Word(
+        "got worse", "Errs more of late than before, by more than chance explains.", "warn"
+    ),
+    "got_better": Word(
+        "got better", "Errs less of late than before, by more than chance explains.", "good"
+    ),
+    "everyone": Word(
+        "everyone",
+        "Many workers changed at the same time: look at the tasks or the instructions rather than "
+        "at one of them.",
+        "warn",
+    ),
+    "same_errors": Word(
+        "same errors",
+        "Makes the same mistakes as another worker: a copy, or the same source.",
+        "warn",
+    ),
+}
+"""What monitors find out about a worker."""
+
+CLOSINGS = {
+    "settled": Word(
+        "settled", "The decision is as sure as asked for, so no more labels are needed.", "good"
+    ),
+    "full": Word(
+        "full", "Closed with the most labels a task may have, though not as sure as asked for."
+    ),
+    "hard": Word("hard", "Closed because more labels would hardly have settled it."),
+    "idle": Word("idle", "Closed because no label came for a while."),
+    "closed": Word("by hand", "Closed by somebody, as sure as it was then."),
+    "end": Word("end", "Closed because the labels had come to an end."),
+}
+"""Reasons why a task takes no more labels, as `Decision.closed` has them."""
+
+SOURCES = {
+    "agreement": Word(
+        "by agreement alone",
+        "Known from how often workers agree, not from correct answers: it cannot show where most "
+        "of them are wrong together. Gold can.",
+    ),
+    "gold": Word("checked against gold", "Compared with tasks whose truth is known."),
+}
+"""What a share of errors is known from, as `ExpectedErrors.source` has it."""
+
+TERMS = {
+    "open": Word("open", "Still takes labels."),
+    "wrong": Word(
+        "expected wrong decisions",
+        "The share of decisions that are wrong, as far as can be known, with an interval that "
+        f"holds the true one in {HUNDRED} cases.",
+    ),
+    "saved": Word(
+        "labels saved",
+        "Labels not bought because tasks settled earlier, against giving every task the most it "
+        "may have.",
+    ),
+    "worth": Word(
+        "a label is worth",
+        "How many independent votes one label counts for: less than 1 where workers make the same "
+        "mistakes.",
+    ),
+    "error_rate": Word(
+        "error rate", "The share of a worker's answers that are wrong, as estimated."
+    ),
+    "interval": Word("interval", f"Where the true error rate is, in {HUNDRED} cases."),
+    "chance": Word("chance", "The error rate of somebody who guesses."),
+    "sure": Word("sure", "How likely the decision is right."),
+    "needs": Word("needs", "Labels that the task is expected to need until it settles."),
+    "added": Word(
+        "added",
+        "How much this answer moved the decision: 0 is nothing, +1 makes it 2.7 times as likely, "
+        "−1 as much less.",
+    ),
+    "trend": Word("trend", "Error rate over equally many answers each, the latest at the right."),
+    "confusions": Word(
+        "mix-ups", "Of tasks whose truth is the row's label: how often this worker says each label."
+    ),
+}
+"""Terms of the page and the report that are no codes of results."""
+
+PAGE = CLOSINGS | SOURCES | TERMS | CHANGES | FLAGS
+"""All words of the server's page, by code."""
 
 REASONS = {
-    "worse_than_chance": "worse than chance",
-    "at_chance": "at chance",
-    "got_worse": "got worse",
+    "worse_than_chance": FLAGS["worse_than_chance"].text,
+    "at_chance": FLAGS["at_chance"].text,
+    "got_worse": CHANGES["got_worse"].text,
     "worse_than_crowd": "worse than the crowd",
-    "always_one_class": "nearly one label only",
+    "always_one_class": FLAGS["always_one_class"].text,
     "errs_on_one_class": "errs on label {}",
     "better_than_crowd": "better than the crowd",
     "like_the_crowd": "like the crowd",
-    "few_answers": "too few answers",
-    "wide_interval": "not clear yet",
+    "few_answers": FLAGS["few_answers"].text,
+    "wide_interval": FLAGS["undecided"].text,
     "not_estimated": "cannot be known",
 }
-"""Each reason for advice on a worker, and what it is called; {} is a class."""
+"""Reasons for advice on a worker; {} is a class."""
 
 ADVICE = ("drop", "coach", "pay", "keep", "wait")
 """What may be advised, the most urgent first."""
@@ -51,18 +172,31 @@ EVIDENCE = {
     f"make mistakes together: {UNSEEN}",
     "gold": "rest on agreement between workers, and on how often the crowd was wrong on gold",
 }
-"""What intervals of error rates rest on, and what that is called."""
+"""What intervals of error rates rest on: the column ``evidence`` of `Estimator.workers`."""
+
+INDEPENDENT = 0.95
+"""Independent votes per label from which errors are called independent: 19 votes of 20."""
+
+
+def worth_words(share: float) -> str:
+    """Say whether labels that are worth this many independent votes each err together.
+
+    >>> worth_words(0.99), worth_words(0.6)
+    ('errors look independent', 'workers make some mistakes together')
+    """
+    apart = share >= INDEPENDENT
+    return "errors look independent" if apart else "workers make some mistakes together"
 
 
 def evidence_words(workers: pl.DataFrame) -> str:
-    """What the intervals in a table of workers rest on; nothing if there are none."""
+    """Say what the intervals in a table of workers rest on; nothing if there are none."""
     if "evidence" not in workers.columns or not workers["error_low"].count():
         return ""
     return f"Intervals {EVIDENCE[workers['evidence'][0]]}."
 
 
 def flag_words(flags: Sequence[str] | None) -> str:
-    """A worker's flags in words.
+    """Put a worker's flags into words.
 
     Parameters
     ----------
@@ -74,13 +208,14 @@ def flag_words(flags: Sequence[str] | None) -> str:
     >>> flag_words(["at_chance", "separate_group"])
     'at chance; separate group'
     """
+    codes = [] if flags is None else flags
     return "; ".join(
-        FLAGS.get(flag, flag.replace("_", " ")) for flag in ([] if flags is None else flags)
+        FLAGS[code].text if code in FLAGS else code.replace("_", " ") for code in codes
     )
 
 
 def reason_words(reason: str, on_class: str | None) -> str:
-    """Why something is advised.
+    """Say why something is advised.
 
     >>> reason_words("errs_on_one_class", "spam"), reason_words("got_worse", None)
     ('errs on label spam', 'got worse')

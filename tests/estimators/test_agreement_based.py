@@ -385,7 +385,7 @@ def test_parts_learnt_side_by_side_add_up_to_one_pass(
     one, many = kind(), kind()
     for crowd, large in ((one, 10**9), (many, 10)):
         monkeypatch.setattr(parallel, "LARGE", large)
-        monkeypatch.setattr("os.cpu_count", lambda: 3)
+        monkeypatch.setenv("CROWDSTREAM_THREADS", "3")
         crowd.learn_many(labels[:100])
         crowd.learn_many(labels[100:])
     assert (one.tasks_, one.intake_) == (many.tasks_, many.intake_)

@@ -16,6 +16,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from crowdstream import parallel
 from crowdstream.errors import InputError
 from crowdstream.labels.coded_labels import CodedLabels
 from crowdstream.labels.readers import csv_files, csv_quoting, csv_unquoted
@@ -42,7 +43,7 @@ def unquoted(tmp_path: Path) -> Callable[..., object]:
         with (
             mock.patch.object(csv_unquoted, "PIECE", piece),
             mock.patch.object(csv_unquoted, "SMALL", 0),
-            mock.patch("os.cpu_count", return_value=parts),
+            mock.patch.dict(os.environ, CROWDSTREAM_THREADS=str(parts)),
         ):
             found = csv_unquoted.read_unquoted(str(path), LAYOUT, 0)
         return None if found is None else found.frame().rows()
@@ -171,7 +172,7 @@ def test_bytes_are_looked_at_twice_at_most(tmp_path: Path) -> None:
         found = coded(csv_files.read(str(path), "labels.csv", ",", shaper(), BadRows("skip")))
     assert found.height == 4
     assert list(found.workers) == ["w", 'v "x"']
-    assert len(opened) <= 1 + (os.cpu_count() or 1)  # the header, and the fast pass
+    assert len(opened) <= 1 + parallel.threads()  # the header, and the fast pass
 
 
 def test_a_table_of_many_workers_grows(unquoted: Callable[..., object]) -> None:

@@ -19,6 +19,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from crowdstream.cli.options import InputForm
+from crowdstream.defaults import MAX_RATIO
 from crowdstream.errors import CrowdstreamError, InputError
 from crowdstream.labels import template_loops
 from crowdstream.labels.column_hints import looks_wide, nearest_columns, shown_columns
@@ -34,7 +35,7 @@ from crowdstream.labels.readers import (
     read_batches,
 )
 from crowdstream.labels.readers import files as files_module
-from crowdstream.labels.readers.input_options import MAX_RATIO, parse_size
+from crowdstream.labels.readers.input_options import parse_size
 from crowdstream.labels.readers.json_array import ArrayLines
 from crowdstream.labels.readers.jsonl import DEEPEST, decode_row, is_too_deep
 from crowdstream.labels.readers.small_tables import read_costs, read_families, read_small_table

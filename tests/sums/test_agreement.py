@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
 
 import numpy as np
@@ -145,7 +144,7 @@ def test_no_number_of_threads_matters(
     wanted = bits(summed(some, related))
     with monkeypatch.context() as patch:
         patch.setattr(parallel, "LARGE", large)
-        patch.setattr(os, "cpu_count", lambda: threads)
+        patch.setenv("CROWDSTREAM_THREADS", str(threads))
         assert len(parallel.parts_of(4)) == threads, "or it was one thread after all"
         assert bits(summed(some, related)) == wanted
 

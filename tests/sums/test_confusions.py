@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
 
 import numpy as np
@@ -81,7 +80,7 @@ def test_no_number_of_threads_matters(
     wanted = bits(counted(some))
     with monkeypatch.context() as patch:
         patch.setattr(parallel, "LARGE", 1)
-        patch.setattr(os, "cpu_count", lambda: threads)
+        patch.setenv("CROWDSTREAM_THREADS", str(threads))
         assert bits(counted(some)) == wanted
 
 

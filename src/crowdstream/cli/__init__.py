@@ -12,6 +12,8 @@ import click
 from click.shell_completion import get_completion_class
 
 from crowdstream.cli.command import USAGE, make_command, open_standard, tell_mistake
+from crowdstream.defaults import THREADS_VARIABLE
+from crowdstream.errors import CrowdstreamError
 
 COMMANDS = {
     "run": "Decide every task in files of labels.",
@@ -138,6 +140,9 @@ def app() -> None:
       crowdstream simulate -o labels.csv          make up labels to try it on
       crowdstream run labels.csv -o decisions.csv --workers workers.csv
       crowdstream run --help                      every command has examples
+
+    The environment variable CROWDSTREAM_THREADS limits the threads that a command works in; without
+    it, they are as many as the cores that the machine or the container allows.
     """
 
 
@@ -145,8 +150,12 @@ def main() -> None:
     """Run a command."""
     open_standard()
     try:
+        if THREADS_VARIABLE in os.environ:
+            from crowdstream.parallel import limit_libraries
+
+            limit_libraries()
         app(prog_name="crowdstream")
-    except OSError as error:  # help that could not be printed
+    except (CrowdstreamError, OSError) as error:  # such as help that could not be printed
         tell_mistake(error)
         sys.exit(USAGE)
 

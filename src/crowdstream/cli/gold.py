@@ -6,6 +6,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from crowdstream import defaults
 from crowdstream.cli import options
 from crowdstream.cli.gold_wording import show_check, show_plan, warn_of_formulas
 from crowdstream.cli.json_output import PlanReport, StratumReport, check_report, print_json
@@ -30,7 +31,7 @@ class Choosing(options.Group, panel="Choosing"):
     --gold FILE  Correct labels that are known already (columns task and label): these tasks are
         not chosen again.
     """
-    number: int = 30
+    number: int = defaults.GOLD_TASKS
     gold: str | None = None
 
 
@@ -52,7 +53,7 @@ class Deciding(options.Group, panel="Deciding"):
     HELP = """
     --settle CONFIDENCE  A decision at least this confident is settled.
     """
-    settle: float = 0.95
+    settle: float = defaults.SETTLE
 
 
 class FilledFile(options.Group, panel="Input"):
@@ -94,7 +95,7 @@ def plan(
 
     check_output(out.output, "--output")
     check_number("--number", choosing.number, 1, 10**9, whole=True)
-    check_number("--settle", deciding.settle, 0.5, 1.0)
+    check_number("--settle", deciding.settle, *defaults.SETTLE_RANGE)
     factory = EstimatorFactory(method)
     found_labels = read_labels(files, {"--output": out.output})
     question, notes = found_labels.only("gold plan"), found_labels.notes
@@ -164,7 +165,7 @@ def check(
     from crowdstream.cli.estimator import EstimatorFactory
     from crowdstream.gold_plan import gold_check
 
-    check_number("--settle", deciding.settle, 0.5, 1.0)
+    check_number("--settle", deciding.settle, *defaults.SETTLE_RANGE)
     factory = EstimatorFactory(method)
     if not Path(answers.filled).exists():
         raise InputError("FILLED", "a file that exists", repr(answers.filled))

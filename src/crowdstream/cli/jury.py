@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING
 
+from crowdstream import defaults
 from crowdstream.cli import options
 from crowdstream.cli.json_output import jury_report, print_json, questions_of
 from crowdstream.cli.label_input import read_labels
@@ -36,7 +37,7 @@ class Judging(options.Group, panel="Judging"):
     """
     gold: str | None = None
     families: str | None = None
-    sure: float = 0.8
+    sure: float = defaults.JURY_SURE
     verdict: str = "auto"
     seed: int = 0
 

@@ -15,6 +15,9 @@ from dataclasses import dataclass
 from textwrap import dedent
 from typing import TYPE_CHECKING, ClassVar, NamedTuple, dataclass_transform
 
+from crowdstream import defaults
+from crowdstream.methods import METHODS
+
 if TYPE_CHECKING:
     from crowdstream.labels import ColumnNames
     from crowdstream.labels.meaning.kinds import LabelHints
@@ -132,7 +135,7 @@ class InputForm(Group, panel="Input"):
     sheet: str | None = None
     header_row: int | None = None
     columns: str | None = None
-    max_ratio: float = 200.0
+    max_ratio: float = defaults.MAX_RATIO
     max_bytes: str | None = None
     include: list[str] | None = None
     explain: bool = False
@@ -295,12 +298,10 @@ class BadInput(Group, panel="Input"):
 class MethodName(Group, panel="Deciding"):
     """The method by its name."""
 
-    HELP = """
-    --method METHOD  adaptive: the best choice in most cases. tracking: follows workers who change.
-        agreement: the paper's. centred: counts agreement beyond what each worker's habits explain.
-        majority: one worker, one vote.
+    HELP = f"""
+    --method METHOD  {" ".join(f"{name}: {method.summary}." for name, method in METHODS.items())}
     """
-    method: str = "adaptive"
+    method: str = defaults.METHOD
 
 
 class Method(MethodName):
@@ -329,7 +330,7 @@ class WorkerTable(Group, panel="Worker table"):
     --costs FILE  What mistakes cost, for the column quality: a file with columns class, taken_for
         and cost. Without it, every mistake costs 1.
     """
-    level: float = 0.95
+    level: float = defaults.LEVEL
     costs: str | None = None
 
 

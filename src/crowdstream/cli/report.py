@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
+from crowdstream import defaults
 from crowdstream.cli import options
 from crowdstream.cli.label_input import open_sources, read_sources
 from crowdstream.cli.output import check_apart, check_writable
@@ -75,8 +76,8 @@ class Deciding(options.Group, panel="Deciding"):
     --gold FILE  Learn from the correct labels of some tasks: a file with columns task and label.
     --state FILE  Decide by what this state of run --state knows too. It is not changed.
     """
-    settle: float = 0.95
-    min_labels: int = 2
+    settle: float = defaults.SETTLE
+    min_labels: int = defaults.MIN_LABELS
     gold: str | None = None
     state: str | None = None
 
@@ -162,8 +163,8 @@ def _check(out: Output, deciding: Deciding, table: options.WorkerTable, costing:
                 raise InputError(option, expected, repr(path))
             check_writable(path, option)
     check_number("--min-labels", deciding.min_labels, 1, 2**31, whole=True)
-    check_number("--settle", deciding.settle, 0.5, 1.0)
-    check_number("--level", table.level, 0.5, 0.9999)
+    check_number("--settle", deciding.settle, *defaults.SETTLE_RANGE)
+    check_number("--level", table.level, *defaults.LEVEL_RANGE)
     if costing.price is not None:
         check_number("--price", costing.price, 0.0, 1e9)
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from crowdstream import defaults
 from crowdstream.cli import options
 from crowdstream.cli.json_output import Cost, print_json
 from crowdstream.cli.label_input import open_sources
@@ -22,6 +23,7 @@ from crowdstream.cli.run_state import RunState
 from crowdstream.cli.states import locked
 from crowdstream.cli.summary import show_questions, show_summary
 from crowdstream.errors import InputError
+from crowdstream.methods import find_method
 from crowdstream.plain_text import printable
 from crowdstream.validation import check_number
 
@@ -72,8 +74,8 @@ class Deciding(options.Group, panel="Deciding"):
     --gold FILE  Learn from the correct labels of some tasks: a file with columns task and
         label.
     """
-    settle: float = 0.95
-    min_labels: int = 2
+    settle: float = defaults.SETTLE
+    min_labels: int = defaults.MIN_LABELS
     online: bool = False
     window: int | None = None
     gold: str | None = None
@@ -190,7 +192,9 @@ def _check_kind(files: options.LabelFiles, deciding: Deciding, method: str) -> N
     hints = files.hints()
     scale = hints.ordinal or hints.order is not None or hints.bins is not None
     named = "--ordinal" if scale else "--choices" if hints.choices else ""
-    found = "--online" if deciding.online else "--method tracking" if method == "tracking" else ""
+    found = "--online" if deciding.online else ""
+    if find_method(method, "--method").in_order:
+        found = found or f"--method {method}"
     if deciding.window is not None:
         found = found or "--window"
     if named and found:
@@ -210,10 +214,10 @@ def _check(
     check_output(out.resend, "--resend")
     check_output(out.probabilities, "--probabilities")
     check_number("--min-labels", deciding.min_labels, 1, 2**31, whole=True)
-    check_number("--settle", deciding.settle, 0.5, 1.0)
+    check_number("--settle", deciding.settle, *defaults.SETTLE_RANGE)
     if deciding.window is not None:
         check_number("--window", deciding.window, 1, 2**40, whole=True)
-    check_number("--level", table.level, 0.5, 0.9999)
+    check_number("--level", table.level, *defaults.LEVEL_RANGE)
     if scoring.max_error is not None:
         check_number("--max-error", scoring.max_error, 0.0, 1.0)
         if scoring.truth is None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from crowdstream import defaults
 from crowdstream.cli import options
 from crowdstream.cli.charts import check_chart, save_chart
 from crowdstream.cli.json_output import print_json, savings_report
@@ -36,7 +37,7 @@ class Repeats(options.Group, panel="Repeating"):
     HELP = """
     --orders NUMBER  Random orders of the labels to average over.
     """
-    orders: int = 5
+    orders: int = defaults.SAVINGS_ORDERS
 
 
 class Scoring(options.Group, panel="Scoring"):

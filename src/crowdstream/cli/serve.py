@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import contextlib
+import sys
 import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from crowdstream import defaults
 from crowdstream.cli import options
 from crowdstream.cli.stream_input import seconds
 from crowdstream.cli.terminal import say
@@ -16,7 +18,8 @@ from crowdstream.validation import check_number
 if TYPE_CHECKING:
     from crowdstream.serve.limits import Limits
 
-EXTRA = ("starlette", "uvicorn", "uvloop", "httptools")
+EXTRA = ("starlette", "uvicorn", "httptools", *(() if sys.platform == "win32" else ("uvloop",)))
+"""Packages that a server needs; there is no uvloop for Windows."""
 
 
 class Where(options.Group, panel="Where"):
@@ -32,8 +35,8 @@ class Where(options.Group, panel="Where"):
         in a folder that is gone afterwards.
     """
     data: str | None = None
-    host: str = "127.0.0.1"
-    port: int = 8750
+    host: str = defaults.HOST
+    port: int = defaults.PORT
     no_auth: bool = False
     demo: bool = False
 
@@ -58,11 +61,11 @@ class Guarding(options.Group, panel="Limits"):
     --header-timeout TIME  In which a request's headers have to come.
     --body-timeout TIME  In which its body has to come.
     """
-    max_body: str = "16MB"
-    rate: float = 50_000.0
-    connections: int = 1000
-    header_timeout: str = "10s"
-    body_timeout: str = "30s"
+    max_body: str = f"{defaults.MAX_BODY // 10**6}MB"
+    rate: float = defaults.RATE
+    connections: int = defaults.CONNECTIONS
+    header_timeout: str = f"{defaults.HEADER_SECONDS}s"
+    body_timeout: str = f"{defaults.BODY_SECONDS}s"
 
 
 def serve(where: Where, keeping: Keeping, guarding: Guarding) -> None:
@@ -85,7 +88,7 @@ def serve(where: Where, keeping: Keeping, guarding: Guarding) -> None:
     keep = _keep(keeping.keep_labels)
     check_number("--port", where.port, 0, 65535, whole=True)
     with contextlib.ExitStack() as held:
-        folder = where.data or "crowdstream-data"
+        folder = where.data or defaults.DATA_FOLDER
         if where.demo and where.data is None:
             folder = held.enter_context(tempfile.TemporaryDirectory(prefix="crowdstream-demo-"))
         given = Options(

@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from crowdstream import defaults
 from crowdstream.cli import options
 from crowdstream.cli.json_output import SparkQuestionsReport, SparkReport, print_json
 from crowdstream.cli.output import check_apart, check_output, check_writable, write_table
@@ -143,8 +144,8 @@ class Deciding(options.Group, panel="Deciding"):
     --gold PATH  Learn from the correct labels of some tasks: columns task and label, of files that
         the cluster can read.
     """
-    settle: float = 0.95
-    min_labels: int = 2
+    settle: float = defaults.SETTLE
+    min_labels: int = defaults.MIN_LABELS
     gold: str | None = None
 
 
@@ -268,7 +269,7 @@ def _check(
     if out.state is not None:
         check_writable(out.state, "--state")
     check_apart([], {"--output": out.output, "--workers": out.workers, "--state": out.state})
-    check_number("--settle", deciding.settle, 0.5, 1.0)
+    check_number("--settle", deciding.settle, *defaults.SETTLE_RANGE)
     check_number("--min-labels", deciding.min_labels, 1, 2**31, whole=True)
     if cluster.partitions is not None:
         check_number("--partitions", cluster.partitions, 1, 10**6, whole=True)

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from crowdstream.errors import InputError, StateError
+from crowdstream.locking import FileLock
 from crowdstream.serialization import is_replaced
 
 if TYPE_CHECKING:
@@ -102,8 +103,6 @@ def locked(state: str) -> Iterator[None]:
 
     A device or a pipe needs none: it keeps nothing that another could overwrite.
     """
-    import fcntl
-
     if os.path.isdir(state):
         raise InputError(state, "a file that can be written", "it is a folder")
     if not is_replaced(state):
@@ -112,25 +111,25 @@ def locked(state: str) -> Iterator[None]:
     name = f"{os.path.realpath(state)}.lock"
     while True:
         try:
-            handle = os.open(name, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
+            lock = FileLock(name, 0o666)
         except OSError as error:
             raise StateError(f"{state}: cannot be written: {error.strerror}") from None
-        try:
-            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError:
-            os.close(handle)
-            raise StateError(
-                f"{state}: in use by another process; give each its own state, or end that one"
-            ) from None
-        if _is_named(handle, name):
-            break
-        os.close(handle)  # its owner has just removed it: make another
+        with contextlib.ExitStack() as held:
+            held.enter_context(lock)
+            if not lock.take():
+                raise StateError(
+                    f"{state}: in use by another process; give each its own state, or end that one"
+                )
+            if _is_named(lock.descriptor, name):
+                held.pop_all()
+                break
+            # Its owner has just removed it: make another.
     try:
         yield
     finally:
-        with contextlib.suppress(OSError):
+        with contextlib.suppress(OSError):  # Windows keeps what is open
             os.unlink(name)
-        os.close(handle)
+        lock.close()
 
 
 def _is_named(handle: int, name: str) -> bool:

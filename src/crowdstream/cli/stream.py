@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from crowdstream import defaults
 from crowdstream.cli import options
 from crowdstream.cli.command import READER_LEFT
 from crowdstream.cli.line_cleaning import LineCleaner
@@ -44,8 +45,8 @@ class Closing(options.Group, panel="When a task closes"):
     --idle TIME  Close a task that got no label for this long: 30s, 10m, 2h. By the labels' own
         times (at) where they have them, else by the clock, which no two runs share.
     """
-    settle: float = 0.95
-    min_labels: int = 2
+    settle: float = defaults.SETTLE
+    min_labels: int = defaults.MIN_LABELS
     max_labels: int | None = None
     give_up: float | None = None
     idle: str | None = None

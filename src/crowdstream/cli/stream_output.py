@@ -16,7 +16,7 @@ import time
 from collections import deque
 from typing import Protocol
 
-from crowdstream.cli.stream_position import PIPE, Bookmark, mark_of
+from crowdstream.cli.stream_position import BINARY, PIPE, Bookmark, mark_of
 from crowdstream.errors import InputError
 
 CAPACITY = 1 << 16
@@ -168,6 +168,8 @@ class PipeOutput:
         """Wait for the reader, though not for ever; find out what it left unread."""
         if not self._is_pipe or self.broken is not None or self.descriptor is None:
             return
+        if not hasattr(select, "poll"):  # on Windows, where nothing counts as unread either
+            return
         until = time.monotonic() + PATIENCE
         watch = select.poll()
         watch.register(self.descriptor, 0)
@@ -212,7 +214,7 @@ def open_output(path: str | None) -> FileOutput | PipeOutput:
     try:
         is_file = not os.path.exists(name) or os.path.isfile(name)
         flags = os.O_RDWR | os.O_CREAT if is_file else os.O_WRONLY
-        descriptor = os.open(name, flags | os.O_CLOEXEC, 0o666)
+        descriptor = os.open(name, flags | BINARY, 0o666)
     except OSError as error:
         expected = "a file that can be written"
         raise InputError("--output", expected, f"{name!r}: {error.strerror}") from None
@@ -234,18 +236,22 @@ def _write_all(descriptor: int, line: bytes) -> None:
 
 
 def _capacity(descriptor: int) -> int:
-    """Bytes that a pipe holds."""
-    import fcntl
-
+    """Return how many bytes a pipe holds."""
+    try:
+        import fcntl
+    except ImportError:  # on Windows
+        return CAPACITY
     ask = getattr(fcntl, "F_GETPIPE_SZ", None)
     return CAPACITY if ask is None else fcntl.fcntl(descriptor, ask)
 
 
 def _bytes_in(descriptor: int | None) -> int:
-    """Bytes that the reader of a pipe has not read."""
-    import fcntl
-    import termios
-
+    """Return how many bytes the reader of a pipe has not read; 0 where the system cannot say."""
+    try:
+        import fcntl
+        import termios
+    except ImportError:  # on Windows: what was written counts as read
+        return 0
     if descriptor is None:
         return 0
     found = fcntl.ioctl(descriptor, termios.FIONREAD, bytes(4))

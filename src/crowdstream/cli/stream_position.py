@@ -17,6 +17,9 @@ WINDOW = 1 << 16
 """Bytes at the beginning and before the end of what a fingerprint is of: files of any length are
 recognised in a millisecond, and a file that was replaced, cut or edited near either end is not."""
 
+BINARY: int = getattr(os, "O_BINARY", 0)
+"""Flag for files opened by their descriptor: without it Windows rewrites line ends."""
+
 PIPE = ""
 """The name of an input or output that is no regular file, and so cannot be gone back in."""
 
@@ -74,11 +77,23 @@ def mark_of(descriptor: int, length: int) -> bytes:
     return found.digest()
 
 
+def _read_at(descriptor: int, size: int, at: int) -> bytes:
+    """Read at a place of a file; where it is read or written next stays."""
+    if hasattr(os, "pread"):
+        return os.pread(descriptor, size, at)
+    before = os.lseek(descriptor, 0, os.SEEK_CUR)  # on Windows
+    try:
+        os.lseek(descriptor, at, os.SEEK_SET)
+        return os.read(descriptor, size)
+    finally:
+        os.lseek(descriptor, before, os.SEEK_SET)
+
+
 def _read(descriptor: int, size: int, at: int) -> bytes:
     """So many bytes at a place of a file, or those that there are."""
     parts = []
     while size > 0:
-        part = os.pread(descriptor, size, at)
+        part = _read_at(descriptor, size, at)
         if not part:
             break
         parts.append(part)

@@ -17,7 +17,7 @@ from typing import NamedTuple
 
 import msgspec
 
-from crowdstream.cli.stream_position import PIPE, Bookmark, mark_of
+from crowdstream.cli.stream_position import BINARY, PIPE, Bookmark, mark_of
 from crowdstream.errors import InputError
 from crowdstream.labels.readers.sources import standard_input
 
@@ -288,7 +288,7 @@ def _opened(path: str) -> int:
             raise InputError(STDIN, "labels, or a file that is named", found) from None
         return descriptor
     try:
-        descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+        descriptor = os.open(path, os.O_RDONLY | BINARY)
     except OSError as error:
         raise InputError(path, "a file that can be read", str(error.strerror)) from None
     if stat.S_ISDIR(os.fstat(descriptor).st_mode):

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from crowdstream import defaults
 from crowdstream.cli import options
 from crowdstream.cli.stream_input import seconds
 from crowdstream.cli.terminal import ProgressBar, say
@@ -53,7 +54,7 @@ class To(options.Group, panel="The server"):
         variable CROWDSTREAM_TOKEN; without that, none.
     """
     project: str
-    server: str = "http://127.0.0.1:8750"
+    server: str = f"http://{defaults.HOST}:{defaults.PORT}"
     token_file: str | None = None
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime
 from pathlib import Path
 
+from crowdstream import defaults
 from crowdstream.cli import options
 from crowdstream.cli.terminal import say
 from crowdstream.plain_text import printable
@@ -16,7 +17,7 @@ class Folder(options.Group, panel="Where"):
     HELP = """
     --data DIR  Folder of the server's data.
     """
-    data: str = "crowdstream-data"
+    data: str = defaults.DATA_FOLDER
 
 
 class New(options.Group, panel="The token"):

@@ -7,12 +7,14 @@ import sys
 import textwrap
 from typing import TYPE_CHECKING
 
+from crowdstream import defaults
 from crowdstream.cli import options
 from crowdstream.cli.charts import check_chart, save_chart
 from crowdstream.cli.output import check_apart, check_output, write_table
 from crowdstream.cli.summary import NAME, ranked, workers_table
 from crowdstream.cli.terminal import add_row, console, make_table, say, shorten_name
 from crowdstream.errors import InputError
+from crowdstream.methods import METHODS, listed
 from crowdstream.plain_text import counted, printable
 from crowdstream.report.advised import advised_table
 from crowdstream.report.monitors import alarms_of, is_monitored
@@ -98,13 +100,14 @@ def workers(
     state, name = saved.state, table.name
     check_output(out.output, "--output")
     check_chart(out.chart)
-    check_number("--level", making.level, 0.5, 0.9999)
+    check_number("--level", making.level, *defaults.LEVEL_RANGE)
     check_apart([state], {"--output": out.output, "--chart": out.chart})
     if out.chart is not None and name not in ("", "trends"):
         raise InputError("--chart", "no other table, or --trends", f"--{name}")
     estimator = load_estimator(state, saved.question)
     if name and not is_monitored(estimator):
-        expected = "a state saved with monitors (any method but majority)"
+        methods = listed([name for name, method in METHODS.items() if method.monitored])
+        expected = f"a state saved with monitors, of --method {methods}"
         raise InputError(state, expected, f"{type(estimator).__name__} without")
     found = _other_table(estimator, name) if name else _own_table(estimator, making)
     if out.chart is not None:

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from crowdstream.decisions import settle_loops
-from crowdstream.defaults import MIN_LABELS, SETTLE
+from crowdstream.defaults import MIN_LABELS, SETTLE, SETTLE_RANGE
 from crowdstream.labels import UNKNOWN, ClassLabel, TaskId, Vocabulary
 from crowdstream.labels.batch import Codes, LabelBatch
 from crowdstream.labels.tables import value_series
@@ -94,7 +94,7 @@ class SettleRule(NamedTuple):
     def checked(cls, settle: float | None, min_labels: int) -> SettleRule:
         """The rule, if it can be one."""
         if settle is not None:
-            check_number("settle", settle, 0.5, 1.0)
+            check_number("settle", settle, *SETTLE_RANGE)
         check_number("min_labels", min_labels, 1, 2**31, whole=True)
         return cls(None if settle is None else float(settle), int(min_labels))
 

@@ -17,8 +17,9 @@ from crowdstream.estimators.estimator import Estimator
 from crowdstream.labels import UNKNOWN, Answers, ClassLabel, Vocabulary, WorkerId, shorten
 from crowdstream.labels.batch import LabelBatch
 from crowdstream.models.centred import Centred
-from crowdstream.models.model import Model, Packed, Use
+from crowdstream.models.model import Model, Use
 from crowdstream.models.scorer import Scorer
+from crowdstream.serialization import Packed
 from crowdstream.validation import check_number
 
 Floats = NDArray[np.float64]

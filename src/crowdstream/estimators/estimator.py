@@ -32,7 +32,7 @@ from crowdstream.decisions.votes import (
     posteriors,
     posteriors_by,
 )
-from crowdstream.defaults import LEVEL, MIN_LABELS, SETTLE
+from crowdstream.defaults import LEVEL, LEVEL_RANGE, MIN_LABELS, SETTLE
 from crowdstream.errors import InputError, ManyClasses, NotIdentifiable, StateError
 from crowdstream.estimators.settling import (
     fitted,
@@ -523,7 +523,7 @@ class Estimator(CrowdState):
         >>> crowd.workers().select("worker", "answers", "evidence").row(0)
         ('ann', 20, 'agreement')
         """
-        check_number("level", level, 0.5, 0.9999)
+        check_number("level", level, *LEVEL_RANGE)
         more: dict[str, NDArray[np.generic] | list[str]] = {}
         for observer in self.observers:
             more |= observer.columns(self, level)

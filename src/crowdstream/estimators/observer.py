@@ -14,8 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from crowdstream.labels.batch import Codes, Ints, LabelBatch
-from crowdstream.models.model import Packed
 from crowdstream.models.passes import TaskTable
+from crowdstream.serialization import Packed
 
 if TYPE_CHECKING:
     from crowdstream.estimators.estimator import Estimator

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TypeAlias
 
+from crowdstream.defaults import MEMORY_RANGE
 from crowdstream.errors import InputError
 from crowdstream.labels import WorkerId
 from crowdstream.models.families import check_families
@@ -19,7 +20,7 @@ def check_memory(name: str, memory: object) -> None:
     if memory == "auto":
         expected = "a number of tasks, or Tracking(), which finds out by itself how fast to forget"
         raise InputError(name, expected, repr(memory))
-    number(1.0, 1e15, open_low=True, optional=True)(name, memory)
+    number(*MEMORY_RANGE, open_low=True, optional=True)(name, memory)
 
 
 CHECKS: Mapping[str, Check] = {

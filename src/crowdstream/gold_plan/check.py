@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Unpack
 import numpy as np
 from numpy.typing import NDArray
 
-from crowdstream.defaults import SETTLE
+from crowdstream.defaults import SETTLE, SETTLE_RANGE
 from crowdstream.estimators import Estimator
 from crowdstream.gold_plan.advice import more_gold
 from crowdstream.gold_plan.deciding import Fit, Labels, as_polars
@@ -86,7 +86,7 @@ def gold_check(
     >>> found.error_rate.low < 0.15 < found.error_rate.high
     True
     """
-    check_number("settle", settle, 0.5, 1.0)
+    check_number("settle", settle, *SETTLE_RANGE)
     labels = Labels(data, crowd, meaning, settle)
     before = labels.fit()
     decided = before.decisions.drop_nulls("label")

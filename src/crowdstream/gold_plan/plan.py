@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Unpack
 import numpy as np
 from numpy.typing import NDArray
 
-from crowdstream.defaults import SETTLE
+from crowdstream.defaults import GOLD_TASKS, SETTLE, SETTLE_RANGE
 from crowdstream.errors import InputError
 from crowdstream.estimators import Estimator
 from crowdstream.estimators.estimator import NativeTable
@@ -34,13 +34,10 @@ if TYPE_CHECKING:
 
 Ints = NDArray[np.int64]
 
-TASKS = 30
-"""Tasks to be checked, unless the caller says otherwise: an afternoon's work."""
-
 
 def gold_needed(
     data: Table,
-    n: int = TASKS,
+    n: int = GOLD_TASKS,
     *,
     crowd: Estimator | None = None,
     gold: Truths | None = None,
@@ -90,7 +87,7 @@ def gold_needed(
     import polars as pl
 
     check_number("n", n, 1, 10**9, whole=True)
-    check_number("settle", settle, 0.5, 1.0)
+    check_number("settle", settle, *SETTLE_RANGE)
     check_number("seed", seed, 0, 2**64 - 1, whole=True)
     labels = Labels(data, crowd, meaning, settle)
     known = read_truths(gold)

@@ -17,6 +17,7 @@ from crowdstream.labels import text_codes
 from crowdstream.labels.batch import Codes, Ints, LabelBatch
 from crowdstream.labels.label import ClassLabel, TaskId
 from crowdstream.labels.vocabulary import UNKNOWN, Vocabulary
+from crowdstream.parallel import threads
 
 if TYPE_CHECKING:
     import polars as pl
@@ -216,8 +217,8 @@ def code_values(
 
 def code_frame(frame: pl.DataFrame) -> CodedLabels:
     """A table of clean columns (strings, integers, booleans, categories) in codes."""
-    # The loops behind it run side by side.
-    with ThreadPoolExecutor(3) as pool:
+    # The loops behind it run side by side, each on a column.
+    with ThreadPoolExecutor(min(3, threads())) as pool:
         runs = pool.submit(find_runs, frame["task"])
         worker = pool.submit(code_series, frame["worker"])
         label = pool.submit(code_series, frame["label"])

@@ -12,6 +12,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from crowdstream.defaults import LEVEL, LEVEL_RANGE
 from crowdstream.labels import ArrowTable, Truths
 from crowdstream.metrics.scores import scored_tasks, table_of
 from crowdstream.validation import check_number
@@ -93,7 +94,7 @@ class Doubt(NamedTuple):
 
 
 def expected_errors(
-    decisions: ArrowTable, level: float = 0.95, *, gold: ArrowTable | Truths | None = None
+    decisions: ArrowTable, level: float = LEVEL, *, gold: ArrowTable | Truths | None = None
 ) -> Expected:
     """How many of these decisions are expected to be wrong, with an interval.
 
@@ -138,7 +139,7 @@ def expected_errors(
     """
     import polars as pl
 
-    check_number("level", level, 0.5, 0.9999)
+    check_number("level", level, *LEVEL_RANGE)
     decided = table_of(decisions, "decisions", "task label confidence").drop_nulls("label")
     everything = Doubt.of(decided["confidence"].to_numpy())
     if gold is None:

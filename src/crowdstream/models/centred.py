@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from crowdstream.labels.batch import Codes, Ints, LabelBatch
 from crowdstream.models.fallback import MAJORITY, why_not
 from crowdstream.models.families import correlations
-from crowdstream.models.model import Floats, Model, Packed, Use, WorkerReading, over, under
+from crowdstream.models.model import Floats, Model, Use, WorkerReading
 from crowdstream.models.reservoir import Reservoir
 from crowdstream.models.scorer import Scorer, TableVotes, WeightedVotes
 from crowdstream.models.scoring_loops import FamilyPowers, Scoring
@@ -28,6 +28,7 @@ from crowdstream.models.teacher import (
     vote_weights,
 )
 from crowdstream.models.teacher_loops import CAP_SKILL, Teacher, TeacherVotes
+from crowdstream.serialization import Packed, over, under
 
 NOTHING: Floats = np.empty(0)
 

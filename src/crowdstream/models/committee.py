@@ -36,7 +36,7 @@ from crowdstream.models.independence import (
     pairs_in,
     share_of_three,
 )
-from crowdstream.models.model import Floats, Model, Packed, Use, WorkerReading, over, under
+from crowdstream.models.model import Floats, Model, Use, WorkerReading
 from crowdstream.models.passes import (
     AddTasks,
     ChooseTasks,
@@ -53,6 +53,7 @@ from crowdstream.models.scorer import Scorer
 from crowdstream.models.scoring_loops import Scoring
 from crowdstream.models.vote_effects import vote_effects
 from crowdstream.schedule import GOLD, LOOKS
+from crowdstream.serialization import Packed, over, under
 
 SAMPLE = 200_000
 """Labels of a table on which it is measured whether workers err together."""

@@ -11,12 +11,13 @@ from numpy.typing import NDArray
 from crowdstream.labels.batch import Codes, Ints, LabelBatch
 from crowdstream.models.fallback import MAJORITY, NO_MEETINGS, verdict, why_not
 from crowdstream.models.horizon_loops import Horizons
-from crowdstream.models.model import Floats, Model, Packed, Use, WorkerReading
+from crowdstream.models.model import Floats, Model, Use, WorkerReading
 from crowdstream.models.newcomers import newcomers_against
 from crowdstream.models.scorer import Scorer
 from crowdstream.models.scoring_loops import Scoring
 from crowdstream.models.teacher import error_rates, read_teacher
 from crowdstream.schedule import MONITORS
+from crowdstream.serialization import Packed
 from crowdstream.sums.agreement import fill
 from crowdstream.sums.growing import grown
 

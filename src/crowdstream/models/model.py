@@ -22,14 +22,12 @@ from crowdstream.models.passes import AddTasks, TaskTable
 from crowdstream.models.scorer import Scorer
 from crowdstream.models.scoring_loops import Scoring
 from crowdstream.schedule import Schedule
+from crowdstream.serialization import Packed, over, under
 from crowdstream.sums.agreement import AgreementSums
 from crowdstream.sums.forgetting import Forgetting
 
 Floats = NDArray[np.float64]
 Flags = NDArray[np.bool_]
-Packed: TypeAlias = dict[str, NDArray[np.generic]]
-"""What is saved: arrays by name."""
-
 Use: TypeAlias = Callable[[int, int, Floats, Scorer], None]
 """What takes the scores of the tasks from a first to a last, as each was scored in its turn."""
 
@@ -363,17 +361,3 @@ class Model(ABC):
         marks = {name: value.item() for name, value in under("renewed", arrays).items()}
         self.schedule.tasks, self.schedule.labels = marks["tasks"], marks["labels"]
         self._against, self._stale = marks["against"], False
-
-
-def over(name: str, arrays: Packed) -> Packed:
-    """Arrays under this name."""
-    return {f"{name}.{key}": array for key, array in arrays.items()}
-
-
-def under(name: str, arrays: Mapping[str, NDArray[Any]]) -> Packed:
-    """The arrays that `over` put under this name."""
-    return {
-        key.removeprefix(name + "."): array
-        for key, array in arrays.items()
-        if key.startswith(name + ".")
-    }

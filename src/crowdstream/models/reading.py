@@ -20,7 +20,6 @@ from crowdstream.models.crowd_loops import SCORES, Crowd
 from crowdstream.models.fallback import MAJORITY, NO_MEETINGS, majority, why_not
 from crowdstream.models.families import correlations
 from crowdstream.models.gold_model import GoldModel
-from crowdstream.models.model import Packed, over, under
 from crowdstream.models.passes import CountPosteriors, Hidden
 from crowdstream.models.scorer import Score, Scorer, TableVotes, WeightedVotes
 from crowdstream.models.scoring_loops import FamilyPowers
@@ -32,6 +31,7 @@ from crowdstream.models.teacher import (
     unpack_teacher,
     vote_weights,
 )
+from crowdstream.serialization import Packed, over, under
 from crowdstream.sums.agreement import AgreementSums, fill
 from crowdstream.sums.confusions import ConfusionSums
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from crowdstream.defaults import LEVEL
 from crowdstream.estimators.estimator import Estimator
 from crowdstream.estimators.worker_table import FEW_ANSWERS
 from crowdstream.labels.tables import value_series
@@ -50,7 +51,7 @@ anybody waits."""
 
 
 def advice(
-    crowd: Estimator, workers: pl.DataFrame | None = None, *, level: float = 0.95
+    crowd: Estimator, workers: pl.DataFrame | None = None, *, level: float = LEVEL
 ) -> pl.DataFrame:
     """What to do with each worker, and the reason.
 

@@ -27,7 +27,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from crowdstream.estimators.estimator import Estimator
-from crowdstream.models.model import Packed
+from crowdstream.serialization import Packed
 from crowdstream.models.passes import ChooseTasks, Pass, TaskTable
 from crowdstream.models.teacher import error_rates
 from crowdstream.metrics import wilson

@@ -15,11 +15,11 @@ from numpy.typing import NDArray
 from crowdstream.estimators.estimator import Estimator
 from crowdstream.labels.batch import Codes, Ints, LabelBatch
 from crowdstream.labels.tables import value_series
-from crowdstream.models.model import Packed
 from crowdstream.monitoring import estimator_view as view
 from crowdstream.monitoring.dependence import LEAST_RHO, LEAST_Z, Dependence, dependence
 from crowdstream.monitoring.pair_loops import PairSums
 from crowdstream.monitoring.worker_sums import Floats, ForgettingSums, Shapes, mirrored
+from crowdstream.serialization import Packed
 from crowdstream.validation import check_number
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from crowdstream.errors import StateError
 from crowdstream.labels.batch import Codes, Ints, LabelBatch, joined
-from crowdstream.models.model import Packed
+from crowdstream.serialization import Packed
 
 FIELDS = {"starts": np.int64, "workers": np.int32, "labels": np.int32, "truths": np.int32}
 """Arrays of a `LabelBatch` that are kept; truths are always written out, −1 where unknown."""

@@ -17,10 +17,10 @@ from crowdstream.errors import StateError
 from crowdstream.estimators.estimator import Estimator
 from crowdstream.estimators.observer import Observer
 from crowdstream.labels.batch import Ints, LabelBatch
-from crowdstream.models.model import Packed
 from crowdstream.monitoring import estimator_view as view
 from crowdstream.monitoring.judging_loops import Judge, JudgedSums
 from crowdstream.schedule import MONITORS
+from crowdstream.serialization import Packed
 from crowdstream.sums.forgetting import Forgetting
 from crowdstream.sums.growing import grown
 

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Literal, Unpack
 import msgspec
 import numpy as np
 
+from crowdstream.defaults import JURY_SURE
 from crowdstream.errors import SureInDoubt
 from crowdstream.estimators import Adaptive
 from crowdstream.estimators.parameters import Families
@@ -42,10 +43,6 @@ DENSE = 0.5
 """Share of the items that a judge of a dense panel sees at least: most of them. On sparse crowds
 the common-factor vote won as often as it lost."""
 
-SURE = 0.8
-"""Confidence below which a human is asked, unless the caller says otherwise: one decision in five
-may be wrong just above it."""
-
 TELL = 30
 """Items to check where two verdicts differ: if one of them is right three times as often as the
 other, so many show it (two-sided 5 %, four times in five)."""
@@ -59,7 +56,7 @@ def jury(
     *,
     gold: Truths | None = None,
     families: Families | None = None,
-    sure: float = SURE,
+    sure: float = JURY_SURE,
     verdict: Verdict = "auto",
     seed: int = 0,
     **meaning: Unpack[TableMeaning],

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
+from crowdstream.defaults import LEVEL
 from crowdstream.metrics.expected import Doubt
 
 if TYPE_CHECKING:
@@ -13,9 +14,6 @@ if TYPE_CHECKING:
 
     from crowdstream.estimators import Estimator
     from crowdstream.labels import ClassLabel, CodedLabels, TaskId
-
-LEVEL = 0.95
-"""Of the interval."""
 
 DIGITS = 6
 """Decimals that are told: the sums of pieces differ from those of the whole in their last ones."""

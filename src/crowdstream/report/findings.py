@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 from crowdstream.deciding import Prepared
 from crowdstream.decisions.decision import SettleRule
-from crowdstream.defaults import MIN_LABELS, SETTLE
+from crowdstream.defaults import LEVEL, MIN_LABELS, SETTLE
 from crowdstream.errors import ManyClasses, NotIdentifiable, SureInDoubt
 from crowdstream.estimators import Estimator
 from crowdstream.labels import ClassLabel, CodedLabels, TaskId
@@ -59,7 +59,7 @@ class Settings:
 
     settle: float = SETTLE
     min_labels: int = MIN_LABELS
-    level: float = 0.95
+    level: float = LEVEL
     costs: Costs | None = None
     price: float | None = None
     seed: int = 0

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Unpack
 
 from crowdstream.deciding import Prepared
-from crowdstream.defaults import MIN_LABELS, SETTLE
+from crowdstream.defaults import LEVEL, LEVEL_RANGE, MIN_LABELS, SETTLE
 from crowdstream.errors import InputError
 from crowdstream.estimators import Adaptive, Estimator
 from crowdstream.extras import need
@@ -123,7 +123,7 @@ def make_report(
     price: float | None = None,
     settle: float = SETTLE,
     min_labels: int = MIN_LABELS,
-    level: float = 0.95,
+    level: float = LEVEL,
     **meaning: Unpack[TableMeaning],
 ) -> Report:
     """Decide labels and tell what came of it on one page: how right, whom to trust, what is hard.
@@ -174,7 +174,7 @@ def make_report(
     from crowdstream.monitoring import monitor
 
     need("altair", "vl_convert", extra="report")
-    check_number("level", level, 0.5, 0.9999)
+    check_number("level", level, *LEVEL_RANGE)
     if price is not None:
         check_number("price", price, 0.0, 1e9)
     settings = Settings(settle=settle, min_labels=min_labels, level=level, price=price)

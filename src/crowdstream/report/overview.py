@@ -17,7 +17,7 @@ from crowdstream.report.told import (
     wrong_share,
 )
 from crowdstream.theme import Markup, escaped, html_table
-from crowdstream.wording import reason_words
+from crowdstream.wording import reason_words, worth_words
 
 if TYPE_CHECKING:
     import polars as pl
@@ -124,8 +124,8 @@ def _worth(found: Findings) -> Tile:
     if monitors is None or monitors.effective_votes is None or not found.identified:
         return Tile("A label is worth", "not known", "how far workers err apart cannot be told")
     worth = monitors.effective_votes / monitors.labels_per_task
-    apart = "they err apart" if worth > 0.95 else "workers make some mistakes together"
-    return Tile("A label is worth", f"{worth:.2f}", f"independent votes: {apart}", worth)
+    about = f"independent votes: {worth_words(worth)}"
+    return Tile("A label is worth", f"{worth:.2f}", about, worth)
 
 
 def _tile(tile: Tile) -> str:

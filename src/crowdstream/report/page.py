@@ -28,6 +28,7 @@ from crowdstream.report.together import together_section
 from crowdstream.report.told import limits, size_words
 from crowdstream.report.verdicts import missing_section, repeats_section
 from crowdstream.theme import Markup, escaped, page_head
+from crowdstream.wording import CLOSINGS, SOURCES, TERMS
 
 if TYPE_CHECKING:
     from crowdstream.report.findings import Findings
@@ -52,13 +53,12 @@ MISSING = (
 )
 
 WORDS = {
-    "Error rate": "the share of a worker's answers that are wrong, as estimated.",
-    "Interval": "where the true rate is, in so many of 100 cases.",
-    "By agreement alone": "known from how often workers agree, not from correct answers. It "
-    "cannot show where most of them are wrong together.",
-    "Chance": "the error rate of somebody who guesses.",
-    "Settled": "so sure that no more labels are needed.",
-    "Confidence": "the estimated chance that a decision is right.",
+    "Error rate": TERMS["error_rate"].sentence,
+    "Interval": "Where the true rate is, in so many of 100 cases.",
+    "By agreement alone": SOURCES["agreement"].sentence,
+    "Chance": TERMS["chance"].sentence,
+    "Settled": CLOSINGS["settled"].sentence,
+    "Confidence": TERMS["sure"].sentence,
 }
 """What the words of the report mean."""
 
@@ -172,5 +172,5 @@ def _words(questions: Mapping[str, Findings]) -> Section:
     """What words mean."""
     kinds = {found.kind for found in questions.values()}
     told = WORDS | {k: v for kind in sorted(kinds) for k, v in KIND_WORDS.get(kind, {}).items()}
-    words = bullets(f"{name}: {meaning}" for name, meaning in told.items())
+    words = bullets(f"{name}: {text[0].lower()}{text[1:]}" for name, text in told.items())
     return Section("words", "What the words mean", "", words, short=True)

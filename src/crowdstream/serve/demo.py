@@ -19,9 +19,7 @@ NAME = "demo"
 CLASSES = ("allow", "remove", "unsure")
 SHARES = (0.6, 0.3, 0.1)
 
-SETTINGS = Settings(
-    settle=0.95, min_labels=2, max_labels=7, classes=list(CLASSES), price=0.04, currency="USD"
-)
+SETTINGS = Settings(max_labels=7, classes=list(CLASSES), price=0.04, currency="USD")
 
 ERRORS = {
     "ada": 0.04, "ben": 0.07, "chloe": 0.09, "dora": 0.12, "emil": 0.15, "fatima": 0.18,

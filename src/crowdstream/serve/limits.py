@@ -10,23 +10,24 @@ from typing import Any
 
 import msgspec
 
+from crowdstream.defaults import BODY_SECONDS, CONNECTIONS, HEADER_SECONDS, MAX_BODY, RATE
 from crowdstream.serve.problems import ProblemError
 
 
 class Limits(msgspec.Struct, frozen=True):
     """What is allowed."""
 
-    body: int = 16 << 20
+    body: int = MAX_BODY
     """Bytes of a request's body, also after it is unpacked."""
-    rate: float = 50_000.0
+    rate: float = RATE
     """Requests a second of one token."""
-    connections: int = 1000
+    connections: int = CONNECTIONS
     """Connections at a time."""
     listeners: int = 200
     """Of those, listeners to `/events`."""
-    header_seconds: float = 10.0
+    header_seconds: float = HEADER_SECONDS
     """Seconds in which a request's headers have to come."""
-    body_seconds: float = 30.0
+    body_seconds: float = BODY_SECONDS
     """Seconds in which its body has to come."""
     idle_seconds: float = 75.0
     """Seconds that a connection may be silent between requests."""

@@ -73,8 +73,9 @@ def _of_projects(engine: Engine) -> Iterator[tuple[str, str, float]]:
             yield "hook_requests_total", f'{label},outcome="{outcome}"', getattr(hooks, outcome)
         tasks = msgspec.structs.asdict(task_counts(project))
         yield "open_tasks", label, tasks["open"]
-        for why in ("settled", "full", "hard", "idle", "by_hand"):
-            yield "closed_tasks_total", f'{label},why="{why}"', tasks[why]
+        for why, number in tasks.items():
+            if why not in ("open", "closed"):
+                yield "closed_tasks_total", f'{label},why="{why}"', number
 
 
 def _resident() -> int:

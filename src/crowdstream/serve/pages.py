@@ -6,15 +6,20 @@ import mimetypes
 from importlib import resources
 from importlib.resources.abc import Traversable
 
+import msgspec
 from starlette.requests import Request
 from starlette.responses import Response
 
+from crowdstream import wording
 from crowdstream.serve.problems import ProblemError
 
 PAGE = resources.files("crowdstream.serve") / "page"
 
 KINDS = {".js": "text/javascript", ".mjs": "text/javascript", ".svg": "image/svg+xml"}
 """Content types that machines know differently."""
+
+UNREMARKABLE = ("better_than_chance",)
+"""Flags that lists of workers leave out: most have them."""
 
 HEADERS = {
     "Content-Security-Policy": "default-src 'self'; base-uri 'none'; form-action 'self'; "
@@ -23,8 +28,32 @@ HEADERS = {
 }
 
 
+CODES = "codes.js"
+"""The file of the page that is made here: words for codes, which the page does not type again."""
+
+
+def codes_script() -> str:
+    """Write the words for codes, and the level of intervals, as a script of the page."""
+    words = {code: [word.text, word.sentence] for code, word in wording.PAGE.items()}
+    parts = {
+        "WORDS": words,
+        "TONES": {code: word.tone for code, word in wording.PAGE.items()},
+        "NOTED": [flag for flag in wording.FLAGS if flag not in UNREMARKABLE],
+        "LEVEL": wording.PER_CENT,
+        "CASES": wording.HUNDRED,
+    }
+    lines = [f"export const {name} = {_script_text(value)};" for name, value in parts.items()]
+    return "\n".join(["// Made by the server: see crowdstream/wording.py.", *lines, ""])
+
+
+def _script_text(value: object) -> str:
+    return msgspec.json.encode(value).decode()
+
+
 def static(path: str) -> Response:
-    """A file of the page."""
+    """Return a file of the page."""
+    if path == CODES:
+        return Response(codes_script(), media_type=KINDS[".js"], headers=HEADERS)
     found = PAGE
     for part in (path or "index.html").split("/"):
         if part in ("", ".", "..") or part.startswith(".") or "\\" in part or "\0" in part:

@@ -14,13 +14,12 @@ from typing import Any, cast
 import msgspec
 import numpy as np
 
-from crowdstream import estimators
 from crowdstream.decisions.decision import Decision
 from crowdstream.errors import InputError
 from crowdstream.labels import ClassLabel
 from crowdstream.labels.spelling import normalise
+from crowdstream.methods import make_estimator
 from crowdstream.metrics.expected import Doubt
-from crowdstream.monitoring import monitor
 from crowdstream.serve import asking, log_events
 from crowdstream.serve.closed_index import ClosedIndex
 from crowdstream.serve.label_rules import LabelRules, Where, check_settings
@@ -51,9 +50,6 @@ RULES = ("settle", "min_labels", "max_labels", "idle", "give_up")
 FIXED = ("method", "memory", "threshold", "question")
 """Settings that labels were counted by, so they stay once there are some."""
 
-FORGETTING = ("adaptive", "agreement", "centred")
-"""Methods that take ``memory``."""
-
 
 class State(msgspec.Struct):
     """What a project counts beside its stream; saved with it."""
@@ -74,23 +70,7 @@ class State(msgspec.Struct):
 
 def make_stream(settings: Settings) -> Stream:
     """A new stream as the settings ask for it."""
-    if settings.memory is not None and settings.method not in FORGETTING:
-        expected = f"a method that forgets: {', '.join(FORGETTING)}"
-        raise InputError("memory", expected, settings.method)
-    crowd: estimators.Estimator
-    match settings.method:
-        case "majority":
-            crowd = estimators.MajorityVote()
-        case "tracking":
-            crowd = estimators.Tracking()
-        case "agreement":
-            crowd = estimators.AgreementBased(memory=settings.memory)
-        case "centred":
-            crowd = estimators.CentredAgreement(memory=settings.memory)
-        case _:
-            crowd = estimators.Adaptive(memory=settings.memory)
-    if settings.method != "majority":
-        monitor(crowd)
+    crowd = make_estimator(settings.method, memory=settings.memory, monitored=True)
     rules: dict[str, Any] = {name: getattr(settings, name) for name in RULES}
     return Stream(crowd, remember=REMEMBER, **rules)
 

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar
 
 import msgspec
 
+from crowdstream.defaults import LEVEL
 from crowdstream.errors import CrowdstreamError
 from crowdstream.monitoring import Drift, Pairs, Trends, alarms, effective_votes, families
 from crowdstream.monitoring.estimator_view import find_observer
@@ -27,6 +28,7 @@ from crowdstream.serve.wire import (
     Saved,
     TaskCounts,
 )
+from crowdstream.wording import worth_words
 
 if TYPE_CHECKING:
     import polars as pl
@@ -46,9 +48,6 @@ MOST_ALARMS = 200
 
 SHOWN_ALARMS = 20
 """Alarms that an overview shows: the latest."""
-
-LEVEL = 0.95
-"""Of intervals."""
 
 COPIES_FROM = 3
 """Workers from whom on it is asked who copies whom."""
@@ -199,7 +198,8 @@ class Readings:
             copies = [[str(name) for name in group] for group in families(crowd)]
         except CrowdstreamError:  # not enough is known yet
             return None, []
-        return LabelWorth(votes, effective, effective / votes), copies
+        share = effective / votes
+        return LabelWorth(votes, effective, share, worth_words(share)), copies
 
 
 def task_counts(project: Project) -> TaskCounts:

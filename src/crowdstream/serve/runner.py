@@ -16,6 +16,7 @@ from types import FrameType
 
 import uvicorn
 
+from crowdstream.defaults import HOST, PORT
 from crowdstream.errors import InputError
 from crowdstream.serve.access import LOOPBACK, Access
 from crowdstream.serve.app import App
@@ -46,8 +47,8 @@ class Options:
     """How a server is run."""
 
     folder: Path
-    host: str = "127.0.0.1"
-    port: int = 8750
+    host: str = HOST
+    port: int = PORT
     open_to_all: bool = False
     keep_labels: float | None = None
     demo: bool = False
@@ -111,7 +112,7 @@ def asyncio_run(server: Server, options: Options, listening: socket.socket) -> N
         app,
         http=protocol_with(options.limits, SmallPosts(server, app.statuses)),
         ws="none",
-        loop="uvloop",
+        loop="asyncio" if sys.platform == "win32" else "uvloop",
         lifespan="on",
         access_log=False,
         log_config=None,

@@ -8,7 +8,6 @@ goes when its owner does.
 from __future__ import annotations
 
 import contextlib
-import fcntl
 import os
 import sqlite3
 import threading
@@ -21,6 +20,7 @@ import msgspec
 
 from crowdstream.decisions.decision import Decision
 from crowdstream.errors import CrowdstreamError
+from crowdstream.locking import FileLock
 from crowdstream.serve import tool_table
 from crowdstream.serve.tool_table import ToolChanges, ToolTable
 
@@ -124,10 +124,10 @@ class Store:
         try:
             self._db = self._connect(checkpoint)
         except sqlite3.Error as error:
-            os.close(self._lock)
+            self._lock.close()
             raise StoreError(f"{folder / DATABASE}: {error}") from None
         except BaseException:
-            os.close(self._lock)
+            self._lock.close()
             raise
         self.tools = ToolTable(self._db)
         self.seq = self._last_seq()
@@ -147,7 +147,7 @@ class Store:
     def close(self) -> None:
         """Close the database and give the folder free."""
         self._db.close()
-        os.close(self._lock)
+        self._lock.close()
 
     # Writing ---------------------------------------------------------------------------------
 
@@ -447,20 +447,20 @@ def backup(folder: Path, target: Path) -> None:
     os.chmod(target / DATABASE, 0o600)
 
 
-def _lock(folder: Path) -> int:
+def _lock(folder: Path) -> FileLock:
     """Hold the folder's lock for as long as this process lives."""
     path = folder / "lock"
     try:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        lock = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
+        lock = FileLock(path)
     except OSError as error:
         raise StoreError(f"{folder}: cannot be written: {error.strerror}") from None
     try:
-        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError:
-        owner = os.read(lock, 20).decode("ascii", "replace").strip() or "unknown"
-        os.close(lock)
-        raise StoreError(f"{folder}: in use by another server (process {owner})") from None
-    os.ftruncate(lock, 0)
-    os.pwrite(lock, str(os.getpid()).encode(), 0)
+        if not lock.take():
+            owner = lock.read(20).strip() or "unknown"
+            raise StoreError(f"{folder}: in use by another server (process {owner})")
+        lock.write(str(os.getpid()))
+    except BaseException:
+        lock.close()
+        raise
     return lock

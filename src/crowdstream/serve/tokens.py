@@ -7,7 +7,6 @@ Knows nothing of HTTP.
 from __future__ import annotations
 
 import contextlib
-import fcntl
 import hashlib
 import hmac
 import os
@@ -21,6 +20,7 @@ from typing import Literal
 import msgspec
 
 from crowdstream.errors import CrowdstreamError, InputError
+from crowdstream.locking import FileLock
 
 Scope = Literal["read", "write", "admin"]
 SCOPES: tuple[Scope, ...] = ("read", "write", "admin")
@@ -137,15 +137,12 @@ class TokenFile:
         """The tokens, to be changed; written at once or not at all."""
         if not self.folder.is_dir():
             raise InputError("--data", "the folder of a server", str(self.folder))
-        lock = os.open(self.folder / f"{FILE}.lock", os.O_RDWR | os.O_CREAT, 0o600)
-        try:
-            fcntl.flock(lock, fcntl.LOCK_EX)
+        with FileLock(self.folder / f"{FILE}.lock") as lock:
+            lock.take(wait=True)
             tokens = self._read()
             yield tokens
             text = msgspec.json.format(msgspec.json.encode(_File(tokens=list(tokens.values()))))
             write_secret(self._path, text + b"\n")
-        finally:
-            os.close(lock)
 
 
 def write_secret(path: Path, data: bytes) -> None:

@@ -12,7 +12,9 @@ from typing import Annotated, Any, Literal, TypeAlias
 import msgspec
 from msgspec import Meta
 
+from crowdstream.defaults import MEMORY_RANGE, METHOD, MIN_LABELS, SETTLE, SETTLE_RANGE
 from crowdstream.labels import ClassLabel
+from crowdstream.methods import MethodName
 
 LONGEST_NAME = 512
 """Characters of a name: addresses with it still fit what proxies take."""
@@ -32,8 +34,6 @@ Score: TypeAlias = float
 Question: TypeAlias = Annotated[str, Meta(min_length=1, max_length=LONGEST_NAME)]
 Time: TypeAlias = float | datetime.datetime
 """Seconds since 1970, or ISO 8601 with a time zone."""
-
-Method = Literal["adaptive", "tracking", "agreement", "centred", "majority"]
 
 
 class LabelIn(msgspec.Struct, forbid_unknown_fields=True, gc=False):
@@ -97,10 +97,10 @@ class Settings(msgspec.Struct, forbid_unknown_fields=True):
     project without a question may be given one.
     """
 
-    method: Method = "adaptive"
-    settle: Annotated[float, Meta(ge=0.5, le=1.0)] | None = 0.95
+    method: MethodName = METHOD
+    settle: Annotated[float, Meta(ge=SETTLE_RANGE[0], le=SETTLE_RANGE[1])] | None = SETTLE
     """Close a task once its decision is this sure; null: never for that."""
-    min_labels: Annotated[int, Meta(ge=1, le=1000)] = 2
+    min_labels: Annotated[int, Meta(ge=1, le=1000)] = MIN_LABELS
     """Labels that a settled task has at least."""
     max_labels: Annotated[int, Meta(ge=1, le=1_000_000)] | None = None
     """Close a task once it has this many."""
@@ -108,7 +108,7 @@ class Settings(msgspec.Struct, forbid_unknown_fields=True):
     """Seconds without a label after which a task is closed."""
     give_up: Annotated[float, Meta(gt=0.0, le=1.0)] | None = None
     """Close a task as hard once its chance to settle falls below this share of a new task's."""
-    memory: Annotated[float, Meta(gt=1.0, le=1e15)] | None = None
+    memory: Annotated[float, Meta(gt=MEMORY_RANGE[0], le=MEMORY_RANGE[1])] | None = None
     """Forget what is older than about this many tasks."""
     classes: Annotated[list[Class], Meta(min_length=2, max_length=10_000)] | None = None
     """The labels that are allowed; null: any."""
@@ -255,11 +255,12 @@ class Saved(msgspec.Struct):
 
 
 class LabelWorth(msgspec.Struct):
-    """How many independent votes the labels of a task are worth."""
+    """How many independent votes the labels of a task are worth; ``about``: that in words."""
 
     votes: float
     effective: float
     share: float
+    about: str
 
 
 class TaskCounts(msgspec.Struct):

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from functools import partial
-from typing import NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -30,6 +30,10 @@ ROOM = 64
 NO_STARTS: Ints = np.zeros(1, np.int64)
 
 
+Places: TypeAlias = dict[tuple[type, Any], list[int]]
+"""Where names stand in rows, by their type too: True is not 1."""
+
+
 class Rows:
     """Labels that came, row by row, to be taken in this order.
 
@@ -37,7 +41,7 @@ class Rows:
     row: class, confidence, margin, votes, flags and state, as `TaskStore` keeps them.
     """
 
-    __slots__ = ("at", "coded", "found", "labels", "names", "now", "workers")
+    __slots__ = ("at", "coded", "found", "labels", "names", "new", "now", "workers")
 
     def __init__(
         self,
@@ -54,6 +58,8 @@ class Rows:
         self.at = 0
         self.coded: tuple[list[int], list[int]] | None = None
         """The codes of workers and labels, as they were first found."""
+        self.new: tuple[Places, Places] | None = None
+        """Where in the rows workers and labels are that had no code then."""
         self.found = found
 
 
@@ -122,6 +128,19 @@ class RowLoop:
             rows.coded = self._crowd._workers.codes(rows.workers), labels
         return rows.coded
 
+    def _meet(self, rows: Rows) -> None:
+        """Give the next row's worker and class their codes, wherever else they stand in the rows."""
+        workers, labels = self._code(rows)
+        if rows.new is None:
+            rows.new = places_of(rows.workers, workers), places_of(rows.labels, labels)
+        worker, label = rows.workers[rows.at], rows.labels[rows.at]
+        i, x = self._crowd._meet_one(worker, label)
+        workers[rows.at], labels[rows.at] = i, SKIP if label is None else x
+        for at in rows.new[0].pop((type(worker), worker), ()):
+            workers[at] = i
+        for at in rows.new[1].pop((type(label), label), ()):
+            labels[at] = x
+
     def _prepare(
         self, rows: Rows, rule: SettleRule, max_labels: int | None, closings: int
     ) -> LabelLoop:
@@ -162,10 +181,7 @@ class RowLoop:
         """What must be done before the next row can be taken."""
         crowd, model = self._crowd, self._crowd._model
         if due == label_loops.NAMES:
-            workers, labels = self._code(rows)
-            label = rows.labels[rows.at]
-            workers[rows.at], code = crowd._meet_one(rows.workers[rows.at], label)
-            labels[rows.at] = SKIP if label is None else code
+            self._meet(rows)
         elif due == label_loops.RENEW:
             model.renew()
         elif due == label_loops.SCALE:
@@ -173,3 +189,12 @@ class RowLoop:
         elif due == label_loops.ROOM:
             assert self._loop is not None
             self._loop = self._make(2 * self._loop.room)
+
+
+def places_of(names: list[Any], codes: list[int]) -> Places:
+    """Where the names without a code stand; a skip has no name."""
+    found: Places = {}
+    for at, code in enumerate(codes):
+        if code < 0 and names[at] is not None:
+            found.setdefault((type(names[at]), names[at]), []).append(at)
+    return found

@@ -21,7 +21,7 @@ import msgspec
 
 from crowdstream.decisions.decision import Decision, SettleRule, Vote, make_decision
 from crowdstream.decisions.reason import WORDS, Reason
-from crowdstream.defaults import MIN_LABELS, SETTLE
+from crowdstream.defaults import MIN_LABELS, REMEMBER, SETTLE
 from crowdstream.errors import InputError, StateError
 from crowdstream.estimators import Adaptive, Estimator
 from crowdstream.estimators.open_tasks import OpenTasks
@@ -54,9 +54,6 @@ from crowdstream.validation import Check, check_number, number
 
 Time: TypeAlias = float | datetime.datetime | None
 """When something happened: seconds or a datetime; ``None``: now."""
-
-REMEMBER = 100_000
-"""Closed tasks whose decision is remembered, so that a late label is known to be late."""
 
 NOT_KEPT: Kept = (UNKNOWN, 0.0, 0.0, 0, 0, 0)
 """Stands for a decision that was made row by row."""

@@ -16,6 +16,7 @@ from crowdstream.labels.coded_labels import CodedLabels
 from crowdstream.labels.readers.csv_rows import PADDING, Layout, RowCodes
 from crowdstream.labels.text_codes import QUICK
 from crowdstream.labels.text_loops import ODD
+from crowdstream.parallel import threads
 
 PIECE = 1 << 20
 """Bytes read at a time: they stay in the cache while they are looked at."""
@@ -27,7 +28,7 @@ NEWLINE = 10
 def read_unquoted(path: str, layout: Layout, begin: int) -> CodedLabels | None:
     """The rows of a file from byte ``begin`` on; None if it is small, or not all simple."""
     size = os.path.getsize(path)
-    parts = os.cpu_count() or 1
+    parts = threads()
     if not QUICK or layout.columns or size < SMALL:
         return None
     cuts = [begin + (size - begin) * k // parts for k in range(parts + 1)]

@@ -8,12 +8,9 @@ import re
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
+from crowdstream.defaults import MAX_RATIO
 from crowdstream.errors import InputError
 from crowdstream.validation import check_number
-
-MAX_RATIO = 200.0
-"""How much larger than its file unpacked text may be. Labels pack 3 to 30 times smaller, rows that
-are all alike up to 100 times; files made to fill a memory reach 1,000 (gzip) and more (zstd)."""
 
 SEPARATOR_NAMES = {"tab": "\t", "\\t": "\t", "comma": ",", "semicolon": ";", "pipe": "|"}
 """What one can write where the character itself is awkward in a shell."""

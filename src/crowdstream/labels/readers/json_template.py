@@ -7,7 +7,6 @@ first line that is otherwise the text is left to `jsonl`. Knows nothing of files
 
 from __future__ import annotations
 
-import os
 import re
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -21,6 +20,7 @@ from crowdstream.labels.readers.csv_rows import PADDING, Bytes, Layout, RowCodes
 from crowdstream.labels.template_loops import keep_values
 from crowdstream.labels.text_codes import QUICK
 from crowdstream.labels.text_loops import ODD
+from crowdstream.parallel import threads
 
 SEPARATOR = "\x1f"
 """What separates the values that are left: no text of JSON has it."""
@@ -72,7 +72,7 @@ def read_alike(data: bytes, template: Template, roles: Sequence[str]) -> CodedLa
     cuts = [0]
     while cuts[-1] < len(data):
         cuts.append(data.find(b"\n", min(cuts[-1] + PIECE, len(data) - 1)) + 1)
-    with ThreadPoolExecutor(os.cpu_count() or 1) as pool:
+    with ThreadPoolExecutor(threads()) as pool:
         parts = pool.map(
             lambda ends: _read_piece(text[ends[0] : ends[1]], template, layout), pairwise(cuts)
         )

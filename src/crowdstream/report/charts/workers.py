@@ -5,6 +5,7 @@ from __future__ import annotations
 import textwrap
 from typing import TYPE_CHECKING, cast
 
+from crowdstream.defaults import LEVEL
 from crowdstream.errors import InputError
 from crowdstream.plain_text import chart_names
 from crowdstream.report.charts.drawing import (
@@ -21,7 +22,7 @@ from crowdstream.report.charts.drawing import (
 )
 from crowdstream.theme import LIGHT, theme
 from crowdstream.validation import check_number
-from crowdstream.wording import evidence_words, has_flag
+from crowdstream.wording import FLAGS, evidence_words, has_flag
 
 if TYPE_CHECKING:
     import altair as alt
@@ -36,11 +37,12 @@ MOST = 60
 SUBTITLE = 95
 """Characters of a line below a title."""
 
-BETTER, UNSURE, NO_BETTER = "better than chance", "not clear yet", "at chance or worse"
+BETTER, UNSURE = FLAGS["better_than_chance"].text, FLAGS["undecided"].text
+NO_BETTER = f"{FLAGS['at_chance'].text} or worse"
 """What the colours of the dots mean."""
 
 
-def workers(crowd: Estimator | Stream, *, level: float = 0.95, most: int = MOST) -> alt.Chart:
+def workers(crowd: Estimator | Stream, *, level: float = LEVEL, most: int = MOST) -> alt.Chart:
     """Error rates of the most active workers, the best on top: a dot on the band of its interval.
 
     A hollow dot rests on agreement between workers alone, a filled one on gold too. The dashed

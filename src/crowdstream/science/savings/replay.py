@@ -10,6 +10,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from crowdstream.defaults import SAVINGS_ORDERS
 from crowdstream.errors import InputError, NotIdentifiable
 from crowdstream.estimators import Adaptive, Estimator, MajorityVote
 from crowdstream.metrics import error_rate
@@ -25,10 +26,6 @@ Ints = NDArray[np.int64]
 
 SETTLES = (0.6, 0.7, 0.8, 0.85, 0.9, 0.95, 0.98, 0.99, 0.995, 0.999)
 """Confidences at which buying stops: from a first hint to one doubt in a thousand."""
-
-
-REPEATS = 5
-"""Random orders that figures are the mean of."""
 
 
 COLD_TASKS, COLD_LABELS = 20, 5
@@ -54,7 +51,7 @@ def savings(
     *,
     crowd: Estimator | None = None,
     settles: Sequence[float] = SETTLES,
-    repeats: int = REPEATS,
+    repeats: int = SAVINGS_ORDERS,
     seed: int = 0,
     tick: Callable[[float], None] | None = None,
 ) -> Savings:

@@ -18,6 +18,7 @@ import { Task } from "/page/views/task.js";
 import { Tasks } from "/page/views/tasks.js";
 import { Worker } from "/page/views/worker.js";
 import { Workers } from "/page/views/workers.js";
+import { CASES } from "/page/words.js";
 
 const NAV = [["overview", "Overview"], ["tasks", "Tasks"], ["workers", "Workers"], ["alarms", "Alarms"], ["export", "Export"]];
 const REFRESH = 1000; // milliseconds between two questions for what is not pushed
@@ -48,7 +49,7 @@ const frame = (() => {
   const brand = el("a", { href: "#/", class: "brand" }, el("img", { src: "/page/icon.svg", alt: "", width: 22, height: 22 }), "crowdstream");
   const tools = el("div", { class: "frame-tools" }, live, chooser, theme, out);
   replace(document.getElementById("top"), el("div", { class: "bar" }, brand, nav, tools));
-  replace(document.getElementById("foot"), el("a", { href: "#/-/words" }, "Words"), el("a", { href: "/openapi.json" }, "Interface"), el("span", { class: "foot-note" }, "Intervals hold the truth in 95 of 100 cases."));
+  replace(document.getElementById("foot"), el("a", { href: "#/-/words" }, "Words"), el("a", { href: "/openapi.json" }, "Interface"), el("span", { class: "foot-note" }, `Intervals hold the truth in ${CASES} cases.`));
   return { status, speed, live, alarms, links, nav, chooser, theme, out };
 })();
 

@@ -3,8 +3,8 @@
 import { bandDot, meter, sparkline } from "/page/charts.js";
 import { el, replace, setText } from "/page/dom.js";
 import { count, percent, range, sureness } from "/page/format.js";
-import { chip, word } from "/page/tips.js";
-import { flagsOf } from "/page/words.js";
+import { chip } from "/page/tips.js";
+import { flagsOf, WORDS } from "/page/words.js";
 
 const MOVED = 0.005; // change of an error rate from which on it is marked: less is noise
 
@@ -50,7 +50,7 @@ export function errorNumbers() {
       setText(rate, percent(item.error_rate), { marked: Math.abs(item.error_rate - before) >= MOVED });
       if (before === null || Math.abs(item.error_rate - before) >= MOVED) before = item.error_rate;
       setText(around, item.error_rate === null ? "not known yet" : range(item.error_low, item.error_high), { marked: false });
-      source.textContent = item.evidence === "gold" ? ", checked against gold" : item.error_rate === null ? "" : ", by agreement alone";
+      source.textContent = item.error_rate === null ? "" : `, ${WORDS[item.evidence === "gold" ? "gold" : "agreement"][0]}`;
     };
     return { node: el("span", { class: "rate" }, rate, " ", around, source), update };
   };
@@ -109,7 +109,7 @@ export function state() {
       const code = item.closed ?? "open";
       if (code === shown) return;
       shown = code;
-      replace(node, word(code, undefined, `chip ${code === "settled" ? "good" : ""}`.trim()));
+      replace(node, chip(code));
     };
     return { node, update };
   };

@@ -3,6 +3,7 @@
 import { el, replace } from "/page/dom.js";
 import { plural, when } from "/page/format.js";
 import { word } from "/page/tips.js";
+import { CASES } from "/page/words.js";
 
 export function panel(title, sub, ...children) {
   return el("section", { class: "panel" }, el("h2", {}, title), sub ? el("p", { class: "sub" }, sub) : null, ...children);
@@ -81,7 +82,7 @@ export class Pager {
 export function legend(gold) {
   const dot = (kind) => el("i", { class: `key ${kind}`, "aria-hidden": "true" });
   return el("p", { class: "legend" },
-    el("span", {}, el("i", { class: "key band", "aria-hidden": "true" }), "holds the truth in 95 of 100 cases"),
+    el("span", {}, el("i", { class: "key band", "aria-hidden": "true" }), `holds the truth in ${CASES} cases`),
     el("span", {}, dot(gold ? "full" : "hollow"), word(gold ? "gold" : "agreement")),
     el("span", {}, el("i", { class: "key chance", "aria-hidden": "true" }), word("chance", "chance: a guesser's")));
 }

@@ -54,7 +54,7 @@ export function word(code, text = WORDS[code][0], kind = "word") {
   return button;
 }
 
-/** The same as a chip, coloured by how grave it is; the word says it too. */
+/** A word as a chip, coloured by how grave it is; the word says it too. */
 export function chip(code, text) {
   return word(code, text, `chip ${TONES[code] ?? ""}`.trim());
 }

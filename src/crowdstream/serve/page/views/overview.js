@@ -9,6 +9,7 @@ import { choices, legend, panel, Refusals } from "/page/parts.js";
 import { Rows } from "/page/rows.js";
 import { to } from "/page/route.js";
 import { word } from "/page/tips.js";
+import { LEVEL, WORDS } from "/page/words.js";
 
 const SHOWN = 10; // workers
 const DOUBTFUL = 6; // tasks
@@ -104,7 +105,7 @@ export class Overview {
     const { workers, total } = await get(projectPath(this.project, "workers"), { sort, limit: SHOWN });
     if (sort !== this.sort) return;
     this.workers.set(workers, { sorted });
-    setText(this.workersSub, `${total > SHOWN ? `The ${SHOWN} ${SORTS[sort]} of ${plural(total, "worker")}` : `${plural(total, "worker")}, the ${SORTS[sort]} first`}, with 95 % intervals.`, { marked: false });
+    setText(this.workersSub, `${total > SHOWN ? `The ${SHOWN} ${SORTS[sort]} of ${plural(total, "worker")}` : `${plural(total, "worker")}, the ${SORTS[sort]} first`}, with ${LEVEL} intervals.`, { marked: false });
     const gold = workers.some((row) => row.evidence === "gold");
     if (gold !== this.goldShown) replace(this.key, legend(gold));
     this.goldShown = gold;
@@ -195,7 +196,7 @@ function tiles() {
     put(done, count(settled), `of ${count(open + closed)} · ${count(open)} still open${other ? ` · ${count(other)} closed in doubt` : ""}`);
     done.chart.update([[settled / all, "accent"], [other / all, "band"]]);
     const errors = now.expected_errors;
-    const source = errors?.source === "gold" ? `checked against ${plural(errors.gold_tasks, "gold task")}` : "by agreement alone";
+    const source = errors?.source === "gold" ? `checked against ${plural(errors.gold_tasks, "gold task")}` : WORDS.agreement[0];
     put(wrong, percent(errors?.rate), errors ? `${range(errors.rate_low, errors.rate_high)} · ${source}` : "known once tasks are closed");
     wrong.chart.node.classList.toggle("unknown", !errors);
     if (errors) wrong.chart.update(errors.rate_low, errors.rate, errors.rate_high, errors.source !== "gold");
@@ -205,7 +206,7 @@ function tiles() {
     put(saved, less ? whole(less.share) : "–", less ? `${kept.join(" · ")} · against ${less.against} a task` : now.settings.max_labels ? "known once tasks are closed" : "set max_labels to compare with");
     saved.chart.update([[less?.share ?? 0, "accent"]]);
     const votes = now.label_worth;
-    put(worth, decimal(votes?.share), votes ? `independent votes${votes.share < 0.95 ? ": workers make some mistakes together" : ": they err apart"}` : "known once three workers share tasks");
+    put(worth, decimal(votes?.share), votes ? `independent votes: ${votes.about}` : "known once three workers share tasks");
     worth.chart.update([[Math.min(votes?.share ?? 0, 1), "accent"]]);
   };
   return { nodes: [done, wrong, saved, worth].map(({ node }) => node), update };

@@ -8,8 +8,7 @@ import { label, percent, plural, signed, when } from "/page/format.js";
 import { heading, panel } from "/page/parts.js";
 import { Rows } from "/page/rows.js";
 import { to } from "/page/route.js";
-import { word } from "/page/tips.js";
-import { WORDS } from "/page/words.js";
+import { chip, word } from "/page/tips.js";
 
 const LEAST = 1; // log-odds at the end of the axis at least
 
@@ -57,7 +56,7 @@ export class Task {
     const known = found.gold === null || found.gold === undefined ? [] : [`Gold says ${label(found.gold)}. `];
     const left = found.closed ? [] : found.needs === null ? ["Unlikely to settle with more labels. "] : found.votes ? [stillNeeds(Math.ceil(found.needs))] : [];
     const shown = JSON.stringify([found.label, found.confidence, found.votes, state, left]);
-    if (shown !== this.shown) replace(this.sub, decided, known, left, word(state, WORDS[state]?.[0] ?? state, `chip ${state === "settled" ? "good" : ""}`.trim()));
+    if (shown !== this.shown) replace(this.sub, decided, known, left, chip(state));
     this.shown = shown;
     const label_ = label(found.label);
     setText(this.about, found.votes_kept ? `Right: for ${label_}. Left: against it. A bar twice as long counts twice.` : "Not all answers to this task were kept.", { marked: false });

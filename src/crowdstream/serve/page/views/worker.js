@@ -7,7 +7,7 @@ import { count, label, percent, plural, range, when, whole } from "/page/format.
 import { heading, panel } from "/page/parts.js";
 import { to } from "/page/route.js";
 import { chip, word } from "/page/tips.js";
-import { flagsOf } from "/page/words.js";
+import { flagsOf, LEVEL, WORDS } from "/page/words.js";
 
 /** Fill a node anew if what it shows has changed, but not under somebody's pointer or focus. */
 function steady(node, shown, make) {
@@ -56,7 +56,7 @@ export class Worker {
     if (found.flags.includes("better_than_chance") && !flags.length) flags.push("better_than_chance");
     const group = this.context.overview.copies.find((names) => names.includes(this.worker));
     const others = (group ?? []).filter((name) => name !== this.worker);
-    steady(this.chips, [flags, others], () => flags.map((code) => (code === "same_errors" && others.length ? chip(code, `same errors as ${others.slice(0, 3).join(", ")}`) : chip(code))));
+    steady(this.chips, [flags, others], () => flags.map((code) => (code === "same_errors" && others.length ? chip(code, `${WORDS[code][0]} as ${others.slice(0, 3).join(", ")}`) : chip(code))));
     this.chips.hidden = !flags.length;
     this.showOver(found);
     steady(this.rest, [found.confusions, found.alarms, found.recent], () =>
@@ -69,7 +69,7 @@ export class Worker {
     const samples = known.map((point) => ({ x: point.at, rate: point.error_rate, low: point.error_low ?? point.error_rate, high: point.error_high ?? point.error_rate }));
     if (points.length > 1) {
       const marks = alarms.map((alarm) => ({ x: alarm.tasks_seen, direction: alarm.direction, text: `got ${alarm.direction}` }));
-      this.put(this.line, "Each point is over equally many answers, with its 95 % interval.", points, "after tasks", (x) => count(x));
+      this.put(this.line, `Each point is over equally many answers, with its ${LEVEL} interval.`, points, "after tasks", (x) => count(x));
       this.line.update(points, marks);
     } else if (samples.length > 1) {
       const marks = alarms.map((alarm) => ({ x: alarm.at, direction: alarm.direction, text: `got ${alarm.direction}` }));

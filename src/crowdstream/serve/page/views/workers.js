@@ -8,6 +8,7 @@ import { plural } from "/page/format.js";
 import { heading, legend, Pager, search } from "/page/parts.js";
 import { Rows } from "/page/rows.js";
 import { to } from "/page/route.js";
+import { LEVEL } from "/page/words.js";
 
 const SIZE = 25;
 
@@ -91,7 +92,7 @@ export class Workers {
     const page = Number(this.query.page || 1);
     const seen = page > 1 ? (this.query.seen ?? "").split(".") : [];
     this.pager.show({ page, cursor: cursor ?? "", seen, next: found.next, rows: found.workers.length, total: found.total });
-    setText(this.sub, `${plural(found.total, "worker")}${q ? ` with “${q}” in the name` : ""}. How often each is wrong, with 95 % intervals.`, { marked: false });
+    setText(this.sub, `${plural(found.total, "worker")}${q ? ` with “${q}” in the name` : ""}. How often each is wrong, with ${LEVEL} intervals.`, { marked: false });
     const gold = found.workers.some((row) => row.evidence === "gold");
     if (gold !== this.gold) replace(this.key, legend(gold));
     this.gold = gold;
