@@ -11,6 +11,7 @@ compiler an error (for wheels that are released).
 
 from __future__ import annotations
 
+import ast
 import os
 import shutil
 import sys
@@ -39,6 +40,27 @@ def find_loops(source: Path) -> list[Path]:
     """The files to compile."""
     files = sorted(source.rglob("*loops.py"))
     return [file for file in files if file.read_text("utf-8").startswith(MARK)]
+
+
+def write_rows(source: Path) -> None:
+    """Write what every ``rows.py`` says for loops to import: its numbers as C has them."""
+    for file in sorted(source.rglob("rows.py")):
+        whole, real = [], []
+        for line in ast.parse(file.read_text("utf-8")).body:
+            if isinstance(line, ast.Assign) and isinstance(line.targets[0], ast.Name):
+                name, value = line.targets[0].id, ast.literal_eval(line.value)
+                (whole if isinstance(value, int) else real).append((name, value))
+        told = ["# Written by hatch_build.py from rows.py beside it."]
+        if whole:
+            told += ["", "cdef enum:", *(f"    {name} = {value}" for name, value in whole)]
+        if real:
+            told += ["", "cdef extern from *:", '    """']
+            told += [f"    #define CROWDSTREAM_{name} {value!r}" for name, value in real]
+            told += ['    """']
+            told += [f'    const double {name} "CROWDSTREAM_{name}"' for name, _ in real]
+        text, made = "\n".join(told) + "\n", file.with_suffix(".pxd")
+        if not made.exists() or made.read_text("utf-8") != text:
+            made.write_text(text, "utf-8")
 
 
 def run_compiler(extensions: list[Any], build: Path) -> None:
@@ -74,6 +96,7 @@ def compile_loops(root: Path) -> dict[Path, str]:
     from setuptools import Extension
 
     source = root / "src"
+    write_rows(source)
     checked, sanitised = is_on("CROWDSTREAM_BOUNDSCHECK"), is_on("CROWDSTREAM_SANITISE")
     # Each kind of build has a folder of its own: which files are old can be told by their dates.
     build = root / "build" / ("loops" + "-bounds" * checked + "-sanitise" * sanitised)

@@ -275,7 +275,7 @@ def test_long_enough_for_all_that_is_due_now_and_then(kind: type[cs.Estimator]) 
     how = SITUATIONS["everything"]._replace(hard=0.2, rows=2_000, batch=120, workers=25, window=40)
     loop = run(kind(), Program(how, 4))
     assert loop.counts.closed > 250
-    assert loop.crowd.calibration_ == "gold"
+    assert loop.crowd.calibration_ == ("gold" if kind is cs.Adaptive else "none")
     assert loop.crowd.dependence_ > 0.5
 
 

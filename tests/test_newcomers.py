@@ -8,7 +8,7 @@ from typing import NamedTuple
 import pytest
 
 import crowdstream as cs
-from crowdstream.models.newcomers import KNOWN
+from crowdstream.sums.rows import ENOUGH
 
 TASKS, WARM = 300, 100
 CROWDS = (cs.Adaptive, cs.AgreementBased, cs.CentredAgreement, cs.Tracking)
@@ -139,7 +139,7 @@ def test_observing_many_labels_settles_what_observing_each_does() -> None:
 def test_a_new_crowd_settles_once_it_is_known() -> None:
     rows = [(t, f"w{k}", t % 2) for t in range(40) for k in range(5)]
     decided = cs.Adaptive().stream_many(rows)
-    assert not decided["settled"][: int(KNOWN)].any()
+    assert not decided["settled"][: int(ENOUGH)].any()
     assert decided["settled"][-20:].all()
     stream = cs.Stream()
     closed = [stream.observe(*row, at=0).closed for row in rows]

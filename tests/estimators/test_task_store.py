@@ -9,8 +9,9 @@ from hypothesis import strategies as st
 
 from crowdstream.errors import StateError
 from crowdstream.labels import TaskId
-from crowdstream.stream import task_loops, tasks
-from crowdstream.stream.tasks import ABSENT, SKIP, TaskStore
+from crowdstream.stream import task_loops
+from crowdstream.stream.rows import ABSENT, SKIP
+from crowdstream.stream.tasks import TaskStore
 from tests.uncompiled import uncompiled
 
 REMEMBER = 3
@@ -136,12 +137,3 @@ def test_columns_that_do_not_fit_are_refused(column: str) -> None:
             TaskStore(5).unpack(kept, columns, *known)
     with pytest.raises(StateError, match="twice"):
         TaskStore(5).unpack(["a", "a"], columns, 4, 2)
-
-
-def test_python_and_loops_mean_the_same_columns() -> None:
-    loops = uncompiled(task_loops)
-    for name in ("HASH", "STATE", "FLAGS", "BLOCK", "SIZE", "VOTES", "TRUTH", "BEFORE", "AFTER"):
-        assert getattr(loops, name) == getattr(tasks, name)
-    for name in ("PLACE", "OPENED", "LAST", "CONFIDENCE", "MARGIN", "SKIP", "ABSENT"):
-        assert getattr(loops, name) == getattr(tasks, name)
-    assert tasks.HELD == loops.LABELS

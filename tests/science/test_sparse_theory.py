@@ -13,11 +13,11 @@ from numpy.typing import NDArray
 
 from crowdstream.errors import InputError
 from crowdstream.models.teacher import read_teacher, skills_of
-from crowdstream.models.teacher_loops import CAP_SKILL
 from crowdstream.science import theory
 from crowdstream.science.theory.sparse import HABIT
 from crowdstream.science.theory.sparse_bounds import bound_from_errors, bound_if_calibrated
 from crowdstream.science.theory.sparse_votes import CAP
+from crowdstream.sums.rows import CAP_SKILL
 from tests.benchmarks import load_benchmark
 
 Floats = NDArray[np.float64]

@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 
 from crowdstream import parallel
 from crowdstream.errors import StateError
-from crowdstream.sums.agreement import HEAD, AgreementSums
+from crowdstream.sums.agreement import AgreementSums
+from crowdstream.sums.rows import HEAD
 from tests.sums.batches import CLASSES, WORKERS, Task, batch_of, tasks
 
 FAMILIES = np.array([0, 0, -1, 1, 1, -1], np.int32)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from enum import IntEnum
 
+from crowdstream.decisions import rows
+
 
 class Reason(IntEnum):
     """Why a task takes no more labels; ``OPEN`` while it does.
@@ -14,13 +16,13 @@ class Reason(IntEnum):
     ('full', None)
     """
 
-    OPEN = 1
-    SETTLED = 2
-    FULL = 3
-    HARD = 4
-    IDLE = 5
-    CLOSED = 6
-    END = 7
+    OPEN = rows.OPEN
+    SETTLED = rows.SETTLED
+    FULL = rows.FULL
+    HARD = rows.HARD
+    IDLE = rows.IDLE
+    CLOSED = rows.CLOSED
+    END = rows.END
 
     @property
     def word(self) -> str | None:

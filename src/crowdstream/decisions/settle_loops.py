@@ -9,18 +9,14 @@ are settled everywhere, in the tests that compare bits too; nothing that is save
 import cython
 
 if cython.compiled:
+    from cython.cimports.crowdstream.decisions.rows import END, FULL, IDLE, OPEN, SETTLED
     from cython.cimports.libc.math import log
 else:
     from math import log
 
-TINY = cython.declare(cython.double, 1e-12)  # from 0 and 1, for confidences to have log-odds
+    from crowdstream.decisions.rows import END, FULL, IDLE, OPEN, SETTLED
 
-# As crowdstream.decisions.reason has them.
-OPEN = cython.declare(cython.Py_ssize_t, 1)
-SETTLED = cython.declare(cython.Py_ssize_t, 2)
-FULL = cython.declare(cython.Py_ssize_t, 3)
-IDLE = cython.declare(cython.Py_ssize_t, 5)
-END = cython.declare(cython.Py_ssize_t, 7)
+TINY = cython.declare(cython.double, 1e-12)  # from 0 and 1, for confidences to have log-odds
 
 
 def log_odds(p):

@@ -25,10 +25,6 @@ Ties: TypeAlias = Literal["coin", "lowest"]
 
 NO_KEYS: Keys = np.empty(0, np.uint64)
 
-TIE = 1e-9
-"""Scores this close, per vote, are a tie: well above rounding (1e-15) and the fixed point's 1e-12,
-well below any difference that means something."""
-
 GOLDEN = 0x9E3779B97F4A7C15
 """2⁶⁴ over the golden ratio: multiples of it are spread evenly."""
 

@@ -12,12 +12,14 @@ import cython
 if cython.compiled:
     from cython.cimports.crowdstream.labels.batch_loops import Tasks
     from cython.cimports.crowdstream.models.scoring_loops import mix
+    from cython.cimports.crowdstream.sums.rows import TIE
     from cython.cimports.libc.math import exp
 else:
     from math import exp
 
     from crowdstream.labels.batch_loops import Tasks
     from crowdstream.models.scoring_loops import mix
+    from crowdstream.sums.rows import TIE
 
     Pick = cython.struct(
         winner=cython.Py_ssize_t,
@@ -25,8 +27,6 @@ else:
         margin=cython.double,
         tied=cython.Py_ssize_t,
     )
-
-TIE = cython.declare(cython.double, 1e-9)  # scores this close, a vote, are a tie
 
 
 def pick(scores, t, m, named, rho, keys, tossed, coin):

@@ -14,13 +14,14 @@ from numpy.typing import NDArray
 
 from crowdstream.decisions import vote_loops
 from crowdstream.decisions.decision import Votes
-from crowdstream.decisions.ties import NO_KEYS, TIE, Keys, class_keys, coin_of, toss
+from crowdstream.decisions.ties import NO_KEYS, Keys, class_keys, coin_of, toss
 from crowdstream.errors import InputError
 from crowdstream.labels import UNKNOWN, TaskId, Vocabulary
 from crowdstream.labels.batch import LabelBatch
 from crowdstream.labels.folding import mix
 from crowdstream.models.scorer import CELLS, Scorer
 from crowdstream.parallel import parts_of, side_by_side
+from crowdstream.sums.rows import TIE
 
 Floats = NDArray[np.float64]
 

@@ -14,11 +14,9 @@ from numpy.typing import NDArray
 from crowdstream.defaults import SETTLE
 from crowdstream.metrics import wilson
 from crowdstream.models.scoring_loops import calibrate
+from crowdstream.sums.rows import EDGE
 
 Floats = NDArray[np.float64]
-
-EDGE = 0.005
-"""Confidences are kept this far from 0 and 1: beyond, log-odds say no more."""
 
 SHIFT, SLOPE = 1.0, 0.5
 """Standard deviations of the prior of a and b − 1 in P(right) = sigmoid(a + b·logit): a shift of

@@ -27,8 +27,9 @@ from crowdstream.models.teacher import (
     unpack_teacher,
     vote_weights,
 )
-from crowdstream.models.teacher_loops import CAP_SKILL, Teacher, TeacherVotes
+from crowdstream.models.teacher_loops import Teacher, TeacherVotes
 from crowdstream.serialization import Packed, over, under
+from crowdstream.sums.rows import CAP_SKILL
 
 NOTHING: Floats = np.empty(0)
 

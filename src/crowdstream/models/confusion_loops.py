@@ -12,18 +12,14 @@ import cython
 if cython.compiled:
     from cython.cimports.crowdstream.labels.batch_loops import Tasks
     from cython.cimports.crowdstream.models.scoring_loops import FamilyPowers, rescale
+    from cython.cimports.crowdstream.sums.rows import ACCURACY, GOLD, MOST_STRENGTH, UNIT, H
     from cython.cimports.libc.math import exp, pow, sqrt  # noqa: A004
 else:
     from math import exp, pow, sqrt  # noqa: A004
 
     from crowdstream.labels.batch_loops import Tasks
     from crowdstream.models.scoring_loops import FamilyPowers, rescale
-
-UNIT = cython.declare(cython.double, 16777216.0)  # posterior counts are multiples of 2⁻²⁴
-H = cython.declare(cython.double, 8.0)  # answers that every prior is worth
-ACCURACY = cython.declare(cython.double, 0.7)  # expected of a worker before any data
-MOST = cython.declare(cython.double, 200.0)  # answers that a confusion's prior is worth at most
-GOLD = cython.declare(cython.double, 5.0)  # times that a task of known truth counts
+    from crowdstream.sums.rows import ACCURACY, GOLD, MOST_STRENGTH, UNIT, H
 
 
 @cython.final
@@ -45,7 +41,7 @@ class Student:
         self.product = product
         self.classes = prior.shape[0]
         self.workers = 0
-        self.strength = MOST
+        self.strength = MOST_STRENGTH
         self.typical = 1.0
 
     def bind(self, counts, mass):

@@ -16,11 +16,13 @@ import cython
 
 if cython.compiled:
     from cython.cimports.crowdstream.labels.batch_loops import Tasks
+    from cython.cimports.crowdstream.sums.rows import ACCURACY, FLOOR, LARGE
     from cython.cimports.libc.math import exp, log, sqrt
 else:
     from math import exp, log, sqrt
 
     from crowdstream.labels.batch_loops import Tasks
+    from crowdstream.sums.rows import ACCURACY, FLOOR, LARGE
 
 # Shared by all workers, in `total`.
 SKILL = cython.declare(cython.Py_ssize_t, 0)  # Σ h
@@ -37,8 +39,6 @@ BELIEF = cython.declare(cython.Py_ssize_t, 2)  # how far the whole crowd believe
 FORESEEN = cython.declare(cython.Py_ssize_t, 3)  # Π (1 + θ_ij h) over this task's labels
 
 H = cython.declare(cython.double, 4.0)  # answers or tasks that every prior is worth
-ACCURACY = cython.declare(cython.double, 0.7)  # expected of a worker before any data
-FLOOR = cython.declare(cython.double, 0.1)  # of the crowd's mean skill: zero would be absorbing
 KAPPA = cython.declare(cython.double, 50.0)  # pairs of answers that the prior of τ² is worth
 LEAST = cython.declare(cython.double, 2.0)  # answers that the crowd's mean is worth, at least
 MOST = cython.declare(cython.double, 100.0)  # and at most
@@ -49,7 +49,6 @@ CROWD_SWITCH = cython.declare(cython.double, 0.001)  # the same for the whole cr
 MEMORY = cython.declare(cython.double, 0.999)  # what a task leaves of the crowd's sums
 MIRRORED = cython.declare(cython.double, 3.0)  # standard errors of Σ h below 0: upside down
 RARE = cython.declare(cython.double, 1e-3)  # no label is taken for less likely, times K
-LARGE = cython.declare(cython.double, 1e100)  # products are scaled down beyond it
 NEVER = cython.declare(cython.double, -1e300)  # score of a class that nobody has named yet
 
 

@@ -12,9 +12,7 @@ from crowdstream.models.fallback import MAJORITY
 from crowdstream.models.model import Floats, Model, WorkerReading
 from crowdstream.models.scorer import Scorer
 from crowdstream.models.scoring_loops import Scoring
-
-ACCURACY = 0.7
-"""How often a worker is taken to be right, for want of an estimate."""
+from crowdstream.sums.rows import ACCURACY
 
 
 class Majority(Model):

@@ -14,9 +14,6 @@ from crowdstream.labels.batch import Ints, LabelBatch
 from crowdstream.models.scoring_loops import find_known_from
 from crowdstream.sums.agreement import AgreementSums
 
-KNOWN = 2.0
-"""Answers, compared with others' or with the truth, from which a worker is no newcomer."""
-
 FEW = 3.0
 """Answers up to which workers show whether newcomers are honest."""
 
@@ -29,10 +26,6 @@ worker, unless newcomers have proved honest: a liar who knows the truth has log-
 where workers who are right on 0.8 to 0.9 of the tasks have 1.4 to 2.2. Beside workers who are right
 on 0.9, a liar on each of 300 tasks led to 0 or 1 settled lie (where three erred alike), and to 0 to
 3 with 1."""
-
-HALF = 0.5
-"""Part of an average answer's worker's answers that is enough where old ones are forgotten, if it
-is less: with a short memory nobody has as many as `KNOWN`."""
 
 
 def least_known(sums: AgreementSums, unit: float, forgets: bool) -> float:
@@ -64,7 +57,7 @@ def newcomers(
     >>> sums.make_room(3, 2)
     >>> starts, both = np.arange(0, 14, 2), np.array([0, 1] * 6, np.int32)
     >>> sums.add(LabelBatch(starts, both, both))
-    >>> newcomers(sums, KNOWN).tolist()  # the third worker has given no answer
+    >>> newcomers(sums, 2.0).tolist()  # the third worker has given no answer
     [False, False, True, True]
     """
     compared = sums.met + sums.known - own * others

@@ -12,17 +12,15 @@ import cython
 if cython.compiled:
     from cython.cimports.crowdstream.labels.batch_loops import Tasks
     from cython.cimports.crowdstream.sums.agreement_loops import AgreementRows
+    from cython.cimports.crowdstream.sums.rows import EDGE, ENOUGH, HALF, LARGE
     from cython.cimports.libc.math import exp, log
 else:
     from math import exp, log
 
     from crowdstream.labels.batch_loops import Tasks
     from crowdstream.sums.agreement_loops import AgreementRows
+    from crowdstream.sums.rows import EDGE, ENOUGH, HALF, LARGE
 
-KNOWN = cython.declare(cython.double, 2.0)  # as crowdstream.models.newcomers has them
-HALF = cython.declare(cython.double, 0.5)
-LARGE = cython.declare(cython.double, 1e100)  # products are scaled down beyond it
-EDGE = cython.declare(cython.double, 0.005)  # as crowdstream.models.calibration has it
 MIX1 = cython.declare(cython.ulonglong, 0xBF58476D1CE4E5B9)
 MIX2 = cython.declare(cython.ulonglong, 0x94D049BB133111EB)
 
@@ -254,8 +252,8 @@ def rescale(product):
 def known_from(sums, unit, forgets):
     """Answers from which a worker is known: no newcomer (see crowdstream.models.newcomers)."""
     if not forgets:
-        return KNOWN * unit
-    return min(KNOWN * unit, HALF * sums.typical_answers())
+        return ENOUGH * unit
+    return min(ENOUGH * unit, HALF * sums.typical_answers())
 
 
 def find_known_from(sums: AgreementRows, unit: cython.double, forgets: cython.bint):

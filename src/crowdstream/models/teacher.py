@@ -9,8 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from crowdstream.models.scoring_loops import FamilyPowers
-from crowdstream.models.teacher_loops import CAP_SKILL, Teacher
+from crowdstream.models.teacher_loops import Teacher
 from crowdstream.sums.agreement import AgreementSums
+from crowdstream.sums.rows import CAP_SKILL
 
 Floats = NDArray[np.float64]
 

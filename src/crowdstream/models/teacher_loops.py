@@ -19,6 +19,17 @@ if cython.compiled:
     )
     from cython.cimports.crowdstream.sums.agreement_loops import AgreementRows
     from cython.cimports.crowdstream.sums.group_loops import find
+    from cython.cimports.crowdstream.sums.rows import (
+        ACCURACY,
+        AGREE,
+        CAP_SKILL,
+        FLOOR,
+        HEAD,
+        MET,
+        MET2,
+        MOST_STRENGTH,
+        H,
+    )
     from cython.cimports.libc.math import log, pow, sqrt  # noqa: A004
 else:
     from math import log, pow, sqrt  # noqa: A004
@@ -26,6 +37,17 @@ else:
     from crowdstream.models.scoring_loops import FamilyPowers, Scoring, count, rescale
     from crowdstream.sums.agreement_loops import AgreementRows
     from crowdstream.sums.group_loops import find
+    from crowdstream.sums.rows import (
+        ACCURACY,
+        AGREE,
+        CAP_SKILL,
+        FLOOR,
+        HEAD,
+        MET,
+        MET2,
+        MOST_STRENGTH,
+        H,
+    )
 
     Reading = cython.struct(
         R=cython.double,
@@ -35,21 +57,10 @@ else:
         N=cython.double,
     )
 
-# A row of the agreement sums, as crowdstream.sums.agreement_loops lays it out.
-AGREE = cython.declare(cython.Py_ssize_t, 0)
-MET = cython.declare(cython.Py_ssize_t, 1)
-MET2 = cython.declare(cython.Py_ssize_t, 2)
-HEAD = cython.declare(cython.Py_ssize_t, 5)
 
-H = cython.declare(cython.double, 8.0)  # answers that every prior is worth
-ACCURACY = cython.declare(cython.double, 0.7)  # expected of a worker before any data
-FLOOR = cython.declare(cython.double, 0.1)  # of the crowd's mean skill: zero would be absorbing
-CAP = cython.declare(cython.double, 0.6)  # skill beyond which a teacher's vote counts no more
 LEAST = cython.declare(cython.double, 0.002)  # variance of skills: nobody is quite like everybody
 SPREAD = cython.declare(cython.double, 0.05)  # variance of skills that real crowds have
 SPREAD_WORTH = cython.declare(cython.double, 20.0)  # workers that this is worth
-MOST = cython.declare(cython.double, 200.0)  # answers that a confusion's prior is worth at most
-CAP_SKILL = 0.6
 
 
 @cython.final
@@ -76,10 +87,10 @@ class Teacher:
         self.classes = f.shape[0]
         self.workers = 0
         self.unit = 1.0
-        self.cap = CAP
+        self.cap = CAP_SKILL
         self.mean = (self.classes * ACCURACY - 1.0) / (self.classes - 1.0)
         self.spread = LEAST
-        self.strength = MOST
+        self.strength = MOST_STRENGTH
         self.surplus = self.met = self.all_met = self.evidence = 0.0
         self.met_workers = self.groups = self.main = 0
         self.V = 1.0 - 1.0 / self.classes
@@ -286,7 +297,7 @@ class Teacher:
             answers += scratch[i, 1]
             noises += scratch[i, 1] * scratch[i, 1] * noise
         self.spread = SPREAD
-        self.strength = MOST
+        self.strength = MOST_STRENGTH
         if not weights > 0.0:
             return
         found = moments / weights
@@ -301,7 +312,7 @@ class Teacher:
         self.spread = min(max(self.spread, LEAST), 1.0)
         if answers > 0.0:
             self.strength = noises / answers / self.unit / self.spread / 2.0
-            self.strength = min(max(self.strength, H), MOST)
+            self.strength = min(max(self.strength, H), MOST_STRENGTH)
 
 
 @cython.final

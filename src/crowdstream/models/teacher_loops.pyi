@@ -6,8 +6,6 @@ from crowdstream.sums.agreement_loops import AgreementRows
 
 Floats = NDArray[np.float64]
 
-CAP_SKILL: float
-
 class Teacher:
     f: Floats
     workers: int

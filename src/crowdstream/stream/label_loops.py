@@ -10,19 +10,45 @@ the bit), not what is saved; benchmarks/stream.py times it.
 import cython
 
 if cython.compiled:
+    from cython.cimports.crowdstream.decisions.rows import OPEN
     from cython.cimports.crowdstream.decisions.settle_loops import is_sure, reason_of, survives
     from cython.cimports.crowdstream.decisions.vote_loops import pick
     from cython.cimports.crowdstream.labels.batch_loops import Tasks
     from cython.cimports.crowdstream.models.scoring_loops import Scoring, calibrated, known_from
+    from cython.cimports.crowdstream.stream.rows import (
+        ABSENT,
+        BLOCK,
+        CONFIDENCE,
+        IDENTIFIED_FLAG,
+        PLACE,
+        SETTLED_FLAG,
+        SIZE,
+        SKIP,
+        STATE,
+        TRUTH,
+    )
     from cython.cimports.crowdstream.stream.task_loops import TaskRows
     from cython.cimports.libc.math import exp
 else:
     from math import exp
 
+    from crowdstream.decisions.rows import OPEN
     from crowdstream.decisions.settle_loops import is_sure, reason_of, survives
     from crowdstream.decisions.vote_loops import pick
     from crowdstream.labels.batch_loops import Tasks
     from crowdstream.models.scoring_loops import Scoring, calibrated, known_from
+    from crowdstream.stream.rows import (
+        ABSENT,
+        BLOCK,
+        CONFIDENCE,
+        IDENTIFIED_FLAG,
+        PLACE,
+        SETTLED_FLAG,
+        SIZE,
+        SKIP,
+        STATE,
+        TRUTH,
+    )
     from crowdstream.stream.task_loops import TaskRows
 
 # Why `LabelLoop.take` returns.
@@ -40,19 +66,6 @@ ROOM = 5
 """The next row's task has more labels than there is room for."""
 CLOSED = 6
 """Tasks have closed, and something is due when they do."""
-
-# Columns and codes of crowdstream.stream.task_loops.
-STATE = cython.declare(cython.Py_ssize_t, 1)
-BLOCK = cython.declare(cython.Py_ssize_t, 3)
-SIZE = cython.declare(cython.Py_ssize_t, 4)
-TRUTH = cython.declare(cython.Py_ssize_t, 6)
-PLACE = cython.declare(cython.Py_ssize_t, 0)
-CONFIDENCE = cython.declare(cython.Py_ssize_t, 1)
-OPEN = cython.declare(cython.Py_ssize_t, 1)
-SKIP = cython.declare(cython.Py_ssize_t, -1)
-ABSENT = cython.declare(cython.Py_ssize_t, -2)
-SETTLED_FLAG = cython.declare(cython.Py_ssize_t, 1)
-IDENTIFIED_FLAG = cython.declare(cython.Py_ssize_t, 2)
 
 
 @cython.final

@@ -22,7 +22,8 @@ from crowdstream.models.scoring_loops import Scoring
 from crowdstream.schedule import FEW_LABELS
 from crowdstream.stream import label_loops
 from crowdstream.stream.label_loops import LabelLoop
-from crowdstream.stream.tasks import ABSENT, SKIP, Kept, TaskStore
+from crowdstream.stream.rows import ABSENT, SKIP
+from crowdstream.stream.tasks import Kept, TaskStore
 
 ROOM = 64
 """Labels of a task that there is room to work on at first."""
@@ -129,7 +130,7 @@ class RowLoop:
         return rows.coded
 
     def _meet(self, rows: Rows) -> None:
-        """Give the next row's worker and class their codes, wherever else they stand in the rows."""
+        """Give the next row's worker and class their codes, in all rows where they stand."""
         workers, labels = self._code(rows)
         if rows.new is None:
             rows.new = places_of(rows.workers, workers), places_of(rows.labels, labels)
@@ -179,7 +180,7 @@ class RowLoop:
 
     def _do(self, due: int, rows: Rows) -> None:
         """What must be done before the next row can be taken."""
-        crowd, model = self._crowd, self._crowd._model
+        model = self._crowd._model
         if due == label_loops.NAMES:
             self._meet(rows)
         elif due == label_loops.RENEW:

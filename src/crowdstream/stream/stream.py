@@ -49,7 +49,8 @@ from crowdstream.serialization import Savable, kind_of, read_state
 from crowdstream.stream import saving
 from crowdstream.stream.asking import Outlooks, gains_for
 from crowdstream.stream.loop import RowLoop, Rows, Taken
-from crowdstream.stream.tasks import ABSENT, IDENTIFIED, SETTLED, SKIP, Kept, TaskStore
+from crowdstream.stream.rows import ABSENT, IDENTIFIED_FLAG, SETTLED_FLAG, SKIP
+from crowdstream.stream.tasks import Kept, TaskStore
 from crowdstream.validation import Check, check_number, number
 
 Time: TypeAlias = float | datetime.datetime | None
@@ -795,7 +796,7 @@ class Stream(Savable):
             self._tasks.close(coded)
         decision = msgspec.structs.replace(decision, closed=why.word)
         label = UNKNOWN if decision.label is None else self.crowd._classes.code(decision.label)
-        flags = SETTLED * decision.settled + IDENTIFIED * decision.identifiable
+        flags = SETTLED_FLAG * decision.settled + IDENTIFIED_FLAG * decision.identifiable
         sure = decision.confidence, decision.margin
         store.close(slot, (label, *sure, decision.votes, flags, int(why)))
         self.counts.closed += 1
@@ -843,8 +844,8 @@ def _as_decision(task: TaskId, kept: Kept, classes: Vocabulary | list[ClassLabel
         confidence,
         margin,
         votes,
-        flags & SETTLED != 0,
-        flags & IDENTIFIED != 0,
+        flags & SETTLED_FLAG != 0,
+        flags & IDENTIFIED_FLAG != 0,
         WORDS[state],
     )
 

@@ -14,48 +14,60 @@ times it.
 
 import cython
 
+if cython.compiled:
+    from cython.cimports.crowdstream.decisions.rows import OPEN
+    from cython.cimports.crowdstream.stream.rows import (
+        ABSENT,
+        AFTER,
+        BEFORE,
+        BLOCK,
+        CLOSED_LIST,
+        CONFIDENCE,
+        FLAGS,
+        FREE,
+        HASH,
+        HELD,
+        LAST,
+        MARGIN,
+        NEXT,
+        OPEN_LIST,
+        OPENED,
+        PLACE,
+        SIZE,
+        STATE,
+        TRUTH,
+        VOTES,
+    )
+else:
+    from crowdstream.decisions.rows import OPEN
+    from crowdstream.stream.rows import (
+        ABSENT,
+        AFTER,
+        BEFORE,
+        BLOCK,
+        CLOSED_LIST,
+        CONFIDENCE,
+        FLAGS,
+        FREE,
+        HASH,
+        HELD,
+        LAST,
+        MARGIN,
+        NEXT,
+        OPEN_LIST,
+        OPENED,
+        PLACE,
+        SIZE,
+        STATE,
+        TRUTH,
+        VOTES,
+    )
+
 if not cython.compiled:
     from crowdstream.compiled import warn_not_compiled
 
     warn_not_compiled()
 
-# Columns of ``codes``. ``TRUTH`` is the known class of an open task, the decided one of a closed.
-HASH = cython.declare(cython.Py_ssize_t, 0)
-STATE = cython.declare(cython.Py_ssize_t, 1)
-FLAGS = cython.declare(cython.Py_ssize_t, 2)
-BLOCK = cython.declare(cython.Py_ssize_t, 3)
-SIZE = cython.declare(cython.Py_ssize_t, 4)
-VOTES = cython.declare(cython.Py_ssize_t, 5)
-TRUTH = cython.declare(cython.Py_ssize_t, 6)
-BEFORE = cython.declare(cython.Py_ssize_t, 7)
-AFTER = cython.declare(cython.Py_ssize_t, 8)
-
-# Columns of ``orders``: the place in the crowd's order of tasks, and in the order of opening.
-PLACE = cython.declare(cython.Py_ssize_t, 0)
-OPENED = cython.declare(cython.Py_ssize_t, 1)
-
-# Columns of ``floats``.
-LAST = cython.declare(cython.Py_ssize_t, 0)
-CONFIDENCE = cython.declare(cython.Py_ssize_t, 1)
-MARGIN = cython.declare(cython.Py_ssize_t, 2)
-
-# A block: seven workers, their labels, the next block.
-LABELS = cython.declare(cython.Py_ssize_t, 7)
-NEXT = cython.declare(cython.Py_ssize_t, 14)
-
-# States of a slot; above ``OPEN`` they are the reasons why a task was closed.
-FREE = cython.declare(cython.Py_ssize_t, 0)
-OPEN = cython.declare(cython.Py_ssize_t, 1)
-
-# What stands for a label.
-SKIP = cython.declare(cython.Py_ssize_t, -1)
-ABSENT = cython.declare(cython.Py_ssize_t, -2)
-
-# The two lists, and the bits of ``FLAGS``.
-OPEN_LIST = cython.declare(cython.Py_ssize_t, 0)
-CLOSED_LIST = cython.declare(cython.Py_ssize_t, 1)
-SETTLED_FLAG = cython.declare(cython.Py_ssize_t, 1)
-IDENTIFIED_FLAG = cython.declare(cython.Py_ssize_t, 2)
 
 ODD = cython.declare(cython.ulonglong, 0x9E3779B97F4A7C15)  # 2⁶⁴ over the golden ratio
 
@@ -291,12 +303,12 @@ class TaskRows:
         block: cython.Py_ssize_t = self.codes[slot, BLOCK]
         left: cython.Py_ssize_t = self.codes[slot, SIZE]
         while left > 0:
-            for k in range(min(left, LABELS)):
+            for k in range(min(left, HELD)):
                 if self.blocks[block, k] == worker:
                     self.at_block = block
-                    self.at_offset = LABELS + k
-                    return self.blocks[block, LABELS + k]
-            left -= LABELS
+                    self.at_offset = HELD + k
+                    return self.blocks[block, HELD + k]
+            left -= HELD
             block = self.blocks[block, NEXT]
         return ABSENT
 
@@ -308,8 +320,8 @@ class TaskRows:
         """Add the label (or skip) of a worker who has none; there is room for a block."""
         size: cython.Py_ssize_t = self.codes[slot, SIZE]
         block: cython.Py_ssize_t = self.codes[slot, BLOCK]
-        offset: cython.Py_ssize_t = size % LABELS
-        for _ in range((size - 1) // LABELS if size else 0):
+        offset: cython.Py_ssize_t = size % HELD
+        for _ in range((size - 1) // HELD if size else 0):
             block = self.blocks[block, NEXT]
         if offset == 0:
             fresh: cython.Py_ssize_t = self.free_block
@@ -324,7 +336,7 @@ class TaskRows:
                 self.codes[slot, BLOCK] = fresh
             block = fresh
         self.blocks[block, offset] = worker
-        self.blocks[block, LABELS + offset] = label
+        self.blocks[block, HELD + offset] = label
         self.blocks[block, NEXT] = -1
         self.codes[slot, SIZE] = size + 1
         if label >= 0:
@@ -358,10 +370,10 @@ class TaskRows:
         found = []
         block: cython.Py_ssize_t = self.codes[slot, BLOCK]
         for k in range(self.codes[slot, SIZE]):
-            at: cython.Py_ssize_t = k % LABELS
+            at: cython.Py_ssize_t = k % HELD
             if k and at == 0:
                 block = self.blocks[block, NEXT]
-            found.append((self.blocks[block, at], self.blocks[block, LABELS + at]))
+            found.append((self.blocks[block, at], self.blocks[block, HELD + at]))
         return found
 
     def free_blocks(self, block):
@@ -377,12 +389,12 @@ class TaskRows:
         left: cython.Py_ssize_t = size
         to: cython.Py_ssize_t = at
         while left > 0:
-            for k in range(min(left, LABELS)):
-                if skips or self.blocks[block, LABELS + k] >= 0:
+            for k in range(min(left, HELD)):
+                if skips or self.blocks[block, HELD + k] >= 0:
                     workers[to] = self.blocks[block, k]
-                    labels[to] = self.blocks[block, LABELS + k]
+                    labels[to] = self.blocks[block, HELD + k]
                     to += 1
-            left -= LABELS
+            left -= HELD
             block = self.blocks[block, NEXT]
         return to
 

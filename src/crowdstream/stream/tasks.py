@@ -18,6 +18,24 @@ from crowdstream.errors import StateError
 from crowdstream.labels import UNKNOWN, TaskId
 from crowdstream.labels.batch import Codes, Ints, LabelBatch
 from crowdstream.labels.open_task import OpenTask
+from crowdstream.stream.rows import (
+    CLOSED_LIST,
+    CODES,
+    CONFIDENCE,
+    FLAGS,
+    HELD,
+    LAST,
+    MARGIN,
+    OPEN_LIST,
+    OPENED,
+    PLACE,
+    SIZE,
+    SKIP,
+    STATE,
+    TRUTH,
+    VOTES,
+    WIDTH,
+)
 from crowdstream.stream.task_loops import TaskRows
 from crowdstream.sums.growing import grown
 
@@ -25,29 +43,6 @@ Floats = NDArray[np.float64]
 
 Kept: TypeAlias = tuple[int, float, float, int, int, int]
 """A decision as it is kept: class, confidence, margin, votes, flags, state."""
-
-HASH, STATE, FLAGS, BLOCK, SIZE, VOTES, TRUTH, BEFORE, AFTER = range(9)
-"""Columns of ``codes``; ``STATE`` is a `Reason`, 0 where there is no task; ``TRUTH`` is the known
-class of an open task, the decided one of a closed one, and ``SIZE`` counts skips too."""
-
-PLACE, OPENED = range(2)
-"""Columns of ``orders``: the place in the crowd's order of tasks, and in the order of opening."""
-
-LAST, CONFIDENCE, MARGIN = range(3)
-"""Columns of ``floats``: when the last label came, how sure the decision was then, its lead."""
-
-HELD, WIDTH = 7, 16
-"""Labels that a block holds, and its numbers: workers, labels, the next block, one to fill 64
-bytes."""
-
-SKIP, ABSENT = -1, -2
-"""What stands for the label of somebody who skipped a task, or has not seen it."""
-
-OPEN_LIST, CLOSED_LIST = range(2)
-"""The two orders: open tasks, the longest idle first; closed ones, the longest closed first."""
-
-SETTLED, IDENTIFIED = 1, 2
-"""Bits of ``FLAGS``: whether the decision is settled, and was by weighted votes."""
 
 SAVED = {
     "codes": (np.int32, (STATE, FLAGS, SIZE, VOTES, TRUTH)),
@@ -64,7 +59,7 @@ class TaskStore:
         self.loops = TaskRows()
         self.loops.remember = remember
         self._index: Codes = np.full(16, -1, np.int32)
-        self.codes: Codes = np.zeros((0, 9), np.int32)
+        self.codes: Codes = np.zeros((0, CODES), np.int32)
         self.orders: Ints = np.zeros((0, 2), np.int64)
         self.floats: Floats = np.zeros((0, 3))
         self._blocks: Codes = np.zeros((0, WIDTH), np.int32)

@@ -18,11 +18,9 @@ from crowdstream.parallel import parts_of, side_by_side
 from crowdstream.sums.agreement_loops import AgreementRows
 from crowdstream.sums.group_loops import flatten, join_pairs
 from crowdstream.sums.growing import grown
+from crowdstream.sums.rows import AGREE, HEAD, KNOWN, MET, MET2, RIGHT
 
 Floats = NDArray[np.float64]
-
-HEAD = 5
-"""Columns before said, own and others: agree, met, met2, known, right."""
 
 
 class Column:
@@ -103,15 +101,15 @@ class AgreementSums:
         """One row per worker, without spare rows."""
         return self._rows[: self.workers]
 
-    agree = Column(0)
+    agree = Column(AGREE)
     """Pairs of the worker's label with another's on the same task that are the same."""
-    met = Column(1)
+    met = Column(MET)
     """All such pairs."""
-    met2 = Column(2)
+    met2 = Column(MET2)
     """Ordered pairs of others on the same task."""
-    known = Column(3)
+    known = Column(KNOWN)
     """Answers on tasks of known truth."""
-    right = Column(4)
+    right = Column(RIGHT)
     """How many of those are right."""
 
     @property

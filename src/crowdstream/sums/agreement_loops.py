@@ -21,21 +21,14 @@ import cython
 if cython.compiled:
     from cython.cimports.crowdstream.labels.batch_loops import Tasks
     from cython.cimports.crowdstream.sums.group_loops import find, join
+    from cython.cimports.crowdstream.sums.rows import AGREE, HEAD, KNOWN, MET, MET2, RIGHT, UNIT
     from cython.cimports.libc.math import floor
 else:
     from math import floor
 
     from crowdstream.labels.batch_loops import Tasks
     from crowdstream.sums.group_loops import find, join
-
-# The columns of a row; after them said, own and others, K numbers each.
-AGREE = cython.declare(cython.Py_ssize_t, 0)
-MET = cython.declare(cython.Py_ssize_t, 1)
-MET2 = cython.declare(cython.Py_ssize_t, 2)
-KNOWN = cython.declare(cython.Py_ssize_t, 3)
-RIGHT = cython.declare(cython.Py_ssize_t, 4)
-HEAD = cython.declare(cython.Py_ssize_t, 5)
-UNIT = cython.declare(cython.double, 16777216.0)
+    from crowdstream.sums.rows import AGREE, HEAD, KNOWN, MET, MET2, RIGHT, UNIT
 
 
 @cython.final

@@ -7,9 +7,9 @@ from typing import ClassVar
 
 import numpy as np
 
-from crowdstream.decisions.ties import TIE
 from crowdstream.science.baselines.common import Coded, Floats, Ints
 from crowdstream.science.baselines.one_pass import OnePass
+from crowdstream.sums.rows import TIE
 from crowdstream.validation import number
 
 BEFORE = 3.0
