@@ -7,8 +7,8 @@ import pytest
 from numpy.typing import NDArray
 
 import crowdstream as cs
-from crowdstream.science import theory
-from crowdstream.science.reference import AB, error_rates, excess
+from crowdstream.reference import AB, error_rates, excess
+from crowdstream_lab import theory
 from tests.simulated import error_rates as estimated
 
 Floats = NDArray[np.float64]

@@ -6,11 +6,11 @@ import pytest
 
 import crowdstream as cs
 from crowdstream.errors import InputError
-from crowdstream.science import datasets
-from crowdstream.science.savings import FIXED, MAJORITY, STOP, Savings, draw, redundancies, savings
-from crowdstream.science.savings import replay as module
-from crowdstream.science.savings.result import SAME
-from crowdstream.science.simulate import simulate
+from crowdstream.savings import FIXED, MAJORITY, STOP, Savings, draw, redundancies, savings
+from crowdstream.savings import replay as module
+from crowdstream.savings.result import SAME
+from crowdstream.simulation import simulate
+from crowdstream_lab import datasets
 from tests.real import needs_data
 
 LEVELS = (0.8, 0.9, 0.95, 0.98, 0.99)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from crowdstream.errors import InputError
-from crowdstream.science.simulate import (
+from crowdstream.simulation import (
     Simulated,
     jump,
     learning,

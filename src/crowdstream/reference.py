@@ -15,7 +15,7 @@ Where the print leaves a choice:
   That is kept as printed.
 - The printed ``|N(t)|`` is N(t), which is no vector. The other slips (``p ↦ 1 − 2p`` for 1 − p,
   the powers of log n in Corollary 3, λ in Theorem 2, p² + (1 − p)² ≤ ½ in the appendix) are in
-  statements that nothing here computes; see `crowdstream.science.theory`.
+  statements that nothing here computes; see `crowdstream_lab.theory`.
 
 References
 ----------

@@ -12,16 +12,16 @@ from hypothesis import given, settings
 import crowdstream as cs
 from crowdstream.errors import InputError
 from crowdstream.metrics import error_rate
-from crowdstream.science.baselines import (
+from crowdstream.simulation import simulate
+from crowdstream_lab.baselines import (
     DawidSkene,
     MajorityVote,
     OracleEstimator,
     OracleVote,
 )
-from crowdstream.science.datasets import binary, load
-from crowdstream.science.simulate import simulate
+from crowdstream_lab.datasets import binary, load
+from tests.lab.sound import check_sound
 from tests.real import needs_data
-from tests.science.sound import check_sound
 from tests.simulated import ROWS
 
 # Expected error rates (ties at ½) of majority vote and EM behind the paper's Table 2.

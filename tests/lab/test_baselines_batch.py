@@ -19,7 +19,8 @@ from hypothesis import strategies as st
 from crowdstream.errors import InputError
 from crowdstream.labels import Table
 from crowdstream.metrics import error_rate
-from crowdstream.science.baselines import (
+from crowdstream.simulation import Simulated, simulate
+from crowdstream_lab.baselines import (
     BeliefPropagation,
     Dalvi,
     DawidSkene,
@@ -34,14 +35,13 @@ from crowdstream.science.baselines import (
     OracleVote,
     SpectralEM,
 )
-from crowdstream.science.baselines.common import code
-from crowdstream.science.baselines.minimax_dual import Answers, Dual
-from crowdstream.science.baselines.pairs import LARGEST_CROWD
-from crowdstream.science.baselines.spectral_em import from_moments
-from crowdstream.science.datasets import Dataset, available, load
-from crowdstream.science.simulate import Simulated, simulate
+from crowdstream_lab.baselines.common import code
+from crowdstream_lab.baselines.minimax_dual import Answers, Dual
+from crowdstream_lab.baselines.pairs import LARGEST_CROWD
+from crowdstream_lab.baselines.spectral_em import from_moments
+from crowdstream_lab.datasets import Dataset, available, load
+from tests.lab.sound import check_sound
 from tests.real import DATA, needs_data
-from tests.science.sound import check_sound
 from tests.simulated import ROWS
 
 

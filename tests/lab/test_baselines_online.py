@@ -13,7 +13,9 @@ from hypothesis import given, settings
 from crowdstream.errors import InputError
 from crowdstream.labels import Table
 from crowdstream.metrics import error_rate
-from crowdstream.science.baselines import (
+from crowdstream.simulation import Simulated, jump, simulate
+from crowdstream_lab import policies
+from crowdstream_lab.baselines import (
     SBIC,
     DawidSkene,
     HuiWalter,
@@ -29,19 +31,17 @@ from crowdstream.science.baselines import (
     WelinderPerona,
     hui_walter,
     pairs,
-    policies,
     raykar,
     sbic,
 )
-from crowdstream.science.baselines.common import code
-from crowdstream.science.baselines.one_pass import OnePass
-from crowdstream.science.baselines.overlap_triangular import overlap_triangles
-from crowdstream.science.baselines.policies import knowledge_gradient, spend
-from crowdstream.science.baselines.policies.liu_liu import best_size
-from crowdstream.science.baselines.spectral_meta_learner import covariances, rank_one
-from crowdstream.science.baselines.triangular import triangles
-from crowdstream.science.datasets import available, load
-from crowdstream.science.simulate import Simulated, jump, simulate
+from crowdstream_lab.baselines.common import code
+from crowdstream_lab.baselines.one_pass import OnePass
+from crowdstream_lab.baselines.overlap_triangular import overlap_triangles
+from crowdstream_lab.baselines.spectral_meta_learner import covariances, rank_one
+from crowdstream_lab.baselines.triangular import triangles
+from crowdstream_lab.datasets import available, load
+from crowdstream_lab.policies import knowledge_gradient, spend
+from crowdstream_lab.policies.liu_liu import best_size
 from tests.real import needs_data
 from tests.simulated import ROWS
 

@@ -6,10 +6,11 @@ import numpy as np
 import pytest
 
 import crowdstream as cs
-from crowdstream.science import reference, theory
-from crowdstream.science.experiments import batch
-from crowdstream.science.experiments.common import Floats
-from crowdstream.science.simulate import Simulated, error_rates, simulate
+from crowdstream import reference
+from crowdstream.simulation import Simulated, error_rates, simulate
+from crowdstream_lab import theory
+from crowdstream_lab.experiments import batch
+from crowdstream_lab.experiments.common import Floats
 
 SAME = 1e-9
 """Solvers that stop at 1e-13 of a share, times what n/4 √v and a small γ make of it."""

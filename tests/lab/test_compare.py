@@ -15,9 +15,9 @@ import polars as pl
 import pytest
 
 from crowdstream.errors import InputError
-from crowdstream.science import compare as comparing
-from crowdstream.science import datasets
-from crowdstream.science.compare import (
+from crowdstream_lab import compare as comparing
+from crowdstream_lab import datasets
+from crowdstream_lab.compare import (
     BASELINE,
     FILE,
     OURS,
@@ -33,10 +33,10 @@ from crowdstream.science.compare import (
     ready,
     shuffled,
 )
-from crowdstream.science.datasets import Dataset, Meta
+from crowdstream_lab.datasets import Dataset, Meta
 from tests.cli.tool import call, csv_of, gold_of, labels, refused
 
-HERE = "tests.science.test_compare"
+HERE = "tests.lab.test_compare"
 MAJORITY = choose(["majority"])[0]
 NAMESPACES = {"http://www.w3.org/2000/svg", "http://www.w3.org/1999/xlink"}
 """Names that every SVG has and no browser fetches."""
@@ -391,10 +391,14 @@ def test_without_the_yardstick_there_is_no_comparison(files: tuple[Path, Path]) 
 
 
 def test_without_data_sets_it_is_said_where_they_are_looked_for(
-    monkeypatch: pytest.MonkeyPatch,
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
+    def no_network(*_: object, **__: object) -> None:
+        raise OSError("no network")
+
     monkeypatch.delenv(datasets.VARIABLE, raising=False)
-    monkeypatch.setattr(datasets.loading, "_pooch", lambda: None)
+    monkeypatch.setattr(datasets.loading, "_cache", lambda: tmp_path)
+    monkeypatch.setattr("pooch.retrieve", no_network)
     refused(call("compare", "rte"), "rte", datasets.VARIABLE)
     refused(call("compare", "all"), datasets.VARIABLE, "none")
 

@@ -5,10 +5,10 @@ from dataclasses import asdict
 import polars as pl
 import pytest
 
-from crowdstream.science import compare as comparing
-from crowdstream.science.compare import FILE, Difference, Row, Study, choose, leave_out, paired
+from crowdstream_lab import compare as comparing
+from crowdstream_lab.compare import FILE, Difference, Row, Study, choose, leave_out, paired
 from tests.cli.tool import labels
-from tests.science.test_compare import made
+from tests.lab.test_compare import made
 
 
 def test_the_standard_error_is_that_of_paired_differences() -> None:

@@ -20,9 +20,9 @@ import pytest
 
 import crowdstream as cs
 from crowdstream.compat import crowdkit
-from crowdstream.compat.crowdkit.tables import answers_of, code
 from crowdstream.errors import InputError
-from crowdstream.science import baselines
+from crowdstream_lab import baselines
+from crowdstream_lab.crowdkit.tables import answers_of, code
 
 RECORDED = json.loads((Path(__file__).parents[1] / "fixtures/crowdkit.json").read_text("utf-8"))
 TABLES = {

@@ -11,8 +11,8 @@ import polars as pl
 import pytest
 
 from crowdstream.errors import InputError
-from crowdstream.science import datasets
-from crowdstream.science.datasets import REGISTRY, Dataset, Meta, binary, digest, load, merge
+from crowdstream_lab import datasets
+from crowdstream_lab.datasets import REGISTRY, Dataset, Meta, binary, digest, load, merge
 from tests.real import needs_data
 
 # Tasks, workers and labels in the paper's Table 1.
@@ -27,9 +27,9 @@ TABLE_1 = {
 
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """An empty folder of data sets, and no cache."""
+    """An empty folder of data sets, an empty cache and no network."""
+    pretend_origin(monkeypatch, tmp_path / "cache", {})
     monkeypatch.setenv("CROWDSTREAM_DATA", str(tmp_path / "data"))
-    monkeypatch.setitem(sys.modules, "pooch", None)
     return tmp_path / "data"
 
 
@@ -86,9 +86,10 @@ def test_an_unknown_name_is_answered_with_the_nearest_and_all_known(folder: Path
         load("../secrets")
 
 
-def test_without_a_folder_nothing_is_at_hand(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delenv("CROWDSTREAM_DATA", raising=False)
-    monkeypatch.setitem(sys.modules, "pooch", None)
+def test_without_a_folder_nothing_is_at_hand(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    pretend_origin(monkeypatch, tmp_path, {})
     assert datasets.available() == []
     assert datasets.names() == sorted(REGISTRY)
 
@@ -115,12 +116,6 @@ def test_a_bad_file_is_named_with_what_is_wrong(
 
 
 # Origins -----------------------------------------------------------------------------------
-
-
-def test_without_pooch_the_line_to_type_is_told(folder: Path) -> None:
-    with pytest.raises(InputError, match=r"pip install 'crowdstream\[science\]'") as caught:
-        load("rte")
-    assert "$CROWDSTREAM_DATA/rte/labels.csv" in str(caught.value)
 
 
 @pytest.mark.parametrize("name", [name for name, e in REGISTRY.items() if e.download is None])

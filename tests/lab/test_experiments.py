@@ -10,10 +10,10 @@ import polars as pl
 import pytest
 
 from crowdstream.metrics import error_rate
-from crowdstream.science import datasets
-from crowdstream.science.experiments import NAMES, Claim, fig4, find, lemmas, notes, table2, worked
-from crowdstream.science.experiments.common import parts, summary
-from crowdstream.science.experiments.rebuilt import rebuilt_votes
+from crowdstream_lab import datasets
+from crowdstream_lab.experiments import NAMES, Claim, fig4, find, lemmas, notes, table2, worked
+from crowdstream_lab.experiments.common import parts, summary
+from crowdstream_lab.experiments.rebuilt import rebuilt_votes
 from tests.cli.tool import call, refused
 from tests.real import needs_data
 

@@ -10,10 +10,10 @@ import polars as pl
 import pytest
 
 from crowdstream.metrics import error_rate
-from crowdstream.science.baselines import DawidSkene, IsingVote
-from crowdstream.science.baselines.common import code
-from crowdstream.science.baselines.ising_vote import Couplings, surprise
-from tests.science.test_new_rivals_formulas import tiny
+from crowdstream_lab.baselines import DawidSkene, IsingVote
+from crowdstream_lab.baselines.common import code
+from crowdstream_lab.baselines.ising_vote import Couplings, surprise
+from tests.lab.test_new_rivals_formulas import tiny
 
 Chances: TypeAlias = dict[tuple[int, ...], float]
 

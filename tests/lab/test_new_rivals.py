@@ -15,8 +15,9 @@ from hypothesis import given, settings
 
 from crowdstream.errors import InputError
 from crowdstream.metrics import error_rate
-from crowdstream.science import baselines
-from crowdstream.science.baselines import (
+from crowdstream.simulation import Simulated, simulate
+from crowdstream_lab import baselines
+from crowdstream_lab.baselines import (
     BCC,
     CATD,
     EBCC,
@@ -30,12 +31,11 @@ from crowdstream.science.baselines import (
     ZenCrowd,
     ZeroBasedSkill,
 )
-from crowdstream.science.baselines.common import Baseline, LabelsOnly
-from crowdstream.science.compare.methods import METHODS
-from crowdstream.science.datasets import available, load
-from crowdstream.science.simulate import Simulated, simulate
+from crowdstream_lab.baselines.common import Baseline, LabelsOnly
+from crowdstream_lab.compare.methods import METHODS
+from crowdstream_lab.datasets import available, load
+from tests.lab.sound import check_sound
 from tests.real import DATA, needs_data
-from tests.science.sound import check_sound
 from tests.simulated import ROWS
 
 RIVALS: dict[str, Callable[[], LabelsOnly]] = {

@@ -11,7 +11,8 @@ import pytest
 from hypothesis import given, settings
 
 from crowdstream.labels import Table
-from crowdstream.science.baselines import (
+from crowdstream.simulation import simulate
+from crowdstream_lab.baselines import (
     BCC,
     CATD,
     EBCC,
@@ -22,10 +23,9 @@ from crowdstream.science.baselines import (
     ZenCrowd,
     ZeroBasedSkill,
 )
-from crowdstream.science.baselines.common import Coded, code, shares
-from crowdstream.science.baselines.glad import misfit
-from crowdstream.science.simulate import simulate
-from tests.science.test_new_rivals import crowd_of
+from crowdstream_lab.baselines.common import Coded, code, shares
+from crowdstream_lab.baselines.glad import misfit
+from tests.lab.test_new_rivals import crowd_of
 from tests.simulated import ROWS
 
 

@@ -13,10 +13,10 @@ import functools
 import pytest
 
 from crowdstream.metrics import error_rate
-from crowdstream.science import baselines
-from crowdstream.science.baselines.common import Baseline
-from crowdstream.science.compare.methods import BASELINE, METHODS
-from crowdstream.science.datasets import Dataset, binary, load
+from crowdstream_lab import baselines
+from crowdstream_lab.baselines.common import Baseline
+from crowdstream_lab.compare.methods import BASELINE, METHODS
+from crowdstream_lab.datasets import Dataset, binary, load
 from tests.real import needs_data
 
 SETS = "bird", "rte", "temp", "web"

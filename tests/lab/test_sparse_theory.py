@@ -14,10 +14,10 @@ from numpy.typing import NDArray
 from crowdstream.errors import InputError
 from crowdstream.estimators.teacher import read_teacher, skills_of
 from crowdstream.estimators.teacher_loops import CAP_SKILL
-from crowdstream.science import theory
-from crowdstream.science.theory.sparse import HABIT
-from crowdstream.science.theory.sparse_bounds import bound_from_errors, bound_if_calibrated
-from crowdstream.science.theory.sparse_votes import CAP
+from crowdstream_lab import theory
+from crowdstream_lab.theory.sparse import HABIT
+from crowdstream_lab.theory.sparse_bounds import bound_from_errors, bound_if_calibrated
+from crowdstream_lab.theory.sparse_votes import CAP
 from tests.benchmarks import load_benchmark
 
 Floats = NDArray[np.float64]

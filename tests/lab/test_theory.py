@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 import crowdstream as cs
 from crowdstream.errors import InputError
-from crowdstream.science import theory
+from crowdstream_lab import theory
 from tests.simulated import error_rates
 
 Floats = NDArray[np.float64]

@@ -12,7 +12,7 @@ from crowdstream.estimators.worker_table import WorkerReading, _flags
 from crowdstream.monitoring import advice, alarms, monitor, tasks_to_resend
 from crowdstream.monitoring.advice import REASONS
 from crowdstream.monitoring.resend import LOOKED_AT
-from crowdstream.science.simulate import jump, simulate
+from crowdstream.simulation import jump, simulate
 from tests.monitoring.crowds import crowd_of, monitored
 
 

@@ -1,4 +1,7 @@
-"""The command line: a file in, decisions out. One file per command, loaded when it is called."""
+"""The command line: a file in, decisions out. One file per command, loaded when it is called.
+
+Other packages add commands of their own (`plugins`).
+"""
 
 from __future__ import annotations
 
@@ -12,6 +15,7 @@ import click
 from click.shell_completion import get_completion_class
 
 from crowdstream.cli.command import USAGE, make_command, open_standard, tell_mistake
+from crowdstream.cli.plugins import ELSEWHERE, find_plugins, load_function, load_plugin
 
 COMMANDS = {
     "run": "Decide every task in files of labels.",
@@ -27,14 +31,13 @@ COMMANDS = {
     "jury": "Decide what a panel of judges says of every item.",
     "preferences": "Rate items by pairwise comparisons of judges who differ.",
     "savings": "Show how many of the labels in a file would have been enough.",
-    "compare": "Compare methods on data whose correct labels are known.",
-    "simulate": "Make up labels with known truth, to try things on.",
-    "paper": "Repeat the experiments of the paper and check its claims.",
+    "simulate": "Simulate labels with known truth.",
     "version": "Print the version.",
     "gold": "Choose tasks for an expert to check; see what the answers change.",
     "spark": "Decide labels that live on a cluster, with Apache Spark.",
 }
-"""Every command, and what ``--help`` says of it; each is a function in a file of its name."""
+"""Every command of this package, and what ``--help`` says of it; each is a function in a file of
+its name."""
 
 PARTS = {
     "export": ("label-studio", "mturk", "ground-truth", "crowd-kit"),
@@ -57,28 +60,55 @@ class LazyCommands(click.Group):
     """Commands whose files are loaded when they are called: ``--help`` needs none of them."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        """Their names."""
-        return list(COMMANDS)
+        """Their names, with those of other packages."""
+        return list(dict.fromkeys((*COMMANDS, *find_plugins())))
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         """A command by its name, None if there is none."""
-        if cmd_name in COMMANDS and cmd_name not in self.commands:
-            self.add_command(_load(cmd_name))
+        if cmd_name not in self.commands:
+            if cmd_name in COMMANDS:
+                self.add_command(_load(cmd_name))
+            elif where := find_plugins().get(cmd_name):
+                self.add_command(_load_from_elsewhere(ctx, cmd_name, where))
         return self.commands.get(cmd_name)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Their list, as help shows it."""
+        added = {
+            name: _summary(where) for name, where in find_plugins().items() if name not in COMMANDS
+        }
         with formatter.section("Commands"):
-            formatter.write_dl(list(COMMANDS.items()))
+            formatter.write_dl([*COMMANDS.items(), *added.items()])
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        """The command that is called; of a misspelt one, which it may have been."""
-        near = [] if args[0] in COMMANDS else difflib.get_close_matches(args[0], COMMANDS, n=1)
-        if near:
-            ctx.fail(f"No such command {args[0]!r}. Did you mean {near[0]!r}?")
+        """The command that is called; of one that is not there, what to install or to type."""
+        name = args[0]
+        if name not in COMMANDS:
+            known = {*self.list_commands(ctx), *ELSEWHERE}
+            near = [] if name in known else difflib.get_close_matches(name, known, n=1)
+            if near:
+                ctx.fail(f"No such command {name!r}. Did you mean {near[0]!r}?")
+            if name in ELSEWHERE and name not in find_plugins():
+                ctx.fail(f"{name} is a command of {ELSEWHERE[name]}: pip install {ELSEWHERE[name]}")
         return super().resolve_command(ctx, args)
+
+
+def _summary(where: str) -> str:
+    """What help says of a command of another package; one that is broken must not break help."""
+    try:
+        return load_plugin(where).summary
+    except Exception as error:
+        return f"(cannot be loaded: {error})"
+
+
+def _load_from_elsewhere(ctx: click.Context, name: str, where: str) -> click.Command:
+    """A command of another package; of one that is broken, what is wrong with it."""
+    try:
+        return make_command(load_function(load_plugin(where)), name)
+    except Exception as error:
+        ctx.fail(f"{name} cannot be loaded from {where}: {error}")
 
 
 def _load(name: str) -> click.Command:
@@ -135,7 +165,7 @@ def app() -> None:
 
     \b
     Start here:
-      crowdstream simulate -o labels.csv          make up labels to try it on
+      crowdstream simulate -o labels.csv          simulate labels to try it on
       crowdstream run labels.csv -o decisions.csv --workers workers.csv
       crowdstream run --help                      every command has examples
     """

@@ -5,8 +5,8 @@ replayed on the same random orders of them: until the crowd is sure of a task, o
 per task, decided by the same crowd or by majority vote. Knows nothing of the command line.
 """
 
-from crowdstream.science.savings.chart import draw
-from crowdstream.science.savings.replay import redundancies, savings
-from crowdstream.science.savings.result import FIXED, MAJORITY, STOP, Savings
+from crowdstream.savings.chart import draw
+from crowdstream.savings.replay import redundancies, savings
+from crowdstream.savings.result import FIXED, MAJORITY, STOP, Savings
 
 __all__ = ["FIXED", "MAJORITY", "STOP", "Savings", "draw", "redundancies", "savings"]

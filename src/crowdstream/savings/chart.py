@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from crowdstream.plain_text import chart_names
-from crowdstream.science.savings.result import FIXED, MAJORITY, SAME, STOP, Savings
+from crowdstream.savings.result import FIXED, MAJORITY, SAME, STOP, Savings
 from crowdstream.theme import LIGHT
 
 if TYPE_CHECKING:

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from crowdstream.errors import InputError, NotIdentifiable
 from crowdstream.estimators import Adaptive, Estimator, MajorityVote
 from crowdstream.metrics import error_rate
-from crowdstream.science.savings.result import FIXED, MAJORITY, STOP, Floats, Savings
+from crowdstream.savings.result import FIXED, MAJORITY, STOP, Floats, Savings
 from crowdstream.validation import check_number
 
 if TYPE_CHECKING:
@@ -81,7 +81,7 @@ def savings(
 
     Examples
     --------
-    >>> from crowdstream.science.simulate import simulate
+    >>> from crowdstream.simulation import simulate
     >>> made = simulate(20, 200, p=np.linspace(0.1, 0.4, 20), per_task=11)
     >>> found = savings(made.labels(), made.truths(), settles=(0.9, 0.99), repeats=1)
     >>> found.table["rule"].unique(maintain_order=True).to_list()

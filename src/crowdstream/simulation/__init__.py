@@ -4,9 +4,9 @@ Vectorised and seeded. `simulate` makes one block; `simulate_blocks` a stream th
 bound. Knows nothing of estimators.
 """
 
-from crowdstream.science.simulate.crowds import LARGEST, simulate, simulate_blocks
-from crowdstream.science.simulate.dependent import simulate_dependent
-from crowdstream.science.simulate.drifts import (
+from crowdstream.simulation.crowds import LARGEST, simulate, simulate_blocks
+from crowdstream.simulation.dependent import simulate_dependent
+from crowdstream.simulation.drifts import (
     Drift,
     Floats,
     Ints,
@@ -16,8 +16,8 @@ from crowdstream.science.simulate.drifts import (
     replacement,
     sine,
 )
-from crowdstream.science.simulate.model import Crowd
-from crowdstream.science.simulate.simulated import Simulated
+from crowdstream.simulation.model import Crowd
+from crowdstream.simulation.simulated import Simulated
 
 __all__ = [
     "LARGEST",

@@ -8,9 +8,9 @@ from typing import Unpack
 from numpy.typing import ArrayLike
 
 from crowdstream.errors import InputError
-from crowdstream.science.simulate.drifts import Drift
-from crowdstream.science.simulate.model import Copying, Crowd, Model
-from crowdstream.science.simulate.simulated import Simulated
+from crowdstream.simulation.drifts import Drift
+from crowdstream.simulation.model import Copying, Crowd, Model
+from crowdstream.simulation.simulated import Simulated
 
 CELLS = 4_000_000
 """Tasks times workers of a block, if nobody says how long it should be."""

@@ -6,8 +6,8 @@ from typing import Literal
 
 import numpy as np
 
-from crowdstream.science.simulate.drifts import Ints
-from crowdstream.science.simulate.simulated import Simulated
+from crowdstream.simulation.drifts import Ints
+from crowdstream.simulation.simulated import Simulated
 from crowdstream.validation import check_number, one_of
 
 Kind = Literal["difficulty", "class", "copying", "tricky"]

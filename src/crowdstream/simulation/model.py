@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from crowdstream.errors import InputError
-from crowdstream.science.simulate.drifts import Drift, Floats, Ints, error_rates
-from crowdstream.science.simulate.simulated import Simulated
+from crowdstream.simulation.drifts import Drift, Floats, Ints, error_rates
+from crowdstream.simulation.simulated import Simulated
 from crowdstream.validation import check_number
 
 Copying: TypeAlias = Mapping[int, tuple[int, float]]

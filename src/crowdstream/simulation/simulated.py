@@ -9,7 +9,7 @@ import polars as pl
 
 from crowdstream.labels import CodedLabels, LabelBatch, Vocabulary
 from crowdstream.labels.scale import MOST_STEPS
-from crowdstream.science.simulate.drifts import Floats, Ints
+from crowdstream.simulation.drifts import Floats, Ints
 
 
 @dataclass(frozen=True)

@@ -7,9 +7,9 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from crowdstream.science.baselines.common import Coded, Floats, normalise
-from crowdstream.science.baselines.iterated import Iterated
-from crowdstream.science.baselines.raykar import POSITIVE
+from crowdstream_lab.baselines.common import Coded, Floats, normalise
+from crowdstream_lab.baselines.iterated import Iterated
+from crowdstream_lab.baselines.raykar import POSITIVE
 
 RIGHT, WRONG = 4.0, 1.0
 """Pseudo-answers for the truth, and for each other class, in a row of a worker's matrix: those of

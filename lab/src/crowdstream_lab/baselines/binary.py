@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from crowdstream.science.baselines.common import Coded, Floats, shares
+from crowdstream_lab.baselines.common import Coded, Floats, shares
 
 FAINT = 1e-9
 """Weights of a task that are all this much smaller than the greatest there is are rounding: an

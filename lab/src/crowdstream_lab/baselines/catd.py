@@ -7,9 +7,9 @@ from typing import ClassVar
 
 import numpy as np
 
-from crowdstream.science.baselines.common import Floats
-from crowdstream.science.baselines.weighted_votes import LEAST_ERROR, WeightedVotes
-from crowdstream.validation import number
+from crowdstream.extension import number
+from crowdstream_lab.baselines.common import Floats
+from crowdstream_lab.baselines.weighted_votes import LEAST_ERROR, WeightedVotes
 
 SIGNIFICANCE = 0.05
 """Of the interval, as in the paper: 95 %."""

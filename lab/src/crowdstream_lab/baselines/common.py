@@ -7,19 +7,24 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Sequence
-from dataclasses import KW_ONLY, dataclass, replace
+from dataclasses import KW_ONLY, dataclass
 from typing import ClassVar
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from crowdstream.decisions import MIN_LABELS, SETTLE, SettleRule, Votes, decision_table
-from crowdstream.estimators.ties import class_keys
-from crowdstream.estimators.votes import TieRule, choose
-from crowdstream.labels import Table, TaskId, Vocabulary, code_rows, code_table
-from crowdstream.labels.batch import LabelBatch
-from crowdstream.validation import SEED, Parameters
+from crowdstream import TaskId
+from crowdstream.extension import (
+    SEED,
+    SETTLE,
+    LabelBatch,
+    Parameters,
+    Table,
+    Vocabulary,
+    code_labels,
+    decide_by_scores,
+)
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -70,9 +75,7 @@ def code(data: Table) -> Coded:
 
     Methods to compare with take every label for a class.
     """
-    workers, classes = Vocabulary(), Vocabulary()
-    rows = replace(code_rows(data, as_classes=True), origin=None)
-    batch, _ = code_table(rows, workers, classes)
+    batch, workers, classes = code_labels(data)
     task = np.repeat(np.arange(len(batch)), batch.sizes)
     codes = batch.workers.astype(np.int64), batch.labels.astype(np.int64)
     return Coded(batch, task, *codes, workers, classes)
@@ -126,11 +129,7 @@ def normalise(scores: Floats) -> tuple[Floats, Floats]:
 
 def decide(coded: Coded, scores: Floats, seed: int, settle: float | None) -> pl.DataFrame:
     """The estimators' table of decisions from log-odds, ties broken as theirs are."""
-    rule = SettleRule.checked(settle, MIN_LABELS)
-    votes = Votes.room(len(coded.batch))
-    ties = TieRule(class_keys(coded.classes, "coin"), True, seed)
-    choose(coded.batch, np.ascontiguousarray(scores), votes, len(coded.classes), ties, 0.0)
-    return decision_table(coded.batch, votes, coded.classes, rule)
+    return decide_by_scores(coded.batch, coded.classes, scores, seed=seed, settle=settle)
 
 
 @dataclass(eq=False, repr=False)

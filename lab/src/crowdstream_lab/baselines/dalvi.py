@@ -7,17 +7,17 @@ from typing import ClassVar, Literal, get_args
 
 import numpy as np
 
-from crowdstream.science.baselines.binary import (
+from crowdstream.extension import one_of
+from crowdstream_lab.baselines.binary import (
     FAINT,
     centred,
     majority_sign,
     top_eigenvector,
     weighted_vote,
 )
-from crowdstream.science.baselines.common import Coded, Floats
-from crowdstream.science.baselines.one_against_rest import ONE_AGAINST_REST, OneAgainstRest
-from crowdstream.science.baselines.pairs import check_crowd, pair_sums
-from crowdstream.validation import one_of
+from crowdstream_lab.baselines.common import Coded, Floats
+from crowdstream_lab.baselines.one_against_rest import ONE_AGAINST_REST, OneAgainstRest
+from crowdstream_lab.baselines.pairs import check_crowd, pair_sums
 
 Variant = Literal["eigenvectors of ratio", "ratio of eigenvectors"]
 """The paper's two algorithms."""

@@ -7,9 +7,9 @@ from typing import ClassVar
 
 import numpy as np
 
-from crowdstream.science.baselines.common import Coded, Floats, normalise, shares
-from crowdstream.science.baselines.iterated import Iterated
-from crowdstream.validation import number
+from crowdstream.extension import number
+from crowdstream_lab.baselines.common import Coded, Floats, normalise, shares
+from crowdstream_lab.baselines.iterated import Iterated
 
 SMOOTHING = 0.01
 """Answers added to every cell of every worker, and tasks to every class. With none, one

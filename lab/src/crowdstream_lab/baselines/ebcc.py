@@ -7,11 +7,11 @@ from typing import ClassVar
 
 import numpy as np
 
-from crowdstream.science.baselines.bcc import RIGHT, WRONG, Mixture, dirichlet
-from crowdstream.science.baselines.common import Coded, Floats, normalise, shares
-from crowdstream.science.baselines.raykar import POSITIVE
-from crowdstream.science.baselines.restarted import Restarted
-from crowdstream.validation import number
+from crowdstream.extension import number
+from crowdstream_lab.baselines.bcc import RIGHT, WRONG, Mixture, dirichlet
+from crowdstream_lab.baselines.common import Coded, Floats, normalise, shares
+from crowdstream_lab.baselines.raykar import POSITIVE
+from crowdstream_lab.baselines.restarted import Restarted
 
 TYPES = 10
 """Types of tasks of a class, as in the paper."""

@@ -7,9 +7,9 @@ from typing import ClassVar
 
 import numpy as np
 
-from crowdstream.science.baselines.common import Coded, Floats, normalise
-from crowdstream.science.baselines.iterated import Iterated
-from crowdstream.science.baselines.quasi_newton import lowest
+from crowdstream_lab.baselines.common import Coded, Floats, normalise
+from crowdstream_lab.baselines.iterated import Iterated
+from crowdstream_lab.baselines.quasi_newton import lowest
 
 PRIOR_MEAN = 1.0
 """Of a worker's ability and of the logarithm of a task's ease, both of variance 1: the authors'

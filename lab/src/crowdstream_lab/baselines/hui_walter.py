@@ -9,11 +9,10 @@ from typing import ClassVar, NamedTuple, TypeAlias
 import numpy as np
 import polars as pl
 
-from crowdstream.decisions import SETTLE
-from crowdstream.errors import InputError
-from crowdstream.labels import Table
-from crowdstream.science.baselines.common import CERTAIN, Baseline, Coded, Floats, Ints
-from crowdstream.science.baselines.one_against_rest import ONE_AGAINST_REST, one_against_rest
+from crowdstream import InputError
+from crowdstream.extension import SETTLE, Table
+from crowdstream_lab.baselines.common import CERTAIN, Baseline, Coded, Floats, Ints
+from crowdstream_lab.baselines.one_against_rest import ONE_AGAINST_REST, one_against_rest
 
 APART = 2.0
 """Standard errors by which both workers must find the populations different: what cannot be told

@@ -7,9 +7,9 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from crowdstream.science.baselines.common import Coded, Floats, Ints, LabelsOnly
-from crowdstream.science.baselines.quasi_newton import lowest
-from crowdstream.validation import number
+from crowdstream.extension import number
+from crowdstream_lab.baselines.common import Coded, Floats, Ints, LabelsOnly
+from crowdstream_lab.baselines.quasi_newton import lowest
 
 STRENGTH = 1.0
 """Standard deviation, before any label, of what all colleagues of a task together add to the
@@ -30,7 +30,7 @@ by then."""
 def pairs_of_labels(coded: Coded) -> tuple[Ints, Ints]:
     """All ordered pairs of different labels of one task, by their positions.
 
-    >>> from crowdstream.science.baselines.common import code
+    >>> from crowdstream_lab.baselines.common import code
     >>> coded = code([("t", "ann", "x"), ("t", "bob", "y"), ("u", "bob", "y")])
     >>> [found.tolist() for found in pairs_of_labels(coded)]
     [[0, 1], [1, 0]]

@@ -8,8 +8,8 @@ from typing import ClassVar
 
 import numpy as np
 
-from crowdstream.science.baselines.common import Coded, Floats, LabelsOnly, shares
-from crowdstream.validation import number
+from crowdstream.extension import number
+from crowdstream_lab.baselines.common import Coded, Floats, LabelsOnly, shares
 
 TOLERANCE = 1e-6
 """EM has converged when no posterior moves by more: a decision would have to hang on the sixth

@@ -7,10 +7,10 @@ from typing import ClassVar
 
 import numpy as np
 
-from crowdstream.science.baselines.binary import centred, weighted_vote
-from crowdstream.science.baselines.common import Coded, Floats
-from crowdstream.science.baselines.one_against_rest import ONE_AGAINST_REST, OneAgainstRest
-from crowdstream.validation import number
+from crowdstream.extension import number
+from crowdstream_lab.baselines.binary import centred, weighted_vote
+from crowdstream_lab.baselines.common import Coded, Floats
+from crowdstream_lab.baselines.one_against_rest import ONE_AGAINST_REST, OneAgainstRest
 
 ITERATIONS = 20
 """Rounds of messages: by then the signs have settled. On 18 real sets a hundred rounds decide

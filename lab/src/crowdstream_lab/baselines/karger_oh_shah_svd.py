@@ -7,14 +7,14 @@ from typing import ClassVar
 
 import numpy as np
 
-from crowdstream.science.baselines.binary import (
+from crowdstream_lab.baselines.binary import (
     PRECISION,
     centred,
     top_eigenvector,
     weighted_vote,
 )
-from crowdstream.science.baselines.common import FEWEST_CLASSES, Coded, Floats
-from crowdstream.science.baselines.one_against_rest import ONE_AGAINST_REST, OneAgainstRest
+from crowdstream_lab.baselines.common import FEWEST_CLASSES, Coded, Floats
+from crowdstream_lab.baselines.one_against_rest import ONE_AGAINST_REST, OneAgainstRest
 
 
 @dataclass(eq=False, repr=False)

@@ -7,15 +7,15 @@ from typing import ClassVar
 
 import numpy as np
 
-from crowdstream.science.baselines.common import (
+from crowdstream.extension import check_number
+from crowdstream_lab.baselines.common import (
     Coded,
     Floats,
     answers_right,
     normalise,
     weights_of,
 )
-from crowdstream.science.baselines.iterated import Iterated
-from crowdstream.validation import check_number
+from crowdstream_lab.baselines.iterated import Iterated
 
 PRIOR = (2.0, 1.0)
 """The paper's Beta(2, 1) for the chance that a worker is right: two thirds on average, which is

@@ -7,9 +7,9 @@ from typing import ClassVar
 
 import numpy as np
 
-from crowdstream.science.baselines.common import Coded, Floats, normalise
-from crowdstream.science.baselines.restarted import Restarted
-from crowdstream.validation import number
+from crowdstream.extension import number
+from crowdstream_lab.baselines.common import Coded, Floats, normalise
+from crowdstream_lab.baselines.restarted import Restarted
 
 KNOWS = 0.5
 """Both parameters of the paper's Beta prior on the chance that a worker knows: rather always or

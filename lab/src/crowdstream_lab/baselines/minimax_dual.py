@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from crowdstream.science.baselines.common import Coded, Floats, Ints, normalise, shares
+from crowdstream_lab.baselines.common import Coded, Floats, Ints, normalise, shares
 
 STEPS = 5
 """Steps of the parameters for one of the posteriors: an iteration costs as much as six glances at

@@ -7,10 +7,10 @@ from typing import ClassVar
 
 import numpy as np
 
-from crowdstream.science.baselines.common import FEWEST_CLASSES, Coded, Floats, share_wrong
-from crowdstream.science.baselines.iterated import Iterated
-from crowdstream.science.baselines.minimax_dual import Answers, Dual
-from crowdstream.validation import number
+from crowdstream.extension import number
+from crowdstream_lab.baselines.common import FEWEST_CLASSES, Coded, Floats, share_wrong
+from crowdstream_lab.baselines.iterated import Iterated
+from crowdstream_lab.baselines.minimax_dual import Answers, Dual
 
 TOLERANCE = 1e-3
 """Posteriors that move by less have settled: on real sets of two to five classes a tolerance a

@@ -7,8 +7,8 @@ from collections.abc import Callable
 
 import numpy as np
 
-from crowdstream.science.baselines.binary import decided_by
-from crowdstream.science.baselines.common import (
+from crowdstream_lab.baselines.binary import decided_by
+from crowdstream_lab.baselines.common import (
     FEWEST_CLASSES,
     Coded,
     Floats,
@@ -27,7 +27,7 @@ def one_against_rest(coded: Coded, log_odds: Callable[[int, Floats], Floats]) ->
     number per task. With two classes it is asked once, about the second. With more a class's
     probability is taken to be in proportion to its odds.
 
-    >>> from crowdstream.science.baselines.common import code
+    >>> from crowdstream_lab.baselines.common import code
     >>> coded = code([("t", "ann", "x"), ("t", "bob", "y"), ("t", "cy", "z"), ("t", "di", "y")])
     >>> one_against_rest(coded, lambda c, votes: votes.sum(keepdims=True)).tolist()
     [[-2.0, 0.0, -2.0]]

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from crowdstream.science.baselines.one_coin_em import OneCoinEM
-from crowdstream.validation import number
+from crowdstream.extension import number
+from crowdstream_lab.baselines.one_coin_em import OneCoinEM
 
 SMOOTHING = 1.0
 """Right and wrong answers added to every worker's: the least whole number, Laplace's rule. With

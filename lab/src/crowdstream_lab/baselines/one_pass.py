@@ -7,9 +7,8 @@ from abc import abstractmethod
 import numpy as np
 import polars as pl
 
-from crowdstream.decisions import SETTLE
-from crowdstream.labels import Table
-from crowdstream.science.baselines.common import Coded, Floats, Ints, LabelsOnly
+from crowdstream.extension import SETTLE, Table
+from crowdstream_lab.baselines.common import Coded, Floats, Ints, LabelsOnly
 
 
 class OnePass(LabelsOnly):

@@ -7,10 +7,9 @@ from typing import ClassVar
 
 import numpy as np
 
-from crowdstream.estimators.ties import TIE
-from crowdstream.science.baselines.common import Coded, Floats, Ints
-from crowdstream.science.baselines.one_pass import OnePass
-from crowdstream.validation import number
+from crowdstream.extension import TIE, number
+from crowdstream_lab.baselines.common import Coded, Floats, Ints
+from crowdstream_lab.baselines.one_pass import OnePass
 
 BEFORE = 3.0
 """Answers that everybody is credited with, `ACCURACY` of them with the winners: enough for a first

@@ -9,10 +9,9 @@ from typing import TypeAlias
 import numpy as np
 import polars as pl
 
-from crowdstream.decisions import SETTLE, value_series
-from crowdstream.errors import InputError
-from crowdstream.labels import UNKNOWN, ClassLabel, Table
-from crowdstream.science.baselines.common import (
+from crowdstream import ClassLabel, InputError
+from crowdstream.extension import SETTLE, UNKNOWN, Table, value_series
+from crowdstream_lab.baselines.common import (
     Baseline,
     Coded,
     Floats,

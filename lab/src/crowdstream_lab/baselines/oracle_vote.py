@@ -9,9 +9,8 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from crowdstream.errors import InputError
-from crowdstream.labels import WorkerId
-from crowdstream.science.baselines.common import Coded, Floats, LabelsOnly, weights_of
+from crowdstream import InputError, WorkerId
+from crowdstream_lab.baselines.common import Coded, Floats, LabelsOnly, weights_of
 
 ErrorRates: TypeAlias = (
     Mapping[str, float] | Mapping[int, float] | Mapping[str | int, float] | ArrayLike

@@ -7,8 +7,8 @@ from typing import ClassVar
 
 import numpy as np
 
-from crowdstream.science.baselines.common import Floats, Ints
-from crowdstream.science.baselines.triangular import TriangularEstimation, excess, sizes
+from crowdstream_lab.baselines.common import Floats, Ints
+from crowdstream_lab.baselines.triangular import TriangularEstimation, excess, sizes
 
 PARTNERS = 20
 """Of those who agree with a worker most clearly, how many are tried as pairs: all n² pairs of all n

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from crowdstream.errors import InputError
-from crowdstream.science.baselines.common import Coded, Floats, Ints
+from crowdstream import InputError
+from crowdstream_lab.baselines.common import Coded, Floats, Ints
 
 LARGEST_CROWD = 3000
 """Workers a method may have that keeps numbers for all pairs: a matrix is then 72 MB, and a
@@ -42,7 +42,7 @@ def pairs(coded: Coded) -> Iterator[tuple[Ints, Ints]]:
 def pair_sums(coded: Coded, *products: tuple[Floats, Floats]) -> list[Floats]:
     """For each (a, b), one number per label: sums of a of the one times b of the other, n × n.
 
-    >>> from crowdstream.science.baselines.common import code
+    >>> from crowdstream_lab.baselines.common import code
     >>> coded = code([("t", "ann", "x"), ("t", "bob", "y"), ("u", "ann", "x")])
     >>> one = np.ones(3)
     >>> pair_sums(coded, (one, one))[0].tolist()

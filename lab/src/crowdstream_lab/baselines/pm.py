@@ -7,8 +7,8 @@ from typing import ClassVar
 
 import numpy as np
 
-from crowdstream.science.baselines.common import Floats
-from crowdstream.science.baselines.weighted_votes import LEAST_ERROR, WeightedVotes
+from crowdstream_lab.baselines.common import Floats
+from crowdstream_lab.baselines.weighted_votes import LEAST_ERROR, WeightedVotes
 
 
 @dataclass(eq=False, repr=False)

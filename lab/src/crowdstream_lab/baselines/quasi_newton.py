@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from crowdstream.science.baselines.common import Floats
+from crowdstream_lab.baselines.common import Floats
 
 
 def lowest(

@@ -9,17 +9,15 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from crowdstream.decisions import SETTLE
-from crowdstream.errors import InputError
-from crowdstream.labels import Table
-from crowdstream.science.baselines.common import (
+from crowdstream import InputError
+from crowdstream.extension import SETTLE, Table, number
+from crowdstream_lab.baselines.common import (
     FEWEST_CLASSES,
     Coded,
     Floats,
     normalise,
 )
-from crowdstream.science.baselines.iterated import TOLERANCE, Iterated
-from crowdstream.validation import number
+from crowdstream_lab.baselines.iterated import TOLERANCE, Iterated
 
 RIGHT = 1.0
 """Right answers, for each class, that a worker is credited with before its first: with `WRONG` a

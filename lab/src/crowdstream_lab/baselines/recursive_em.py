@@ -7,10 +7,10 @@ from typing import ClassVar
 
 import numpy as np
 
-from crowdstream.science.baselines.common import Coded, Floats, Ints
-from crowdstream.science.baselines.one_pass import OnePass, posterior_of
-from crowdstream.science.baselines.raykar import likelihoods
-from crowdstream.validation import number
+from crowdstream.extension import number
+from crowdstream_lab.baselines.common import Coded, Floats, Ints
+from crowdstream_lab.baselines.one_pass import OnePass, posterior_of
+from crowdstream_lab.baselines.raykar import likelihoods
 
 ACCURACY = 0.7
 """Of everybody to begin with: of a crowd thought better than chance, or labels might flip."""

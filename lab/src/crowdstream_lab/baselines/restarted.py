@@ -8,9 +8,9 @@ from typing import ClassVar
 
 import numpy as np
 
-from crowdstream.science.baselines.common import Coded, Floats
-from crowdstream.science.baselines.iterated import Iterated
-from crowdstream.validation import number
+from crowdstream.extension import number
+from crowdstream_lab.baselines.common import Coded, Floats
+from crowdstream_lab.baselines.iterated import Iterated
 
 RESTARTS = 10
 """Random starts."""

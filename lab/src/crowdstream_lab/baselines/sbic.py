@@ -7,10 +7,10 @@ from typing import ClassVar, Literal
 
 import numpy as np
 
-from crowdstream.errors import InputError
-from crowdstream.science.baselines.common import Coded, Floats, Ints, weights_of
-from crowdstream.science.baselines.one_pass import OnePass, posterior_of
-from crowdstream.validation import number, one_of
+from crowdstream import InputError
+from crowdstream.extension import number, one_of
+from crowdstream_lab.baselines.common import Coded, Floats, Ints, weights_of
+from crowdstream_lab.baselines.one_pass import OnePass, posterior_of
 
 RIGHT = 2.0
 """Of the Beta(2, 1) prior on accuracies, one of those of the original experiments: right two times

@@ -8,8 +8,8 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from crowdstream.science.baselines.common import Coded, Floats, Ints, shares
-from crowdstream.science.baselines.dawid_skene import DawidSkene
+from crowdstream_lab.baselines.common import Coded, Floats, Ints, shares
+from crowdstream_lab.baselines.dawid_skene import DawidSkene
 
 GROUPS = 3
 """Views of a task that are independent given its truth: what a third moment takes."""
@@ -67,7 +67,7 @@ class SpectralEM(DawidSkene):
 
     Examples
     --------
-    >>> from crowdstream.science.simulate import simulate
+    >>> from crowdstream.simulation import simulate
     >>> block = simulate(9, 500, p=0.2, seed=1)
     >>> crowd = SpectralEM()
     >>> found = crowd.fit_predict(block.labels())

@@ -7,10 +7,10 @@ from typing import ClassVar
 
 import numpy as np
 
-from crowdstream.science.baselines.binary import centred
-from crowdstream.science.baselines.common import Coded, Floats, LabelsOnly
-from crowdstream.science.baselines.one_against_rest import ONE_AGAINST_REST, one_against_rest
-from crowdstream.science.baselines.pairs import check_crowd, heard, pair_sums
+from crowdstream_lab.baselines.binary import centred
+from crowdstream_lab.baselines.common import Coded, Floats, LabelsOnly
+from crowdstream_lab.baselines.one_against_rest import ONE_AGAINST_REST, one_against_rest
+from crowdstream_lab.baselines.pairs import check_crowd, heard, pair_sums
 
 SWEEPS = 100
 """Passes over the workers that fit the rank-one matrix, at most; 14 real crowds took 5 to 34."""

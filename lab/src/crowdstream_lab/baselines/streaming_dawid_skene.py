@@ -8,9 +8,9 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from crowdstream.science.baselines.common import Coded, Floats, Ints
-from crowdstream.science.baselines.one_pass import OnePass, posterior_of
-from crowdstream.validation import number
+from crowdstream.extension import number
+from crowdstream_lab.baselines.common import Coded, Floats, Ints
+from crowdstream_lab.baselines.one_pass import OnePass, posterior_of
 
 ACCURACY = 0.7
 """Of everybody to begin with (0.6 to 0.8 alike)."""
@@ -61,7 +61,7 @@ class StreamingDawidSkene(OnePass):
 
     Examples
     --------
-    >>> from crowdstream.science.simulate import simulate
+    >>> from crowdstream.simulation import simulate
     >>> always_one = [[0, 1], [0, 1]]
     >>> made = simulate(4, 200, confusions=[[[0.9, 0.1], [0.1, 0.9]]] * 3 + [always_one])
     >>> crowd = StreamingDawidSkene()

@@ -7,10 +7,10 @@ from typing import ClassVar
 
 import numpy as np
 
-from crowdstream.science.baselines.common import Coded, Floats, Ints, weights_of
-from crowdstream.science.baselines.one_pass import OnePass
-from crowdstream.science.baselines.pairs import check_crowd, heard
-from crowdstream.validation import number
+from crowdstream.extension import number
+from crowdstream_lab.baselines.common import Coded, Floats, Ints, weights_of
+from crowdstream_lab.baselines.one_pass import OnePass
+from crowdstream_lab.baselines.pairs import check_crowd, heard
 
 CLIP = 0.05
 """Error rates are kept this far from 0 and 1 when votes are weighted: the same authors' choice for

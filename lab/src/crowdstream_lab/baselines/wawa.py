@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from crowdstream.science.baselines.binary import decided_by
-from crowdstream.science.baselines.common import Coded, Floats, LabelsOnly, share_wrong
-from crowdstream.science.baselines.weighted_votes import vote_shares
+from crowdstream_lab.baselines.binary import decided_by
+from crowdstream_lab.baselines.common import Coded, Floats, LabelsOnly, share_wrong
+from crowdstream_lab.baselines.weighted_votes import vote_shares
 
 
 class Wawa(LabelsOnly):

@@ -7,9 +7,9 @@ from dataclasses import KW_ONLY, dataclass
 
 import numpy as np
 
-from crowdstream.science.baselines.binary import decided_by
-from crowdstream.science.baselines.common import Coded, Floats, answers_right
-from crowdstream.science.baselines.iterated import Iterated
+from crowdstream_lab.baselines.binary import decided_by
+from crowdstream_lab.baselines.common import Coded, Floats, answers_right
+from crowdstream_lab.baselines.iterated import Iterated
 
 MAX_ITERATIONS = 100
 """An end to votes and weights that go round in circles."""
@@ -25,7 +25,7 @@ def vote_shares(coded: Coded, weights: Floats) -> Floats:
     Weights are those of the workers, none negative. A task whose labels have no weight is decided
     by majority vote.
 
-    >>> from crowdstream.science.baselines.common import code
+    >>> from crowdstream_lab.baselines.common import code
     >>> coded = code([("t", "ann", "x"), ("t", "bob", "y"), ("u", "bob", "y")])
     >>> np.exp(vote_shares(coded, np.array([3.0, 0.0]))).round(2).tolist()
     [[0.75, 0.25], [0.33, 0.67]]

@@ -7,10 +7,10 @@ from typing import ClassVar
 
 import numpy as np
 
-from crowdstream.labels import WorkerId
-from crowdstream.science.baselines.common import CERTAIN, FEWEST_CLASSES, Coded, Floats, Ints
-from crowdstream.science.baselines.one_pass import OnePass, posterior_of
-from crowdstream.validation import check_number, number
+from crowdstream import WorkerId
+from crowdstream.extension import check_number, number
+from crowdstream_lab.baselines.common import CERTAIN, FEWEST_CLASSES, Coded, Floats, Ints
+from crowdstream_lab.baselines.one_pass import OnePass, posterior_of
 
 RIGHT = 3.0
 """Of the Beta(3, 2) prior on rates, whose mode is ⅔: three answers are worth as much."""

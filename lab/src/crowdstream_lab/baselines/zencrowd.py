@@ -7,7 +7,8 @@ from typing import ClassVar
 
 import numpy as np
 
-from crowdstream.science.baselines.common import (
+from crowdstream.extension import number
+from crowdstream_lab.baselines.common import (
     CERTAIN,
     Coded,
     Floats,
@@ -15,8 +16,7 @@ from crowdstream.science.baselines.common import (
     share_wrong,
     weights_of,
 )
-from crowdstream.science.baselines.iterated import Iterated
-from crowdstream.validation import number
+from crowdstream_lab.baselines.iterated import Iterated
 
 RELIABILITY = 0.8
 """Of every worker before the first iteration, as in the survey of Zheng et al.; the start is a

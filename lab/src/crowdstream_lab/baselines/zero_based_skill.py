@@ -7,10 +7,10 @@ from typing import ClassVar
 
 import numpy as np
 
-from crowdstream.science.baselines.binary import decided_by
-from crowdstream.science.baselines.common import Coded, Floats, LabelsOnly, share_wrong
-from crowdstream.science.baselines.weighted_votes import vote_shares
-from crowdstream.validation import number
+from crowdstream.extension import number
+from crowdstream_lab.baselines.binary import decided_by
+from crowdstream_lab.baselines.common import Coded, Floats, LabelsOnly, share_wrong
+from crowdstream_lab.baselines.weighted_votes import vote_shares
 
 ITERATIONS = 100
 """How often skills are updated, as in crowd-kit."""

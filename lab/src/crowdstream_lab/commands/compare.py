@@ -7,20 +7,26 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, TypedDict
 
-from crowdstream.cli import options
-from crowdstream.cli.json_output import compare_report, print_json
-from crowdstream.cli.label_input import read_sources
-from crowdstream.cli.output import make_folder
-from crowdstream.cli.terminal import ProgressBar, add_row, console, make_table, say, say_paragraph
-from crowdstream.errors import InputError
-from crowdstream.extras import need
-from crowdstream.labels.meaning.kinds import LabelHints
-from crowdstream.validation import check_number
+from crowdstream import InputError
+from crowdstream.cli.extension import (
+    ProgressBar,
+    add_row,
+    check_no_hints,
+    console,
+    make_folder,
+    make_table,
+    options,
+    print_json,
+    read_labelled,
+    say,
+    say_paragraph,
+)
+from crowdstream.extension import check_number
 
 if TYPE_CHECKING:
-    from crowdstream.labels.meaning.interpreting import ReadAs
-    from crowdstream.science.compare import Method, Study
-    from crowdstream.science.datasets import Dataset
+    from crowdstream.cli.extension import ReadAs
+    from crowdstream_lab.compare import Method, Study
+    from crowdstream_lab.datasets import Dataset
 
 SHUFFLES = 3
 """Orders beside the file's: enough to see whether a method depends on the order at all."""
@@ -113,8 +119,7 @@ def compare(
       crowdstream compare labels.csv --truth correct.csv
       crowdstream compare rte web --methods agreement,dawid-skene -o comparison
     """
-    need("scipy", *(("altair", "vl_convert") if out.output else ()))
-    from crowdstream.science.compare import METHODS, choose, ready, write
+    from crowdstream_lab.compare import METHODS, choose, ready, write
 
     plan = _plan(repeating, methods.quick, orders.seed)
     names = methods.methods
@@ -123,8 +128,7 @@ def compare(
     notes: list[str] = []
     read_as: ReadAs | None = None
     if given.truth is None:
-        if given.hints() != LabelHints():
-            raise InputError("--truth", "with what labels mean, and files of labels", "none")
+        check_no_hints(given, "--truth")
         sets = [ready(data) for data in _named(given.sets)]
     else:
         data, notes, read_as = _read(given, given.truth)
@@ -136,7 +140,8 @@ def compare(
     if folder is not None:
         write(study, folder)
     if report.json:
-        print_json(compare_report(study, notes, read_as))
+        # What -o writes too, and what was read: null for data sets by name.
+        print_json({**study.report(), "read_as": read_as, "warnings": notes})
     elif not report.quiet:
         if read_as is not None:
             say_paragraph(read_as.text, indent=0)
@@ -152,7 +157,7 @@ def compare(
 
 def _plan(repeating: Repeats, quick: bool, seed: int) -> Plan:
     """How often and how long, checked."""
-    from crowdstream.science.compare import RUNS
+    from crowdstream_lab.compare import RUNS
 
     given, limit = repeating.shuffles, repeating.limit
     shuffles = given if given is not None else 0 if quick else SHUFFLES
@@ -165,7 +170,7 @@ def _plan(repeating: Repeats, quick: bool, seed: int) -> Plan:
 
 def _named(names: list[str]) -> list[Dataset]:
     """Data sets by name."""
-    from crowdstream.science import datasets
+    from crowdstream_lab import datasets
 
     wanted = list(dict.fromkeys(names))
     if "all" in wanted:
@@ -181,36 +186,18 @@ def _named(names: list[str]) -> list[Dataset]:
 
 def _read(given: Input, truth: str) -> tuple[Dataset, list[str], ReadAs]:
     """A data set of the user's own, and what is to be said of it."""
-    from crowdstream.cli.truths import match_truths
-    from crowdstream.deciding import Prepared
-    from crowdstream.labels.readers import find_sources
-    from crowdstream.labels.scale import scale_of
-    from crowdstream.science.datasets import Dataset, Meta
+    from crowdstream_lab.datasets import Dataset, Meta
 
     files = given.sets
-    with given.bad_rows() as bad_rows:
-        sources = find_sources(files, given.format, given.input_options())
-        read = read_sources(given, sources, bad_rows)
-    question = read.only("compare")
-    if question.kind.name == "choices":
-        raise InputError("compare", "classes or a scale", "choices")
-    truths, file = match_truths("--truth", truth, Prepared.of(question))
+    read = read_labelled("compare", files, given, "--truth", truth)
     name = Path(files[0]).name.split(".")[0]
-    places = None
-    if question.kind.name == "scale":
-        order = given.hints().order
-        places = question.kind.places
-        if not question.kind.made:
-            places = scale_of([*question.table.classes, *truths["label"]], order, "--order")
-    labels = question.table.frame()
-    notes = [*read.notes, *file.notes()]
-    made = Dataset(name, labels, truths, Meta(" ".join(files)), places)
-    return made, notes, read.meaning.read_as
+    made = Dataset(name, read.labels, read.truths, Meta(" ".join(files)), read.scale)
+    return made, read.notes, read.read_as
 
 
 def _measure(sets: list[Dataset], methods: list[Method], plan: Plan, quiet: bool) -> Study:
-    from crowdstream.science.compare import Study
-    from crowdstream.science.compare import compare as measure
+    from crowdstream_lab.compare import Study
+    from crowdstream_lab.compare import compare as measure
 
     with ProgressBar("starting", len(sets) * len(methods), silent=quiet) as bar:
         bar.update(advance=-1)  # a step is announced when it begins
@@ -223,7 +210,7 @@ def _measure(sets: list[Dataset], methods: list[Method], plan: Plan, quiet: bool
 
 
 def _show(study: Study) -> None:
-    from crowdstream.science.compare import SUMMARY_HEAD, summary_lines
+    from crowdstream_lab.compare import SUMMARY_HEAD, summary_lines
 
     terminal = console(stderr=False, width=None if sys.stdout.isatty() else WIDE)
     columns = dict(zip(SUMMARY_HEAD, zip(*summary_lines(study), strict=True), strict=True))

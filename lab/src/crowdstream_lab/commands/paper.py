@@ -9,17 +9,14 @@ from typing import TYPE_CHECKING
 
 import click
 
-from crowdstream.cli import options
-from crowdstream.cli.output import make_folder
-from crowdstream.cli.terminal import ProgressBar, console
-from crowdstream.errors import CrowdstreamError, InputError
-from crowdstream.extras import need
-from crowdstream.plain_text import printable
+from crowdstream import CrowdstreamError, InputError
+from crowdstream.cli.extension import ProgressBar, console, make_folder, options
+from crowdstream.extension import printable
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from crowdstream.science.experiments.page import Outcome
+    from crowdstream_lab.experiments.page import Outcome
 
 
 class Experiments(options.Group, panel="Options"):
@@ -46,10 +43,9 @@ def paper(given: Experiments) -> None:
     Example:
       crowdstream paper fig1 fig4 --quick -o paper
     """
-    need("altair", "vl_convert")
-    from crowdstream.science.experiments import NAMES
-    from crowdstream.science.experiments.document import markdown
-    from crowdstream.science.experiments.page import write_page
+    from crowdstream_lab.experiments import NAMES
+    from crowdstream_lab.experiments.document import markdown
+    from crowdstream_lab.experiments.page import write_page
 
     wanted = list(dict.fromkeys(given.experiments or ["all"]))
     if "all" in wanted:
@@ -77,9 +73,9 @@ def _run(names: list[str], quick: bool, folder: Path) -> list[Outcome]:
 
 
 def _one(name: str, quick: bool, folder: Path, tick: Callable[[float], None]) -> Outcome:
-    from crowdstream.errors import NotIdentifiable
-    from crowdstream.science.experiments import find
-    from crowdstream.science.experiments.page import Outcome, save_figure
+    from crowdstream import NotIdentifiable
+    from crowdstream_lab.experiments import find
+    from crowdstream_lab.experiments.page import Outcome, save_figure
 
     experiment = find(name)
     outcome = Outcome(name, experiment.TITLE, experiment.PAPER)
@@ -106,7 +102,7 @@ def _show(outcomes: list[Outcome], folder: Path) -> None:
     from rich.table import Table
     from rich.text import Text
 
-    from crowdstream.science.experiments.page import WHOSE, summary
+    from crowdstream_lab.experiments.page import WHOSE, summary
 
     table = Table("experiment", "claim", "whose", "measured", "verdict")
     for outcome in outcomes:

@@ -3,8 +3,8 @@
 Knows nothing of the command line.
 """
 
-from crowdstream.science.compare.lines import SUMMARY_HEAD, summary_lines
-from crowdstream.science.compare.measures import (
+from crowdstream_lab.compare.lines import SUMMARY_HEAD, summary_lines
+from crowdstream_lab.compare.measures import (
     FILE,
     RUNS,
     Row,
@@ -13,7 +13,7 @@ from crowdstream.science.compare.measures import (
     ready,
     shuffled,
 )
-from crowdstream.science.compare.methods import (
+from crowdstream_lab.compare.methods import (
     BASELINE,
     CROWDKIT,
     METHODS,
@@ -22,10 +22,10 @@ from crowdstream.science.compare.methods import (
     Method,
     choose,
 )
-from crowdstream.science.compare.page import markdown, write
-from crowdstream.science.compare.paired import Difference, leave_out, paired
-from crowdstream.science.compare.runs import Laboratory, compare
-from crowdstream.science.compare.tables import SCHEMA, Study, mean_ranks, rank_test, versions
+from crowdstream_lab.compare.page import markdown, write
+from crowdstream_lab.compare.paired import Difference, leave_out, paired
+from crowdstream_lab.compare.runs import Laboratory, compare
+from crowdstream_lab.compare.tables import SCHEMA, Study, mean_ranks, rank_test, versions
 
 __all__ = [
     "BASELINE",

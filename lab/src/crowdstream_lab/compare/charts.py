@@ -9,11 +9,11 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from crowdstream.plain_text import chart_names
-from crowdstream.science.compare.measures import OK
-from crowdstream.science.compare.methods import BASELINE, CROWDKIT, OURS
-from crowdstream.science.compare.paired import TOLD_APART
+from crowdstream.extension import chart_names
 from crowdstream.theme import LETTER_WIDTH, LIGHT
+from crowdstream_lab.compare.measures import OK
+from crowdstream_lab.compare.methods import BASELINE, CROWDKIT, OURS
+from crowdstream_lab.compare.paired import TOLD_APART
 
 if TYPE_CHECKING:
     import altair as alt

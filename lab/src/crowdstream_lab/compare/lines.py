@@ -8,10 +8,10 @@ from typing import Any
 
 import polars as pl
 
-from crowdstream.science.compare.measures import OK
-from crowdstream.science.compare.methods import REFERENCE, YARDSTICK
-from crowdstream.science.compare.paired import leave_out
-from crowdstream.science.compare.tables import Study
+from crowdstream_lab.compare.measures import OK
+from crowdstream_lab.compare.methods import REFERENCE, YARDSTICK
+from crowdstream_lab.compare.paired import leave_out
+from crowdstream_lab.compare.tables import Study
 
 AGAINST = f"against {REFERENCE}"
 

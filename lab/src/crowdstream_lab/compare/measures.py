@@ -16,13 +16,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import polars as pl
 
-from crowdstream import metrics
-from crowdstream.errors import InputError
-from crowdstream.estimators.base import Estimator
+from crowdstream import Estimator, InputError, metrics
+from crowdstream.extension import distance_on
 from crowdstream.metrics import brier, calibration_error
-from crowdstream.metrics.distance import distance_on
-from crowdstream.science.compare.methods import CROWDKIT, Method
-from crowdstream.science.datasets import Dataset
+from crowdstream_lab.compare.methods import CROWDKIT, Method
+from crowdstream_lab.datasets import Dataset
 
 if TYPE_CHECKING:
     pass
@@ -112,7 +110,7 @@ def dataset_error(decisions: pl.DataFrame, data: Dataset, *, majority: bool = Fa
     A tie of two classes counts ½. Of more, a decision by coin counts as it fell, unless it was a
     ``majority`` vote: then it is known among how many classes the coin chose.
 
-    >>> from crowdstream.science.datasets import Meta
+    >>> from crowdstream_lab.datasets import Meta
     >>> labels = pl.DataFrame({"task": ["t"] * 3, "worker": ["a", "b", "c"], "label": list("xyz")})
     >>> data = Dataset("", labels, pl.DataFrame({"task": ["t"], "label": ["x"]}), Meta(""))
     >>> fell = pl.DataFrame({"task": ["t"], "label": ["y"], "margin": [0.0]})

@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from crowdstream.errors import InputError
+from crowdstream import InputError
 
 if TYPE_CHECKING:
     pass
@@ -67,7 +67,7 @@ class Method:
 
 
 def _baseline(name: str, kind: str) -> Method:
-    return Method(name, BASELINE, "crowdstream.science.baselines", kind)
+    return Method(name, BASELINE, "crowdstream_lab.baselines", kind)
 
 
 def _crowdkit(kind: str, *, two_only: bool = False, majority: bool = False) -> Method:

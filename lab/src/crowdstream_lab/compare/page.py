@@ -6,18 +6,19 @@ import html
 from collections.abc import Sequence
 from pathlib import Path
 
-from crowdstream.plain_text import printable, shortened
-from crowdstream.science.compare.charts import (
+from crowdstream.extension import printable, shortened
+from crowdstream.theme import html_figure, html_table, page_head
+from crowdstream_lab.compare.charts import (
     EDGE,
     draw_differences,
     draw_errors,
     draw_ranks,
     draw_speed,
 )
-from crowdstream.science.compare.lines import SET_HEAD, set_lines, sheets
-from crowdstream.science.compare.methods import REFERENCE, YARDSTICK
-from crowdstream.science.compare.tables import Study, versions
-from crowdstream.science.compare.wording import (
+from crowdstream_lab.compare.lines import SET_HEAD, set_lines, sheets
+from crowdstream_lab.compare.methods import REFERENCE, YARDSTICK
+from crowdstream_lab.compare.tables import Study, versions
+from crowdstream_lab.compare.wording import (
     HOW,
     LEFT_OUT,
     answer,
@@ -26,8 +27,7 @@ from crowdstream.science.compare.wording import (
     size_text,
     verdict_text,
 )
-from crowdstream.science.experiments.page import save_figure
-from crowdstream.theme import html_figure, html_table, page_head
+from crowdstream_lab.experiments.page import save_figure
 
 LONGEST = 300
 """Characters of a name, or of a cell, in a document."""

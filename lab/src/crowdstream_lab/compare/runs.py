@@ -21,9 +21,8 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from crowdstream.errors import CrowdstreamError, InputError
-from crowdstream.estimators import AgreementBased
-from crowdstream.science.compare.measures import (
+from crowdstream import AgreementBased, CrowdstreamError, InputError
+from crowdstream_lab.compare.measures import (
     COLUMNS,
     FAILED,
     FILE,
@@ -36,8 +35,8 @@ from crowdstream.science.compare.measures import (
     Row,
     measure,
 )
-from crowdstream.science.compare.methods import YARDSTICK, Method
-from crowdstream.science.datasets import Dataset
+from crowdstream_lab.compare.methods import YARDSTICK, Method
+from crowdstream_lab.datasets import Dataset
 
 if TYPE_CHECKING:
     pass

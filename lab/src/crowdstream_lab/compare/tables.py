@@ -15,10 +15,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 import polars as pl
 
-from crowdstream.science.compare.measures import COLUMNS, OK
-from crowdstream.science.compare.methods import REFERENCE, YARDSTICK, Method
-from crowdstream.science.compare.paired import paired
-from crowdstream.science.datasets import Dataset
+from crowdstream_lab.compare.measures import COLUMNS, OK
+from crowdstream_lab.compare.methods import REFERENCE, YARDSTICK, Method
+from crowdstream_lab.compare.paired import paired
+from crowdstream_lab.datasets import Dataset
 
 if TYPE_CHECKING:
     pass

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from crowdstream.science.compare.measures import RUNS, SLOW, WARM_TASKS
-from crowdstream.science.compare.methods import CROWDKIT, REFERENCE
-from crowdstream.science.compare.paired import ALIKE, FEWEST, TOLD_APART
-from crowdstream.science.compare.tables import LEVEL, Ranking, Study, sizes
-from crowdstream.science.datasets import Dataset, names
+from crowdstream_lab.compare.measures import RUNS, SLOW, WARM_TASKS
+from crowdstream_lab.compare.methods import CROWDKIT, REFERENCE
+from crowdstream_lab.compare.paired import ALIKE, FEWEST, TOLD_APART
+from crowdstream_lab.compare.tables import LEVEL, Ranking, Study, sizes
+from crowdstream_lab.datasets import Dataset, names
 
 HOW = (
     "Online: the share of tasks decided wrongly when each is decided from its labels and the tasks "

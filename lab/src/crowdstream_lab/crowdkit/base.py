@@ -5,8 +5,9 @@ from __future__ import annotations
 from abc import abstractmethod
 from typing import Any, ClassVar, Self
 
-from crowdstream.compat.crowdkit._pandas import pd
-from crowdstream.validation import Parameters, number
+import pandas as pd
+
+from crowdstream.extension import Parameters, number
 
 ITERATIONS = number(0, 10**9, whole=True)
 """What ``n_iter`` may be."""

@@ -1,6 +1,6 @@
 """Confusion matrices by EM, with crowd-kit's start, stop and known truths.
 
-The expectation, and the counts of the maximisation, are `crowdstream.baselines.DawidSkene`'s.
+The expectation, and the counts of the maximisation, are `crowdstream_lab.baselines.DawidSkene`'s.
 """
 
 from __future__ import annotations
@@ -9,15 +9,15 @@ from dataclasses import dataclass
 from typing import ClassVar, Self
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 
-from crowdstream.compat.crowdkit._pandas import pd
-from crowdstream.compat.crowdkit.base import Aggregator
-from crowdstream.compat.crowdkit.tables import Answers, answers_of, code, most_probable
-from crowdstream.errors import InputError
-from crowdstream.science import baselines
-from crowdstream.science.baselines.common import Coded, Floats, Ints, answers_right, shares
-from crowdstream.validation import Check
+from crowdstream import InputError
+from crowdstream.extension import Check
+from crowdstream_lab import baselines
+from crowdstream_lab.baselines.common import Coded, Floats, Ints, answers_right, shares
+from crowdstream_lab.crowdkit.base import Aggregator
+from crowdstream_lab.crowdkit.tables import Answers, answers_of, code, most_probable
 
 LEAST = 1e-10
 """No count and no probability of a class is less, as in crowd-kit."""

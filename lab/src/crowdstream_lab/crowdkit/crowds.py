@@ -6,11 +6,12 @@ from abc import abstractmethod
 from dataclasses import dataclass
 from typing import Self
 
-from crowdstream import estimators
-from crowdstream.compat.crowdkit._pandas import pd
-from crowdstream.compat.crowdkit.base import Aggregator
-from crowdstream.compat.crowdkit.tables import answers_of
-from crowdstream.estimators.parameters import Families, Ties
+import pandas as pd
+
+import crowdstream as cs
+from crowdstream.extension import Families, Ties
+from crowdstream_lab.crowdkit.base import Aggregator
+from crowdstream_lab.crowdkit.tables import answers_of
 
 
 class Crowd(Aggregator):
@@ -59,7 +60,7 @@ class Crowd(Aggregator):
         return 1 - known.astype(float).fillna((1 - beyond_chance) * (k - 1) / k)
 
     @abstractmethod
-    def _crowd(self) -> estimators.Estimator:
+    def _crowd(self) -> cs.Estimator:
         """A new estimator with these parameters."""
 
 
@@ -88,8 +89,8 @@ class Adaptive(Crowd):
     seed: int = 0
     families: Families | None = None
 
-    def _crowd(self) -> estimators.Estimator:
-        return estimators.Adaptive(self.memory, self.ties, self.seed, self.families)
+    def _crowd(self) -> cs.Estimator:
+        return cs.Adaptive(self.memory, self.ties, self.seed, self.families)
 
 
 @dataclass(eq=False, repr=False)
@@ -116,7 +117,7 @@ class AgreementBased(Crowd):
     ties: Ties = "coin"
     seed: int = 0
 
-    def _crowd(self) -> estimators.Estimator:
-        return estimators.AgreementBased(
+    def _crowd(self) -> cs.Estimator:
+        return cs.AgreementBased(
             self.answer_rate, self.memory, self.shrinkage, self.clip, self.ties, self.seed
         )

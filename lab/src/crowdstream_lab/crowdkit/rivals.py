@@ -1,4 +1,4 @@
-"""`GLAD`, `MACE` and `KOS` of `crowdstream.baselines` under crowd-kit's names and attributes.
+"""`GLAD`, `MACE` and `KOS` of `crowdstream_lab.baselines` under crowd-kit's names and attributes.
 
 The models are those of the same papers; the ways to their optimum are not crowd-kit's, and nor are
 the random draws.
@@ -10,13 +10,13 @@ from dataclasses import dataclass
 from typing import ClassVar, Self
 
 import numpy as np
+import pandas as pd
 
-from crowdstream.compat.crowdkit._pandas import pd
-from crowdstream.compat.crowdkit.base import Aggregator, Labeller
-from crowdstream.compat.crowdkit.tables import answers_of, code, most_probable
-from crowdstream.errors import InputError
-from crowdstream.science import baselines
-from crowdstream.validation import SEED, Check, number, one_of
+from crowdstream import InputError
+from crowdstream.extension import SEED, Check, number, one_of
+from crowdstream_lab import baselines
+from crowdstream_lab.crowdkit.base import Aggregator, Labeller
+from crowdstream_lab.crowdkit.tables import answers_of, code, most_probable
 
 
 def only(usual: object, why: str) -> Check:
@@ -195,8 +195,8 @@ class MACE(Aggregator):
 class KOS(Labeller):
     """Messages between tasks and workers, for two classes.
 
-    More than two are refused as in crowd-kit; `crowdstream.baselines.KargerOhShah` takes them. A
-    task that the messages leave in balance is decided by majority vote, where crowd-kit fails.
+    More than two are refused as in crowd-kit; `crowdstream_lab.baselines.KargerOhShah` takes them.
+    A task that the messages leave in balance is decided by majority vote, where crowd-kit fails.
 
     Parameters
     ----------

@@ -10,12 +10,11 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import pandas as pd
 
-from crowdstream.compat.crowdkit._pandas import pd
-from crowdstream.errors import InputError
-from crowdstream.labels import Vocabulary
-from crowdstream.labels.batch import LabelBatch
-from crowdstream.science.baselines.common import Coded, Floats, Ints
+from crowdstream import InputError
+from crowdstream.extension import LabelBatch, Vocabulary
+from crowdstream_lab.baselines.common import Coded, Floats, Ints
 
 COLUMNS = ["task", "worker", "label"]
 
@@ -25,7 +24,7 @@ class MissingColumnError(InputError, KeyError):
 
     >>> raise MissingColumnError("table", "a column 'task'", "'item', 'worker', 'label'")
     Traceback (most recent call last):
-    crowdstream.compat.crowdkit.tables.MissingColumnError: table: expected a column 'task', found \
+    crowdstream_lab.crowdkit.tables.MissingColumnError: table: expected a column 'task', found \
 'item', 'worker', 'label'
     """
 

@@ -1,6 +1,6 @@
 """Votes weighed by skills: crowd-kit's `MajorityVote`, and the three methods that are made of it.
 
-Ties go where crowd-kit gives them, to the class that is first in order; `crowdstream.baselines`
+Ties go where crowd-kit gives them, to the class that is first in order; `crowdstream_lab.baselines`
 has `Wawa` and `ZeroBasedSkill` that share them.
 """
 
@@ -9,12 +9,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, ClassVar, Self
 
-from crowdstream.compat.crowdkit._pandas import pd
-from crowdstream.compat.crowdkit.base import Aggregator
-from crowdstream.compat.crowdkit.tables import answers_of, code, most_probable
-from crowdstream.errors import InputError
-from crowdstream.science.baselines.common import shares
-from crowdstream.validation import number, one_of
+import pandas as pd
+
+from crowdstream import InputError
+from crowdstream.extension import number, one_of
+from crowdstream_lab.baselines.common import shares
+from crowdstream_lab.crowdkit.base import Aggregator
+from crowdstream_lab.crowdkit.tables import answers_of, code, most_probable
 
 
 @dataclass(eq=False, repr=False)

@@ -4,11 +4,11 @@ No data is kept in this package. A set is a folder with ``labels.csv`` (task, wo
 ``gold.csv`` (task, label). Knows nothing of estimators.
 """
 
-from crowdstream.science.datasets.classes import binary, merge
-from crowdstream.science.datasets.dataset import Dataset, Meta
-from crowdstream.science.datasets.loading import VARIABLE, available, load, names
-from crowdstream.science.datasets.registry import REGISTRY
-from crowdstream.science.datasets.sources import Download, Entry, digest
+from crowdstream_lab.datasets.classes import binary, merge
+from crowdstream_lab.datasets.dataset import Dataset, Meta
+from crowdstream_lab.datasets.loading import VARIABLE, available, load, names
+from crowdstream_lab.datasets.registry import REGISTRY
+from crowdstream_lab.datasets.sources import Download, Entry, digest
 
 __all__ = [
     "REGISTRY",

@@ -7,8 +7,8 @@ from dataclasses import replace
 
 import polars as pl
 
-from crowdstream.errors import InputError
-from crowdstream.science.datasets.dataset import Dataset
+from crowdstream import InputError
+from crowdstream_lab.datasets.dataset import Dataset
 
 MERGES: Mapping[str, Mapping[str, str]] = {
     "dog": {"1": "+1", "2": "+1", "3": "-1", "4": "-1"},
@@ -28,7 +28,7 @@ def binary(dataset: Dataset) -> Dataset:
 
     Examples
     --------
-    >>> from crowdstream.science.datasets import Meta
+    >>> from crowdstream_lab.datasets import Meta
     >>> labels = pl.DataFrame({"task": ["t"], "worker": ["w1"], "label": ["3"]})
     >>> gold = pl.DataFrame({"task": ["t"], "label": ["5"]})
     >>> two = binary(Dataset("web", labels, gold, Meta("Web")))
@@ -58,7 +58,7 @@ def merge(dataset: Dataset, classes: Mapping[str, str]) -> Dataset:
 
     Examples
     --------
-    >>> from crowdstream.science.datasets import Meta
+    >>> from crowdstream_lab.datasets import Meta
     >>> labels = pl.DataFrame({"task": ["t", "t"], "worker": ["w1", "w2"], "label": ["a", "b"]})
     >>> gold = pl.DataFrame({"task": ["t"], "label": ["c"]})
     >>> merged = merge(Dataset("mine", labels, gold, Meta("Mine")), {"a": "x", "b": "x"})

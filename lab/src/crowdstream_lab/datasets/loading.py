@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 import difflib
-import importlib
 import os
 import tempfile
 from pathlib import Path
-from types import ModuleType
 
 import polars as pl
 
-from crowdstream.errors import InputError
-from crowdstream.science.datasets.dataset import GOLD, LABELS, Dataset, Meta
-from crowdstream.science.datasets.registry import REGISTRY
-from crowdstream.science.datasets.sources import Download, digest
+from crowdstream import InputError
+from crowdstream_lab.datasets.dataset import GOLD, LABELS, Dataset, Meta
+from crowdstream_lab.datasets.registry import REGISTRY
+from crowdstream_lab.datasets.sources import Download, digest
 
 VARIABLE = "CROWDSTREAM_DATA"
 """The environment variable that names a folder of data sets, looked into before anywhere else."""
@@ -86,9 +84,7 @@ def load(name: str) -> Dataset:
 def _at_hand() -> dict[str, Path]:
     """The folders of the sets on this machine, by name."""
     roots = [Path(os.environ[VARIABLE])] if os.environ.get(VARIABLE) else []
-    pooch = _pooch()
-    if pooch is not None:
-        roots.append(Path(pooch.os_cache(CACHE)))
+    roots.append(_cache())
     found: dict[str, Path] = {}
     for root in roots:
         for labels in root.glob("*/labels.csv"):
@@ -97,12 +93,11 @@ def _at_hand() -> dict[str, Path]:
     return found
 
 
-def _pooch() -> ModuleType | None:
-    """The downloader, if it is installed."""
-    try:
-        return importlib.import_module("pooch")
-    except ImportError:
-        return None
+def _cache() -> Path:
+    """The folder where sets are kept that were downloaded."""
+    import pooch
+
+    return Path(pooch.os_cache(CACHE))
 
 
 def _unknown(name: str) -> InputError:
@@ -144,19 +139,15 @@ def _read_gold(path: Path) -> pl.DataFrame:
 def _fetch(name: str, meta: Meta, download: Download) -> Path:
     """The folder in the cache, once its origin was downloaded, read, checked and written there."""
     where = f"data set {name!r}"
-    pooch = _pooch()
-    if pooch is None:
-        expected = f"{_by_hand(name, meta)}; or pip install 'crowdstream[science]' to download it"
-        raise InputError(where, expected, "no such folder and no pooch")
     try:
-        labels, gold = _download(pooch, download)
+        labels, gold = _download(download)
     except (OSError, ValueError, IndexError) as error:  # no network, or another file than expected
         raise InputError(where, _by_hand(name, meta), f"no such folder, and {error}") from error
     found = digest(labels, gold)
     if found != download.sha256:
         url = download.url(download.labels)
         raise InputError(where, f"sha256 {download.sha256} of what {url} holds", found)
-    folder = Path(pooch.os_cache(CACHE)) / name
+    folder = _cache() / name
     folder.mkdir(parents=True, exist_ok=True)
     for file, table in (("gold.csv", gold), ("labels.csv", labels)):
         part = folder / f"{file}.{os.getpid()}"
@@ -165,8 +156,10 @@ def _fetch(name: str, meta: Meta, download: Download) -> Path:
     return folder
 
 
-def _download(pooch: ModuleType, download: Download) -> tuple[pl.DataFrame, pl.DataFrame]:
+def _download(download: Download) -> tuple[pl.DataFrame, pl.DataFrame]:
     """The labels, workers renamed w1, w2, … in order of appearance, and the truths."""
+    import pooch
+
     with tempfile.TemporaryDirectory() as folder:
 
         def text(path: str) -> str:

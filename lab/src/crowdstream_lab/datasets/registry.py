@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from crowdstream.science.datasets.dataset import Meta
-from crowdstream.science.datasets.sources import (
+from crowdstream_lab.datasets.dataset import Meta
+from crowdstream_lab.datasets.sources import (
     NONE_STATED,
     Download,
     Entry,

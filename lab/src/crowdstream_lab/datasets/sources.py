@@ -10,7 +10,7 @@ from typing import TypeAlias
 
 import polars as pl
 
-from crowdstream.science.datasets.dataset import GOLD, Meta
+from crowdstream_lab.datasets.dataset import GOLD, Meta
 
 Reader: TypeAlias = Callable[[str], pl.DataFrame]
 """The text of a file → those of the columns task, worker, label and gold that it has."""

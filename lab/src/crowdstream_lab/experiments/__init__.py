@@ -3,7 +3,7 @@
 import importlib
 from typing import cast
 
-from crowdstream.science.experiments.common import Claim, Experiment
+from crowdstream_lab.experiments.common import Claim, Experiment
 
 NAMES = (
     "worked",

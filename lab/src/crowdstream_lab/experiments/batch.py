@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from crowdstream.science.experiments.common import Floats
+from crowdstream_lab.experiments.common import Floats
 
 STEPS = 60
 """Of the search for a fixed point at most: where Newton's step leaves the bracket it is halved, and

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from crowdstream.science.experiments import notes
-from crowdstream.science.experiments.page import WHOSE, Outcome, summary, versions
+from crowdstream_lab.experiments import notes
+from crowdstream_lab.experiments.page import WHOSE, Outcome, summary, versions
 
 INTRO = """# The paper, reproduced
 
@@ -36,7 +36,8 @@ def markdown(outcomes: Sequence[Outcome], quick: bool) -> str:
     rows = ["| sentence | why not |", "|---|---|", *unchecked]
     parts.append("## Sentences that were not checked\n\n" + "\n".join(rows) + "\n")
     slips = (
-        "`crowdstream.theory` follows what the proofs give; each function says where it departs."
+        "`crowdstream_lab.theory` follows what the proofs give; "
+        "each function says where it departs."
     )
     parts.append(f"## Slips, corrected\n\n{slips}\n\n" + _bullets(notes.SLIPS))
     return "\n".join(parts)

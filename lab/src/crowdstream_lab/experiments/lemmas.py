@@ -13,8 +13,8 @@ import polars as pl
 from numpy.typing import NDArray
 
 from crowdstream import theme
-from crowdstream.science.experiments import batch, common
-from crowdstream.science.experiments.common import Claim, Floats, Tick
+from crowdstream_lab.experiments import batch, common
+from crowdstream_lab.experiments.common import Claim, Floats, Tick
 
 if TYPE_CHECKING:
     import altair as alt

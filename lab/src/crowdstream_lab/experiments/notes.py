@@ -56,4 +56,4 @@ SLIPS = (
     "Assumption 1 is more than is needed: it is enough that nobody holds half of the crowd's "
     "signal.",
 )
-"""What `crowdstream.theory` corrects."""
+"""What `crowdstream_lab.theory` corrects."""

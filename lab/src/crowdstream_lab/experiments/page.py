@@ -12,14 +12,11 @@ from pathlib import Path
 
 import polars as pl
 
-from crowdstream.science.experiments import notes
-from crowdstream.science.experiments.common import Claim, Source
-from crowdstream.theme import STYLE, html_figure, page_head, theme
+from crowdstream.theme import PNG_SCALE, STYLE, html_figure, page_head, theme
+from crowdstream_lab.experiments import notes
+from crowdstream_lab.experiments.common import Claim, Source
 
-__all__ = ["SCALE", "STYLE", "Outcome", "counted", "save_figure", "write_page"]
-
-SCALE = 2.0
-"""Pixels of a PNG for each of the chart's own: sharp on most screens."""
+__all__ = ["STYLE", "Outcome", "counted", "save_figure", "write_page"]
 
 WIDE = "<div class=wide tabindex=0 role=region aria-label=table>"
 """Around a table, which scrolls inside itself."""
@@ -55,7 +52,7 @@ def save_figure(name: str, data: pl.DataFrame, chart: object, folder: Path) -> s
     """Write the CSV, the SVG and the PNG; the PNG in base64, which looks alike everywhere."""
     drawn = theme(chart)
     data.write_csv(folder / f"{name}.csv")
-    drawn.save(str(folder / f"{name}.png"), scale_factor=SCALE)
+    drawn.save(str(folder / f"{name}.png"), scale_factor=PNG_SCALE)
     drawn.save(str(folder / f"{name}.svg"))
     return base64.b64encode((folder / f"{name}.png").read_bytes()).decode()
 

@@ -8,9 +8,9 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from crowdstream.labels import Vocabulary, code_table
-from crowdstream.science.experiments.common import CLIP, Floats
-from crowdstream.science.theory import error_rates_from_agreements
+from crowdstream.extension import code_labels
+from crowdstream_lab.experiments.common import CLIP, Floats
+from crowdstream_lab.theory import error_rates_from_agreements
 
 Codes: TypeAlias = NDArray[np.integer[Any]]
 
@@ -20,8 +20,7 @@ TIE = 1e-9
 
 def rebuilt_votes(labels: pl.DataFrame, one_rate: bool = False) -> pl.DataFrame:
     """Every task decided with the weights that all of them taught."""
-    workers, classes = Vocabulary(), Vocabulary()
-    batch, _ = code_table(labels, workers, classes)
+    batch, _, classes = code_labels(labels)
     task = np.repeat(np.arange(len(batch)), batch.sizes)
     scores = rebuilt_scores(task, batch.workers, batch.labels, one_rate)
     return pl.DataFrame(

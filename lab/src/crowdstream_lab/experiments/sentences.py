@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import polars as pl
 
-from crowdstream.science.experiments.common import SETS, Claim, listed
+from crowdstream_lab.experiments.common import SETS, Claim, listed
 
 SIMILAR = 0.02
 """Error rates this close are similar: the largest difference between AB and EM that the printed

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import polars as pl
 
-from crowdstream.science import datasets
-from crowdstream.science.experiments.common import SETS, Claim, Tick
+from crowdstream_lab import datasets
+from crowdstream_lab.experiments.common import SETS, Claim, Tick
 
 TITLE = "Table 1. The real data sets"
 PAPER = (

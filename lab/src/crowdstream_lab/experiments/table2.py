@@ -10,13 +10,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 import polars as pl
 
-from crowdstream import theme
-from crowdstream.estimators import Adaptive, CentredAgreement, MajorityVote
-from crowdstream.science import datasets
-from crowdstream.science.baselines import DawidSkene
-from crowdstream.science.experiments import batch, common, sentences
-from crowdstream.science.experiments.common import SETS, Claim, Floats, Tick
-from crowdstream.science.experiments.rebuilt import rebuilt_scores, rebuilt_votes
+from crowdstream import Adaptive, CentredAgreement, MajorityVote, theme
+from crowdstream_lab import datasets
+from crowdstream_lab.baselines import DawidSkene
+from crowdstream_lab.experiments import batch, common, sentences
+from crowdstream_lab.experiments.common import SETS, Claim, Floats, Tick
+from crowdstream_lab.experiments.rebuilt import rebuilt_scores, rebuilt_votes
 
 if TYPE_CHECKING:
     import altair as alt

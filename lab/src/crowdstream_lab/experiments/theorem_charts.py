@@ -8,9 +8,9 @@ import numpy as np
 import polars as pl
 
 from crowdstream import theme
-from crowdstream.science import theory
-from crowdstream.science.experiments import common
-from crowdstream.science.experiments.common import Floats
+from crowdstream_lab import theory
+from crowdstream_lab.experiments import common
+from crowdstream_lab.experiments.common import Floats
 
 if TYPE_CHECKING:
     import altair as alt

@@ -16,9 +16,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 import polars as pl
 
-from crowdstream.science import theory
-from crowdstream.science.experiments import batch, common, theorem_charts
-from crowdstream.science.experiments.common import Claim, Floats, Tick
+from crowdstream_lab import theory
+from crowdstream_lab.experiments import batch, common, theorem_charts
+from crowdstream_lab.experiments.common import Claim, Floats, Tick
 
 if TYPE_CHECKING:
     import altair as alt

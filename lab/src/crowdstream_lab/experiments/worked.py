@@ -8,9 +8,9 @@ import numpy as np
 import polars as pl
 
 from crowdstream import theme
-from crowdstream.science import theory
-from crowdstream.science.experiments import batch, common
-from crowdstream.science.experiments.common import Claim, Tick
+from crowdstream_lab import theory
+from crowdstream_lab.experiments import batch, common
+from crowdstream_lab.experiments.common import Claim, Tick
 
 if TYPE_CHECKING:
     import altair as alt

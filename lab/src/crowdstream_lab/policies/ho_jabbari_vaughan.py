@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from crowdstream.science.baselines.policies.policy import State
-from crowdstream.science.baselines.policies.with_gold import WithGold
+from crowdstream_lab.policies.policy import State
+from crowdstream_lab.policies.with_gold import WithGold
 
 
 class HoJabbariVaughan(WithGold):
@@ -30,7 +30,7 @@ class HoJabbariVaughan(WithGold):
 
     Examples
     --------
-    >>> from crowdstream.science.baselines.policies import spend
+    >>> from crowdstream_lab.policies import spend
     >>> rates = [0.1] * 5 + [0.5] * 15
     >>> error, uniform = spend(HoJabbariVaughan(), rates, tasks=200, budget=1000)
     >>> error < uniform

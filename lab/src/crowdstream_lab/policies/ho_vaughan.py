@@ -7,9 +7,9 @@ from typing import ClassVar
 
 import numpy as np
 
-from crowdstream.science.baselines.policies.policy import NOT_ASKED, State
-from crowdstream.science.baselines.policies.with_gold import WithGold
-from crowdstream.validation import number
+from crowdstream.extension import number
+from crowdstream_lab.policies.policy import NOT_ASKED, State
+from crowdstream_lab.policies.with_gold import WithGold
 
 PRICE_STEP = 0.02
 """How far a label moves the price of its type in `HoVaughan`: qualities differ by up to one, so a
@@ -41,7 +41,7 @@ class HoVaughan(WithGold):
 
     Examples
     --------
-    >>> from crowdstream.science.baselines.policies import spend
+    >>> from crowdstream_lab.policies import spend
     >>> rates = [[0.1] * 5 + [0.45] * 5, [0.45] * 5 + [0.1] * 5]  # each good at one of two types
     >>> error, uniform = spend(HoVaughan(), rates, tasks=400, budget=2000)
     >>> error < uniform

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from crowdstream.errors import InputError
-from crowdstream.science.baselines.common import Floats
-from crowdstream.science.baselines.policies.policy import NOT_ASKED, Policy, State
+from crowdstream import InputError
+from crowdstream_lab.baselines.common import Floats
+from crowdstream_lab.policies.policy import NOT_ASKED, Policy, State
 
 
 @dataclass(eq=False, repr=False)
@@ -37,7 +37,7 @@ class OptimisticKnowledgeGradient(Policy):
 
     Examples
     --------
-    >>> from crowdstream.science.baselines.policies import spend
+    >>> from crowdstream_lab.policies import spend
     >>> how_hard = np.linspace(0, 0.5, 50)[:, None] * np.ones(30)  # one row per task
     >>> error, uniform = spend(OptimisticKnowledgeGradient(), how_hard, tasks=50, budget=250)
     >>> error < uniform

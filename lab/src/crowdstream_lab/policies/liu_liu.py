@@ -7,9 +7,9 @@ from typing import ClassVar
 
 import numpy as np
 
-from crowdstream.science.baselines.common import Floats
-from crowdstream.science.baselines.policies.policy import NOT_ASKED, Policy, State
-from crowdstream.validation import number
+from crowdstream.extension import number
+from crowdstream_lab.baselines.common import Floats
+from crowdstream_lab.policies.policy import NOT_ASKED, Policy, State
 
 EXPLORATIONS = 3.0
 """`LiuLiu` has asked everybody about so many times log t of the first t tasks."""
@@ -39,7 +39,7 @@ class LiuLiu(Policy):
 
     Examples
     --------
-    >>> from crowdstream.science.baselines.policies import spend
+    >>> from crowdstream_lab.policies import spend
     >>> rates = [0.1] * 5 + [0.4] * 10
     >>> error, uniform = spend(LiuLiu(), rates, tasks=500, budget=2500)
     >>> error < uniform

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from crowdstream.science.baselines.common import Floats, Ints
-from crowdstream.validation import Parameters
+from crowdstream.extension import Parameters
+from crowdstream_lab.baselines.common import Floats, Ints
 
 NOT_ASKED = -1
 """In place of an answer or a truth that is not known."""

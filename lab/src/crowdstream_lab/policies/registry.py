@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from crowdstream.science.baselines.policies.ho_jabbari_vaughan import HoJabbariVaughan
-from crowdstream.science.baselines.policies.ho_vaughan import HoVaughan
-from crowdstream.science.baselines.policies.knowledge_gradient import OptimisticKnowledgeGradient
-from crowdstream.science.baselines.policies.liu_liu import LiuLiu
-from crowdstream.science.baselines.policies.policy import Policy
-from crowdstream.science.baselines.policies.uniform import Uniform
+from crowdstream_lab.policies.ho_jabbari_vaughan import HoJabbariVaughan
+from crowdstream_lab.policies.ho_vaughan import HoVaughan
+from crowdstream_lab.policies.knowledge_gradient import OptimisticKnowledgeGradient
+from crowdstream_lab.policies.liu_liu import LiuLiu
+from crowdstream_lab.policies.policy import Policy
+from crowdstream_lab.policies.uniform import Uniform
 
 POLICIES: Mapping[str, Callable[[], Policy]] = {
     "uniform": Uniform,

@@ -7,11 +7,11 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from crowdstream.errors import InputError
-from crowdstream.science.baselines.common import Ints
-from crowdstream.science.baselines.policies.policy import NOT_ASKED, Policy, State
-from crowdstream.science.baselines.policies.uniform import Uniform
-from crowdstream.validation import check_number
+from crowdstream import InputError
+from crowdstream.extension import check_number
+from crowdstream_lab.baselines.common import Ints
+from crowdstream_lab.policies.policy import NOT_ASKED, Policy, State
+from crowdstream_lab.policies.uniform import Uniform
 
 
 class Spent(NamedTuple):

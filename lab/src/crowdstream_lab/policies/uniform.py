@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from crowdstream.science.baselines.policies.policy import Policy, State
+from crowdstream_lab.policies.policy import Policy, State
 
 
 class Uniform(Policy):

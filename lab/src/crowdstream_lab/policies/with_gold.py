@@ -7,9 +7,9 @@ from typing import ClassVar
 
 import numpy as np
 
-from crowdstream.science.baselines.common import Floats
-from crowdstream.science.baselines.policies.policy import NOT_ASKED, Policy, State
-from crowdstream.validation import number
+from crowdstream.extension import number
+from crowdstream_lab.baselines.common import Floats
+from crowdstream_lab.policies.policy import NOT_ASKED, Policy, State
 
 GOLD = 10
 """Gold tasks of a type that a worker is shown first: a standard error of 0.16 on its accuracy,

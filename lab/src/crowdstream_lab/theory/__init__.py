@@ -38,14 +38,14 @@ References
 T. Bonald and R. Combes, A Streaming Algorithm for Crowdsourced Data Classification, 2016.
 """
 
-from crowdstream.science.theory.agreement import (
+from crowdstream_lab.theory.agreement import (
     agreement_rates,
     error_rates_from_agreements,
     v,
     v_0,
 )
-from crowdstream.science.theory.crowd import Bounds, assumption_1, eta, gamma, lambda_
-from crowdstream.science.theory.drift import (
+from crowdstream_lab.theory.crowd import Bounds, assumption_1, eta, gamma, lambda_
+from crowdstream_lab.theory.drift import (
     best_beta,
     corollary_2,
     corollary_3,
@@ -54,7 +54,7 @@ from crowdstream.science.theory.drift import (
     theorem_3,
     theorem_3_holds,
 )
-from crowdstream.science.theory.estimation import (
+from crowdstream_lab.theory.estimation import (
     Region,
     accuracy,
     confidence_region,
@@ -64,22 +64,22 @@ from crowdstream.science.theory.estimation import (
     tasks_needed,
     theorem_1,
 )
-from crowdstream.science.theory.regret import RegretBound, theorem_2
-from crowdstream.science.theory.sparse import (
+from crowdstream_lab.theory.regret import RegretBound, theorem_2
+from crowdstream_lab.theory.sparse import (
     assumed_variance,
     average_variance,
     mean_skill_variance,
     skill_variance,
 )
-from crowdstream.science.theory.sparse_bounds import excess_error_bound, shrunk_excess_bound
-from crowdstream.science.theory.sparse_votes import (
+from crowdstream_lab.theory.sparse_bounds import excess_error_bound, shrunk_excess_bound
+from crowdstream_lab.theory.sparse_votes import (
     SparseErrors,
     answers_to_beat_majority,
     label_signal,
     trust_limit,
     weights_beat_majority,
 )
-from crowdstream.science.theory.votes import (
+from crowdstream_lab.theory.votes import (
     ErrorRate,
     majority_error,
     majority_error_bound,

@@ -7,7 +7,7 @@ import math
 import numpy as np
 from numpy.typing import ArrayLike
 
-from crowdstream.science.theory.checks import Floats, check_agreements, check_error_rates
+from crowdstream_lab.theory.checks import Floats, check_agreements, check_error_rates
 
 
 def agreement_rates(p: ArrayLike) -> Floats:

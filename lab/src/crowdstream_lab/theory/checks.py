@@ -8,8 +8,8 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from crowdstream.errors import InputError
-from crowdstream.validation import check_number
+from crowdstream import InputError
+from crowdstream.extension import check_number
 
 Floats: TypeAlias = NDArray[np.float64]
 

@@ -7,7 +7,7 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from crowdstream.science.theory.checks import Floats
+from crowdstream_lab.theory.checks import Floats
 
 ATOMS = 2**20
 """The most values the vote of half a crowd may take for an exact answer: that is 24 workers of

@@ -8,8 +8,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from crowdstream.science.theory.checks import check_error_rates, check_weights
-from crowdstream.science.theory.combinations import ATOMS, TIE, alike, halves, outer, within_reach
+from crowdstream_lab.theory.checks import check_error_rates, check_weights
+from crowdstream_lab.theory.combinations import ATOMS, TIE, alike, halves, outer, within_reach
 
 
 class Bounds(NamedTuple):

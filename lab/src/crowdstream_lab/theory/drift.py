@@ -6,10 +6,10 @@ import math
 
 from numpy.typing import ArrayLike
 
-from crowdstream.science.theory.checks import check_alpha, check_error_rates, divide
-from crowdstream.science.theory.crowd import gamma
-from crowdstream.science.theory.estimation import deviation_of, leeway_of, lemma_1, radius_of
-from crowdstream.validation import check_number
+from crowdstream.extension import check_number
+from crowdstream_lab.theory.checks import check_alpha, check_error_rates, divide
+from crowdstream_lab.theory.crowd import gamma
+from crowdstream_lab.theory.estimation import deviation_of, leeway_of, lemma_1, radius_of
 
 
 def drift_bias(sigma: float, beta: float, tasks: float = math.inf) -> float:

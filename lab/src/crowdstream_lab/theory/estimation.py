@@ -8,16 +8,16 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from crowdstream.science.theory.agreement import error_rates_at, v, v_0
-from crowdstream.science.theory.checks import (
+from crowdstream.extension import check_number
+from crowdstream_lab.theory.agreement import error_rates_at, v, v_0
+from crowdstream_lab.theory.checks import (
     Floats,
     check_agreements,
     check_alpha,
     check_error_rates,
     divide,
 )
-from crowdstream.science.theory.crowd import gamma
-from crowdstream.validation import check_number
+from crowdstream_lab.theory.crowd import gamma
 
 
 class Region(NamedTuple):
@@ -188,7 +188,7 @@ def confidence_region(agreements: ArrayLike, alpha: float, tasks: float, delta: 
 
     Examples
     --------
-    >>> from crowdstream.science.theory import agreement_rates
+    >>> from crowdstream_lab.theory import agreement_rates
     >>> low, high = confidence_region(agreement_rates([0.05] * 20), 1.0, 100_000, 0.1)
     >>> low.round(3).tolist()[0], high.round(3).tolist()[0]
     (0.009, 0.091)

@@ -7,11 +7,11 @@ from typing import NamedTuple
 
 from numpy.typing import ArrayLike
 
-from crowdstream.science.theory.checks import check_alpha, check_error_rates, divide
-from crowdstream.science.theory.crowd import eta, gamma, lambda_
-from crowdstream.science.theory.estimation import leeway_of, lemma_1
-from crowdstream.science.theory.votes import optimal_weights
-from crowdstream.validation import check_number
+from crowdstream.extension import check_number
+from crowdstream_lab.theory.checks import check_alpha, check_error_rates, divide
+from crowdstream_lab.theory.crowd import eta, gamma, lambda_
+from crowdstream_lab.theory.estimation import leeway_of, lemma_1
+from crowdstream_lab.theory.votes import optimal_weights
 
 
 class RegretBound(NamedTuple):

@@ -17,8 +17,8 @@ import math
 
 import numpy as np
 
-from crowdstream.science.theory.checks import Floats
-from crowdstream.validation import check_number
+from crowdstream.extension import check_number
+from crowdstream_lab.theory.checks import Floats
 
 HABIT = 8.0
 """Answers that the prior of a worker's habit is worth: H of docs/how-it-works.md."""

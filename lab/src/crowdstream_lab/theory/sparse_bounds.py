@@ -1,7 +1,7 @@
 """The sparse regime: by how much estimated weights can be worse than known ones, at most.
 
 The *excess* of a vote is how much more often it errs than the vote that knows the skills. The model
-is that of `crowdstream.science.theory.sparse`; the tasks decided are not among those that the
+is that of `crowdstream_lab.theory.sparse`; the tasks decided are not among those that the
 weights were learnt from. Proofs: docs/sparse.md.
 """
 
@@ -12,12 +12,12 @@ import math
 import numpy as np
 from numpy.typing import ArrayLike
 
-from crowdstream.errors import InputError
-from crowdstream.science.theory.checks import Floats
-from crowdstream.science.theory.sparse import average_variance, variances
-from crowdstream.science.theory.sparse_votes import CAP, check_crowd, known_error
-from crowdstream.science.theory.votes import majority_error
-from crowdstream.validation import check_number
+from crowdstream import InputError
+from crowdstream.extension import check_number
+from crowdstream_lab.theory.checks import Floats
+from crowdstream_lab.theory.sparse import average_variance, variances
+from crowdstream_lab.theory.sparse_votes import CAP, check_crowd, known_error
+from crowdstream_lab.theory.votes import majority_error
 
 ANGLES = 4_000
 """Points of the integral over s = tan(angle)/2. With ten times as many it changes by less than one
@@ -49,7 +49,7 @@ def shrunk_excess_bound(skills: ArrayLike, answers: int, labels: int) -> float:
 
     Examples
     --------
-    >>> from crowdstream.science.theory import weights_beat_majority
+    >>> from crowdstream_lab.theory import weights_beat_majority
     >>> skills = [0.05, 0.15, 0.25, 0.35, 0.45, 0.55]
     >>> round(shrunk_excess_bound(skills, answers=100, labels=25), 4)
     0.0197

@@ -1,6 +1,6 @@
 """The sparse regime: how often votes are wrong whose weights are learnt from few answers.
 
-The model of `crowdstream.science.theory.sparse`, two classes. A vote weighs a label by
+The model of `crowdstream_lab.theory.sparse`, two classes. A vote weighs a label by
 ``log((1 + ψ̃)/(1 − ψ̃))``, with an estimate ``ψ̃ = ψ̄ + trust · (raw − ψ̄)`` kept in [0, 0.6]: trust 0
 is majority vote, 1 no shrinkage. The tasks decided are not among those that the weights were
 learnt from. Proofs: docs/sparse.md.
@@ -15,11 +15,11 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from crowdstream.errors import InputError
-from crowdstream.science.theory.checks import Floats, vector
-from crowdstream.science.theory.sparse import MOST, average_variance, check_sizes, variances
-from crowdstream.science.theory.votes import majority_error
-from crowdstream.validation import check_number
+from crowdstream import InputError
+from crowdstream.extension import check_number
+from crowdstream_lab.theory.checks import Floats, vector
+from crowdstream_lab.theory.sparse import MOST, average_variance, check_sizes, variances
+from crowdstream_lab.theory.votes import majority_error
 
 CAP = 0.6
 """The skill beyond which a vote counts no more in the estimator."""

@@ -8,9 +8,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from crowdstream.science.theory.checks import Floats, check_alpha, check_error_rates, check_weights
-from crowdstream.science.theory.combinations import TIE, alike, halves, outer, within_reach
-from crowdstream.validation import check_number
+from crowdstream.extension import check_number
+from crowdstream_lab.theory.checks import Floats, check_alpha, check_error_rates, check_weights
+from crowdstream_lab.theory.combinations import TIE, alike, halves, outer, within_reach
 
 SAMPLES = 100_000
 """Tasks drawn where an exact answer is out of reach: a standard error of 0.0016 at the worst."""
