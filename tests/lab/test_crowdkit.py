@@ -19,9 +19,8 @@ import pandas as pd
 import pytest
 
 import crowdstream as cs
-from crowdstream.compat import crowdkit
 from crowdstream.errors import InputError
-from crowdstream_lab import baselines
+from crowdstream_lab import baselines, crowdkit
 from crowdstream_lab.crowdkit.tables import answers_of, code
 
 RECORDED = json.loads((Path(__file__).parents[1] / "fixtures/crowdkit.json").read_text("utf-8"))
