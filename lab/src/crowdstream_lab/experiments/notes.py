@@ -35,8 +35,8 @@ UNCHECKED = {
     "endless streams; four q and the last fifth of 1,000 tasks are checked.",
     "“Suprisingly low”, “remarkable”, “as expected”.": "Opinions.",
     "Figure 6.": "The paper shows it and says nothing of it; the promise checked there is ours.",
-    "“Real, publicly available datasets.”": "They are: `cs.datasets.REGISTRY` says where each "
-    "comes from.",
+    "“Real, publicly available datasets.”": "They are: `crowdstream_lab.datasets.REGISTRY` says "
+    "where each comes from.",
     "“A standard EM algorithm known as the DS estimator.”": "How it is started and when it ends is "
     "not said.",
     "Corollaries 1 to 3.": "Orders of growth without constants. Their powers of t and α are those "
