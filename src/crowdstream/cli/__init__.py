@@ -6,13 +6,11 @@ Other packages add commands of their own (`plugins`).
 from __future__ import annotations
 
 import contextlib
-import difflib
 import importlib
 import os
 import sys
 
 import click
-from click.shell_completion import get_completion_class
 
 from crowdstream.cli.command import USAGE, make_command, open_standard, tell_mistake
 from crowdstream.cli.plugins import ELSEWHERE, find_plugins, load_function, load_plugin
@@ -86,13 +84,20 @@ class LazyCommands(click.Group):
         """The command that is called; of one that is not there, what to install or to type."""
         name = args[0]
         if name not in COMMANDS:
-            known = {*self.list_commands(ctx), *ELSEWHERE}
-            near = [] if name in known else difflib.get_close_matches(name, known, n=1)
-            if near:
-                ctx.fail(f"No such command {name!r}. Did you mean {near[0]!r}?")
-            if name in ELSEWHERE and name not in find_plugins():
+            known = self.list_commands(ctx)
+            if name not in known and (near := _nearest(name, {*known, *ELSEWHERE})):
+                ctx.fail(f"No such command {name!r}. Did you mean {near!r}?")
+            if name not in known and name in ELSEWHERE:
                 ctx.fail(f"{name} is a command of {ELSEWHERE[name]}: pip install {ELSEWHERE[name]}")
         return super().resolve_command(ctx, args)
+
+
+def _nearest(name: str, known: set[str]) -> str | None:
+    """The command that a misspelt one may have been; None for one that is spelt right."""
+    import difflib
+
+    near = difflib.get_close_matches(name, sorted(known), n=1)
+    return near[0] if near and name not in known else None
 
 
 def _summary(where: str) -> str:
@@ -132,6 +137,8 @@ def _print_version(ctx: click.Context, _param: click.Parameter, asked: bool) -> 
 
 def _show_completion(ctx: click.Context, _param: click.Parameter, shell: str | None) -> None:
     if shell is not None:
+        from click.shell_completion import get_completion_class
+
         kind = get_completion_class(shell)
         assert kind is not None
         click.echo(kind(ctx.command, {}, "crowdstream", "_CROWDSTREAM_COMPLETE").source())
