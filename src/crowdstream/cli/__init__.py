@@ -81,7 +81,7 @@ class LazyCommands(click.Group):
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        """The command that is called; of one that is not there, what to install or to type."""
+        """Return the command that is called; if there is none, say what to install or to type."""
         name = args[0]
         if name not in COMMANDS:
             known = self.list_commands(ctx)
@@ -93,7 +93,7 @@ class LazyCommands(click.Group):
 
 
 def _nearest(name: str, known: set[str]) -> str | None:
-    """The command that a misspelt one may have been; None for one that is spelt right."""
+    """Return the command that a misspelt one may have been; None for one that is spelt right."""
     import difflib
 
     near = difflib.get_close_matches(name, sorted(known), n=1)
@@ -101,7 +101,7 @@ def _nearest(name: str, known: set[str]) -> str | None:
 
 
 def _summary(where: str) -> str:
-    """What help says of a command of another package; one that is broken must not break help."""
+    """Return the line of help of another package's command; a broken one must not break help."""
     try:
         return load_plugin(where).summary
     except Exception as error:
@@ -109,7 +109,7 @@ def _summary(where: str) -> str:
 
 
 def _load_from_elsewhere(ctx: click.Context, name: str, where: str) -> click.Command:
-    """A command of another package; of one that is broken, what is wrong with it."""
+    """Load a command of another package, or say why it cannot be loaded."""
     try:
         return make_command(load_function(load_plugin(where)), name)
     except Exception as error:

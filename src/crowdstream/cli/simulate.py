@@ -23,7 +23,7 @@ MOST_WORKERS = 10**7
 
 
 class Answering(TypedDict, total=False):
-    """Who answers what, as `crowdstream.simulate_blocks` takes it."""
+    """The part of `crowdstream.simulate_blocks` that says which tasks are answered."""
 
     answer_rate: list[float]
     per_task: int | None
@@ -60,7 +60,7 @@ class Tasks(options.Group, panel="Tasks"):
 
 
 class Skills(options.Group, panel="Workers"):
-    """Who there are, and how well they answer."""
+    """The workers, and how well they answer."""
 
     HELP = """
     -n, --workers NUMBER  How many workers.
@@ -80,7 +80,7 @@ class Skills(options.Group, panel="Workers"):
     drift: str | None = None
 
     def simulate(self, tasks: int, seed: int, **more: Unpack[Answering]) -> Iterator[Simulated]:
-        """Their answers to some tasks, block by block."""
+        """Simulate their answers to some tasks, block by block."""
         from crowdstream.simulation import simulate_blocks
 
         check_number("--workers", self.workers, 1, MOST_WORKERS, whole=True)
@@ -99,7 +99,7 @@ class Skills(options.Group, panel="Workers"):
 
 
 class Workers(Skills):
-    """Who answers, and how often."""
+    """The workers, and how often they answer."""
 
     HELP = """
     --answer-rate RATE  Probability that a worker answers a task; one for all, or one each: 1,.5,.1
@@ -138,7 +138,7 @@ def simulate(out: Output, tasks: Tasks, workers: Workers) -> None:
 
 
 def write_simulated(blocks: Iterable[Simulated], target: str | None, truth: str | None) -> int:
-    """How many labels were written."""
+    """Write labels and truths, if a file is named for them; return the number of labels."""
     made = 0
     with contextlib.ExitStack() as stack:
         write = None if target is None else stack.enter_context(TableWriter(target).open())

@@ -30,7 +30,7 @@ PER_TASK = 3
 
 
 class Chosen(options.Group, panel="Policies"):
-    """Who chooses, and how many labels are bought."""
+    """The policies, and the number of labels that each buys."""
 
     HELP = """
     policies: POLICY  uniform, knowledge-gradient, ho-vaughan, ho-jabbari-vaughan or liu-liu; all
@@ -43,7 +43,7 @@ class Chosen(options.Group, panel="Policies"):
 
 
 class Tasks(options.Group, panel="Tasks"):
-    """What is answered."""
+    """The tasks that are answered."""
 
     HELP = """
     -t, --tasks NUMBER  How many tasks, of two classes.
@@ -52,7 +52,7 @@ class Tasks(options.Group, panel="Tasks"):
 
 
 class Output(options.Group, panel="Output"):
-    """Where the labels go."""
+    """The files that are written."""
 
     HELP = f"""
     -o, --output FILE  Write the labels that a policy bought, if one is named:
@@ -66,7 +66,7 @@ class Output(options.Group, panel="Output"):
 
 
 class Purchase(NamedTuple):
-    """What a policy bought: the labels, the share of tasks then decided wrongly, its gold tasks.
+    """The labels a policy bought, the share of tasks then decided wrongly, its gold tasks.
 
     ``spent_on_gold``: how many of the labels were on gold tasks, which come last.
     """
@@ -137,7 +137,7 @@ def buy_labels(name: str, workers: Skills, tasks: int, budget: int, seed: int) -
 
 
 def _show(bought: dict[str, Purchase], per_task: float) -> None:
-    """One row per policy, the fewest errors first."""
+    """Print one row per policy, the fewest errors first."""
     table = make_table("", ["policy"], ["error", "labels per task", "on gold"], line=True)
     for name, found in sorted(bought.items(), key=lambda item: item[1].error):
         gold = f"{found.spent_on_gold:,} labels on {found.gold} tasks" if found.gold else "none"
