@@ -47,7 +47,7 @@ def find_plugins() -> dict[str, str]:
     """Return ``module:name`` of the `Plugin` of each command of another package, by its name.
 
     `importlib.metadata` finds the same. It takes 20 ms to import and 6 ms to look through 175
-    packages; this takes 2 ms, and ``crowdstream --help`` 100.
+    packages; this takes 2 ms, and all of ``crowdstream --help`` 55.
     """
     found: dict[str, str] = {}
     for text in _entry_points():
