@@ -7,6 +7,7 @@ The page of the API is what the docstrings say.
 
 from __future__ import annotations
 
+import importlib
 import inspect
 import json
 import re
@@ -24,6 +25,8 @@ PAGES = "README.md", "CONTRIBUTING.md", "CHANGELOG.md", "SECURITY.md"
 """Pages beside docs/ that are part of the site."""
 OTHERS = "CITATION.cff", "LICENSE", "examples/demo.py", "examples/river_pipeline.py"
 """What these pages link to, copied as it is."""
+LAB = "baselines", "compare", "crowdkit", "datasets", "experiments", "policies", "theory"
+"""The modules of crowdstream-lab."""
 
 
 def on_files(files: Files, config: MkDocsConfig) -> Files:
@@ -81,6 +84,8 @@ def api_page() -> str:
         parts.append(_entry(f"## cs.{name}", name, found))
         if inspect.isclass(found):
             parts += [_entry(f"### cs.{name}.{verb}", verb, each) for verb, each in _verbs(found)]
+    for name in ("crowdstream.extension", *(f"crowdstream_lab.{each}" for each in LAB)):
+        parts.append(_entry(f"## {name}", name, importlib.import_module(name)))
     return "\n\n".join(parts) + "\n"
 
 

@@ -21,6 +21,7 @@ import polars as pl
 
 import crowdstream as cs
 from crowdstream.monitoring import DriftAlarm, alarms, monitor
+from crowdstream_lab import datasets
 
 ALLOWED = 2e-4
 """Alarms per answer of workers who do not change, at most."""
@@ -97,7 +98,7 @@ def verdict(alarm: DriftAlarm, wrong: np.ndarray, at: int, first: int, last: int
     return "confirmed" if fisher(before, after) < LEVEL else "right way"
 
 
-def judged_by_gold(one: cs.datasets.Dataset, found: list[DriftAlarm]) -> list[str]:
+def judged_by_gold(one: datasets.Dataset, found: list[DriftAlarm]) -> list[str]:
     """What gold says of every alarm."""
     places = one.labels.select(pl.col("task").unique(maintain_order=True)).with_row_index("place")
     truth = one.gold.select("task", truth="label")
@@ -118,7 +119,7 @@ def judged_by_gold(one: cs.datasets.Dataset, found: list[DriftAlarm]) -> list[st
 
 def measure(name: str) -> Found:
     """Alarms on one set."""
-    one = cs.datasets.load(name)
+    one = datasets.load(name)
     found = raised(one.labels)
     counts = [len(raised(shuffled(one.labels, seed))) for seed in range(ORDERS)]
     verdicts = judged_by_gold(one, found)
@@ -140,7 +141,7 @@ def main() -> int:
         print("CROWDSTREAM_DATA names no folder of data sets")
         return 2
     print(f"{'alarms in 10⁴ answers':20}  shuffled  in file  judged  confirmed  right way")
-    every = [measure(name) for name in cs.datasets.available()]
+    every = [measure(name) for name in datasets.available()]
     whole = Found("all", *(sum(column) for column in zip(*(f[1:] for f in every), strict=True)))
     for found in (*every, whole):
         per = 1e4 / found.answers

@@ -27,8 +27,9 @@ from rich.table import Table
 import crowdstream as cs
 from crowdstream import metrics
 from crowdstream.metrics import calibration_error
-from crowdstream.science.compare import dataset_error, ready, shuffled
-from crowdstream.science.datasets import Dataset
+from crowdstream_lab import datasets
+from crowdstream_lab.compare import dataset_error, ready, shuffled
+from crowdstream_lab.datasets import Dataset
 
 Floats = NDArray[np.float64]
 Make = Callable[[], cs.Estimator]
@@ -212,9 +213,9 @@ def grid(title: str, *columns: str, caption: str = "") -> Table:
 
 def sets(quick: bool) -> Iterator[Dataset]:
     """The real sets at hand, one label a worker and task."""
-    for name in cs.datasets.available():
+    for name in datasets.available():
         if not quick or name in ("bird", "temp"):
-            yield ready(cs.datasets.load(name))
+            yield ready(datasets.load(name))
 
 
 def orders(data: Dataset, quick: bool) -> Iterator[pl.DataFrame]:
@@ -722,7 +723,7 @@ def main(argv: Sequence[str] | None = None) -> None:
         parser.error(f"no table {', '.join(sorted(unknown))}; there are {', '.join(TABLES)}")
     console = Console(width=WIDTH)
     for name in given.tables or TABLES:
-        if name in NEED_DATA and not cs.datasets.available():
+        if name in NEED_DATA and not datasets.available():
             console.print(f"{name}: no data sets at hand; set CROWDSTREAM_DATA")
             continue
         started = time.perf_counter()

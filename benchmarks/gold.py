@@ -19,6 +19,7 @@ import polars as pl
 import crowdstream as cs
 from crowdstream.gold_plan.plan import sample_tasks
 from crowdstream.gold_plan.strata import stratified_share
+from crowdstream_lab import datasets
 
 KNOWN = 150
 """Known truths that a set must have: of fewer a sample of 50 is not a sample."""
@@ -31,7 +32,7 @@ SIZES = (30, 50)
 
 def decided(name: str) -> pl.DataFrame | None:
     """The decisions on tasks whose truth is known, with the truth; None where there are too few."""
-    one = cs.datasets.load(name)
+    one = datasets.load(name)
     if one.gold.height < KNOWN:
         return None
     labels = one.labels.join(one.gold, on="task", how="semi")
@@ -74,7 +75,7 @@ def main() -> None:
     if not os.environ.get("CROWDSTREAM_DATA"):
         sys.exit("CROWDSTREAM_DATA does not name a folder of data sets")
     rows: list[dict[str, object]] = []
-    for name in cs.datasets.available():
+    for name in datasets.available():
         decisions = decided(name)
         if decisions is not None:
             rows += [{"set": name, "n": n, **measure(decisions, n)} for n in SIZES]

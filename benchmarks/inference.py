@@ -22,13 +22,14 @@ from numpy.typing import NDArray
 import crowdstream as cs
 from crowdstream.metrics import error_rate, wilson
 from crowdstream.monitoring import alarms, families, monitor
-from crowdstream.science.simulate import (
+from crowdstream.simulation import (
     Simulated,
     jump,
     simulate,
     simulate_dependent,
     sine,
 )
+from crowdstream_lab import datasets
 
 Floats = NDArray[np.float64]
 
@@ -202,7 +203,7 @@ def real_intervals(quick: bool) -> Iterator[Line]:
     without: list[float] = []
     widths: list[float] = []
     for name in available(quick):
-        one = cs.datasets.load(name)
+        one = datasets.load(name)
         table, gold = one.labels, one.gold
         for seed in range(1 if quick else 3):
             given = gold.sample(min(50, gold.height // 2), seed=seed)
@@ -245,7 +246,7 @@ def available(quick: bool) -> list[str]:
     """The real sets at hand."""
     if not os.environ.get("CROWDSTREAM_DATA"):
         return []
-    names = list(cs.datasets.available())
+    names = list(datasets.available())
     return [name for name in names if name in ("rte", "temp")] if quick else names
 
 
@@ -332,12 +333,12 @@ def alarm(quick: bool) -> Iterator[Line]:
 
 def stopping(quick: bool) -> Iterator[Line]:
     """Labels saved at the error that majority vote has with all of them."""
-    from crowdstream.science.savings import savings
+    from crowdstream.savings import savings
 
     cases: list[tuple[str, pl.DataFrame, pl.DataFrame]] = []
     for name in available(quick):
         if name in ("rte", "temp", "weather"):
-            one = cs.datasets.load(name)
+            one = datasets.load(name)
             cases.append((name, one.labels, one.gold))
     p = np.random.default_rng(0).uniform(0.1, 0.4, 25)
     made = block(25, 300 if quick else 1000, 0, p=p, per_task=12)
@@ -399,7 +400,7 @@ def said_and_taken(copying: float, seed: int) -> list[tuple[float, float, int]]:
 def giving_up(quick: bool) -> Iterator[Line]:
     """Labels saved by `give_up=0.1` in streams of real sets, and the errors before and after."""
     for name in available(quick):
-        one, rng = cs.datasets.load(name), np.random.default_rng(0)
+        one, rng = datasets.load(name), np.random.default_rng(0)
         tasks = one.labels.partition_by("task", maintain_order=True)
         tasks = [tasks[t] for t in rng.permutation(len(tasks))[: 200 if quick else 600]]
         tasks = [task.sample(fraction=1.0, shuffle=True, seed=t) for t, task in enumerate(tasks)]

@@ -20,6 +20,7 @@ import polars as pl
 
 import crowdstream as cs
 from crowdstream.panel.jury import DENSE
+from crowdstream_lab import datasets
 
 GOLD, DRAWS = (20, 50), 10
 """Gold items that are given, and how often they are drawn."""
@@ -38,7 +39,7 @@ def right(decisions: pl.DataFrame, column: str, truth: pl.DataFrame) -> float:
     return float(same.mean()) if same.size else 0.0
 
 
-def verdicts(one: cs.datasets.Dataset) -> dict[str, object]:
+def verdicts(one: datasets.Dataset) -> dict[str, object]:
     """Each verdict against the truth."""
     found = cs.jury(one.labels)
     majority = cs.MajorityVote().fit_predict(one.labels)
@@ -62,7 +63,7 @@ def verdicts(one: cs.datasets.Dataset) -> dict[str, object]:
     }
 
 
-def joint_errors(one: cs.datasets.Dataset) -> tuple[dict[str, object], pl.DataFrame]:
+def joint_errors(one: datasets.Dataset) -> tuple[dict[str, object], pl.DataFrame]:
     """What the panel is worth against the truth, and without each judge."""
     found = cs.effective_judges(one.labels, one.gold)
     assert found.effective is not None
@@ -86,7 +87,7 @@ def joint_errors(one: cs.datasets.Dataset) -> tuple[dict[str, object], pl.DataFr
     return row, without
 
 
-def with_gold(one: cs.datasets.Dataset, number: int) -> dict[str, object]:
+def with_gold(one: datasets.Dataset, number: int) -> dict[str, object]:
     """The verdict with so many gold items, on the others, beside that without."""
     rng = np.random.default_rng(0)
     before = cs.jury(one.labels).decisions
@@ -111,7 +112,7 @@ def main() -> None:
     """Print the tables."""
     if not os.environ.get("CROWDSTREAM_DATA"):
         sys.exit("CROWDSTREAM_DATA does not name a folder of data sets")
-    sets = [one for one in map(cs.datasets.load, cs.datasets.available()) if is_dense(one.labels)]
+    sets = [one for one in map(datasets.load, datasets.available()) if is_dense(one.labels)]
     pl.Config(tbl_rows=-1, tbl_cols=-1, tbl_width_chars=240, float_precision=3)
     print("Verdicts", pl.DataFrame([verdicts(one) for one in sets]), sep="\n")
     found = [(one.name, *joint_errors(one)) for one in sets]

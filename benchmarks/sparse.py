@@ -26,11 +26,11 @@ from rich.console import Console
 from rich.table import Table
 
 import crowdstream as cs
-from crowdstream import theory
 from crowdstream.labels import LabelBatch
 from crowdstream.models.teacher import read_teacher, skills_of, vote_weights
 from crowdstream.models.teacher_loops import Teacher
 from crowdstream.sums.agreement import AgreementSums
+from crowdstream_lab import theory
 
 if TYPE_CHECKING:
     import altair as alt

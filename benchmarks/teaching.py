@@ -20,6 +20,7 @@ import polars as pl
 
 import crowdstream as cs
 from crowdstream.metrics import calibration_error, error_rate
+from crowdstream_lab import datasets
 
 KNOWN = 150
 """Known truths that a set must have: of fewer, too few are left to score."""
@@ -37,7 +38,7 @@ def decide(labels: pl.DataFrame, gold: pl.DataFrame | None, stream: bool) -> pl.
 
 def measure(name: str, draws: int, stream: bool) -> dict[int, list[float]] | None:
     """By number of gold tasks: change of error, against majority, calibration without and with."""
-    one = cs.datasets.load(name)
+    one = datasets.load(name)
     if one.gold.height < KNOWN:
         return None
     without = decide(one.labels, None, stream)
@@ -73,7 +74,7 @@ def main() -> None:
     warnings.simplefilter("ignore")
     print("set                   gold   points   against majority   ECE without → with")
     total: dict[int, list[list[float]]] = {size: [] for size in SIZES}
-    for name in cs.datasets.available():
+    for name in datasets.available():
         for size, row in (measure(name, given.draws, given.stream) or {}).items():
             total[size].append(row)
             change, lead, before, after = row

@@ -14,7 +14,7 @@ import sys
 from collections.abc import Hashable, Iterator
 
 import crowdstream as cs
-from crowdstream.science.simulate import Simulated
+from crowdstream.simulation import Simulated
 
 try:
     from river import base, compose, evaluate, metrics

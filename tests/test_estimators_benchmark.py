@@ -53,7 +53,7 @@ def test_a_table_of_real_sets_has_figures(
 def test_without_data_it_says_so(
     estimators: ModuleType, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(estimators.cs.datasets, "available", list)
+    monkeypatch.setattr(estimators.datasets, "available", list)
     estimators.main(list(REAL))
     assert capsys.readouterr().out.count("set CROWDSTREAM_DATA") == len(REAL)
 

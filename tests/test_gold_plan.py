@@ -23,7 +23,7 @@ from crowdstream.gold_plan.strata import (
     sum_by,
     task_spreads,
 )
-from crowdstream.science.simulate import Simulated
+from crowdstream.simulation import Simulated
 from tests.real import DATA, needs_data
 
 Bools = NDArray[np.bool_]

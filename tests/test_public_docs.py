@@ -12,6 +12,8 @@ from types import ModuleType
 import pytest
 
 import crowdstream as cs
+from crowdstream import extension
+from crowdstream_lab import baselines, datasets, theory
 
 RESULTS = {
     "DriftAlarm", "EffectiveJudges", "GoldCheck", "Identifiability", "IdentifiabilityReport",
@@ -23,9 +25,10 @@ RESULTS = {
 MODULES: tuple[ModuleType, ...] = (
     cs.charts,
     cs.metrics,
-    cs.theory,
-    cs.datasets,
     cs.writers,
+    datasets,
+    extension,
+    theory,
 )
 """Public modules, whose own names count and not what they import. Their records describe all fields
 and show an example too, so that none has to be exempt."""
@@ -61,7 +64,7 @@ def public() -> Iterator[tuple[str, Callable[..., object]]]:
 
 
 PUBLIC = dict(public())
-BASELINES = {name: getattr(cs.baselines, name) for name in cs.baselines.__all__}
+BASELINES = {name: getattr(baselines, name) for name in baselines.__all__}
 
 
 def taken(found: Callable[..., object]) -> set[str]:

@@ -13,6 +13,7 @@ import pytest
 import crowdstream as cs
 from crowdstream.errors import NotIdentifiable
 from crowdstream.metrics import error_rate
+from crowdstream_lab import datasets
 
 DATA = os.environ.get("CROWDSTREAM_DATA")
 pytestmark = pytest.mark.skipif(
@@ -94,7 +95,7 @@ def errors() -> pl.DataFrame:
     """Expected errors of majority and of Adaptive, in the end and online in the file's order."""
     rows = []
     for name in all_sets():
-        data = cs.datasets.load(name)
+        data = datasets.load(name)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", NotIdentifiable)
             majority = cs.MajorityVote().fit_predict(data.labels)
@@ -134,7 +135,7 @@ def test_adaptive_is_nowhere_over_a_point_worse_than_majority(errors: pl.DataFra
 @pytest.mark.parametrize("name", ["rte", "temp"])
 def test_two_labels_per_task_are_not_decided_worse_than_by_majority(name: str) -> None:
     # Two views do not identify confusions: swept, they drifted to one class (0.38 and 0.28).
-    data = cs.datasets.load(name)
+    data = datasets.load(name)
     ours, majority = [], []
     for seed in range(3):
         shuffled = data.labels.sample(fraction=1, shuffle=True, seed=seed)

@@ -60,11 +60,8 @@ from crowdstream.questions import fit_questions as fit_questions
 from crowdstream.report import charts as charts
 from crowdstream.report.making import Report as Report
 from crowdstream.report.making import make_report as make_report
-from crowdstream.science import baselines as baselines
-from crowdstream.science import datasets as datasets
-from crowdstream.science import theory as theory
-from crowdstream.science.simulate import simulate as simulate
-from crowdstream.science.simulate import simulate_blocks as simulate_blocks
+from crowdstream.simulation import simulate as simulate
+from crowdstream.simulation import simulate_blocks as simulate_blocks
 from crowdstream.stopping import information as information
 from crowdstream.stopping import labels_needed as labels_needed
 from crowdstream.stream.stream import Stream as Stream

@@ -7,7 +7,7 @@ import importlib.util
 from crowdstream.errors import CrowdstreamError
 
 
-def need(*packages: str, extra: str = "science") -> None:
+def need(*packages: str, extra: str) -> None:
     """Refuse to begin without packages of an extra."""
     for package in packages:
         if importlib.util.find_spec(package) is None:

@@ -55,6 +55,9 @@ FONT = "system-ui, -apple-system, 'Segoe UI', Roboto, 'Liberation Sans', sans-se
 RAMP = [LIGHT[name] for name in ("teal", "accent", "violet", "magenta")]
 """For what has an order, as q or β."""
 
+PNG_SCALE = 2.0
+"""Pixels of a PNG for each of the chart's own: sharp on most screens."""
+
 WIDE = 940
 """Pixels of a chart that stands alone; with its axes it fills a page of 1,180."""
 

@@ -27,7 +27,7 @@ pytest.importorskip("vl_convert", reason="the extra report is not installed")
 from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page
 
 from crowdstream.report.questions_table import TITLE_LENGTH
-from crowdstream.science.experiments import find
+from crowdstream_lab.experiments import find
 from tests.browser.browsing import WATCH, Visit, ink_of
 from tests.browser.conftest import HOSTILE
 from tests.serve.running import Running

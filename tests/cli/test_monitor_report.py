@@ -400,7 +400,7 @@ def test_without_the_extra_a_chart_says_which_to_install(label_file: Path) -> No
     state = state_of(label_file)
     with mock.patch("importlib.util.find_spec", return_value=None):
         result = call("workers", state, "--chart", "c.png")
-    refused(result, "this needs altair: pip install 'crowdstream[science]'")
+    refused(result, "this needs altair: pip install 'crowdstream[report]'")
 
 
 # What a stream tells ------------------------------------------------------------------------

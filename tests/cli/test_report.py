@@ -22,7 +22,7 @@ from crowdstream.panel.report import with_interval
 from crowdstream.plain_text import percent
 from crowdstream.report.page import EARLY
 from crowdstream.report.told import steps_words
-from crowdstream.science.simulate import simulate_dependent
+from crowdstream.simulation import simulate_dependent
 from tests.chromium import needs_chromium
 from tests.cli.tool import Row, call, csv_of, gold_of, labels, left_in, refused
 from tests.fuzzing import FIXTURES

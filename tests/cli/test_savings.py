@@ -147,4 +147,4 @@ def test_a_chart_is_not_written_over_the_labels(tmp_path: Path) -> None:
 def test_without_the_extra_a_chart_says_which_to_install(label_file: Path) -> None:
     with mock.patch("importlib.util.find_spec", return_value=None):
         result = call("savings", label_file, "--chart", "c.png")
-    refused(result, "this needs altair: pip install 'crowdstream[science]'")
+    refused(result, "this needs altair: pip install 'crowdstream[report]'")

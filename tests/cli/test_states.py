@@ -166,44 +166,6 @@ def test_some_answer_and_errors_drift() -> None:
     assert call(*args).out != call(*args, "--drift", "sine:0.1").out
 
 
-@pytest.mark.parametrize(
-    ("policy", "gold"),
-    [
-        ("uniform", 0),
-        ("knowledge-gradient", 0),
-        ("ho-vaughan", 10),
-        ("ho-jabbari-vaughan", 10),
-        ("liu-liu", 0),
-    ],
-)
-def test_a_policy_buys_as_many_labels_as_it_may(tmp_path: Path, policy: str, gold: int) -> None:
-    if policy == "knowledge-gradient":
-        pytest.importorskip("scipy")
-    target, truth = tmp_path / "l.csv", tmp_path / "t.csv"
-    args = ("-n", "9", "-t", "80", "-p", ".2", "--policy", policy, "--budget", "350")
-    result = call("simulate", *args, "-o", target, "--truth", truth)
-    assert result.code == 0
-    assert f"{policy}: error 0." in result.err
-    assert (
-        "with 4.38 labels per task; the same number for every task and majority vote: 0."
-        in result.err
-    )
-    assert ("on 10 gold tasks" in result.err) == bool(gold)
-    bought, truths = pl.read_csv(target), pl.read_csv(truth)
-    assert bought.height == 350
-    assert not bought.select("task", "worker").is_duplicated().any()
-    assert truths["task"].to_list() == list(range(80 + gold))
-    right = bought.join(truths, on="task")
-    assert 0.1 < (right["label"] != right["label_right"]).mean() < 0.3  # type: ignore[operator]
-    assert call("simulate", *args, "--quiet").out == target.read_text()
-
-
-def test_uniform_allocation_is_its_own_yardstick() -> None:
-    result = call("simulate", "-t", "50", "--policy", "uniform", "--budget", "150")
-    error = result.err.split("error ")[1].split()[0]
-    assert f"majority vote: {error}" in result.err
-
-
 @pytest.mark.parametrize("name", ["l.csv", "l.parquet"])
 def test_no_tasks_make_a_file_without_rows(tmp_path: Path, name: str) -> None:
     assert call("simulate", "-t", "0", "-o", tmp_path / name, "--quiet").code == 0
@@ -234,16 +196,6 @@ def test_no_tasks_make_a_file_without_rows(tmp_path: Path, name: str) -> None:
         ("--adversaries", "2"),
         ("--copy", "1:0"),
         ("--copy", "1:77:0.5"),
-        ("--policy", "uniform"),
-        ("--budget", "100"),
-        ("--policy", "magic", "--budget", "100"),
-        ("--policy", "uniform", "--budget", "0"),
-        ("--policy", "uniform", "--budget", "10001"),
-        ("--policy", "uniform", "--budget", "100", "-t", "0"),
-        ("--policy", "uniform", "--budget", "100", "-t", "10000000"),
-        ("--policy", "uniform", "--budget", "100", "-k", "3"),
-        ("--policy", "uniform", "--budget", "100", "--per-task", "3"),
-        ("--policy", "uniform", "--budget", "100", "--answer-rate", ".5"),
     ],
 )
 def test_what_cannot_be_made_up_is_refused(args: tuple[str, ...]) -> None:

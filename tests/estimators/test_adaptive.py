@@ -13,7 +13,8 @@ import pytest
 import crowdstream as cs
 from crowdstream.errors import InputError
 from crowdstream.metrics import calibration_error, error_rate
-from crowdstream.science.simulate import Simulated, jump, sine
+from crowdstream.simulation import Simulated, jump, sine
+from crowdstream_lab import datasets
 from tests.insides import reading_of
 
 DATA = os.environ.get("CROWDSTREAM_DATA", "")
@@ -116,7 +117,7 @@ def test_confusions_that_differ_by_class_are_used() -> None:
 @needs_data
 @pytest.mark.parametrize(("name", "most"), [("rte", 0.08), ("web", 0.20), ("trec", 0.32)])
 def test_real_crowds_are_decided_better_than_by_majority(name: str, most: float) -> None:
-    data = cs.datasets.load(name)
+    data = datasets.load(name)
     crowd = cs.Adaptive()
     online = error_rate(crowd.stream_many(data.labels), data.gold)
     final = error_rate(crowd.predict_many(data.labels), data.gold)
@@ -138,7 +139,7 @@ def test_confidence_is_good_where_labellers_err_independently() -> None:
 @needs_data
 def test_confidence_is_lowered_where_labellers_err_together() -> None:
     for name in ("weather", "llm_relevance"):
-        data = cs.datasets.load(name)
+        data = datasets.load(name)
         ours, plain = (
             kind().fit_predict(data.labels).join(data.gold.select("task"), on="task")
             for kind in (cs.Adaptive, cs.AgreementBased)
@@ -153,7 +154,7 @@ def test_confidence_is_lowered_where_labellers_err_together() -> None:
 
 @needs_data
 def test_a_few_gold_tasks_recalibrate_the_others() -> None:
-    data = cs.datasets.load("medical_cause")
+    data = datasets.load("medical_cause")
     rng = np.random.default_rng(0)
     given = data.gold.filter(pl.Series(rng.random(data.gold.height) < 0.05))
     rest = data.gold.join(given, on="task", how="anti")

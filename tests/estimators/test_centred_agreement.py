@@ -13,7 +13,7 @@ from polars.testing import assert_frame_equal
 from crowdstream.checks import crowd_of, rows_of, same_sums
 from crowdstream.errors import InputError, NotIdentifiable
 from crowdstream.estimators import AgreementBased, CentredAgreement, MajorityVote
-from crowdstream.science.simulate import Simulated, jump, simulate
+from crowdstream.simulation import Simulated, jump, simulate
 
 Floats = NDArray[np.float64]
 

@@ -9,7 +9,7 @@ import pytest
 import crowdstream as cs
 from crowdstream.errors import NotIdentifiable
 from crowdstream.metrics import error_rate
-from crowdstream.science.simulate import Simulated, jump, replacement, simulate, sine
+from crowdstream.simulation import Simulated, jump, replacement, simulate, sine
 
 Task = dict[cs.WorkerId, cs.ClassLabel | None]
 

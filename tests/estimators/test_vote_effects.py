@@ -6,13 +6,13 @@ import numpy as np
 import polars as pl
 import pytest
 
-from crowdstream import datasets
 from crowdstream.estimators import Adaptive, MajorityVote
 from crowdstream.labels.batch import LabelBatch
 from crowdstream.models.scorer import Scorer
 from crowdstream.models.vote_effects import vote_effects
-from crowdstream.science.simulate import simulate
+from crowdstream.simulation import simulate
 from crowdstream.sums.agreement import AgreementSums
+from crowdstream_lab import datasets
 from tests.real import needs_data
 
 Labels = pl.DataFrame

@@ -13,7 +13,7 @@ from crowdstream.estimators import (
     MajorityVote,
 )
 from crowdstream.monitoring import monitor
-from crowdstream.science.simulate import Simulated, simulate
+from crowdstream.simulation import Simulated, simulate
 
 ESTIMATORS: list[type[Estimator]] = [MajorityVote, AgreementBased, CentredAgreement, Adaptive]
 

@@ -13,7 +13,7 @@ from crowdstream.models.model import WorkerReading
 from crowdstream.monitoring import advice, alarms, monitor, tasks_to_resend
 from crowdstream.monitoring.advice import REASONS
 from crowdstream.monitoring.resend import LOOKED_AT
-from crowdstream.science.simulate import jump, simulate
+from crowdstream.simulation import jump, simulate
 from tests.monitoring.crowds import crowd_of, monitored
 
 

@@ -6,11 +6,12 @@ import numpy as np
 import polars as pl
 import pytest
 
-from crowdstream import datasets, load
+from crowdstream import load
 from crowdstream.errors import InputError
 from crowdstream.estimators import Adaptive
 from crowdstream.monitoring import alarms, monitor, trends
-from crowdstream.science.simulate import jump
+from crowdstream.simulation import jump
+from crowdstream_lab import datasets
 from tests.monitoring.crowds import crowd_of, monitored
 from tests.real import needs_data
 

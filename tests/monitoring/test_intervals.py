@@ -10,7 +10,7 @@ import pytest
 
 from crowdstream.estimators import Adaptive, AgreementBased, CentredAgreement, Estimator
 from crowdstream.monitoring.intervals import DOUBT, Intervals, score_limits
-from crowdstream.science.simulate.dependent import Kind, simulate_dependent
+from crowdstream.simulation.dependent import Kind, simulate_dependent
 from tests.monitoring.crowds import crowd_of, inside, rows_of
 
 

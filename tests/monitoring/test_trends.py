@@ -6,7 +6,7 @@ import numpy as np
 
 import crowdstream as cs
 from crowdstream.monitoring.trends import latest_changes, trends
-from crowdstream.science.simulate import jump
+from crowdstream.simulation import jump
 
 
 def test_a_worker_who_got_worse_of_late_is_the_one_who_changed() -> None:

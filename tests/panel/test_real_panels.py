@@ -6,14 +6,15 @@ import polars as pl
 import pytest
 
 import crowdstream as cs
+from crowdstream_lab import datasets
 from tests.real import needs_data
 
 pytestmark = needs_data
 
 
 @pytest.fixture(scope="module")
-def panel() -> cs.datasets.Dataset:
-    return cs.datasets.load("llm_media_bias")
+def panel() -> datasets.Dataset:
+    return datasets.load("llm_media_bias")
 
 
 def right(decisions: pl.DataFrame, column: str, gold: pl.DataFrame) -> float:
@@ -21,7 +22,7 @@ def right(decisions: pl.DataFrame, column: str, gold: pl.DataFrame) -> float:
     return float((both[column] == both["truth"]).to_numpy().mean())
 
 
-def test_both_verdicts_beat_majority_vote(panel: cs.datasets.Dataset) -> None:
+def test_both_verdicts_beat_majority_vote(panel: datasets.Dataset) -> None:
     found = cs.jury(panel.labels)
     majority = cs.MajorityVote().fit_predict(panel.labels)
     plain = 1 - cs.metrics.error_rate(majority, panel.gold, labels=panel.labels)
@@ -32,7 +33,7 @@ def test_both_verdicts_beat_majority_vote(panel: cs.datasets.Dataset) -> None:
 
 
 def test_thirteen_judges_are_worth_five_and_the_weakest_is_missed(
-    panel: cs.datasets.Dataset,
+    panel: datasets.Dataset,
 ) -> None:
     found = cs.effective_judges(panel.labels, panel.gold)
     assert found.judges == 13

@@ -1,17 +1,19 @@
-"""The command line: a file in, decisions out. One file per command, loaded when it is called."""
+"""The command line: a file in, decisions out. One file per command, loaded when it is called.
+
+Other packages add commands of their own (`plugins`).
+"""
 
 from __future__ import annotations
 
 import contextlib
-import difflib
 import importlib
 import os
 import sys
 
 import click
-from click.shell_completion import get_completion_class
 
 from crowdstream.cli.command import USAGE, make_command, open_standard, tell_mistake
+from crowdstream.cli.plugins import ELSEWHERE, find_plugins, load_function, load_plugin
 from crowdstream.defaults import THREADS_VARIABLE
 from crowdstream.errors import CrowdstreamError
 
@@ -29,14 +31,13 @@ COMMANDS = {
     "jury": "Decide what a panel of judges says of every item.",
     "preferences": "Rate items by pairwise comparisons of judges who differ.",
     "savings": "Show how many of the labels in a file would have been enough.",
-    "compare": "Compare methods on data whose correct labels are known.",
-    "simulate": "Make up labels with known truth, to try things on.",
-    "paper": "Repeat the experiments of the paper and check its claims.",
+    "simulate": "Simulate labels with known truth.",
     "version": "Print the version.",
     "gold": "Choose tasks for an expert to check; see what the answers change.",
     "spark": "Decide labels that live on a cluster, with Apache Spark.",
 }
-"""Every command, and what ``--help`` says of it; each is a function in a file of its name."""
+"""Every command of this package, and what ``--help`` says of it; each is a function in a file of
+its name."""
 
 PARTS = {
     "export": ("label-studio", "mturk", "ground-truth", "crowd-kit"),
@@ -59,28 +60,62 @@ class LazyCommands(click.Group):
     """Commands whose files are loaded when they are called: ``--help`` needs none of them."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        """Their names."""
-        return list(COMMANDS)
+        """Their names, with those of other packages."""
+        return list(dict.fromkeys((*COMMANDS, *find_plugins())))
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         """A command by its name, None if there is none."""
-        if cmd_name in COMMANDS and cmd_name not in self.commands:
-            self.add_command(_load(cmd_name))
+        if cmd_name not in self.commands:
+            if cmd_name in COMMANDS:
+                self.add_command(_load(cmd_name))
+            elif where := find_plugins().get(cmd_name):
+                self.add_command(_load_from_elsewhere(ctx, cmd_name, where))
         return self.commands.get(cmd_name)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Their list, as help shows it."""
+        added = {
+            name: _summary(where) for name, where in find_plugins().items() if name not in COMMANDS
+        }
         with formatter.section("Commands"):
-            formatter.write_dl(list(COMMANDS.items()))
+            formatter.write_dl([*COMMANDS.items(), *added.items()])
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        """The command that is called; of a misspelt one, which it may have been."""
-        near = [] if args[0] in COMMANDS else difflib.get_close_matches(args[0], COMMANDS, n=1)
-        if near:
-            ctx.fail(f"No such command {args[0]!r}. Did you mean {near[0]!r}?")
+        """Return the command that is called; if there is none, say what to install or to type."""
+        name = args[0]
+        if name not in COMMANDS:
+            known = self.list_commands(ctx)
+            if name not in known and (near := _nearest(name, {*known, *ELSEWHERE})):
+                ctx.fail(f"No such command {name!r}. Did you mean {near!r}?")
+            if name not in known and name in ELSEWHERE:
+                ctx.fail(f"{name} is a command of {ELSEWHERE[name]}: pip install {ELSEWHERE[name]}")
         return super().resolve_command(ctx, args)
+
+
+def _nearest(name: str, known: set[str]) -> str | None:
+    """Return the command that a misspelt one may have been; None for one that is spelt right."""
+    import difflib
+
+    near = difflib.get_close_matches(name, sorted(known), n=1)
+    return near[0] if near and name not in known else None
+
+
+def _summary(where: str) -> str:
+    """Return the line of help of another package's command; a broken one must not break help."""
+    try:
+        return load_plugin(where).summary
+    except Exception as error:
+        return f"(cannot be loaded: {error})"
+
+
+def _load_from_elsewhere(ctx: click.Context, name: str, where: str) -> click.Command:
+    """Load a command of another package, or say why it cannot be loaded."""
+    try:
+        return make_command(load_function(load_plugin(where)), name)
+    except Exception as error:
+        ctx.fail(f"{name} cannot be loaded from {where}: {error}")
 
 
 def _load(name: str) -> click.Command:
@@ -104,6 +139,8 @@ def _print_version(ctx: click.Context, _param: click.Parameter, asked: bool) -> 
 
 def _show_completion(ctx: click.Context, _param: click.Parameter, shell: str | None) -> None:
     if shell is not None:
+        from click.shell_completion import get_completion_class
+
         kind = get_completion_class(shell)
         assert kind is not None
         click.echo(kind(ctx.command, {}, "crowdstream", "_CROWDSTREAM_COMPLETE").source())
@@ -137,7 +174,7 @@ def app() -> None:
 
     \b
     Start here:
-      crowdstream simulate -o labels.csv          make up labels to try it on
+      crowdstream simulate -o labels.csv          simulate labels to try it on
       crowdstream run labels.csv -o decisions.csv --workers workers.csv
       crowdstream run --help                      every command has examples
 

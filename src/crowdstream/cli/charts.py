@@ -11,7 +11,7 @@ from crowdstream.errors import InputError
 from crowdstream.extras import need
 from crowdstream.plain_text import NAME_LENGTH, printable, shortened
 from crowdstream.serialization import replacing
-from crowdstream.theme import html_figure, html_table, page_head, theme
+from crowdstream.theme import PNG_SCALE, html_figure, html_table, page_head, theme
 from crowdstream.wording import flag_words
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ def check_chart(path: str | None) -> None:
     """Refuse, before any work, a chart that could not be drawn."""
     if path is None:
         return
-    need("altair", "vl_convert")
+    need("altair", "vl_convert", extra="report")
     if Path(path).suffix.lower() not in SUFFIXES:
         raise InputError("--chart", f"a name that ends in {' '.join(SUFFIXES)}", repr(path))
     check_writable(path, "--chart")
@@ -38,13 +38,11 @@ def save_chart(chart: alt.TopLevelMixin, path: str, table: pl.DataFrame) -> None
     """
     import io
 
-    from crowdstream.science.experiments.page import SCALE
-
     drawn = theme(chart)
     kind = Path(path).suffix.lower()[1:]
     if kind == "png":
         picture = io.BytesIO()
-        drawn.save(picture, format="png", scale_factor=SCALE)
+        drawn.save(picture, format="png", scale_factor=PNG_SCALE)
         data = picture.getvalue()
     else:
         text = io.StringIO()

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from click.testing import CliRunner
 
+from crowdstream.cli.plugins import ELSEWHERE, find_plugins
+
 INTRO = """# The command line
 
 Made from `crowdstream COMMAND --help-all` by `python -m crowdstream.cli.docs`; do not edit.
@@ -12,11 +14,12 @@ Data goes to standard output or to the files you name, messages to standard erro
 went well, 1 a check such as `--max-error` failed or decisions could not be delivered (a state keeps
 them), 2 wrong usage or input that cannot be read, 130 interrupted, 141 the reader of a pipe left
 before all was written. Files are written under a temporary name and take their own when complete.
+`compare`, `paper` and `policies` come with `pip install crowdstream-lab`.
 Shell completion: `crowdstream --show-completion bash >> ~/.bashrc` (or zsh, fish). The fields of
 `--json`: `crowdstream.cli.json_output`.
 """
 
-COMMANDS = (
+COMMANDS: tuple[str, ...] = (
     "run",
     "stream",
     "serve",
@@ -38,17 +41,18 @@ COMMANDS = (
     "savings",
     "gold plan",
     "gold check",
-    "compare",
     "simulate",
-    "paper",
     "spark run",
     "version",
+    *sorted(ELSEWHERE),
 )
 
 
 def markdown() -> str:
-    """The page."""
+    """The page; it has the commands of crowdstream-lab too, so that must be there."""
     from crowdstream.cli import app
+
+    assert set(ELSEWHERE) <= set(find_plugins()), "pip install crowdstream-lab"
 
     runner = CliRunner(env={"COLUMNS": "80", "TERM": "dumb", "NO_COLOR": "1"})
     parts = [INTRO]

@@ -1,10 +1,9 @@
 """Every JSON that the command line prints: its fields, its version, and how it is written.
 
 ``run --json``, ``spark run --json``, ``savings --json``, ``gold plan --json``, ``gold check
---json``, ``jury --json``, ``preferences --json`` and ``compare --json`` print one object on one
-line; ``stream`` prints one
-`crowdstream.Decision` per line; a table in a ``.jsonl`` file has one object per row with the names
-of its columns.
+--json``, ``jury --json`` and ``preferences --json`` print one object on one line; ``stream`` prints
+one `crowdstream.Decision` per line; a table in a ``.jsonl`` file has one object per row with the
+names of its columns.
 """
 
 from __future__ import annotations
@@ -22,8 +21,7 @@ if TYPE_CHECKING:
     from crowdstream.decisions.decision import Decision
     from crowdstream.gold_plan import GoldCheck
     from crowdstream.panel import Jury, Preferences
-    from crowdstream.science.compare import Study
-    from crowdstream.science.savings import Savings
+    from crowdstream.savings import Savings
 
 SCHEMA_VERSION = 1
 """Version of the objects below; raised when a field is removed or changes its meaning."""
@@ -296,14 +294,6 @@ def preferences_report(found: Preferences, warnings: list[str]) -> dict[str, obj
     more = {"items": found.items.to_dicts(), "judges": found.judges.to_dicts()}
     more["notes"] = [*warnings, *found.notes]
     return {"schema_version": SCHEMA_VERSION, **msgspec.structs.asdict(found), **more}
-
-
-def compare_report(study: Study, warnings: list[str], read_as: ReadAs | None) -> dict[str, object]:
-    """What ``crowdstream compare --json`` prints; ``-o`` writes the same but what was read.
-
-    ``read_as`` is null for data sets by name.
-    """
-    return {**study.report(), "read_as": read_as, "warnings": warnings}
 
 
 def print_json(

@@ -17,7 +17,7 @@ from crowdstream.plain_text import percent
 from crowdstream.validation import check_number
 
 if TYPE_CHECKING:
-    from crowdstream.science.savings import Savings
+    from crowdstream.savings import Savings
 
 
 class Output(options.Group, panel="Output"):
@@ -73,7 +73,7 @@ def savings(
     from crowdstream.cli.estimator import EstimatorFactory
     from crowdstream.cli.truths import match_truths
     from crowdstream.deciding import Prepared
-    from crowdstream.science.savings import savings as replay
+    from crowdstream.savings import savings as replay
 
     check_output(out.output, "--output")
     check_chart(out.chart)
@@ -113,7 +113,7 @@ def savings(
 
 
 def _draw(found: Savings, path: str, files: list[str]) -> None:
-    from crowdstream.science.savings import draw
+    from crowdstream.savings import draw
 
     more_files = f" and {len(files) - 1} more" if len(files) > 1 else ""
     save_chart(draw(found, Path(files[0]).name + more_files), path, found.table)

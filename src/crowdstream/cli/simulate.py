@@ -4,19 +4,31 @@ from __future__ import annotations
 
 import contextlib
 import sys
-from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING, TypedDict, Unpack
 
 from crowdstream.cli import options
 from crowdstream.cli.output import TableWriter, check_apart, check_output
-from crowdstream.cli.policies import Purchase
 from crowdstream.cli.terminal import say
 from crowdstream.errors import InputError
 from crowdstream.plain_text import counted
 from crowdstream.validation import check_number
 
 if TYPE_CHECKING:
-    from crowdstream.science.simulate import Drift, Simulated
+    from crowdstream.simulation import Drift, Simulated
+
+
+MOST_WORKERS = 10**7
+"""Workers that can be simulated at once."""
+
+
+class Answering(TypedDict, total=False):
+    """The part of `crowdstream.simulate_blocks` that says which tasks are answered."""
+
+    answer_rate: list[float]
+    per_task: int | None
+    classes: int
+    block: int
 
 
 class Output(options.Group, panel="Output"):
@@ -47,12 +59,11 @@ class Tasks(options.Group, panel="Tasks"):
     per_task: int | None = None
 
 
-class Workers(options.Group, panel="Workers"):
-    """Who answers, and how well."""
+class Skills(options.Group, panel="Workers"):
+    """The workers, and how well they answer."""
 
     HELP = """
     -n, --workers NUMBER  How many workers.
-    --answer-rate RATE  Probability that a worker answers a task; one for all, or one each: 1,.5,.1
     -p, --error RATE  Error rate; one for all, or one each: .1,.2,.5
     -q, --mean-error RATE  Instead of --error: half of the workers are good, half guess, and this is
         the mean error rate, 0.25 to 0.5. 0.3 if neither is given.
@@ -62,32 +73,44 @@ class Workers(options.Group, panel="Workers"):
         replacement:TASKS.
     """
     workers: int = 10
-    answer_rate: str = "1"
     error: str | None = None
     mean_error: float | None = None
     adversaries: float = 0.0
     copy: list[str] | None = None
     drift: str | None = None
 
+    def simulate(self, tasks: int, seed: int, **more: Unpack[Answering]) -> Iterator[Simulated]:
+        """Simulate their answers to some tasks, block by block."""
+        from crowdstream.simulation import simulate_blocks
 
-class Buying(options.Group, panel="Buying labels one by one"):
-    """Who is asked what."""
+        check_number("--workers", self.workers, 1, MOST_WORKERS, whole=True)
+        check_number("--seed", seed, 0, 2**64 - 1, whole=True)
+        return simulate_blocks(
+            self.workers,
+            tasks,
+            p=None if self.error is None else _numbers("--error", self.error),
+            q=self.mean_error,
+            drift=None if self.drift is None else _drift(self.drift),
+            adversaries=self.adversaries,
+            copying=dict(_copy(each) for each in self.copy or ()),
+            seed=seed,
+            **more,
+        )
+
+
+class Workers(Skills):
+    """The workers, and how often they answer."""
 
     HELP = """
-    --policy NAME  Who is asked what next: uniform, knowledge-gradient, ho-vaughan,
-        ho-jabbari-vaughan or liu-liu. Its error is printed.
-    --budget NUMBER  Labels that --policy may buy.
+    --answer-rate RATE  Probability that a worker answers a task; one for all, or one each: 1,.5,.1
     """
-    policy: str | None = None
-    budget: int | None = None
+    answer_rate: str = "1"
 
 
-def simulate(out: Output, tasks: Tasks, workers: Workers, buying: Buying) -> None:
-    """Make up labels with known truth, to try things on.
+def simulate(out: Output, tasks: Tasks, workers: Workers) -> None:
+    """Simulate labels with known truth.
 
-    Writes rows of task, worker and label by workers whose error rates you choose. With --policy
-    not everybody answers everything: an allocation method from the literature buys the labels one
-    by one, and its error is printed beside that of buying the same number for every task.
+    Writes rows of task, worker and label by workers whose error rates you choose, to try things on.
 
     \b
     Examples:
@@ -97,56 +120,32 @@ def simulate(out: Output, tasks: Tasks, workers: Workers, buying: Buying) -> Non
     check_output(out.output, "--output")
     check_output(out.truth, "--truth")
     check_apart([], {"--output": out.output, "--truth": out.truth})
-    check_number("--workers", workers.workers, 1, 10**7, whole=True)
     check_number("--tasks", tasks.tasks, 0, 10**12, whole=True)
-    check_number("--seed", out.seed, 0, 2**64 - 1, whole=True)
-    rates = _numbers("--answer-rate", workers.answer_rate)
-    purchase = None
-    if buying.policy is not None or buying.budget is not None:
-        purchase = Purchase(buying.policy, buying.budget, tasks.tasks, workers.workers)
-        purchase.check(answer_rates=rates, per_task=tasks.per_task, classes=tasks.classes)
-    blocks = _simulate(tasks, workers, rates, purchase, out.seed)
+    blocks = workers.simulate(
+        tasks.tasks,
+        out.seed,
+        answer_rate=_numbers("--answer-rate", workers.answer_rate),
+        per_task=tasks.per_task,
+        classes=tasks.classes,
+    )
     to_stdout = out.output is None and not sys.stdout.isatty()
     target = "-" if to_stdout else out.output or "labels.csv"
-    made = _write(blocks, target, out.truth)
+    made = write_simulated(blocks, target, out.truth)
     if not out.quiet:
         labels, number = counted(made, "label"), counted(workers.workers, "worker")
         shown = "standard output" if target == "-" else target
         say(f"{labels} on {counted(tasks.tasks, 'task')} from {number} → {shown}")
-        if purchase is not None:
-            say(purchase.outcome)
 
 
-def _simulate(
-    tasks: Tasks, workers: Workers, rates: list[float], purchase: Purchase | None, seed: int
-) -> Iterator[Simulated]:
-    from crowdstream.science.simulate import simulate_blocks
-
-    simulated = simulate_blocks(
-        workers.workers,
-        tasks.tasks if purchase is None else purchase.rows,
-        p=None if workers.error is None else _numbers("--error", workers.error),
-        q=workers.mean_error,
-        answer_rate=rates,
-        per_task=tasks.per_task,
-        classes=tasks.classes,
-        drift=None if workers.drift is None else _drift(workers.drift),
-        adversaries=workers.adversaries,
-        copying=dict(_copy(each) for each in workers.copy or ()),
-        seed=seed,
-        block=None if purchase is None else purchase.rows,
-    )
-    return simulated if purchase is None else iter([purchase.buy(next(simulated), seed)])
-
-
-def _write(blocks: Iterator[Simulated], target: str, truth: str | None) -> int:
-    """How many labels were written."""
+def write_simulated(blocks: Iterable[Simulated], target: str | None, truth: str | None) -> int:
+    """Write labels and truths, if a file is named for them; return the number of labels."""
     made = 0
     with contextlib.ExitStack() as stack:
-        write = stack.enter_context(TableWriter(target).open())
+        write = None if target is None else stack.enter_context(TableWriter(target).open())
         write_truth = None if truth is None else stack.enter_context(TableWriter(truth).open())
         for block in blocks:
-            write(block.labels())
+            if write is not None:
+                write(block.labels())
             made += block.said.size
             if write_truth is not None:
                 write_truth(block.truths())
@@ -161,7 +160,7 @@ def _numbers(option: str, text: str) -> list[float]:
 
 
 def _drift(text: str) -> Drift:
-    from crowdstream.science.simulate import jump, learning, replacement, sine
+    from crowdstream.simulation import jump, learning, replacement, sine
 
     kind, *rest = text.split(":")
     try:

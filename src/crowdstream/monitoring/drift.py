@@ -93,7 +93,7 @@ def alarms(crowd: Estimator) -> list[DriftAlarm]:
     Examples
     --------
     >>> import crowdstream as cs
-    >>> from crowdstream.science.simulate import jump
+    >>> from crowdstream.simulation import jump
     >>> crowd = cs.monitor(cs.Adaptive())
     >>> of_ten = cs.simulate(10, 600, p=0.1, drift=jump(300, [0.5] + [0.1] * 9))
     >>> crowd.learn_many(of_ten.labels())

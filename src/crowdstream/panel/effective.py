@@ -127,7 +127,7 @@ def effective_judges(
     Examples
     --------
     >>> import crowdstream as cs
-    >>> from crowdstream.science.simulate import simulate_dependent
+    >>> from crowdstream.simulation import simulate_dependent
     >>> made = simulate_dependent("tricky", 9, 600, seed=3)  # a tenth of the items fools most
     >>> cs.effective_judges(made.labels(), made.truths())
     9 judges on 600 items of known truth: worth 3.6 (3.3 to 4.1) independent ones

@@ -93,7 +93,7 @@ def jury(
     Examples
     --------
     >>> import crowdstream as cs
-    >>> from crowdstream.science.simulate import simulate_dependent
+    >>> from crowdstream.simulation import simulate_dependent
     >>> made = simulate_dependent("tricky", 9, 600, seed=3)  # a tenth of the items fools most
     >>> found = cs.jury(made.labels())
     >>> found.decisions.columns[:5]

@@ -1,0 +1,168 @@
+"""The methods that can be compared, found by name: ours, the baselines, crowd-kit's.
+
+Loads none of them before it is needed.
+"""
+
+from __future__ import annotations
+
+import difflib
+import importlib
+import importlib.metadata
+import importlib.util
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from crowdstream import InputError
+
+if TYPE_CHECKING:
+    pass
+
+
+OURS, BASELINE, CROWDKIT = "crowdstream", "baseline", "crowd-kit"
+
+
+YARDSTICK = "majority"
+"""The method that all others are held against; it is always among them."""
+
+
+REFERENCE = "adaptive"
+"""The library's own default: every method is also held against it, where it takes part."""
+
+
+@dataclass(frozen=True)
+class Method:
+    """A class with ``fit_predict(labels)``, found by name when it is needed.
+
+    ``two_only``: refuses more than two classes. ``majority``: is a majority vote, so that
+    what a tie costs is known exactly for any number of classes.
+    """
+
+    name: str
+    family: str
+    module: str
+    kind: str
+    two_only: bool = False
+    majority: bool = False
+
+    def installed(self) -> bool:
+        """Whether it is there; rivals are looked for but not loaded, which takes seconds."""
+        if self.family == CROWDKIT:
+            return importlib.util.find_spec("crowdkit") is not None
+        try:
+            return hasattr(importlib.import_module(self.module), self.kind)
+        except ModuleNotFoundError:
+            return False
+
+    def make(self) -> Any:
+        """A new one, as it is by default."""
+        return getattr(importlib.import_module(self.module), self.kind)()
+
+    def deviation(self) -> str:
+        """In what a baseline is not as published, in a phrase; empty if in nothing."""
+        if self.family != BASELINE:
+            return ""
+        kind = getattr(importlib.import_module(self.module), self.kind)
+        return str(getattr(kind, "deviation", ""))
+
+
+def _baseline(name: str, kind: str) -> Method:
+    return Method(name, BASELINE, "crowdstream_lab.baselines", kind)
+
+
+def _crowdkit(kind: str, *, two_only: bool = False, majority: bool = False) -> Method:
+    return Method(f"ck:{kind}", CROWDKIT, "crowdkit.aggregation", kind, two_only, majority)
+
+
+METHODS = (
+    Method(YARDSTICK, OURS, "crowdstream.estimators", "MajorityVote", majority=True),
+    Method("agreement", OURS, "crowdstream.estimators", "AgreementBased"),
+    Method("centred", OURS, "crowdstream.estimators", "CentredAgreement"),
+    Method(REFERENCE, OURS, "crowdstream.estimators", "Adaptive"),
+    Method("tracking", OURS, "crowdstream.estimators", "Tracking"),
+    _baseline("dawid-skene", "DawidSkene"),
+    _baseline("one-coin-em", "OneCoinEM"),
+    _baseline("one-coin-map", "OneCoinMAP"),
+    _baseline("spectral-em", "SpectralEM"),
+    _baseline("minimax-entropy", "MinimaxEntropy"),
+    _baseline("raykar", "Raykar"),
+    _baseline("belief-propagation", "BeliefPropagation"),
+    _baseline("mean-field", "MeanField"),
+    _baseline("karger-oh-shah", "KargerOhShah"),
+    _baseline("karger-oh-shah-svd", "KargerOhShahSVD"),
+    _baseline("ghosh-kale-mcafee", "GhoshKaleMcAfee"),
+    _baseline("dalvi", "Dalvi"),
+    _baseline("spectral-meta-learner", "SpectralMetaLearner"),
+    _baseline("triangular", "TriangularEstimation"),
+    _baseline("triangular-overlap", "OverlapTriangularEstimation"),
+    _baseline("welinder-perona", "WelinderPerona"),
+    _baseline("recursive-em", "RecursiveEM"),
+    _baseline("streaming-ds", "StreamingDawidSkene"),
+    _baseline("sbic", "SBIC"),
+    _baseline("one-pass-vote", "OnePassAgreementVote"),
+    _baseline("glad", "GLAD"),
+    _baseline("mace", "MACE"),
+    _baseline("zencrowd", "ZenCrowd"),
+    _baseline("bcc", "BCC"),
+    _baseline("ebcc", "EBCC"),
+    _baseline("catd", "CATD"),
+    _baseline("pm", "PM"),
+    _baseline("wawa", "Wawa"),
+    _baseline("zero-based-skill", "ZeroBasedSkill"),
+    _baseline("ising-vote", "IsingVote"),
+    _crowdkit("MajorityVote", majority=True),
+    _crowdkit("DawidSkene"),
+    _crowdkit("OneCoinDawidSkene"),
+    _crowdkit("GLAD"),
+    _crowdkit("MACE"),
+    _crowdkit("MMSR"),
+    _crowdkit("Wawa"),
+    _crowdkit("ZeroBasedSkill"),
+    _crowdkit("KOS", two_only=True),
+)
+"""All that are known. Those that need more than labels (Hui and Walter's populations, the oracles'
+truths) are not comparable and not here."""
+
+
+QUICK = (
+    YARDSTICK,
+    "agreement",
+    "centred",
+    REFERENCE,
+    "tracking",
+    "dawid-skene",
+    "one-coin-em",
+    "mean-field",
+    "karger-oh-shah",
+    "spectral-meta-learner",
+    "sbic",
+    "glad",
+    "mace",
+    "zencrowd",
+    "wawa",
+)
+"""What a quick look takes: ours, and of the rivals those that are known best and took less than
+a second on 2,700 tasks. Chosen by name and time, never by error."""
+
+
+def choose(names: Sequence[str] | None, *, quick: bool = False) -> list[Method]:
+    """The methods of these names and the yardstick, or all, or a `QUICK` selection of all.
+
+    All are all that are known: what is not installed is told as such by whoever runs it.
+
+    >>> [method.name for method in choose(["adaptive"])]
+    ['majority', 'adaptive']
+    """
+    if names is None:
+        return [method for method in METHODS if not quick or method.name in QUICK]
+    by_name = {m.name: m for m in METHODS if m.family == CROWDKIT or m.installed()}
+    for name in names:
+        if name not in by_name:
+            near = difflib.get_close_matches(name, by_name, n=1)
+            hint = f" (did you mean {near[0]!r}?)" if near else ""
+            raise InputError("methods", f"some of {', '.join(by_name)}", repr(name) + hint)
+        if not by_name[name].installed():
+            raise InputError(
+                f"method {name!r}", "crowd-kit: pip install 'crowdstream[bench]'", "none"
+            )
+    return [method for method in METHODS if method.name in {YARDSTICK, *names}]

@@ -1,1 +1,0 @@
-"""Beside the journey: simulation, and what will stand on it."""
