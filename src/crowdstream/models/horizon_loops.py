@@ -16,12 +16,16 @@ import cython
 
 if cython.compiled:
     from cython.cimports.crowdstream.labels.batch_loops import Tasks
+    from cython.cimports.crowdstream.models.scoring_loops import Scoring, count
+    from cython.cimports.crowdstream.sums.agreement_loops import AgreementRows
     from cython.cimports.crowdstream.sums.rows import ACCURACY, FLOOR, LARGE
     from cython.cimports.libc.math import exp, log, sqrt
 else:
     from math import exp, log, sqrt
 
     from crowdstream.labels.batch_loops import Tasks
+    from crowdstream.models.scoring_loops import Scoring, count
+    from crowdstream.sums.agreement_loops import AgreementRows
     from crowdstream.sums.rows import ACCURACY, FLOOR, LARGE
 
 # Shared by all workers, in `total`.
@@ -49,12 +53,13 @@ CROWD_SWITCH = cython.declare(cython.double, 0.001)  # the same for the whole cr
 MEMORY = cython.declare(cython.double, 0.999)  # what a task leaves of the crowd's sums
 MIRRORED = cython.declare(cython.double, 3.0)  # standard errors of Σ h below 0: upside down
 RARE = cython.declare(cython.double, 1e-3)  # no label is taken for less likely, times K
+FEW = 8  # labels that there is room to work on at first
 NEVER = cython.declare(cython.double, -1e300)  # score of a class that nobody has named yet
 
 
 @cython.final
 @cython.cclass
-class Horizons:
+class Horizons(Scoring):
     """The sums of all workers at all horizons.
 
     ``rows``: of each worker B, then C, then the weights of the horizons, one number per horizon
@@ -63,7 +68,8 @@ class Horizons:
     has two rows with space for its labels, ``odds`` a number per class.
     """
 
-    def __init__(self, crowd, total, keep, prior):
+    def __init__(self, sums: AgreementRows, crowd, total, keep, prior):
+        Scoring.__init__(self, sums)
         self.crowd = crowd
         self.total = total
         self.keep = keep
@@ -71,10 +77,15 @@ class Horizons:
         self.horizons = keep.shape[0]
         self.named = 0
 
-    def bind(self, rows, odds):
-        """Work on these rows from now on; ``odds`` has space for the classes."""
+    def bind(self, rows, odds, room):
+        """Work on these rows from now on; ``odds`` has space for the classes.
+
+        ``room``: what makes two rows with space for so many labels.
+        """
         self.rows = rows
         self.odds = odds
+        self.room = room
+        self.work = room(FEW)
 
     # Reading ---------------------------------------------------------------------------------
 
@@ -134,7 +145,7 @@ class Horizons:
         for i in range(out.shape[0]):
             out[i] = log(self.ratio(i))
 
-    def score(self, tasks: Tasks, scores: cython.double[:, ::1]):
+    def score_all(self, tasks: Tasks, scores: cython.double[:, ::1]):
         """Scores of tasks by the weights of their workers, as last prepared."""
         with cython.nogil:
             for t in range(tasks.size):
@@ -143,43 +154,51 @@ class Horizons:
                 for z in range(tasks.starts[t], tasks.starts[t + 1]):
                     scores[t, tasks.labels[z]] += log(self.ratio(tasks.workers[z]))
 
-    # Tasks in order --------------------------------------------------------------------------
+    # One by one ------------------------------------------------------------------------------
 
-    def follow(
-        self,
-        tasks: Tasks,
-        work: cython.double[:, ::1],
-        majority: cython.bint,
-        scores: cython.double[:, ::1],
-    ):
-        """Score each task by those before it (or count its votes), then learn it.
+    def score(self, tasks, begin, end, own, scores, t):
+        """The sum of the weights for each class, which the task's own labels are not in; or votes.
 
-        ``scores`` has a row per task, or none; ``work`` two rows with space for the labels of any
-        task. Classes that no task has named yet, by their numbers, score `NEVER`.
+        Classes that no task has named yet, by their numbers, score `NEVER`.
         """
-        self.work = work
-        with cython.nogil:
-            for t in range(tasks.size):
-                begin = tasks.starts[t]
-                end = tasks.starts[t + 1]
-                self.meet(tasks, begin, end, -1)
-                if scores.shape[0]:
-                    self.decide(tasks, begin, end, majority, scores, t)
-                truth = tasks.truth(t)
-                if truth >= self.classes:
-                    self.meet(tasks, begin, end, truth)
-                self.named = max(self.named, truth + 1)
-                if end > begin:
-                    self.learn(tasks, begin, end, truth)
+        for z in range(begin, end):
+            self.named = max(self.named, tasks.labels[z] + 1)
+        self.set_classes(self.named)
+        if self.fell_back:
+            count(tasks, begin, end, scores, t)
+        else:
+            for a in range(scores.shape[1]):
+                scores[t, a] = 0.0
+            for z in range(begin, end):
+                i = tasks.workers[z]
+                if self.least > 0.0 and not self.sums.is_known(i, end - begin, own, self.least):
+                    continue
+                scores[t, tasks.labels[z]] += log(self.ratio(i))
+        for a in range(self.classes, scores.shape[1]):
+            scores[t, a] = NEVER
 
-    def take_back(self, tasks: Tasks, work: cython.double[:, ::1]):
+    def close(self, tasks, begin, end, truth, weight):
+        """Judge a task's labels, and add them to the sums at each horizon."""
+        if self.work.shape[1] < end - begin:
+            self.make_work(end - begin)
+        self.meet(tasks, begin, end, truth)
+        if end > begin:
+            self.study(tasks, begin, end, truth)
+
+    def make_work(self, labels):
+        """Have room to work on so many labels."""
+        with cython.gil:
+            self.work = self.room(2 * labels)
+
+    def take_back(self, tasks: Tasks):
         """Take tasks back by today's judgement; how far horizons are believed is left as it is."""
-        self.work = work
         with cython.nogil:
             for t in range(tasks.size):
                 begin = tasks.starts[t]
                 end = tasks.starts[t + 1]
                 truth = tasks.truth(t)
+                if self.work.shape[1] < end - begin:
+                    self.make_work(end - begin)
                 self.meet(tasks, begin, end, truth)
                 self.judge(tasks, begin, end, truth)
                 for z in range(begin, end):
@@ -203,18 +222,6 @@ class Horizons:
         for z in range(begin, end):
             self.work[0, z - begin] = self.ratio(tasks.workers[z])
             self.work[1, z - begin] = log(self.work[0, z - begin])
-
-    def decide(self, tasks, begin, end, majority, scores, t):
-        """The sum of the weights for each class; or log(1 + votes)."""
-        for a in range(scores.shape[1]):
-            scores[t, a] = 0.0
-        for z in range(begin, end):
-            scores[t, tasks.labels[z]] += 1.0 if majority else self.work[1, z - begin]
-        for a in range(scores.shape[1]):
-            if a >= self.classes:
-                scores[t, a] = NEVER
-            elif majority:
-                scores[t, a] = log(1.0 + scores[t, a])
 
     def judge(self, tasks, begin, end, truth):
         """Odds and weight of each label → h and e of it, by the other labels or by the truth.
@@ -250,7 +257,7 @@ class Horizons:
                 K * (squares - own * own + others * others) * per * per - 1.0, 0.0
             )
 
-    def learn(self, tasks, begin, end, truth):
+    def study(self, tasks, begin, end, truth):
         """Judge a task's labels and add them to their workers' sums, then to the crowd's."""
         skill: cython.double = 0
         exposure: cython.double = 0
@@ -262,7 +269,7 @@ class Horizons:
                 skill += self.work[0, z]
                 exposure += self.work[1, z]
                 noise += off * off
-                self.add(tasks.workers[begin + z], self.work[0, z], self.work[1, z], off)
+                self.add_label(tasks.workers[begin + z], self.work[0, z], self.work[1, z], off)
             self.compare_horizons()
         self.total[SKILL] = MEMORY * self.total[SKILL] + skill
         self.total[EXPOSURE] = MEMORY * self.total[EXPOSURE] + exposure
@@ -293,7 +300,7 @@ class Horizons:
 
     # One label -------------------------------------------------------------------------------
 
-    def add(self, i, h, e, off):
+    def add_label(self, i, h, e, off):
         """w_ij ∝ w_ij (1 + θ_ij h), with a little of the crowd's weights; then B and C.
 
         The share of the crowd's is that of Herbster and Warmuth's fixed share (Tracking the best

@@ -133,7 +133,6 @@ class Model(ABC):
         ``batch``: the tasks as they are learnt; ``scored``: as they are scored, which is another
         batch where classes share places; then a part of the tasks is scored before it is learnt.
         """
-        self.refresh()
         for first, last in self._parts(batch):
             part = batch.part(first, last)
             scores = np.empty((last - first, self.sums.classes))
@@ -142,7 +141,7 @@ class Model(ABC):
                 self.scoring.follow(part.coded, weight, growth, scores)
             else:
                 self.scoring.score_tasks(scored.part(first, last).coded, scores)
-                self.sums.add(part, weight, growth)
+                self.scoring.learn_all(part.coded, weight, growth)
             use(first, last, scores, self.scored())
             self.clock += last - first
 

@@ -119,6 +119,14 @@ class Scoring:
                 self.close(tasks, begin, end, tasks.truth(t), weight)
                 weight *= growth
 
+    def learn_all(self, tasks: Tasks, weight: cython.double, growth: cython.double):
+        """Learn tasks one after another; the first counts ``weight``."""
+        with cython.nogil:
+            for t in range(tasks.size):
+                self.learn(tasks, tasks.starts[t], tasks.starts[t + 1], tasks.truth(t), weight)
+                self.close(tasks, tasks.starts[t], tasks.starts[t + 1], tasks.truth(t), weight)
+                weight *= growth
+
     def add(
         self, tasks: Tasks, m: cython.Py_ssize_t, truth: cython.Py_ssize_t, weight: cython.double
     ):

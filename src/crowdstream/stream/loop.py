@@ -93,7 +93,6 @@ class RowLoop:
     def take(self, rows: Rows, rule: SettleRule, max_labels: int | None, closings: int) -> Taken:
         """Take rows in turn, until one must be taken by itself or so many tasks have closed."""
         crowd, model = self._crowd, self._crowd._model
-        model.refresh()
         self._store.make_room(len(rows.names) - rows.at)
         coded, found = self._code(rows), Taken()
         while True:
@@ -147,6 +146,7 @@ class RowLoop:
     ) -> LabelLoop:
         """The loop, set to stop where something is due by what is known now."""
         crowd, model = self._crowd, self._crowd._model
+        model.refresh()
         made_for = model.scoring, model.sums.classes
         if self._loop is None or self._made_for != made_for:
             self._loop, self._made_for = self._make(ROOM), made_for
