@@ -13,5 +13,6 @@ cdef class AgreementRows:
     cdef Py_ssize_t classes
 
     cdef double typical_answers(self) noexcept nogil
+    cdef bint is_known(self, Py_ssize_t i, Py_ssize_t m, double own, double least) noexcept nogil
     cdef void add_task(self, Tasks tasks, Py_ssize_t begin, Py_ssize_t end, Py_ssize_t truth, double weight) noexcept nogil
     cdef void add_relative(self, Tasks tasks, Py_ssize_t begin, Py_ssize_t end, Py_ssize_t z, double weight) noexcept nogil

@@ -72,6 +72,20 @@ class AgreementRows:
             total += answers
         return squares / max(total, 1e-300)
 
+    def is_known(self, i, m, own, least):
+        """Whether a worker has given ``least`` answers that say something of it.
+
+        Besides its label on a task of m labels, which counts ``own`` in the sums (0 if it is not
+        among them): answers that others' can be compared with, or the truth.
+        """
+        if i >= self.rows.shape[0]:
+            return False
+        answers: cython.double = -own
+        for a in range(self.classes):
+            answers += self.rows[i, HEAD + a]
+        compared = self.rows[i, MET] - own * (m - 1) + self.rows[i, KNOWN]
+        return answers >= least and compared >= least
+
     def find_typical_answers(self):
         """The same for Python."""
         return self.typical_answers()
