@@ -19,7 +19,7 @@ SAME = 1e-9
 def solve(agreement: Floats, dominant: bool = False) -> tuple[int, Floats, float]:
     """Status, shares and scale."""
     found = np.full(agreement.size, np.nan)
-    status, scale = fixed_point.solve(agreement, dominant, found, np.empty(1))
+    status, scale = fixed_point.solve(agreement, dominant, found)
     return status, found, scale
 
 

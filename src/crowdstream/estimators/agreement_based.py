@@ -4,27 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import ClassVar, NamedTuple
+from typing import ClassVar, NamedTuple, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
+from crowdstream.decisions import Votes
 from crowdstream.errors import AnswerRateInDoubt
-from crowdstream.estimators import fixed_point_loops as fixed_point
 from crowdstream.estimators.base import Estimator
-from crowdstream.estimators.fallback import (
-    AT_CHANCE,
-    BY_GOLD,
-    MAJORITY,
-    TOO_FEW,
-    Meetings,
-    why_not,
-)
+from crowdstream.estimators.fallback import BY_GOLD, MAJORITY, REASONS, majority
+from crowdstream.estimators.fixed_point_loops import FixedPoint
+from crowdstream.estimators.open_tasks import OpenTask
 from crowdstream.estimators.parameters import Ties
 from crowdstream.estimators.state import Identifiability
 from crowdstream.estimators.teacher import WeightedVotes
-from crowdstream.estimators.votes import Scorer
+from crowdstream.estimators.votes import CELLS, Scorer, choose
 from crowdstream.estimators.worker_table import WorkerReading
+from crowdstream.labels import UNKNOWN, Vocabulary
 from crowdstream.labels.batch import LabelBatch
 from crowdstream.sums.agreement import AgreementSums
 from crowdstream.validation import Check, number
@@ -37,31 +33,36 @@ SHRINKAGE = 10.0
 that the crowd has. Five to twenty did alike on real crowds; without them a worker of one answer
 outvotes one of a thousand."""
 
-PRIOR = 0.7
-"""Accuracy of a worker nobody has seen yet."""
-
 CLIP = 0.02
 """Nobody counts as more accurate than 98 %. From 0.01 to 0.1 the errors on real crowds hardly
 depend on it; the paper's tables were made with 0.05."""
 
-CERTAIN = 1e9
-"""The weight of a worker who is never (−: always) wrong, where the paper's is infinite: it outvotes
-everybody, and against another such worker the others decide."""
+FEW = 64
+"""Tasks up to which the fixed point goes along as they are learnt; with more of them it is quicker
+to read all workers anew."""
 
-ALIKE = 1e12
-"""Pseudo-answers where nothing distinguishes the workers: all weigh the same."""
+NO_SCORES: Floats = np.empty((0, 2))
 
-GOLD = 5.0
-"""How many answers' agreement one answer on a task of known truth is worth."""
+WEIGHED = Scorer(majority, identified=True)
+"""How tasks were scored whose scores are there already."""
 
 DOUBT = 4.0
 """Standard errors by which the answers may differ from the answer rate that was given."""
 
 
+class Made(NamedTuple):
+    """A fixed point, of which sums it is, and with which parameters it was made."""
+
+    sums: AgreementSums
+    params: tuple[float, float, float, float]
+    fixed: FixedPoint
+
+
 class Solution(NamedTuple):
     """What the sums say: θ and the weight of every worker, the mean θ, who was solved for.
 
-    ``shares``: whether the fixed point had a part in it, or known truths alone.
+    ``weights`` has one more, of a worker who is unknown. ``shares``: whether the fixed point had a
+    part in it, or known truths alone.
     """
 
     reason: str
@@ -135,154 +136,123 @@ class AgreementBased(Estimator):
 
     # Reading the sums ------------------------------------------------------------------------
 
+    _made = cast("Made | None", None)
+
+    @property
+    def _fixed(self) -> FixedPoint:
+        """The fixed point of the sums, ready to be asked."""
+        params = self._fixed_params
+        if self._made is None or self._made.sums is not self._sums or self._made.params != params:
+            self._made = Made(self._sums, params, FixedPoint(self._sums.loops, *params))
+        return self._at_present(self._made.fixed)
+
+    @property
+    def _fixed_params(self) -> tuple[float, float, float, float]:
+        return self.answer_rate or 0.0, self.memory or 0.0, self.shrinkage, self.clip
+
+    def _at_present(self, found: FixedPoint) -> FixedPoint:
+        """Tell it what the sums do not say: what the newest task counts, what classes there are."""
+        found.unit, found.named = self._unit, len(self._classes)
+        return found
+
+    def _solution(self, sums: AgreementSums | None = None) -> Solution:
+        """Error rates from agreements, or why there are none."""
+        if sums is None or sums is self._sums:
+            sums, fixed = self._sums, self._fixed
+        else:
+            fixed = self._at_present(FixedPoint(sums.loops, *self._fixed_params))
+        fixed.renew()
+        n = sums.workers
+        theta, weights = np.empty(n), np.empty(n + 1)
+        solved, apart = np.empty(n, np.uint8), np.empty(n, np.uint8)
+        fixed.fill(theta, weights, solved, apart)
+        reason = REASONS[fixed.reason] if fixed.fell_back else ""
+        flags = solved.astype(np.bool_), apart.astype(np.bool_)
+        return Solution(reason, fixed.by_shares, theta, weights, fixed.mean, *flags)
+
     def _scorer(self, sums: AgreementSums, classes: int) -> Scorer:
-        found = self._solve(sums)
+        found = self._solution(sums)
         if found.reason:
             return MAJORITY
-        weights = np.append(found.weights, self._weights(np.array([found.mean]), sums.classes))
-        return Scorer(WeightedVotes(weights, np.zeros(max(classes, 2))), identified=True)
+        return Scorer(WeightedVotes(found.weights, np.zeros(max(classes, 2))), identified=True)
 
-    def _solve(self, sums: AgreementSums) -> Solution:
-        """Error rates from agreements, or why there are none."""
-        n, k = sums.workers, sums.classes
-        nobody = np.zeros(n, np.bool_)
-        start = (k * PRIOR - 1) / (k - 1)
-        found = Solution("", False, np.full(n, start), np.ones(n), start, nobody, nobody)
-        inside = sums.groups == sums.main_group
-        reason = self._why_not(sums, inside)
-        if not reason:
-            agreement = self._agreement(sums)
-            shares = np.empty(n)
-            status, scale = fixed_point.solve(
-                agreement, self.answer_rate is None, shares, np.empty(1)
-            )
-            if status == fixed_point.SOLVED:
-                return self._solved(sums, shares, scale, inside)
-            reason = "the agreements have no solution"
-            if status == fixed_point.FLAT:
-                reason = AT_CHANCE
-        if self.answer_rate is None and sums.known.any():
-            return self._with_gold(sums, found, 0.0)._replace(solved=sums.known > 0)
-        return found._replace(reason=reason)
+    def _score_one(self, batch: LabelBatch, classes: Vocabulary) -> tuple[Scorer, Floats]:
+        if self._folding is None and len(classes) > max(len(self._classes), 2):
+            return super()._score_one(batch, classes)
+        return self._ask(batch, 0.0)
 
-    def _why_not(self, sums: AgreementSums, inside: Flags) -> str:
-        """Why the fixed point need not be asked, if so."""
-        if self.answer_rate is not None:
-            return TOO_FEW if sums.workers < 3 else ""
-        met = sums.met
-        guessed = self._unit * met / (sums.classes - 1)  # R² of guessers, on average
-        beyond = (self._agreement(sums) ** 2 - guessed).sum()
-        error = max(float(np.sqrt(2 * (guessed**2).sum())), 1e-300)
-        workers = int((inside & (met > 0)).sum())
-        found = Meetings(met[inside].sum(), met.sum(), workers, beyond / error)
-        return why_not(found, len(self._classes))
+    def _score_open(self, task: OpenTask) -> tuple[Scorer, Floats]:
+        if self._folding is not None:
+            return super()._score_open(task)
+        return self._ask(task.batch(), self._scale.weight(task.place))
 
-    def _agreement(self, sums: AgreementSums) -> Floats:
-        """R_i = Σ (K·1{agree} − 1)/(K − 1) over the others met; by the paper's (5) if α is known.
+    def _score_known(self, task: OpenTask) -> tuple[Scorer, Floats, int] | None:
+        if self._folding is not None:
+            return super()._score_known(task)
+        scores, fixed, size = np.empty((1, max(self._places, 2))), self._fixed, task.size
+        fixed.truth, fixed.fell_back = task.truth, False
+        own = self._scale.weight(task.place)
+        left = fixed.ask_known(task.batch().coded, size, own, self._least_known, scores)
+        return None if left == size or fixed.fell_back else (WEIGHED, scores, left)
 
-        There â_i = A_i/(α² (n − 1) t) with A_i the agreements, so R_i = (K A_i/α² − t (n − 1)) /
-        (K − 1).
-        """
-        agree, met, k = sums.agree, sums.met, sums.classes
-        if self.answer_rate is not None:
-            agree = agree / self.answer_rate**2
-            met = np.full(sums.workers, self._tasks(sums) * (sums.workers - 1))
-        return np.asarray((k * agree - met) / (k - 1))
+    def _ask(self, batch: LabelBatch, own: float) -> tuple[Scorer, Floats]:
+        """Score one task; ``own``: what it counts if its labels are among the sums, else 0."""
+        scores, fixed = np.empty((1, max(self._places, 2))), self._fixed
+        fixed.truth = int(batch.truths[0]) if own and batch.truths.size else UNKNOWN
+        fixed.ask(batch.coded, batch.labels.size, own, scores)
+        return MAJORITY if fixed.fell_back else WEIGHED, scores
 
-    def _tasks(self, sums: AgreementSums) -> float:
-        """t of the paper. Its forgetting starts from â = 0, as if 1/β tasks of no agreement came
-        before."""
-        return float(sums.total[0]) if self.memory is None else self._unit * self.memory
+    # Learning --------------------------------------------------------------------------------
 
-    def _solved(self, sums: AgreementSums, shares: Floats, scale: float, inside: Flags) -> Solution:
-        unit, k = self._unit, sums.classes
-        answers = sums.answers / unit
-        if self.answer_rate is not None:
-            # p̂ = ½ + (n/4)(√δ − √v), as in the paper: θ = share/√(u t).
-            theta = shares / np.sqrt(scale * self._tasks(sums))
-            mean = float(theta.sum()) / sums.workers
-            inside = np.ones(sums.workers, np.bool_)
+    def _learn(self, batch: LabelBatch, sign: int) -> None:
+        if sign > 0 and len(batch) <= FEW:
+            self._go_through(batch, None)
         else:
-            # N θ = share √(T/(u κ)), κ = T Σ m(m − 1)/((Σ m)² − Σ N²).
-            spread = sums.answers.sum() ** 2 - (sums.answers**2).sum()
-            signal = np.sqrt(spread / (scale * sums.met.sum()))
-            mean = 2 * signal / sums.answers.sum()
-            with np.errstate(divide="ignore", invalid="ignore"):
-                theta = np.where(answers > 0, shares * signal / sums.answers, 0.0)
-        tasks, start = sums.total[1] / unit, (k * PRIOR - 1) / (k - 1)
-        strength = 0.0
-        if self.shrinkage > 0:
-            mean = (tasks * min(mean, 1.0) + self.shrinkage * start) / (tasks + self.shrinkage)
-            strength = max(self.shrinkage, self._alike(sums, theta, mean))
-            counted = np.where(inside, answers, 0.0)
-            theta = (counted * theta + strength * mean) / (counted + strength)
-        elif self.answer_rate is None:
-            theta = np.where(inside & (answers > 0), theta, mean)
-        solved = inside | (sums.known > 0)
-        found = Solution("", True, theta, theta, float(mean), solved, ~inside & ~solved)
-        return self._with_gold(sums, found, strength)
+            super()._learn(batch, sign)
 
-    def _alike(self, sums: AgreementSums, theta: Floats, mean: float) -> float:
-        """Answers that the mean is worth to each worker, by how much workers differ.
+    def _learn_open(self, batch: LabelBatch, sign: int, place: int) -> None:
+        self._fixed.follow(batch.coded, sign * self._scale.weight(place), 1.0, NO_SCORES)
 
-        θ̂ of worker i has the noise (met/(K − 1) + met2 ψ̄²)/(met ψ̄)²; the variance between
-        workers is what is more, less one standard error of itself.
-        """
-        unit, k = self._unit, sums.classes
-        some = sums.met > 0
-        met, met2, answers = (
-            sums.met[some] / unit,
-            sums.met2[some] / unit,
-            sums.answers[some] / unit,
-        )
-        centre = max(mean, 0.1)
-        noise = (met / (k - 1) + met2 * centre**2) / (met * centre) ** 2
-        weight = (noise + 0.1) ** -2.0
-        between = weight * ((theta[some] - mean) ** 2 - noise)
-        error = np.sqrt((2 * (weight * (noise + 0.02)) ** 2).sum())
-        variance = float((between.sum() - error) / weight.sum())
-        strength = float((answers**2 * noise).sum() / answers.sum())
-        return min(strength / variance, ALIKE) if variance > 0 else ALIKE
+    def _follow(self, batch: LabelBatch) -> Votes:
+        if self._folding is not None:
+            return super()._follow(batch)
+        votes = Votes.room(len(batch))
+        self._go_through(batch, votes)
+        return votes._replace(identified=len(batch) > 0 and not self._fixed.fell_back)
 
-    def _with_gold(self, sums: AgreementSums, found: Solution, strength: float) -> Solution:
-        """Answers on tasks of known truth count `GOLD`-fold; then weights by equation (1)."""
-        unit, k = self._unit, sums.classes
-        known = sums.known / unit
-        direct = (k * sums.right / unit - known) / (k - 1)
-        before = sums.answers / unit + max(strength, self.shrinkage)
-        before = np.where(found.solved & (sums.met > 0), before, self.shrinkage)
-        with np.errstate(divide="ignore", invalid="ignore"):
-            mixed = (before * found.theta + GOLD * direct) / (before + GOLD * known)
-        theta = np.where(known > 0, mixed, found.theta)
-        return found._replace(theta=theta, weights=self._weights(theta, k))
-
-    def _weights(self, theta: Floats, classes: int) -> Floats:
-        """log(s (K − 1)/(1 − s)) with the accuracy s = 1 − p; equation (1) for two classes."""
-        error = (1 - theta) * (1 - 1 / classes)
-        error = np.clip(error, self.clip, 1 - self.clip)
-        with np.errstate(divide="ignore"):
-            weights = np.log((1 - error) * (classes - 1)) - np.log(error)
-        weights = np.where(error <= 0.0, CERTAIN, weights)
-        return np.where(error >= 1.0, -CERTAIN, weights)
+    def _go_through(self, batch: LabelBatch, votes: Votes | None) -> None:
+        """Learn tasks in order, deciding each before where decisions are asked for."""
+        scale, k, at = self._scale, self._sums.classes, 0
+        while at < len(batch):
+            room = scale.make_room(self._clock, self._arrays())
+            end = min(at + min(room, max(CELLS // k, 1)), len(batch))
+            part, fixed = batch.part(at, end), self._fixed
+            scores = NO_SCORES if votes is None else np.empty((end - at, k))
+            fixed.follow(part.coded, scale.weight(self._clock), scale.growth, scores)
+            if votes is not None:
+                rules = self._places, self._ties(self._classes), 0.0
+                choose(part, scores, votes.part(at, end), *rules)
+            self._clock += end - at
+            at = end
 
     # What is known ---------------------------------------------------------------------------
 
     @property
     def identifiable_(self) -> Identifiability:
         """Whether the labels so far determine the error rates, and if not, why."""
-        found = self._solve(self._sums)
+        found = self._solution()
         if not found.reason and not found.shares:
             return Identifiability(True, BY_GOLD)
         return Identifiability(not found.reason, found.reason)
 
     def _skills(self) -> Floats:
         """How much better than chance each worker is."""
-        return self._solve(self._sums).theta
+        return self._solution().theta
 
     @property
     def mean_skill_(self) -> float:
         """The skill of a worker about whom nothing is known."""
-        return self._solve(self._sums).mean
+        return self._solution().mean
 
     def _doubts(self, batch: LabelBatch, identified: bool) -> list[Warning]:
         doubt = self.answer_rate_in_doubt()
@@ -317,11 +287,11 @@ class AgreementBased(Estimator):
         )
 
     def _read(self) -> WorkerReading:
-        sums, found = self._sums, self._solve(self._sums)
+        sums, found = self._sums, self._solution()
         edge = self.clip
         return WorkerReading(
             errors=np.clip((1 - found.theta) * (1 - 1 / sums.classes), edge, 1 - edge),
-            weights=found.weights,
+            weights=found.weights[:-1],
             solved=found.solved,
             apart=found.apart,
         )

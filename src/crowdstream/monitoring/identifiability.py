@@ -8,7 +8,7 @@ import msgspec
 import numpy as np
 
 from crowdstream.estimators.base import Estimator
-from crowdstream.estimators.fallback import CHANCE
+from crowdstream.models.identifying_loops import CHANCE
 from crowdstream.estimators.independence import GATE
 from crowdstream.labels import WorkerId
 from crowdstream.monitoring import estimator_view as view
