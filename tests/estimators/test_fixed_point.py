@@ -44,7 +44,7 @@ def paper_root(agreement: Floats) -> tuple[bool, NDArray[np.longdouble]]:
     low, high = np.longdouble(0), np.longdouble(1)
     while f(high) <= v0 + high**2:
         high *= 2
-    for _ in range(200):
+    for _ in range(70):  # more than an extended number has bits
         middle = (low + high) / 2
         low, high = (middle, high) if f(middle) <= v0 + middle**2 else (low, middle)
     v = v0 + low**2

@@ -27,7 +27,7 @@ if cython.compiled:
     from cython.cimports.crowdstream.models.identifying_loops import reason_of
     from cython.cimports.crowdstream.models.scoring_loops import Scoring, count
     from cython.cimports.crowdstream.sums.agreement_loops import AgreementRows
-    from cython.cimports.crowdstream.sums.group_loops import find
+    from cython.cimports.crowdstream.sums.group_loops import find, join
     from cython.cimports.libc.math import fabs, log, sqrt
 else:
     from math import fabs, log, sqrt
@@ -36,7 +36,7 @@ else:
     from crowdstream.models.identifying_loops import reason_of
     from crowdstream.models.scoring_loops import Scoring, count
     from crowdstream.sums.agreement_loops import AgreementRows
-    from crowdstream.sums.group_loops import find
+    from crowdstream.sums.group_loops import find, join
 
 SOLVED = 0
 FLAT = 1
@@ -51,10 +51,10 @@ WARM_SLOPE = cython.declare(cython.double, 1e-2)
 WARM_EDGE = cython.declare(cython.double, 1e-4)
 WARM_STEPS = cython.declare(cython.Py_ssize_t, 8)
 
-# 2²⁴ + 1 leaves a number 29 of its 53 bits: a step from there is below 2e-9, so that the error
-# after it, about its square, is below rounding. Two searches could round a share to different
-# sides only if it were nearer than NEAR to the middle; then it is looked for from nothing.
-GRID = cython.declare(cython.double, 16777217.0)
+# 2³⁰ + 1 leaves a number 23 of its 53 bits: a step from there is below 2e-7, so that the error
+# after it, about its square, is below 1e-13. Two searches could round a share to different sides
+# only if it were nearer than NEAR to the middle; then it is looked for from nothing.
+GRID = cython.declare(cython.double, 1073741825.0)
 NEAR = cython.declare(cython.double, 4e-12)
 
 # Codes of crowdstream.models.identifying_loops.
@@ -92,16 +92,19 @@ ANSWERS = cython.declare(cython.Py_ssize_t, 5)
 PER_ANSWER = cython.declare(cython.Py_ssize_t, 6)  # 1/answers; 1 if the answer rate is known
 PAIR_NOISE = cython.declare(cython.Py_ssize_t, 7)  # 1/(met (K − 1)); 0 of who has met nobody
 CROWD_NOISE = cython.declare(cython.Py_ssize_t, 8)  # met2/met²
-COPIED = cython.declare(cython.Py_ssize_t, 9)
+COPIED = cython.declare(cython.Py_ssize_t, 6)  # those before follow from nothing else
 R = cython.declare(cython.Py_ssize_t, 9)
 SHARE = cython.declare(cython.Py_ssize_t, 10)
 RISE = cython.declare(cython.Py_ssize_t, 11)
-GROUP = cython.declare(cython.Py_ssize_t, 12)
-MIRRORS = 13
+MEMBERS = cython.declare(cython.Py_ssize_t, 12)  # at its first worker: of a group, who has met
+GROUP_MET = cython.declare(cython.Py_ssize_t, 13)  # likewise its meetings
+MIRRORS = 14
+
+MIRRORS_ = cython.declare(cython.Py_ssize_t, MIRRORS)
 
 
 def on_grid(share):
-    """The nearest number of 29 bits."""
+    """The nearest number of 23 bits."""
     high = share * GRID
     return high - (high - share)
 
@@ -115,10 +118,11 @@ class Shares:
     """The equation of shares for the workers' R, and its last solution, from which it goes on.
 
     ``share[i] + rise[i] * offset`` is the share of worker i, ``h`` the top's; 0 for no solution.
+    ``drift``: what changed R have added to the sum of shares at the last scale, if it was told.
     """
 
     def __init__(self, agreement, share, rise):
-        self.h = 0.0
+        self.h = self.scale = self.drift = self.per_excess = 0.0
         self.bind(agreement, share, rise)
 
     def bind(self, agreement, share, rise):
@@ -210,6 +214,20 @@ class Shares:
                 return share if self.slope >= STEEP else 0.0
         return 0.0
 
+    def expect(self, before, after):
+        """R of a worker has changed: note what that adds to the sum of shares at this scale."""
+        if self.scale > 0.0:
+            self.drift += sqrt(max(1.0 - self.scale * before, 0.0))
+            self.drift -= sqrt(max(1.0 - self.scale * after, 0.0))
+
+    def guess(self):
+        """Where to begin: with the scale at which the sum of shares should be 2 again."""
+        if not self.scale > 0.0:
+            return self.h
+        scale = self.scale - self.drift * self.per_excess
+        root = sqrt(max(1.0 - scale * self.agreement[self.top], 0.0))
+        return 1.0 - root if self.h < 1.0 else 1.0 + root
+
     def is_clean(self, before, share):
         """Whether a Newton step is on the same branch, away from its ends, where it is steep."""
         if not self.slope >= WARM_SLOPE or not 0.0 < share < 2.0:
@@ -218,14 +236,16 @@ class Shares:
 
     def go_on(self, n, dominant):
         """Find the top's share from the last one by Newton's method, or say that it did not."""
-        if not self.h > 0.0:
+        if not self.h > 0.0 or not fabs(self.h - 1.0) > WARM_EDGE:
             return False
         if self.h > 1.0:
             if not dominant or not self.total > 2.0 * self.agreement[self.top]:
                 return False
             if self.is_solvable(n):
                 return False
-        start: cython.double = on_grid(self.h)
+        start: cython.double = on_grid(self.guess())
+        if not 0.0 < start < 2.0 or (start < 1.0) != (self.h < 1.0):
+            return False
         for _ in range(WARM_STEPS):
             value = self.excess(n, start)
             share = start - value / self.slope if self.slope != 0.0 else 0.0
@@ -249,7 +269,7 @@ class Shares:
         ``dominant`` allows a share above 1; the paper does not, and finds no solution there.
         """
         if not n or self.agreement[self.top] < TINY:  # nothing, or too little to divide by
-            self.h = 0.0
+            self.h = self.scale = 0.0
             for i in range(n):
                 if self.agreement[i] != 0.0:
                     return 2
@@ -257,7 +277,7 @@ class Shares:
         if not self.go_on(n, dominant):
             self.h = self.search(n, dominant)
             if not self.h > 0.0:
-                self.h = 0.0
+                self.h = self.scale = 0.0
                 return 2
             start = on_grid(self.h)
             value = self.excess(n, start)
@@ -268,7 +288,11 @@ class Shares:
             else:
                 self.excess(n, self.h)
                 self.offset = 0.0
-        self.scale = self.h * (2.0 - self.h) / self.agreement[self.top]
+        most = self.agreement[self.top]
+        self.scale = self.h * (2.0 - self.h) / most
+        # du/dh over what the sum of shares rises by.
+        self.per_excess = 2.0 * (1.0 - self.h) / (most * self.slope)
+        self.drift = 0.0
         return 0
 
     def find_top(self, n):
@@ -333,17 +357,16 @@ class FixedPoint(Scoring):
         self.unit = 1.0
         self.named = 0
         self.truth = -1
-        self.n = self.golds = self.groups = self.main = self.met_workers = 0
+        self.n = self.golds = self.groups = self.main = 0
         self.changes = -1
         self.seen_total = self.tasks = self.labelled = 0.0
-        self.regroup = True
         self.is_current = False
         self.read_unit = 0.0
         self.read_named = -1
         self.reason = 1
         self.by_shares = False
         self.mean = self.start = self.signal = self.strength = 0.0
-        self.all_met = self.met = self.evidence = 0.0
+        self.all_met = self.evidence = 0.0
         self.answered = self.spread = 0.0
         self.shares = Shares(np.zeros(0), np.zeros(0), np.zeros(0))
         self.make_mirrors(0)
@@ -358,27 +381,31 @@ class FixedPoint(Scoring):
 
     def make_spare(self, size):
         """Have room to put by the columns of a task of so many labels."""
-        self.spare = np.zeros((COPIED + 1, size))
+        self.spare = np.zeros((COPIED, size))
 
     def refresh(self):
         """Copy the sums anew, if they were changed by others."""
         if self.is_copied():
-            if self.n < self.sums.workers:  # rows that were to spare: there is nothing in them
-                for i in range(self.n, self.sums.workers):
-                    self.copy(i)
-                self.n = self.sums.workers
-                self.is_current = False
+            self.extend()
             return
         if self.mirror.shape[1] < self.sums.rows.shape[0]:
             with cython.gil:
                 self.make_mirrors(self.sums.rows.shape[0])
-        self.n = self.sums.workers
-        self.golds = 0
-        self.regroup = True
-        for i in range(self.n):
-            self.mirror[MET, i] = self.mirror[KNOWN, i] = 0.0
-            self.copy(i)
+        self.n = self.golds = self.groups = self.main = 0
+        self.shares.scale = 0.0  # sums may have been scaled, and then it is another
+        self.extend()
         self.note()
+
+    def extend(self):
+        """Copy the rows of workers who are new."""
+        if self.n == self.sums.workers:
+            return
+        for i in range(self.n, self.sums.workers):
+            for j in range(MIRRORS_):
+                self.mirror[j, i] = 0.0
+            self.copy(i)
+        self.n = self.sums.workers
+        self.is_current = False
 
     def is_copied(self):
         """Whether the copies are those of the sums; forgetting scales these without counting."""
@@ -413,26 +440,26 @@ class FixedPoint(Scoring):
         K: cython.double = self.sums.classes
         met = self.mirror[MET, i]
         answers = self.mirror[ANSWERS, i]
-        if (before > 0.0) != (met > 0.0):
-            self.regroup = True
+        self.regroup(i, before, met)
         if (known > 0.0) != (self.mirror[KNOWN, i] > 0.0):
             self.golds += 1 if self.mirror[KNOWN, i] > 0.0 else -1
         if self.answer_rate > 0.0:
             self.mirror[PER_ANSWER, i] = 1.0
         else:
-            self.mirror[R, i] = (K * self.mirror[AGREE, i] - met) / (K - 1.0)
+            r = (K * self.mirror[AGREE, i] - met) / (K - 1.0)
+            self.shares.expect(self.mirror[R, i], r)
+            self.mirror[R, i] = r
             self.mirror[PER_ANSWER, i] = 1.0 / answers if answers > 0.0 else 0.0
         self.mirror[PAIR_NOISE, i] = 1.0 / (met * (K - 1.0)) if met > 0.0 else 0.0
         self.mirror[CROWD_NOISE, i] = self.mirror[MET2, i] / (met * met) if met > 0.0 else 0.0
 
     def learn(self, tasks, begin, end, truth, weight):
         """Add a task's labels to the sums, or take them away; copies are kept up to date."""
-        known: cython.bint = self.is_copied() and self.n == self.sums.workers
-        if known and end > begin:
-            first = find(self.sums.groups, tasks.workers[begin])
+        known: cython.bint = self.is_copied()
+        if known:
+            self.extend()
             for z in range(begin + 1, end):
-                if find(self.sums.groups, tasks.workers[z]) != first:
-                    self.regroup = True
+                self.link(tasks.workers[begin], tasks.workers[z])
         self.sums.add_task(tasks, begin, end, truth, weight)
         self.unit = max(self.unit, weight)
         self.named = max(self.named, truth + 1)
@@ -442,6 +469,52 @@ class FixedPoint(Scoring):
                 self.copy(tasks.workers[z])
         if known:
             self.note()
+
+    # Groups of workers who share tasks -------------------------------------------------------
+
+    def link(self, i, j):
+        """Two workers share a task."""
+        i = find(self.sums.groups, i)
+        j = find(self.sums.groups, j)
+        if i == j:
+            return
+        join(self.sums.groups, i, j)
+        root = find(self.sums.groups, i)
+        other = j if root == i else i
+        if self.mirror[MEMBERS, root] > 0.0 and self.mirror[MEMBERS, other] > 0.0:
+            self.groups -= 1
+        self.mirror[MEMBERS, root] += self.mirror[MEMBERS, other]
+        self.mirror[GROUP_MET, root] += self.mirror[GROUP_MET, other]
+        self.mirror[MEMBERS, other] = self.mirror[GROUP_MET, other] = 0.0
+        if self.main == other:
+            self.main = root
+        self.prefer(root)
+
+    def regroup(self, i, before, met):
+        """The meetings of a worker have changed."""
+        root = find(self.sums.groups, i)
+        self.mirror[GROUP_MET, root] += met - before
+        if (before > 0.0) == (met > 0.0):
+            return
+        if met > 0.0:
+            self.groups += 1 if self.mirror[MEMBERS, root] == 0.0 else 0
+            self.mirror[MEMBERS, root] += 1.0
+            self.prefer(root)
+            return
+        self.mirror[MEMBERS, root] -= 1.0
+        self.groups -= 1 if self.mirror[MEMBERS, root] == 0.0 else 0
+        if root == self.main:
+            self.main = 0
+            for other in range(self.n):
+                if self.mirror[MEMBERS, other] > self.mirror[MEMBERS, self.main]:
+                    self.main = other
+
+    def prefer(self, root):
+        """The main group is the largest, the first of equals."""
+        members = self.mirror[MEMBERS, root]
+        most = self.mirror[MEMBERS, self.main]
+        if members > most or (members == most and root < self.main):
+            self.main = root
 
     # Without a task's own labels -------------------------------------------------------------
 
@@ -457,7 +530,7 @@ class FixedPoint(Scoring):
         for z in range(begin, end):
             i = tasks.workers[z]
             x = tasks.labels[z]
-            for j in range(COPIED + 1):
+            for j in range(COPIED):
                 self.spare[j, z - begin] = self.mirror[j, i]
             self.mirror[AGREE, i] -= own * (votes[x] - 1.0)
             self.mirror[MET, i] -= own * (m - 1)
@@ -480,7 +553,7 @@ class FixedPoint(Scoring):
             i = tasks.workers[z]
             met = self.mirror[MET, i]
             known = self.mirror[KNOWN, i]
-            for j in range(COPIED + 1):
+            for j in range(COPIED):
                 self.mirror[j, i] = self.spare[j, z - begin]
             self.derive(i, met, known)
         self.tasks = self.sums.total[0]
@@ -502,7 +575,6 @@ class FixedPoint(Scoring):
         self.strength = self.signal = 0.0
         self.by_shares = False
         self.add_up()
-        self.find_groups()
         self.reason = self.look()
         if self.reason == 0:
             status = self.shares.find(self.n, self.answer_rate == 0.0)
@@ -525,10 +597,11 @@ class FixedPoint(Scoring):
             # Forgetting starts from â = 0, as if 1/β tasks of no agreement had come before.
             if self.memory > 0.0:
                 self.tasks = self.unit * self.memory
-            shift = self.tasks * (self.n - 1.0)
+            self.shares.scale = 0.0  # R of all workers change with every task
+            shift = self.tasks * (self.n - 1.0) / (K - 1.0)
+            worth = K / (self.answer_rate * self.answer_rate * (K - 1.0))
             for i in range(self.n):
-                agree = self.mirror[AGREE, i] / (self.answer_rate * self.answer_rate)
-                self.mirror[R, i] = (K * agree - shift) / (K - 1.0)
+                self.mirror[R, i] = worth * self.mirror[AGREE, i] - shift
         total: cython.double = 0.0
         squares: cython.double = 0.0
         all_met: cython.double = 0.0
@@ -558,35 +631,17 @@ class FixedPoint(Scoring):
         error = guess * sqrt(max(2.0 * met_squares, 0.0))
         self.evidence = (squares - guess * all_met) / max(error, TINY)
 
-    def find_groups(self):
-        """The main group of workers who share tasks: the largest, the first of equals."""
-        if self.regroup:
-            self.regroup = False
-            for i in range(self.n):
-                self.mirror[GROUP, i] = 0.0
-            for i in range(self.n):
-                if self.mirror[MET, i] > 0.0:
-                    self.mirror[GROUP, find(self.sums.groups, i)] += 1.0
-            self.groups = self.main = self.met_workers = 0
-            for root in range(self.n):
-                if self.mirror[GROUP, root] > 0.0:
-                    self.groups += 1
-                    if self.mirror[GROUP, root] > self.mirror[GROUP, self.main]:
-                        self.main = root
-            if self.groups:
-                self.met_workers = cython.cast(cython.Py_ssize_t, self.mirror[GROUP, self.main])
-        self.met = self.all_met
-        if self.groups > 1:
-            self.met = 0.0
-            for i in range(self.n):
-                if find(self.sums.groups, i) == self.main:
-                    self.met += self.mirror[MET, i]
-
     def look(self):
         """Why the fixed point need not be asked, or 0."""
         if self.answer_rate > 0.0:
             return TOO_FEW if self.n < 3 else 0
-        return reason_of(self.met, self.all_met, self.met_workers, self.evidence, self.named)
+        met: cython.double = self.all_met
+        if self.groups > 1:
+            met = self.mirror[GROUP_MET, self.main]
+        members: cython.Py_ssize_t = 0
+        if self.groups:
+            members = cython.cast(cython.Py_ssize_t, self.mirror[MEMBERS, self.main])
+        return reason_of(met, self.all_met, members, self.evidence, self.named)
 
     def find_mean(self):
         """The mean skill θ̄, and what a share is worth in θ.

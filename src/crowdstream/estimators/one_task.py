@@ -11,6 +11,7 @@ from crowdstream.decisions import MIN_LABELS, SETTLE, Decision, SettleRule, Vote
 from crowdstream.errors import InputError
 from crowdstream.estimators.newcomers import newcomers, strange_labels, without
 from crowdstream.estimators.open_tasks import OpenTasks
+from crowdstream.estimators.ties import name_of
 from crowdstream.estimators.votes import Scorer, by_class, posteriors_by
 from crowdstream.labels import (
     UNKNOWN,
@@ -108,7 +109,8 @@ class OneTaskVerbs(OpenTasks):
         answers
             Who said what.
         task
-            The task's id: the coin that breaks a tie belongs to it.
+            The task's id: the coin that breaks a tie belongs to it. Without it the coin belongs to
+            the answers: the same answers, in any order, are always decided alike.
 
         Examples
         --------
@@ -226,7 +228,7 @@ class OneTaskVerbs(OpenTasks):
             classes = classes.copy()
             for _, label in given:
                 classes.add(label)
-        batch = self._code(given, classes, tasks=() if task is None else (task,))
+        batch = self._code(given, classes, tasks=(name_of(given) if task is None else task,))
         return self._scored_as(batch, classes), classes, given
 
     def _code(

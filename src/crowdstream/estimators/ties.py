@@ -1,7 +1,8 @@
 """The tie coin: classes that are tied for a task, and which of them wins.
 
 The coin belongs to the task's name and the classes' names, so that neither the order of arrival
-nor the place of a task in it has a part in who wins. `vote_loops.choose` compares the keys.
+nor the place of a task in it has a part in who wins; a task without a name has one made of its
+answers. `vote_loops.choose` compares the keys.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from crowdstream.estimators.parameters import Ties
-from crowdstream.labels import ClassLabel, TaskId
+from crowdstream.labels import ClassLabel, TaskId, WorkerId
 from crowdstream.labels.batch import LabelBatch
 
 Keys = NDArray[np.uint64]
@@ -33,6 +34,16 @@ GOLDEN = 0x9E3779B97F4A7C15
 def coin_of(task: TaskId | bytes, seed: int) -> int:
     """A task's coin: 64 bits made of its name."""
     return zlib.crc32(msgspec.msgpack.encode(task)) * GOLDEN % 2**64 ^ seed
+
+
+def name_of(answers: Iterable[tuple[WorkerId, ClassLabel]]) -> int:
+    """Make a name for a task of its answers, in any order: the coin of a task that has none.
+
+    >>> name_of([("ann", 1), ("bob", 0)]) == name_of([("bob", 0), ("ann", 1)])
+    True
+    """
+    pairs = sorted(msgspec.msgpack.encode(pair) for pair in answers)
+    return int.from_bytes(hashlib.blake2b(b"".join(pairs), digest_size=8).digest(), "little")
 
 
 def toss(batch: LabelBatch, seed: int) -> Keys:
