@@ -51,7 +51,8 @@ def clear_votes(p: Floats, x: Floats) -> float:
         return -1
     certain = np.where(p <= 0, 1.0, np.where(p >= 1, -1.0, 0.0)) @ x
     with np.errstate(divide="ignore", invalid="ignore"):
-        lead = abs(certain or np.where((p > 0) & (p < 1), np.log(1 / p - 1), 0.0) @ x)
+        weights = np.where((p > 0) & (p < 1), np.log(1 / p - 1), 0.0)
+    lead = abs(float(certain or weights @ x))
     return 0.0 if lead < 1e-12 else lead if lead > 1e-6 else -1
 
 
@@ -175,8 +176,8 @@ def test_the_copies_are_made_anew_whatever_changed_the_sums() -> None:
         lambda: one._sums.remove_sums(one._sums.empty()),
         lambda: one._sums.add_sums(one._sums.without(one._code([], one._classes))),
         lambda: one._sums.unpack(cs.AgreementBased().fit(table)._pack(), 12, 2),
-        lambda: one.learn_one({"new": 1, 0: 1, 1: 0}),
-        lambda: one.learn_one({0: "third", 1: 0, 2: 0}),
+        lambda: one.learn_one({99: 1, 0: 1, 1: 0}),
+        lambda: one.learn_one({0: 2, 1: 0, 2: 0}),
         scale,
     ]
     for change in changes:

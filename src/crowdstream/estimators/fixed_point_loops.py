@@ -178,7 +178,7 @@ class Shares:
         return at_one >= 0.0
 
     def bracketed(self, n, low, high):
-        """The root of `excess` between two points of different sign: Newton, kept in its bracket."""
+        """The root of `excess` between two points of different sign: Newton, in its bracket."""
         rising: cython.bint = self.excess(n, low) <= 0.0
         share: cython.double = 0.5 * (low + high)
         for _ in range(200):

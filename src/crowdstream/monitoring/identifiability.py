@@ -8,9 +8,9 @@ import msgspec
 import numpy as np
 
 from crowdstream.estimators.base import Estimator
-from crowdstream.models.identifying_loops import CHANCE
 from crowdstream.estimators.independence import GATE
 from crowdstream.labels import WorkerId
+from crowdstream.models.identifying_loops import CHANCE
 from crowdstream.monitoring import estimator_view as view
 from crowdstream.monitoring.pairs import Pairs
 
