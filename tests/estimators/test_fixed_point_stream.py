@@ -115,20 +115,27 @@ MODES: list[dict[str, float | None]] = [
     {},
     {"shrinkage": 0, "clip": 0},
     {"memory": 15},
-    {"answer_rate": 0.4},
-    {"answer_rate": 0.4, "memory": 15, "shrinkage": 0, "clip": 0},
+    {"answer_rate": 0.3},
+    {"answer_rate": 0.3, "memory": 15, "shrinkage": 0, "clip": 0},
 ]
 
 
 def some_answers(rng: np.random.Generator, t: int) -> tuple[dict[str, str], str]:
-    """A task of a crowd that grows, by workers and by classes, and its truth."""
+    """A task of a crowd that grows, by workers and by classes, and its truth.
+
+    Some workers share no task with the others until the 40th, and some others until the 110th.
+    """
     workers, classes = 5 + t // 20, 2 + (t > 60) + (t > 120)
     truth = int(rng.integers(classes))
     who = rng.permutation(workers)[: int(rng.integers(0, 7))]
     skill = np.linspace(0.95, 0.2, 15)[who]
     knows = rng.random(who.size) < skill
     said = np.where(knows, truth, rng.integers(classes, size=who.size))
-    return {f"w{i}": f"c{x}" for i, x in zip(who, said, strict=True)}, f"c{truth}"
+    apart = "x" if t <= 40 else "y"
+    name = apart if rng.random() < 0.1 and t <= 110 else "w"
+    names = [apart if t in (40, 110) and i % 2 else name for i in who.tolist()]
+    answers = {f"{a}{i}": f"c{x}" for a, i, x in zip(names, who, said, strict=True)}
+    return answers, f"c{truth}"
 
 
 @pytest.mark.parametrize("mode", MODES, ids=str)
@@ -159,7 +166,7 @@ def test_going_on_from_the_last_solution_gives_what_solving_from_nothing_does(
                 kept.clear()
                 assert warm(crowd) == cold(crowd)
             solved += warm(crowd)[1]
-    assert solved > 200, "the fixed point should be asked, or the test shows little"
+    assert solved > 80, "the fixed point should be asked, or the test shows little"
 
 
 def test_the_copies_are_made_anew_whatever_changed_the_sums() -> None:
@@ -212,10 +219,10 @@ def test_an_open_task_is_decided_without_its_own_labels(mode: dict[str, float | 
     rng = np.random.default_rng(5)
     crowd = cs.AgreementBased(**mode)  # type: ignore[arg-type]
     for t in range(100):
-        crowd.learn_one(some_answers(rng, t)[0])
+        crowd.learn_one(some_answers(rng, 111)[0])
     weighed = 0
     for t in range(100):
-        answers, truth = some_answers(rng, 100)
+        answers, truth = some_answers(rng, 111)
         task = crowd._open_task(f"t{t}")
         for worker, label in answers.items():
             crowd._put_label(task, worker, label)

@@ -35,7 +35,7 @@ cdef class FixedPoint(Scoring):
     cdef long long changes
     cdef bint is_current
     cdef double seen_total, tasks, labelled, read_unit
-    cdef double start, signal, strength, all_met, evidence, answered, spread
+    cdef double start, signal, strength, all_met, evidence, answered, spread, group_met
 
     cdef void make_mirrors(self, Py_ssize_t size) noexcept
     cdef void make_spare(self, Py_ssize_t size) noexcept
@@ -52,6 +52,7 @@ cdef class FixedPoint(Scoring):
     cdef void leave_out(self, Tasks tasks, Py_ssize_t begin, Py_ssize_t end, double own) noexcept nogil
     cdef void put_back(self, Tasks tasks, Py_ssize_t begin, Py_ssize_t end) noexcept nogil
     cdef void read(self) noexcept nogil
+    cdef void solve(self) noexcept nogil
     cdef void add_up(self) noexcept nogil
     cdef Py_ssize_t look(self) noexcept nogil
     cdef void find_mean(self) noexcept nogil

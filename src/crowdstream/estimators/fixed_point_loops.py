@@ -291,7 +291,9 @@ class Shares:
         most = self.agreement[self.top]
         self.scale = self.h * (2.0 - self.h) / most
         # du/dh over what the sum of shares rises by.
-        self.per_excess = 2.0 * (1.0 - self.h) / (most * self.slope)
+        self.per_excess = 0.0
+        if self.slope > 0.0:
+            self.per_excess = 2.0 * (1.0 - self.h) / (most * self.slope)
         self.drift = 0.0
         return 0
 
@@ -367,7 +369,7 @@ class FixedPoint(Scoring):
         self.by_shares = False
         self.mean = self.start = self.signal = self.strength = 0.0
         self.all_met = self.evidence = 0.0
-        self.answered = self.spread = 0.0
+        self.answered = self.spread = self.group_met = 0.0
         self.shares = Shares(np.zeros(0), np.zeros(0), np.zeros(0))
         self.make_mirrors(0)
         self.make_spare(16)
@@ -524,6 +526,8 @@ class FixedPoint(Scoring):
         if self.spare.shape[1] < m:
             with cython.gil:
                 self.make_spare(2 * m)
+        # One group: they share the task.
+        self.group_met = self.mirror[GROUP_MET, find(self.sums.groups, tasks.workers[begin])]
         votes = self.sums.votes
         for z in range(begin, end):
             votes[tasks.labels[z]] += 1.0
@@ -556,6 +560,7 @@ class FixedPoint(Scoring):
             for j in range(COPIED):
                 self.mirror[j, i] = self.spare[j, z - begin]
             self.derive(i, met, known)
+        self.mirror[GROUP_MET, find(self.sums.groups, tasks.workers[begin])] = self.group_met
         self.tasks = self.sums.total[0]
         self.labelled = self.sums.total[1]
         self.is_current = False
@@ -563,12 +568,17 @@ class FixedPoint(Scoring):
     # The solution ----------------------------------------------------------------------------
 
     def read(self):
-        """Read from the copies what all workers share; nothing if nothing has changed."""
-        if self.is_current and self.read_unit == self.unit and self.read_named == self.named:
-            return
-        self.is_current = True
-        self.read_unit = self.unit
-        self.read_named = self.named
+        """Read from the copies what all workers share, and whether votes are counted."""
+        if not self.is_current or self.read_unit != self.unit or self.read_named != self.named:
+            self.is_current = True
+            self.read_unit = self.unit
+            self.read_named = self.named
+            self.solve()
+        by_gold: cython.bint = self.answer_rate == 0.0 and self.golds > 0
+        self.fell_back = self.reason != 0 and not by_gold
+
+    def solve(self):
+        """Find the fixed point, or why there is none: sums, evidence, shares, mean, strength."""
         K: cython.double = self.sums.classes
         self.start = (K * PRIOR_ - 1.0) / (K - 1.0)
         self.mean = self.start
@@ -583,7 +593,6 @@ class FixedPoint(Scoring):
                 self.find_mean()
             else:
                 self.reason = AT_CHANCE if status == 1 else HAS_NO_SOLUTION
-        self.fell_back = self.reason != 0 and not (self.answer_rate == 0.0 and self.golds > 0)
 
     def add_up(self):
         """Sums over workers: the top's place, ΣR, R² beyond that of guessers, answers, meetings.
