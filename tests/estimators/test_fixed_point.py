@@ -166,3 +166,24 @@ def test_any_numbers_are_answered_with_numbers(agreement: list[float], dominant:
     else:
         assert not found.any()
         assert scale == 0.0
+
+
+@pytest.mark.parametrize("dominant", [False, True])
+def test_where_the_search_begins_is_not_seen_in_what_it_finds(dominant: bool) -> None:
+    # Small whole numbers: roots at the very edge of existence, equals at the top, no root at all.
+    rng = np.random.default_rng(1)
+    seen = [0, 0, 0]
+    for n in (3, 4, 5, 8):
+        agreement, found = np.zeros(n), np.empty(n)
+        warm = fixed_point.Shares(agreement, np.empty(n), np.empty(n))
+        for _ in range(2000):
+            if rng.random() < 0.2:
+                agreement[:] = rng.choice([0, 0, 1, 1, 2, -1, 5], n)
+            agreement[int(rng.integers(n))] += int(rng.integers(-1, 3))
+            status, scale = warm.solve(dominant, found)
+            wanted = solve(agreement, dominant)
+            assert (status, scale) == (wanted[0], wanted[2])
+            assert found.tobytes() == wanted[1].tobytes()
+            seen[status] += 1
+            assert status or (warm.h <= 1 or dominant)
+    assert min(seen) > 10, f"each status should be common, or the test shows little: {seen}"

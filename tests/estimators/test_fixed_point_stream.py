@@ -169,6 +169,33 @@ def test_going_on_from_the_last_solution_gives_what_solving_from_nothing_does(
     assert solved > 80, "the fixed point should be asked, or the test shows little"
 
 
+def test_groups_that_join_may_become_the_main_one() -> None:
+    rng = np.random.default_rng(0)
+    crowd = cs.AgreementBased()
+    crowd.learn_one({f"a{i}": i % 2 for i in range(5)})  # the largest, by workers
+    for _ in range(100):
+        for name, size in (("b", 3), ("c", 4)):
+            truth = int(rng.integers(2))
+            said = np.where(rng.random(size) < 0.9, truth, 1 - truth)
+            crowd.learn_one({f"{name}{i}": x for i, x in enumerate(said.tolist())})
+    assert "share no task" in crowd.identifiable_.reason
+    crowd.learn_one({"b0": 1, "c0": 1})
+    assert crowd.identifiable_
+    assert warm(crowd) == cold(crowd)
+    crowd.unlearn_one({"b0": 1, "c0": 1})  # that two have met is not taken back
+    assert crowd.identifiable_
+    assert warm(crowd) == cold(crowd)
+
+
+def test_of_groups_as_large_as_one_another_the_first_is_the_main_one() -> None:
+    crowd = cs.AgreementBased()
+    crowd.learn_many(Crowd(np.linspace(0.3, 0.9, 4), tasks=200).table())
+    assert crowd.identifiable_
+    crowd.learn_one({"far": 1, "away": 1, "apart": 0, "alone": 1})
+    assert crowd.identifiable_
+    assert warm(crowd) == cold(crowd)
+
+
 def test_the_copies_are_made_anew_whatever_changed_the_sums() -> None:
     table = Crowd(np.linspace(0.1, 0.9, 12), tasks=200, per_task=4, seed=1).table()
     one = cs.AgreementBased()
@@ -218,7 +245,7 @@ def test_asking_changes_nothing(mode: dict[str, float | None]) -> None:
 def test_an_open_task_is_decided_without_its_own_labels(mode: dict[str, float | None]) -> None:
     rng = np.random.default_rng(5)
     crowd = cs.AgreementBased(**mode)  # type: ignore[arg-type]
-    for t in range(100):
+    for _ in range(100):
         crowd.learn_one(some_answers(rng, 111)[0])
     weighed = 0
     for t in range(100):

@@ -488,8 +488,6 @@ class FixedPoint(Scoring):
         self.mirror[MEMBERS, root] += self.mirror[MEMBERS, other]
         self.mirror[GROUP_MET, root] += self.mirror[GROUP_MET, other]
         self.mirror[MEMBERS, other] = self.mirror[GROUP_MET, other] = 0.0
-        if self.main == other:
-            self.main = root
         self.prefer(root)
 
     def regroup(self, i, before, met):
