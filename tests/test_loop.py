@@ -39,6 +39,7 @@ WITH_A_LOOP: list[type[cs.Estimator]] = [
     cs.Adaptive,
     cs.CentredAgreement,
     cs.MajorityVote,
+    cs.AgreementBased,
     cs.Tracking,
 ]
 """Those that have a compiled loop: of them it is tested that the loop takes nearly all rows."""

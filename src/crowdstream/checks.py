@@ -526,11 +526,12 @@ def check_repeated_rows(make: Make) -> None:
 
 def check_memory_is_bounded(make: Make) -> None:
     """The state grows with the workers, not with the labels, once bounded samples are full."""
-    tasks = crowd_of(tasks=500)
+    rows = list(rows_of(crowd_of(tasks=500)))
+    table = pl.DataFrame(rows, ["task", "worker", "label"], orient="row")  # read quicker than rows
     crowd = make()
     sizes = []
     for _ in range(16):
-        crowd.learn_many(rows_of(tasks))
+        crowd.learn_many(table)
         sizes.append(len(crowd.to_bytes()))
     # A sample of whole tasks has some with more labels, and counts take a few more digits.
     most = max(sizes[:8]) * 1.02 + 64
@@ -540,14 +541,15 @@ def check_memory_is_bounded(make: Make) -> None:
 def check_long_streams_stay_finite(make: Make) -> None:
     """However long a stream is, with whatever memory, nothing overflows and nobody is NaN."""
     crowd, tasks = make(), crowd_of(tasks=100)
+    rows = list(rows_of(tasks * 10))
+    many = pl.DataFrame(rows, ["task", "worker", "label"], orient="row")
     with warnings.catch_warnings():
         warnings.simplefilter("error", RuntimeWarning)
-        for round_ in range(100):
-            crowd.learn_many(rows_of(tasks))
-            if round_ < 10 or round_ % 10 == 9:
-                assert crowd.predict_many(rows_of(tasks[:20]))["confidence"].is_finite().all()
-                assert crowd.workers()["weight"].is_finite().all()
-                assert all(p >= 0 for p in crowd.predict_proba_one(tasks[0]).values())
+        for round_ in range(19):  # 10,000 tasks
+            crowd.learn_many(rows_of(tasks) if round_ < 10 else many)
+            assert crowd.predict_many(rows_of(tasks[:20]))["confidence"].is_finite().all()
+            assert crowd.workers()["weight"].is_finite().all()
+            assert all(p >= 0 for p in crowd.predict_proba_one(tasks[0]).values())
 
 
 def check_keeps_nothing_of_the_caller(make: Make) -> None:

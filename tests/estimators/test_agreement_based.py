@@ -47,8 +47,8 @@ def paper_error_rates(x: Floats, alpha: float, beta: float = 0.0) -> Floats | No
 def test_with_a_known_answer_rate_it_is_the_papers_estimate(alpha: float, beta: float) -> None:
     rng = np.random.default_rng(3)
     solved = 0
-    for _ in range(60):
-        n, t = int(rng.integers(3, 12)), int(rng.integers(5, 300))
+    for _ in range(60):  # many crowds; test_fixed_point_stream has every task of some
+        n, t = int(rng.integers(3, 12)), int(rng.integers(5, 100))
         p = np.where(np.arange(n) < n / 2, 0.1, 0.5)
         truth = rng.choice([-1.0, 1.0], (t, 1))
         x = np.where(rng.random((t, n)) < p, -truth, truth) * (rng.random((t, n)) < alpha)

@@ -97,3 +97,31 @@ def test_the_coin_is_fair_over_a_stream_and_repeats_itself() -> None:
     assert (first["margin"] == 0).all()
     ruled = cs.MajorityVote(ties="lowest").fit_predict(rows)
     assert (ruled["label"] == "x").all()
+
+
+def test_answers_without_a_tasks_name_have_a_coin_of_their_own() -> None:
+    crowd = cs.MajorityVote()
+    tied = [{f"w{t}": "x", f"w{t + k}": "y"} for t in range(200) for k in (1, -1)]
+    found = [crowd.predict_one(answers) for answers in tied]
+    assert abs(found.count("x") - 200) < 40  # four standard errors of a fair coin
+    turned = [dict(reversed(answers.items())) for answers in tied]
+    assert [crowd.predict_one(answers) for answers in turned] == found
+    assert [cs.MajorityVote(seed=1).predict_one(answers) for answers in tied] != found
+    assert {cs.MajorityVote(ties="lowest").predict_one(answers) for answers in tied} == {"x"}
+
+
+def test_swapping_two_answers_is_another_toss() -> None:
+    # Hashes that are linear in the bits would give both the same coin.
+    crowd = cs.MajorityVote()
+    pairs = [
+        (crowd.predict_one({f"a{t}": 0, f"b{t}": 1}), crowd.predict_one({f"a{t}": 1, f"b{t}": 0}))
+        for t in range(400)
+    ]
+    assert abs(sum(one == other for one, other in pairs) - 200) < 40  # four standard errors
+
+
+def test_the_coin_of_answers_is_that_of_very_many_classes_too() -> None:
+    crowd = cs.MajorityVote()
+    crowd.learn_many([(t, "w", f"c{t}") for t in range(200)], as_classes=True)
+    found = [crowd.predict_one({f"w{t}": "c1", "other": "c2"}) for t in range(400)]
+    assert abs(found.count("c1") - 200) < 40  # four standard errors

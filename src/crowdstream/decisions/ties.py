@@ -1,7 +1,8 @@
 """The tie coin: classes that are tied for a task, and which of them wins.
 
 The coin belongs to the task's name and the classes' names, so that neither the order of arrival
-nor the place of a task in it has a part in who wins. `vote_loops.choose` compares the keys.
+nor the place of a task in it has a part in who wins; a task without a name has one made of its
+answers. `vote_loops.choose` compares the keys.
 """
 
 from __future__ import annotations

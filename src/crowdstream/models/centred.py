@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from crowdstream.labels.batch import Codes, Ints, LabelBatch
 from crowdstream.models.fallback import MAJORITY, why_not
 from crowdstream.models.families import correlations
-from crowdstream.models.model import Floats, Model, Use, WorkerReading
+from crowdstream.models.model import Floats, Model, WorkerReading
 from crowdstream.models.reservoir import Reservoir
 from crowdstream.models.scorer import Scorer, TableVotes, WeightedVotes
 from crowdstream.models.scoring_loops import FamilyPowers, Scoring
@@ -86,11 +86,6 @@ class Centred(Model):
         if sign > 0:
             self.closed(batch, np.arange(self.clock, self.clock + len(batch)))
         super().learn(batch, sign)
-
-    def follow(self, batch: LabelBatch, scored: LabelBatch, use: Use) -> None:
-        """Score each task by those before it, then learn it."""
-        super().follow(batch, scored, use)
-        self._changed()
 
     def _parts(self, batch: LabelBatch) -> Iterator[tuple[int, int]]:
         """Tasks one by one, each scored by the skills as they are then."""

@@ -12,19 +12,21 @@ from numpy.typing import NDArray
 
 from crowdstream.labels.batch import LabelBatch
 from crowdstream.models import scoring_loops
+from crowdstream.models.identifying_loops import find_reason
 from crowdstream.models.scorer import Scorer
 from crowdstream.models.teacher_loops import Teacher
 
-CHANCE = 3.0
-"""Standard errors by which agreement must differ from that of a crowd that guesses."""
-
-MAIN_GROUP = 0.95
-"""The largest group of workers linked by shared tasks must hold this part of all meetings for the
-crowd to count as one; the workers outside it vote with the mean weight."""
-
 NO_MEETINGS = "no two workers share a task"
-TOO_FEW = "fewer than three workers share tasks"
-AT_CHANCE = "workers agree no more than by chance"
+REASONS = (
+    "",
+    NO_MEETINGS,
+    "fewer than three workers share tasks",
+    "only one class was ever seen",
+    "groups of workers share no task",
+    "workers agree no more than by chance",
+    "the agreements have no solution",
+)
+"""Words for the codes of `crowdstream.models.identifying_loops`, in their order."""
 BY_GOLD = "only by the truths that were given"
 
 
@@ -56,15 +58,8 @@ def why_not(found: Meetings | Teacher, classes: int) -> str:
     >>> why_not(Meetings(met=20.0, all_met=20.0, met_workers=2, evidence=9.0), classes=2)
     'fewer than three workers share tasks'
     """
-    if found.met <= 0.0:
-        return NO_MEETINGS
-    if found.met_workers < 3:
-        return TOO_FEW
-    if classes < 2:
-        return "only one class was ever seen"
-    if found.met < MAIN_GROUP * found.all_met:
-        return "groups of workers share no task"
-    return AT_CHANCE if found.evidence < CHANCE else ""
+    agreed = found.met, found.all_met, found.met_workers, found.evidence
+    return REASONS[find_reason(*agreed, classes)]
 
 
 def verdict(reason: str, fell_back: bool) -> tuple[bool, str]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any, Self
 
 import numpy as np
@@ -150,6 +150,15 @@ class ManyHorizons(Model):
         """Score each task by those before it, then learn it."""
         super().follow(batch, scored, use)
         self.renew_if_due()
+
+    def _parts(self, batch: LabelBatch) -> Iterator[tuple[int, int]]:
+        """Parts of a batch that is learnt, each ending where `renew` is due."""
+        at = 0
+        while at < len(batch):
+            self.renew_if_due()
+            end = min(at + max(self.schedule.tasks_left(self.clock), 1), len(batch))
+            yield at, end
+            at = end
 
     # Reading ---------------------------------------------------------------------------------
 

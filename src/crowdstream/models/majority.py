@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
 
 import numpy as np
 
-from crowdstream.labels.batch import LabelBatch
 from crowdstream.models.fallback import MAJORITY
 from crowdstream.models.model import Floats, Model, WorkerReading
 from crowdstream.models.scorer import Scorer
@@ -33,10 +31,6 @@ class Majority(Model):
 
     def _changed(self) -> None:
         """Nothing is read."""
-
-    def _parts(self, batch: LabelBatch) -> Iterator[tuple[int, int]]:
-        """All tasks at once."""
-        yield 0, len(batch)
 
     def scorer(self) -> Scorer:
         """By votes."""

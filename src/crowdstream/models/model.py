@@ -19,7 +19,7 @@ from crowdstream.labels.batch import Codes, Ints, LabelBatch
 from crowdstream.models.fallback import MAJORITY
 from crowdstream.models.newcomers import AGAINST, newcomers_against
 from crowdstream.models.passes import AddTasks, TaskTable
-from crowdstream.models.scorer import Scorer
+from crowdstream.models.scorer import CELLS, Scorer
 from crowdstream.models.scoring_loops import Scoring
 from crowdstream.schedule import Schedule
 from crowdstream.serialization import Packed, over, under
@@ -144,14 +144,13 @@ class Model(ABC):
                 self.scoring.learn_all(part.coded, weight, growth)
             use(first, last, scores, self.scored())
             self.clock += last - first
+        self._changed()
 
     def _parts(self, batch: LabelBatch) -> Iterator[tuple[int, int]]:
-        """Parts of a batch that is learnt, each ending where something is due."""
-        at = 0
+        """Parts of a batch that is learnt, within what memory and numbers hold."""
+        at, most = 0, max(CELLS // self.sums.classes, 1)
         while at < len(batch):
-            self.renew_if_due()
-            ahead = self.scale.make_room(self.clock, self.arrays())
-            ahead = min(ahead, max(self.schedule.tasks_left(self.clock), 1))
+            ahead = min(self.scale.make_room(self.clock, self.arrays()), most)
             end = min(at + ahead, len(batch))
             yield at, end
             at = end

@@ -9,8 +9,8 @@ import numpy as np
 
 from crowdstream.estimators.estimator import Estimator
 from crowdstream.labels import WorkerId
-from crowdstream.models.fallback import CHANCE
 from crowdstream.models.independence import GATE
+from crowdstream.models.rows import CHANCE
 from crowdstream.monitoring import estimator_view as view
 from crowdstream.monitoring.pairs import Pairs
 

@@ -76,7 +76,7 @@ class AgreementSums:
             self.classes = classes
         if workers > n or classes > k:
             self._bind()
-        self.workers = max(self.workers, workers)
+        self.workers = self.loops.workers = max(self.workers, workers)
 
     def fold(self, homes: Codes, places: int) -> None:
         """Have columns for so many places instead of classes; class a is at ``homes[a]``."""
@@ -180,6 +180,7 @@ class AgreementSums:
         self.relatives += other.relatives
         self.total += other.total
         join_pairs(self._groups, np.arange(other.workers), other.groups.astype(np.int64))
+        self.loops.changes += 1
 
     def remove_sums(self, other: AgreementSums) -> None:
         """Take away what `add_sums` added; that two have once met stays."""
@@ -187,6 +188,7 @@ class AgreementSums:
         self.shares -= other.shares
         self.relatives -= other.relatives
         self.total -= other.total
+        self.loops.changes += 1
 
     def empty(self) -> AgreementSums:
         """The same crowd with nothing learnt."""
@@ -216,6 +218,7 @@ class AgreementSums:
         self.relatives += other.relatives
         self.total += other.total
         join_pairs(self._groups, names, names[other.groups])
+        self.loops.changes += 1
 
     def narrowed(self, classes: int) -> AgreementSums:
         """The sums with columns for the first classes only: the others have no label yet."""
@@ -240,6 +243,7 @@ class AgreementSums:
         """Take over what `pack` gave."""
         self.make_room(workers, classes)
         fill(self._slots(workers), arrays)
+        self.loops.changes += 1
 
     def _slots(self, workers: int) -> dict[str, NDArray[np.generic]]:
         return {

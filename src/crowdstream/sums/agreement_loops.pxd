@@ -11,6 +11,8 @@ cdef class AgreementRows:
     cdef double[::1] total
     cdef double[::1] votes
     cdef Py_ssize_t classes
+    cdef public Py_ssize_t workers
+    cdef public long long changes
 
     cdef double typical_answers(self) noexcept nogil
     cdef bint is_known(self, Py_ssize_t i, Py_ssize_t m, double own, double least) noexcept nogil

@@ -34,10 +34,17 @@ else:
 @cython.final
 @cython.cclass
 class AgreementRows:
-    """The sums of a crowd, one row per worker with space to spare; `bind` says where they are."""
+    """The sums of a crowd, one row per worker with space to spare; `bind` says where they are.
+
+    ``workers``: how many rows are in use. ``changes``: counts what changed the rows, so that copies
+    of them are known to be old. Forgetting scales all of the sums without being counted: whoever
+    keeps copies compares ``total[0]`` too.
+    """
 
     def __init__(self):
         self.classes = 0
+        self.workers = 0
+        self.changes = 0
 
     def bind(self, rows, shares, groups, family, relatives, total):
         """Work on these arrays of `crowdstream.sums.agreement.AgreementSums` from now on."""
@@ -47,6 +54,7 @@ class AgreementRows:
         self.family = family
         self.relatives = relatives
         self.total = total
+        self.changes += 1
 
     def set_classes(self, votes):
         """Labels are of so many classes; ``votes`` are K zeros to count with."""
@@ -91,6 +99,7 @@ class AgreementRows:
         K = self.classes
         m = end - begin
         families = self.relatives.shape[0]
+        self.changes += 1
         self.total[0] += weight
         if m == 0:
             return

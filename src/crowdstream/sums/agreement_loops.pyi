@@ -7,6 +7,8 @@ Floats = NDArray[np.float64]
 Codes = NDArray[np.int32]
 
 class AgreementRows:
+    workers: int
+    changes: int
     def bind(
         self,
         rows: Floats,

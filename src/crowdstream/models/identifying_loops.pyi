@@ -1,0 +1,3 @@
+def find_reason(
+    met: float, all_met: float, met_workers: int, evidence: float, classes: int
+) -> int: ...

@@ -1,0 +1,22 @@
+"""Why a crowd cannot be identified by agreement, by number, and when: for loops and Python.
+
+`crowdstream.models.fallback` has the words. Compiled loops read this from ``rows.pxd``, which the
+build writes.
+"""
+
+from __future__ import annotations
+
+IDENTIFIED = 0
+NO_MEETINGS = 1
+TOO_FEW = 2
+ONE_CLASS = 3
+SEPARATE_GROUPS = 4
+AT_CHANCE = 5
+NO_SOLUTION = 6
+
+CHANCE = 3.0
+"""Standard errors by which agreement must differ from that of a crowd that guesses."""
+
+MAIN_GROUP = 0.95
+"""The largest group of workers linked by shared tasks must hold this part of all meetings for the
+crowd to count as one; the workers outside it vote with the mean weight."""
