@@ -13,6 +13,7 @@ cdef class LabelLoop:
     cdef double[:, ::1] scores
     cdef public unsigned long long[::1] keys
     cdef public object coin
+    cdef public object meet
     cdef public double settle, against, shift, slope, ceiling, now
     cdef public double renew_after, renew_labels, few, fade, most
     cdef public Py_ssize_t min_labels, max_labels, named, closings

@@ -55,7 +55,7 @@ else:
 DONE = 0
 """All rows are taken."""
 NAMES = 1
-"""The next row has a worker or a class without a code."""
+"""The next row has a class without a code."""
 GENERAL = 2
 """The next row replaces a label, is a skip, or is of a task whose truth is known."""
 RENEW = 3
@@ -76,8 +76,9 @@ class LabelLoop:
     ``settle``: the confidence at which a task is settled, above 1 for never, given ``min_labels``;
     ``max_labels``: those at which it is full. ``against``: what newcomers' labels count against a
     decision that is to be settled. ``shift``, ``slope`` and ``ceiling`` correct confidences where
-    truths are known. ``keys`` break ties among the ``named`` classes; ``coin``: what gives a tied
-    task its coin by its name, or None.
+    truths are known. ``meet`` gives a row's worker its code, unless the class is new too. ``keys``
+    break ties among the ``named`` classes; ``coin`` gives a tied task its coin by its name, unless it
+    is None.
 
     ``clock``: tasks so far. Readings are renewed before a task opens once there are more than
     ``renew_after``, and before a label once there are more than ``renew_labels`` and ``few`` units.
@@ -139,7 +140,9 @@ class LabelLoop:
             i: cython.Py_ssize_t = workers[self.at]
             x: cython.Py_ssize_t = labels[self.at]
             if i < 0 or x < SKIP:
-                return NAMES
+                if not self.meet(self.at):
+                    return NAMES
+                i = workers[self.at]
             said: cython.Py_ssize_t = store.seek(slot, i)
             if x == SKIP or (said != ABSENT and said != x) or store.codes[slot, TRUTH] >= 0:
                 return GENERAL

@@ -39,6 +39,7 @@ class LabelLoop:
     origin: int
     keys: NDArray[np.uint64]
     coin: Callable[[TaskId], int] | None
+    meet: Callable[[int], bool]
     at: int
     @property
     def room(self) -> int: ...

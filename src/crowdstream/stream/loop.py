@@ -128,18 +128,25 @@ class RowLoop:
             rows.coded = self._crowd._workers.codes(rows.workers), labels
         return rows.coded
 
-    def _meet(self, rows: Rows) -> None:
-        """Give the next row's worker and class their codes, in all rows where they stand."""
+    def _meet_worker(self, rows: Rows, at: int) -> bool:
+        """Give a row's worker its code; not if its class is new, for which the loop must end."""
+        known = self._code(rows)[1][at] != ABSENT
+        if known:
+            self._meet(rows, at)
+        return known
+
+    def _meet(self, rows: Rows, at: int) -> None:
+        """Give a row's worker and class their codes, in all rows where they stand."""
         workers, labels = self._code(rows)
         if rows.new is None:
             rows.new = places_of(rows.workers, workers), places_of(rows.labels, labels)
-        worker, label = rows.workers[rows.at], rows.labels[rows.at]
+        worker, label = rows.workers[at], rows.labels[at]
         i, x = self._crowd._meet_one(worker, label)
-        workers[rows.at], labels[rows.at] = i, SKIP if label is None else x
-        for at in rows.new[0].pop((type(worker), worker), ()):
-            workers[at] = i
-        for at in rows.new[1].pop((type(label), label), ()):
-            labels[at] = x
+        workers[at], labels[at] = i, SKIP if label is None else x
+        for place in rows.new[0].pop((type(worker), worker), ()):
+            workers[place] = i
+        for place in rows.new[1].pop((type(label), label), ()):
+            labels[place] = x
 
     def _prepare(
         self, rows: Rows, rule: SettleRule, max_labels: int | None, closings: int
@@ -152,7 +159,7 @@ class RowLoop:
             self._loop, self._made_for = self._make(ROOM), made_for
         loop, scale, schedule = self._loop, model.scale, model.schedule
         loop.start()
-        loop.at, loop.now = rows.at, rows.now
+        loop.at, loop.now, loop.meet = rows.at, rows.now, partial(self._meet_worker, rows)
         loop.settle, loop.min_labels = rule.needed, rule.min_labels
         loop.max_labels = 2**62 if max_labels is None else max_labels
         loop.against, loop.fade, loop.origin = model.against, scale.fade, scale.origin
@@ -182,7 +189,7 @@ class RowLoop:
         """What must be done before the next row can be taken."""
         model = self._crowd._model
         if due == label_loops.NAMES:
-            self._meet(rows)
+            self._meet(rows, rows.at)
         elif due == label_loops.RENEW:
             model.renew()
         elif due == label_loops.SCALE:
