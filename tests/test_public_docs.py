@@ -47,7 +47,8 @@ def with_methods(name: str, found: type) -> Iterator[tuple[str, Callable[..., ob
         yield name, found
     for method, value in inspect.getmembers(found, inspect.isroutine):
         home = getattr(inspect.unwrap(value), "__module__", "") or ""
-        if not method.startswith("_") and home.startswith("crowdstream"):
+        is_hook = method == "make_model" and found is not cs.Estimator  # described there
+        if not method.startswith("_") and home.startswith("crowdstream") and not is_hook:
             yield f"{name}.{method}", value
 
 

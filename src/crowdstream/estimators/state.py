@@ -144,7 +144,16 @@ class CrowdState(Parameters, Savable, ABC):
 
     @abstractmethod
     def make_model(self) -> Model:
-        """A model that has learnt nothing, by this estimator's parameters."""
+        """A model that has learnt nothing, by this estimator's parameters.
+
+        All that an estimator on the fast path has to say beside its parameters; see CONTRIBUTING.
+
+        Examples
+        --------
+        >>> import crowdstream as cs
+        >>> type(cs.MajorityVote().make_model()).__name__
+        'Majority'
+        """
 
     @property
     def _model(self) -> Model:

@@ -146,7 +146,7 @@ class Judged(NamedTuple):
     @property
     def closed(self) -> int:
         """How many have closed."""
-        return int(self.closings.tasks[1:].sum())
+        return int(self.closings.tasks[Reason.OPEN + 1 :].sum())
 
 
 class MicroBatch:
