@@ -9,12 +9,12 @@ are settled everywhere, in the tests that compare bits too; nothing that is save
 import cython
 
 if cython.compiled:
-    from cython.cimports.crowdstream.decisions.rows import END, FULL, IDLE, OPEN, SETTLED
+    from cython.cimports.crowdstream.decisions.rows import *
     from cython.cimports.libc.math import log
 else:
     from math import log
 
-    from crowdstream.decisions.rows import END, FULL, IDLE, OPEN, SETTLED
+    from crowdstream.decisions.rows import *
 
 TINY = cython.declare(cython.double, 1e-12)  # from 0 and 1, for confidences to have log-odds
 

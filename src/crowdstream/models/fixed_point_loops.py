@@ -30,16 +30,7 @@ if cython.compiled:
     from cython.cimports.crowdstream.models.scoring_loops import Scoring, count
     from cython.cimports.crowdstream.sums.agreement_loops import AgreementRows
     from cython.cimports.crowdstream.sums.group_loops import find, join
-    from cython.cimports.crowdstream.sums.rows import (
-        ACCURACY,
-        AGREE,
-        GOLD,
-        HEAD,
-        KNOWN,
-        MET,
-        MET2,
-        RIGHT,
-    )
+    from cython.cimports.crowdstream.sums.rows import *
     from cython.cimports.libc.math import fabs, log, sqrt
 else:
     from math import fabs, log, sqrt
@@ -51,7 +42,7 @@ else:
     from crowdstream.models.scoring_loops import Scoring, count
     from crowdstream.sums.agreement_loops import AgreementRows
     from crowdstream.sums.group_loops import find, join
-    from crowdstream.sums.rows import ACCURACY, AGREE, GOLD, HEAD, KNOWN, MET, MET2, RIGHT
+    from crowdstream.sums.rows import *
 
 SOLVED = 0
 FLAT = 1

@@ -9,27 +9,9 @@ every estimator that weighs votes falls back to counting them.
 import cython
 
 if cython.compiled:
-    from cython.cimports.crowdstream.models.rows import (
-        AT_CHANCE,
-        CHANCE,
-        IDENTIFIED,
-        MAIN_GROUP,
-        NO_MEETINGS,
-        ONE_CLASS,
-        SEPARATE_GROUPS,
-        TOO_FEW,
-    )
+    from cython.cimports.crowdstream.models.rows import *
 else:
-    from crowdstream.models.rows import (
-        AT_CHANCE,
-        CHANCE,
-        IDENTIFIED,
-        MAIN_GROUP,
-        NO_MEETINGS,
-        ONE_CLASS,
-        SEPARATE_GROUPS,
-        TOO_FEW,
-    )
+    from crowdstream.models.rows import *
 
 
 def reason_of(met, all_met, met_workers, evidence, classes):

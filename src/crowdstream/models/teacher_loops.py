@@ -19,17 +19,7 @@ if cython.compiled:
     )
     from cython.cimports.crowdstream.sums.agreement_loops import AgreementRows
     from cython.cimports.crowdstream.sums.group_loops import find
-    from cython.cimports.crowdstream.sums.rows import (
-        ACCURACY,
-        AGREE,
-        CAP_SKILL,
-        FLOOR,
-        HEAD,
-        MET,
-        MET2,
-        MOST_STRENGTH,
-        H,
-    )
+    from cython.cimports.crowdstream.sums.rows import *
     from cython.cimports.libc.math import log, pow, sqrt  # noqa: A004
 else:
     from math import log, pow, sqrt  # noqa: A004
@@ -37,17 +27,7 @@ else:
     from crowdstream.models.scoring_loops import FamilyPowers, Scoring, count, rescale
     from crowdstream.sums.agreement_loops import AgreementRows
     from crowdstream.sums.group_loops import find
-    from crowdstream.sums.rows import (
-        ACCURACY,
-        AGREE,
-        CAP_SKILL,
-        FLOOR,
-        HEAD,
-        MET,
-        MET2,
-        MOST_STRENGTH,
-        H,
-    )
+    from crowdstream.sums.rows import *
 
     Reading = cython.struct(
         R=cython.double,

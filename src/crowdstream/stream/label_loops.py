@@ -15,18 +15,7 @@ if cython.compiled:
     from cython.cimports.crowdstream.decisions.vote_loops import pick
     from cython.cimports.crowdstream.labels.batch_loops import Tasks
     from cython.cimports.crowdstream.models.scoring_loops import Scoring, calibrated, known_from
-    from cython.cimports.crowdstream.stream.rows import (
-        ABSENT,
-        BLOCK,
-        CONFIDENCE,
-        IDENTIFIED_FLAG,
-        PLACE,
-        SETTLED_FLAG,
-        SIZE,
-        SKIP,
-        STATE,
-        TRUTH,
-    )
+    from cython.cimports.crowdstream.stream.rows import *
     from cython.cimports.crowdstream.stream.task_loops import TaskRows
     from cython.cimports.libc.math import exp
 else:
@@ -37,18 +26,7 @@ else:
     from crowdstream.decisions.vote_loops import pick
     from crowdstream.labels.batch_loops import Tasks
     from crowdstream.models.scoring_loops import Scoring, calibrated, known_from
-    from crowdstream.stream.rows import (
-        ABSENT,
-        BLOCK,
-        CONFIDENCE,
-        IDENTIFIED_FLAG,
-        PLACE,
-        SETTLED_FLAG,
-        SIZE,
-        SKIP,
-        STATE,
-        TRUTH,
-    )
+    from crowdstream.stream.rows import *
     from crowdstream.stream.task_loops import TaskRows
 
 # Why `LabelLoop.take` returns.
@@ -77,8 +55,8 @@ class LabelLoop:
     ``max_labels``: those at which it is full. ``against``: what newcomers' labels count against a
     decision that is to be settled. ``shift``, ``slope`` and ``ceiling`` correct confidences where
     truths are known. ``meet`` gives a row's worker its code, unless the class is new too. ``keys``
-    break ties among the ``named`` classes; ``coin`` gives a tied task its coin by its name, unless it
-    is None.
+    break ties among the ``named`` classes; ``coin`` gives a tied task its coin, if
+    there are coins.
 
     ``clock``: tasks so far. Readings are renewed before a task opens once there are more than
     ``renew_after``, and before a label once there are more than ``renew_labels`` and ``few`` units.

@@ -16,52 +16,10 @@ import cython
 
 if cython.compiled:
     from cython.cimports.crowdstream.decisions.rows import OPEN
-    from cython.cimports.crowdstream.stream.rows import (
-        ABSENT,
-        AFTER,
-        BEFORE,
-        BLOCK,
-        CLOSED_LIST,
-        CONFIDENCE,
-        FLAGS,
-        FREE,
-        HASH,
-        HELD,
-        LAST,
-        MARGIN,
-        NEXT,
-        OPEN_LIST,
-        OPENED,
-        PLACE,
-        SIZE,
-        STATE,
-        TRUTH,
-        VOTES,
-    )
+    from cython.cimports.crowdstream.stream.rows import *
 else:
     from crowdstream.decisions.rows import OPEN
-    from crowdstream.stream.rows import (
-        ABSENT,
-        AFTER,
-        BEFORE,
-        BLOCK,
-        CLOSED_LIST,
-        CONFIDENCE,
-        FLAGS,
-        FREE,
-        HASH,
-        HELD,
-        LAST,
-        MARGIN,
-        NEXT,
-        OPEN_LIST,
-        OPENED,
-        PLACE,
-        SIZE,
-        STATE,
-        TRUTH,
-        VOTES,
-    )
+    from crowdstream.stream.rows import *
 
 if not cython.compiled:
     from crowdstream.compiled import warn_not_compiled

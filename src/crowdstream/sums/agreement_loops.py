@@ -21,14 +21,14 @@ import cython
 if cython.compiled:
     from cython.cimports.crowdstream.labels.batch_loops import Tasks
     from cython.cimports.crowdstream.sums.group_loops import find, join
-    from cython.cimports.crowdstream.sums.rows import AGREE, HEAD, KNOWN, MET, MET2, RIGHT, UNIT
+    from cython.cimports.crowdstream.sums.rows import *
     from cython.cimports.libc.math import floor
 else:
     from math import floor
 
     from crowdstream.labels.batch_loops import Tasks
     from crowdstream.sums.group_loops import find, join
-    from crowdstream.sums.rows import AGREE, HEAD, KNOWN, MET, MET2, RIGHT, UNIT
+    from crowdstream.sums.rows import *
 
 
 @cython.final
