@@ -46,6 +46,10 @@ MONITORS = 1.05
 """Growth in tasks after which monitors, and models that follow change, read skills anew."""
 
 
+HISTORY = 1.05
+"""Growth in a worker's answers after which the server notes its error rate again."""
+
+
 class Schedule:
     """When a model's shared readings are due.
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from crowdstream.errors import CrowdstreamError
+from crowdstream.schedule import HISTORY
 from crowdstream.serve import answers as kept
 from crowdstream.serve.store import StoreError
 
@@ -35,9 +36,6 @@ ALARM_SECONDS = 2.0
 
 HISTORY_SECONDS, HISTORY_SMALL, SMALL_CROWD = 60.0, 5.0, 1000
 """Seconds between two samples of workers' error rates, and in a small crowd."""
-
-HISTORY_GROWTH = 1.05
-"""Growth in answers after which a worker is sampled again: a rate moves little with less."""
 
 HISTORY_ROWS = 2000
 """Workers sampled at once: the busiest of those that are due."""
@@ -142,7 +140,7 @@ class Housekeeping:
         rows = table.sort("answers", descending=True).select(columns).iter_rows()
         due = []
         for worker, answers, *rates in rows:
-            if answers >= HISTORY_GROWTH * watch.sampled.get(worker, 0.0) + 1.0:
+            if answers >= HISTORY * watch.sampled.get(worker, 0.0) + 1.0:
                 watch.sampled[worker] = answers
                 due.append((worker, answers, *rates))
                 if len(due) == HISTORY_ROWS:
