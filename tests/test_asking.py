@@ -54,4 +54,4 @@ def test_whoever_asks_finds_the_same_stream_afterwards(crowd: cs.Estimator) -> N
         if k % 4 == 0:
             ask(asked)
     assert asked.to_bytes() == quiet.to_bytes()
-    assert quiet.counts.closed > 20, "tasks close, or little was due"
+    assert quiet.counts.closed > 5, "tasks close, or little was due"
