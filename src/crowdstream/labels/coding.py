@@ -55,6 +55,7 @@ from crowdstream.labels.meaning.options import HOW, TableMeaning, TableReading, 
 from crowdstream.labels.meaning.repeats import refuse_replaced, telling_columns
 from crowdstream.labels.meaning.shaping import Shaper
 from crowdstream.labels.meaning.words import group_words
+from crowdstream.labels.row_loops import split_rows
 from crowdstream.labels.spelling import find_twins
 from crowdstream.labels.tables import (
     ArrowTable,
@@ -492,10 +493,8 @@ def usual_columns(
     (['t1', 't2'], ['ann', 'bob'], ['spam', 'ham'])
     >>> usual_columns([("t1", "ann", None)])
     """
-    if set(map(type, rows)) != {tuple} or set(map(len, rows)) != {3}:  # type: ignore[arg-type]
-        return None
-    columns = tuple(map(list, zip(*rows, strict=True)))
-    return columns if all(map(are_usual, columns)) else None  # type: ignore[return-value]
+    columns = split_rows(rows if isinstance(rows, list) else list(rows))
+    return columns if columns is not None and all(map(are_usual, columns)) else None
 
 
 def row_values(

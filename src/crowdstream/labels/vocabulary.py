@@ -6,8 +6,10 @@ Knows nothing of what the ids stand for.
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Iterator
+from typing import Any
 
 from crowdstream.labels.label import ClassLabel
+from crowdstream.labels.row_loops import find_codes
 
 UNKNOWN = -1
 """The code of what is not in a vocabulary."""
@@ -52,14 +54,13 @@ class Vocabulary:
         """The value's code, or `UNKNOWN`."""
         return self._codes.get(_key(value), UNKNOWN)
 
-    def codes(self, values: Iterable[ClassLabel | None], unknown: int = UNKNOWN) -> list[int]:
+    def codes(self, values: list[Any], unknown: int = UNKNOWN) -> list[int]:
         """The codes of many values, ``unknown`` for those that are not there.
 
         >>> Vocabulary(["spam", True]).codes([True, 1, "spam"])
         [1, -1, 0]
         """
-        code = self._codes.get
-        return [code((x,) if x is True or x is False else x, unknown) for x in values]
+        return find_codes(self._codes, values, unknown)
 
     def add(self, value: ClassLabel) -> int:
         """The value's code; a new value gets the next one."""
