@@ -33,7 +33,7 @@ else:
 DONE = 0
 """All rows are taken."""
 NAMES = 1
-"""The next row has a class without a code."""
+"""The next row has a worker or a class without a code."""
 GENERAL = 2
 """The next row replaces a label, is a skip, or is of a task whose truth is known."""
 RENEW = 3
@@ -54,7 +54,7 @@ class LabelLoop:
     ``settle``: the confidence at which a task is settled, above 1 for never, given ``min_labels``;
     ``max_labels``: those at which it is full. ``against``: what newcomers' labels count against a
     decision that is to be settled. ``shift``, ``slope`` and ``ceiling`` correct confidences where
-    truths are known. ``meet`` gives a row's worker its code, unless the class is new too. ``keys``
+    truths are known. ``meet`` gives a row's worker its code, unless the loop must end. ``keys``
     break ties among the ``named`` classes; ``coin`` gives a tied task its coin, if
     there are coins.
 

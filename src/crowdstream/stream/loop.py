@@ -129,11 +129,15 @@ class RowLoop:
         return rows.coded
 
     def _meet_worker(self, rows: Rows, at: int) -> bool:
-        """Give a row's worker its code; not if its class is new, for which the loop must end."""
-        known = self._code(rows)[1][at] != ABSENT
-        if known:
-            self._meet(rows, at)
-        return known
+        """Give a row's worker its code, and say so; not if the loop must end for it.
+
+        For a new class it must, and for observers to see tasks that closed before the worker came.
+        """
+        assert self._loop is not None
+        if self._loop.closed or self._code(rows)[1][at] == ABSENT:
+            return False
+        self._meet(rows, at)
+        return True
 
     def _meet(self, rows: Rows, at: int) -> None:
         """Give a row's worker and class their codes, in all rows where they stand."""
