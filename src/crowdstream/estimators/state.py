@@ -144,7 +144,14 @@ class CrowdState(Parameters, Savable, ABC):
 
     @abstractmethod
     def make_model(self) -> Model:
-        """A model that has learnt nothing, by this estimator's parameters."""
+        """Return a model that has learnt nothing, by this estimator's parameters.
+
+        Examples
+        --------
+        >>> import crowdstream as cs
+        >>> cs.CentredAgreement(memory=1000).make_model().forgets
+        True
+        """
 
     @property
     def _model(self) -> Model:

@@ -1,6 +1,6 @@
 """Newcomers: workers of whom too little is known for their labels to settle a task.
 
-A decision is settled only if it is sure without them (`decisions.SettleRule.survives`), and though
+A decision is settled only if it is sure without them (`decisions.settle_loops.survives`), and though
 they count against it, unless newcomers before them have proved honest. Knows the sums and nothing
 of estimators.
 """
