@@ -84,8 +84,8 @@ def test_a_method_is_one_entry_of_one_table() -> None:
     assert list(METHODS) == list(get_args(MethodName))
     names = set(METHODS) - {"agreement"}  # which is also a kind of evidence and a column
     for path in MODULES:
-        if path.name == "methods.py" or path.is_relative_to(SOURCE / "science"):
-            continue  # (what the lab compares has names of its own)
+        if path.name == "methods.py":
+            continue
         tree = ast.parse(path.read_text("utf-8"))
         compared = [
             node.value
@@ -151,7 +151,7 @@ def test_one_module_counts_cores() -> None:
         if isinstance(node, ast.Attribute)
         and node.attr in ("cpu_count", "process_cpu_count", "sched_getaffinity")
     }
-    assert counting - {"science/compare/tables.py"} == {"parallel.py"}  # (which prints the machine)
+    assert counting == {"parallel.py"}
 
 
 def test_files_are_locked_in_one_module() -> None:

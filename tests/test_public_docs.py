@@ -47,8 +47,7 @@ def with_methods(name: str, found: type) -> Iterator[tuple[str, Callable[..., ob
         yield name, found
     for method, value in inspect.getmembers(found, inspect.isroutine):
         home = getattr(inspect.unwrap(value), "__module__", "") or ""
-        is_hook = method == "make_model" and found is not cs.Estimator  # described there
-        if not method.startswith("_") and home.startswith("crowdstream") and not is_hook:
+        if not method.startswith("_") and home.startswith("crowdstream"):
             yield f"{name}.{method}", value
 
 

@@ -1,7 +1,8 @@
 """When what was read is read anew: by growth, so that the cost of reading stays in proportion.
 
-The one home of growth factors. A reading of all workers takes time in proportion to them; done
-each time there is so much more to read, it costs a constant per label. Knows nothing of readings.
+The one home of growth factors of models, monitors and streams. A reading of all workers takes time
+in proportion to them; done each time there is so much more to read, it costs a constant per label.
+Knows nothing of readings.
 """
 
 from __future__ import annotations
@@ -43,7 +44,7 @@ STRENGTHS = Growth(50, 2.0)
 same at nearby times."""
 
 MONITORS = 1.05
-"""Growth in tasks after which monitors, and models that follow change, read skills anew."""
+"""Growth in tasks after which monitors read skills anew."""
 
 
 HISTORY = 1.05

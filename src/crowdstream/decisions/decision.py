@@ -1,7 +1,8 @@
-"""What is true: votes → decisions, for tables and streams alike. The only way to a decision.
+"""Votes → decisions: tables, single tasks, and rows of a stream that its loop does not take.
 
 A known truth (gold) overrides the vote, and a majority vote that was fallen back to is said to be
-one; when a decision is settled is in `settle_loops`. Knows nothing of estimators, streams or files.
+one. When a decision is settled is in `settle_loops`, which the stream's loop
+(`crowdstream.stream.label_loops`) asks too. Knows nothing of estimators, streams or files.
 """
 
 from __future__ import annotations

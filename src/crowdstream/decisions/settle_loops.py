@@ -1,9 +1,12 @@
 # cython: language_level=3
 # cython: infer_types=True
-"""When a decision is settled and why a task closes: the one home of both rules. Numbers only.
+"""When a decision is settled, and why a task closes: numbers only.
 
-Called for tables, single tasks, the stream's loop and Spark alike. Changing it changes which tasks
-are settled everywhere, in the tests that compare bits too; nothing that is saved.
+Tables, single tasks, the stream's loop and Spark all ask here whether a decision is settled
+(`is_sure`, `survives`); the loop and Spark also why a task closes (`reason_of`), which
+`Stream._take` says itself for rows that the loop leaves to it: such a task may be hard, or gold.
+Changing it changes which tasks are settled everywhere, in the tests that compare bits too; nothing
+that is saved.
 """
 
 import cython

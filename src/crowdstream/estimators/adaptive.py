@@ -56,7 +56,13 @@ class Adaptive(Estimator):
     families: Families | None = None
 
     def make_model(self) -> Model:
-        """Teacher and students."""
+        """Return a new committee: a teacher and two students.
+
+        Examples
+        --------
+        >>> type(Adaptive().make_model()).__name__
+        'Committee'
+        """
         return Committee(NameKeys(self), self.memory, self._n_families, self.seed)
 
     @property

@@ -74,7 +74,13 @@ class AgreementBased(Estimator):
     }
 
     def make_model(self) -> Model:
-        """The fixed point."""
+        """Return a new model of the paper's fixed point.
+
+        Examples
+        --------
+        >>> type(AgreementBased().make_model()).__name__
+        'Agreement'
+        """
         return Agreement(self.answer_rate, self.memory, self.shrinkage, self.clip)
 
     def answer_rate_in_doubt(self) -> str:

@@ -40,5 +40,11 @@ class CentredAgreement(Estimator):
     seed: int = 0
 
     def make_model(self) -> Model:
-        """The teacher alone."""
+        """Return a new teacher without students.
+
+        Examples
+        --------
+        >>> type(CentredAgreement().make_model()).__name__
+        'Centred'
+        """
         return Centred(self.memory)

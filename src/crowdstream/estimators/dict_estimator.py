@@ -83,7 +83,16 @@ class DictEstimator(Estimator):
         raise NotImplementedError
 
     def make_model(self) -> Model:
-        """What calls the two methods."""
+        """Return a model that calls the two methods.
+
+        Examples
+        --------
+        >>> class Always(DictEstimator):
+        ...     def predict_proba_one(self, answers):
+        ...         return {"yes": 1.0}
+        >>> Always().make_model().in_loop  # a stream calls it label by label
+        False
+        """
         return DictModel(self)
 
     def _learn_batch(self, batch: LabelBatch) -> None:

@@ -34,5 +34,11 @@ class MajorityVote(Estimator):
     seed: int = 0
 
     def make_model(self) -> Model:
-        """Votes, counted."""
+        """Return a model that counts votes.
+
+        Examples
+        --------
+        >>> type(MajorityVote().make_model()).__name__
+        'Majority'
+        """
         return Majority()

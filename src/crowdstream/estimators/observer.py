@@ -50,7 +50,7 @@ class Observer(ABC):
         """
 
     def patience(self, crowd: Estimator) -> int:
-        """How many tasks, closed one after another, it may see late and at once: it is the same.
+        """Return how many closed tasks it may see late, in one batch, without changing the result.
 
         Until something is due that is read from the estimator as it is when a task closes.
         """

@@ -144,15 +144,13 @@ class CrowdState(Parameters, Savable, ABC):
 
     @abstractmethod
     def make_model(self) -> Model:
-        """A model that has learnt nothing, by this estimator's parameters.
-
-        All that an estimator on the fast path has to say beside its parameters; see CONTRIBUTING.
+        """Return a model that has learnt nothing, by this estimator's parameters.
 
         Examples
         --------
         >>> import crowdstream as cs
-        >>> type(cs.MajorityVote().make_model()).__name__
-        'Majority'
+        >>> cs.CentredAgreement(memory=1000).make_model().forgets
+        True
         """
 
     @property

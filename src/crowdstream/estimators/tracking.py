@@ -56,5 +56,11 @@ class Tracking(Estimator):
     seed: int = 0
 
     def make_model(self) -> Model:
-        """Skills at several horizons."""
+        """Return a new model of skills at several horizons.
+
+        Examples
+        --------
+        >>> type(Tracking().make_model()).__name__
+        'ManyHorizons'
+        """
         return ManyHorizons()

@@ -26,7 +26,7 @@ REASONS = (
     "workers agree no more than by chance",
     "the agreements have no solution",
 )
-"""Words for the codes of `crowdstream.models.identifying_loops`, in their order."""
+"""Words for the codes of `crowdstream.models.rows`, in their order."""
 BY_GOLD = "only by the truths that were given"
 
 

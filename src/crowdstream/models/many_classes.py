@@ -2,7 +2,8 @@
 
 Up to `MOST_CLASSES` every class has its own place, and nothing here does anything. Beyond, labels
 are learnt by places that classes share, and scored with the classes of a task apart
-(`crowdstream.labels.folding`). The one home of what that changes. Knows no sums.
+(`crowdstream.labels.folding`). What a model does otherwise then, it does from `Model.fold` on.
+Knows no sums.
 """
 
 from __future__ import annotations

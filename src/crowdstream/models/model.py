@@ -65,7 +65,7 @@ class Model(ABC):
     version: ClassVar[int] = 1
     """Of the arrays that it saves; raised when they change."""
     weighs: ClassVar[bool] = True
-    """Whether votes are weighted; a model that only counts them does not warn that it does."""
+    """Whether votes are weighted. If False, falling back to majority vote raises no warning."""
     order_free: ClassVar[bool] = True
     """Whether, without forgetting, the order of tasks learnt one by one does not matter."""
     adds_up: ClassVar[bool] = True

@@ -1,8 +1,8 @@
 """Newcomers: workers of whom too little is known for their labels to settle a task.
 
-A decision is settled only if it is sure without them (`decisions.SettleRule.survives`), and though
-they count against it, unless newcomers before them have proved honest. Knows the sums and nothing
-of estimators.
+A decision is settled only if it is sure without them, and though they count against it, unless
+newcomers before them have proved honest (`crowdstream.decisions.settle_loops.survives`). Knows the
+sums and nothing of estimators.
 """
 
 from __future__ import annotations

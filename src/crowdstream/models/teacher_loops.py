@@ -5,7 +5,7 @@
 Reads the agreement sums and never writes them. Formulas are those of docs/how-it-works.md, in its
 letters; K classes, labels x, classes a. Arrays only. Changing it changes what `CentredAgreement`
 and `Adaptive` decide (in the tests that compare bits too), and new attributes must be saved by
-crowdstream.models.reading; benchmarks/core.py times it as a part of "fit".
+crowdstream.models.teacher; benchmarks/core.py times it as a part of "fit".
 """
 
 import cython

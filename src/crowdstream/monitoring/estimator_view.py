@@ -1,4 +1,4 @@
-"""All that monitors ask of an estimator: the only module of the package that knows its attributes.
+"""All that monitors ask of an estimator: the only module here that knows its private attributes.
 
 Everything is read, nothing is changed.
 """

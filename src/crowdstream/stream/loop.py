@@ -1,7 +1,7 @@
 """Rows of labels, taken in a compiled loop as far as nothing else is due (`label_loops`).
 
 Here it is said when the loop stops, and what is done then: new names, readings that are renewed,
-tasks that closed. A row that the loop cannot take is left to `stream.events`.
+tasks that closed. A row that the loop cannot take is left to `Stream._take`.
 """
 
 from __future__ import annotations
