@@ -21,15 +21,13 @@ from polars.testing import assert_frame_equal
 from crowdstream.errors import AnswerRateInDoubt, CrowdstreamError, NotIdentifiable, StateError
 from crowdstream.estimators import Estimator, MajorityVote
 from crowdstream.labels import ClassLabel, WorkerId
+from crowdstream.sums.rows import TIE
 
 Task = dict[WorkerId, ClassLabel | None]
 Make = Callable[[], Estimator]
 
 CLOSE = 1e-12
 """How far two ways of computing one number may differ: rounding."""
-
-TIE = 1e-9
-"""Scores that are closer are a tie, so that the class decided by coin may have less by as much."""
 
 VARIANTS: dict[str, Sequence[object]] = {
     "answer_rate": (0.7,),

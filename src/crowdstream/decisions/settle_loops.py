@@ -1,12 +1,9 @@
 # cython: language_level=3
 # cython: infer_types=True
-"""When a decision is settled, and why a task closes: numbers only.
+"""When a decision is settled and why a task closes: the one home of both rules. Numbers only.
 
-Tables, single tasks, the stream's loop and Spark all ask here whether a decision is settled
-(`is_sure`, `survives`); the loop and Spark also why a task closes (`reason_of`), which
-`Stream._take` says itself for rows that the loop leaves to it: such a task may be hard, or gold.
-Changing it changes which tasks are settled everywhere, in the tests that compare bits too; nothing
-that is saved.
+Tables, single tasks, the stream's loop and its rows, and Spark all ask here. Changing it changes
+which tasks are settled everywhere, in the tests that compare bits too; nothing that is saved.
 """
 
 import cython
@@ -57,6 +54,11 @@ def reason_of(settled, labels, max_labels, is_idle, ends):
 
 
 # For Python --------------------------------------------------------------------------------------
+
+
+def find_reason(settled: cython.bint, labels: cython.longlong, max_labels: cython.longlong):
+    """`reason_of` a task that is neither idle nor ended, for Python."""
+    return reason_of(settled, labels, max_labels, False, False)
 
 
 def fill_sure(

@@ -5,6 +5,7 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 Flags = NDArray[np.uint8]
 
+def find_reason(settled: bool, labels: int, max_labels: int) -> int: ...
 def fill_sure(
     confidences: Floats, labels: Ints, settle: float, min_labels: int, out: Flags
 ) -> None: ...

@@ -63,22 +63,6 @@ def pick(scores, t, m, named, rho, keys, tossed, coin):
     return Pick(winner, 1.0 / total, margin, tied)
 
 
-def choose_one(
-    scores: cython.double[:, ::1],
-    m: cython.Py_ssize_t,
-    named: cython.Py_ssize_t,
-    rho: cython.double,
-    keys: cython.ulonglong[::1],
-    tossed: cython.bint,
-    coin: cython.ulonglong,
-):
-    """`choose` for one task: winner, confidence, margin, how many classes are tied."""
-    if m == 0 or named == 0:
-        return -1, 0.0, 0.0, 0
-    found = pick(scores, 0, m, named, rho, keys, tossed, coin)
-    return found.winner, found.confidence, found.margin, found.tied
-
-
 def choose(
     tasks: Tasks,
     scores: cython.double[:, ::1],

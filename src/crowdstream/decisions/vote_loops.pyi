@@ -16,9 +16,6 @@ class Votes(Protocol):
     @property
     def margins(self) -> Floats: ...
 
-def choose_one(
-    scores: Floats, m: int, named: int, rho: float, keys: Keys, tossed: bool, coin: int
-) -> tuple[int, float, float, int]: ...
 def choose(
     tasks: Tasks,
     scores: Floats,

@@ -14,9 +14,9 @@ from numpy.typing import NDArray
 
 from crowdstream.decisions import vote_loops
 from crowdstream.decisions.decision import Votes
-from crowdstream.decisions.ties import NO_KEYS, Keys, class_keys, coin_of, toss
+from crowdstream.decisions.ties import NO_KEYS, Keys, class_keys, toss
 from crowdstream.errors import InputError
-from crowdstream.labels import UNKNOWN, TaskId, Vocabulary
+from crowdstream.labels import UNKNOWN, Vocabulary
 from crowdstream.labels.batch import LabelBatch
 from crowdstream.labels.folding import mix
 from crowdstream.models.scorer import CELLS, Scorer
@@ -143,20 +143,6 @@ def choose_named(
     ahead = ahead[np.lexsort((found, task[ahead]))]
     tasks, at = np.unique(task[ahead], return_index=True)
     votes.winners[tasks] = said[ahead[at]]
-
-
-def choose_one(
-    task: TaskId | bytes, size: int, scores: Floats, named: int, scorer: Scorer, ties: TieRule
-) -> tuple[int, float, float]:
-    """Winner (−1 for none), confidence and margin of one task of so many labels."""
-    rules = size, named, scorer.rho, ties.keys
-    winner, confidence, margin, tied = vote_loops.choose_one(scores, *rules, False, 0)
-    if scorer.calibrate is not None and winner != UNKNOWN:
-        before, confidence = confidence, float(scorer.calibrate(np.array([confidence]))[0])
-        margin *= min(confidence / max(before, 1e-300), 1.0)
-    if tied > 1 and ties.coin:
-        winner = vote_loops.choose_one(scores, *rules, True, coin_of(task, ties.seed))[0]
-    return winner, confidence, margin
 
 
 def posteriors(batch: LabelBatch, scorer: Scorer, named: int, places: int) -> Floats:

@@ -21,6 +21,7 @@ import msgspec
 
 from crowdstream.decisions.decision import Decision, SettleRule, Vote, make_decision
 from crowdstream.decisions.reason import WORDS, Reason
+from crowdstream.decisions.settle_loops import find_reason
 from crowdstream.defaults import MIN_LABELS, REMEMBER, SETTLE
 from crowdstream.errors import InputError, StateError
 from crowdstream.estimators import Adaptive, Estimator
@@ -58,6 +59,9 @@ Time: TypeAlias = float | datetime.datetime | None
 
 NOT_KEPT: Kept = (UNKNOWN, 0.0, 0.0, 0, 0, 0)
 """Stands for a decision that was made row by row."""
+
+NO_LIMIT = 2**62
+"""Labels that no task has."""
 
 PART = 50_000
 """Rows that room is made for at a time: each may open a task."""
@@ -347,15 +351,13 @@ class Stream(Savable):
         self._now = now
         decision = self._decision(vote, coded)
         store.note(slot, decision.confidence)
-        known, full = coded.truth >= 0, self.max_labels
-        if decision.settled and not known:
-            return self._close(slot, decision, Reason.SETTLED, coded)
-        if full is not None and decision.votes >= full:
-            return self._close(slot, decision, Reason.FULL, coded)
-        if not known and self._outlooks.is_hard(coded, decision, self._rule, full, self.give_up):
+        known, most = coded.truth >= 0, NO_LIMIT if self.max_labels is None else self.max_labels
+        why = Reason(find_reason(decision.settled and not known, decision.votes, most))
+        rules = self._rule, self.max_labels, self.give_up
+        if why is Reason.OPEN and not known and self._outlooks.is_hard(coded, decision, *rules):
             self.counts.hard += 1
-            return self._close(slot, decision, Reason.HARD, coded)
-        return decision
+            why = Reason.HARD
+        return decision if why is Reason.OPEN else self._close(slot, decision, why, coded)
 
     def retract(self, task: TaskId, worker: WorkerId) -> Decision:
         """Take back a worker's label on an open task.
