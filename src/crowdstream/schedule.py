@@ -81,7 +81,7 @@ class Schedule:
         return self.labels * LABELS
 
     def tasks_left(self, tasks: int) -> int:
-        """How many tasks may be learnt before they are due."""
+        """Return how many tasks may be learnt before they are due."""
         return int(self.after_tasks) + 1 - tasks
 
     def has_many_more_labels(self, labels: float, unit: float) -> bool:
@@ -89,5 +89,5 @@ class Schedule:
         return labels > self.after_labels + FEW_LABELS * unit
 
     def is_due(self, tasks: int, labels: float, unit: float) -> bool:
-        """Whether they are due by tasks or labels."""
+        """Return whether they are due by tasks or labels."""
         return tasks > self.after_tasks or self.has_many_more_labels(labels, unit)

@@ -122,7 +122,7 @@ class SettleRule(NamedTuple):
 def reasons(
     settled: Bools, labels: NDArray[np.int64], max_labels: int, idle: NDArray[np.uint8], ends: bool
 ) -> NDArray[np.uint8]:
-    """Why each task takes no more labels, as a `Reason`."""
+    """Return why each task takes no more labels, as a `Reason`."""
     found = np.empty(labels.size, np.uint8)
     decided = np.ascontiguousarray(settled).view(np.uint8)
     settle_loops.fill_reasons(decided, labels, max_labels, idle, ends, found)

@@ -36,7 +36,7 @@ def coin_of(task: TaskId | bytes, seed: int) -> int:
 
 
 def coin_name(answers: Iterable[tuple[WorkerId, ClassLabel]]) -> bytes:
-    """What stands for the name of a task without one: its answers, in whatever order.
+    """Return what stands for the name of a task without one: its answers, in whatever order.
 
     >>> coin_name([("ann", 1), ("bob", 2)]) == coin_name([("bob", 2), ("ann", 1)])
     True

@@ -106,7 +106,7 @@ def choose(
 def choose_named(
     batch: LabelBatch, scores: Floats, votes: Votes, ties: TieRule, classes: Vocabulary, rho: float
 ) -> None:
-    """The same where classes share places: winners are classes that the task's labels name.
+    """Decide where classes share places: winners are classes that the task's labels name.
 
     A place where the task has no class is given less than the best that is named: there is no
     class to decide for.

@@ -67,5 +67,5 @@ class Adaptive(Estimator):
 
     @property
     def excess_correlation_(self) -> float:
-        """How much more workers err together, within a task, than independent ones would."""
+        """Return how much more workers err together, within a task, than independent ones would."""
         return self._model.excess_correlation

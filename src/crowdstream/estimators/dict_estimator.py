@@ -76,10 +76,10 @@ class DictEstimator(Estimator):
         return super().__new__(cls, *args, **kwargs)
 
     def _learn_one(self, answers: Answers, *, gold: ClassLabel | None = None) -> None:
-        """What a subclass writes as `learn_one`."""
+        """Stand for what a subclass writes as `learn_one`."""
 
     def _predict_proba_one(self, answers: Answers) -> dict[ClassLabel, float]:
-        """What a subclass writes as `predict_proba_one`."""
+        """Stand for what a subclass writes as `predict_proba_one`."""
         raise NotImplementedError
 
     def make_model(self) -> Model:
@@ -131,7 +131,7 @@ class DictEstimator(Estimator):
         return np.asarray(np.log(np.maximum(shares / shares.sum(), LEAST)))
 
     def _kept(self) -> dict[str, object]:
-        """What the subclass has learnt."""
+        """Return what the subclass has learnt."""
         kept = {k: v for k, v in vars(self).items() if k.endswith("_") and k[0] != "_"}
         return {k: v for k, v in kept.items() if k not in ("intake_", "learnt_")}
 

@@ -149,7 +149,7 @@ class OpenTasks:
         return vote, known.size, model.against
 
     def effects(self, task: OpenTask, decided: ClassLabel) -> list[float] | None:
-        """What each label of an open task added to the log-odds of what is decided.
+        """Return what each label of an open task added to the log-odds of what is decided.
 
         ``None`` where votes are counted, and if nobody said it of classes that share places.
         """

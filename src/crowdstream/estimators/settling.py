@@ -56,7 +56,7 @@ def answers_needed(crowd: CrowdState) -> float:
 
 
 def weight_against(crowd: CrowdState) -> float:
-    """What a newcomer's label counts against the decision that it supports."""
+    """Return what a newcomer's label counts against the decision that it supports."""
     return crowd._model.against
 
 

@@ -56,7 +56,7 @@ def worker_table(
     more: Mapping[str, NDArray[np.generic] | list[str]],
     costs: Costs | None,
 ) -> pl.DataFrame:
-    """What `Estimator.workers` returns.
+    """Return what `Estimator.workers` returns.
 
     ``answers``: of each worker, as they count now; ``more``: the columns that observers add.
     """
@@ -92,7 +92,7 @@ def worker_table(
 
 
 def confusion_table(workers: Vocabulary, classes: Vocabulary, found: WorkerReading) -> pl.DataFrame:
-    """What `Estimator.confusions` returns."""
+    """Return what `Estimator.confusions` returns."""
     import polars as pl
 
     k, n = len(classes), len(workers)
@@ -136,7 +136,7 @@ def _flags(
 
 
 def _always_one_class(said: Floats) -> Flags:
-    """Who gives almost always one class, where the crowd gives it clearly less often."""
+    """Return who gives almost always one class, where the crowd gives it clearly less often."""
     answers, top = said.sum(axis=1), said.argmax(axis=1)
     common = (said.sum(axis=0) / max(said.sum(), 1.0))[top]
     most = said.max(axis=1, initial=0.0)
@@ -162,7 +162,7 @@ def _cost_matrix(costs: Costs | None, classes: Vocabulary) -> Floats:
 
 
 def _even_costs(costs: Costs | None, sums: AgreementSums) -> Floats:
-    """Where classes share places all errors cost the same."""
+    """Refuse costs where classes share places: all errors cost the same there."""
     if costs:
         raise InputError("costs", f"at most {MOST_CLASSES} classes", "more: all errors cost alike")
     return 1.0 - np.eye(sums.classes)

@@ -108,14 +108,14 @@ class Agreement(Model):
         return Scorer(WeightedVotes(found.weights, np.zeros(self.sums.classes)), identified=True)
 
     def identify(self) -> tuple[bool, str]:
-        """Whether the labels so far determine the error rates, and if not, why."""
+        """Return whether the labels so far determine the error rates, and if not, why."""
         found = self._solve()
         if not found.reason and not found.shares:
             return True, BY_GOLD
         return not found.reason, found.reason
 
     def skills(self) -> Floats:
-        """How much better than chance each worker is."""
+        """Return how much better than chance each worker is."""
         return self._solve().theta
 
     @property

@@ -65,7 +65,7 @@ class Sure(NamedTuple):
 
     @property
     def in_doubt(self) -> bool:
-        """Whether over twice the promised share is wrong, and more than by chance."""
+        """Return whether over twice the promised share is wrong, and more than by chance."""
         least = float(wilson(self.wrong, self.tasks)[0])
         return self.wrong > 2 * (1 - SETTLE) * self.tasks and least > 1 - SETTLE
 

@@ -143,7 +143,7 @@ class Centred(Model):
         return Scorer(WeightedVotes(weights, prior), identified=True)
 
     def identify(self) -> tuple[bool, str]:
-        """Whether agreement tells workers apart, and if not, why."""
+        """Return whether agreement tells workers apart, and if not, why."""
         reason = why_not(self._now(), self.named)
         return not reason, reason
 
@@ -181,7 +181,7 @@ class Centred(Model):
 
 
 def by_agreement(model: Model) -> WorkerReading:
-    """What agreement says of every worker, whatever else a model knows."""
+    """Return what agreement says of every worker, whatever else a model knows."""
     sums, skills, (known, _) = model.sums, model.skills(), model.identify()
     cap = CAP_ALONE if model.many else CAP_SKILL
     apart = sums.groups != sums.main_group

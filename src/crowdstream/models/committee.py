@@ -154,7 +154,7 @@ class Committee(Model):
 
     @property
     def line(self) -> tuple[float, float, float] | None:
-        """How known truths correct confidences, if any do."""
+        """Return how known truths correct confidences, if any do."""
         return self.reading.gold.line if self.reading.crowd.golden else None
 
     @property
@@ -349,7 +349,7 @@ class Committee(Model):
         return self.reading.scorer()
 
     def scored(self) -> Scorer:
-        """The same for scores that were made already."""
+        """Return the same for scores that were made already."""
         return self.reading.scored()
 
     def score_one(self, task: LabelBatch, scores: Floats) -> Scorer | None:
@@ -358,7 +358,7 @@ class Committee(Model):
         return self.reading.scored()
 
     def identify(self) -> tuple[bool, str]:
-        """Whether agreement or known truths tell workers apart, and if not, why."""
+        """Return whether agreement or known truths tell workers apart, and if not, why."""
         return verdict(self.reading.reason, self.reading.crowd.fell_back)
 
     def skills(self) -> Floats:
@@ -372,7 +372,7 @@ class Committee(Model):
 
     @property
     def mean_accuracy(self) -> float:
-        """How often a worker about whom nothing is known is right."""
+        """Return how often a worker about whom nothing is known is right."""
         return float(1.0 - self.reading.typical_error)
 
     @property
@@ -382,7 +382,7 @@ class Committee(Model):
 
     @property
     def dependence(self) -> float:
-        """How far workers err together, from 0 (no more than independent ones) to 1.
+        """Return how far workers err together, from 0 (no more than independent ones) to 1.
 
         The excess correlation less half a standard error of it, over the one from which on errors
         are taken to be dependent.
@@ -392,7 +392,7 @@ class Committee(Model):
 
     @property
     def calibration(self) -> str:
-        """What confidence rests on: "gold", "independence" or "none"."""
+        """Return what confidence rests on: "gold", "independence" or "none"."""
         if self.reading.crowd.golden:
             return "gold"
         return "independence" if self.pairs and not self.dependence else "none"

@@ -44,7 +44,7 @@ class Meetings(NamedTuple):
 
 
 def why_not(found: Meetings | Teacher, classes: int) -> str:
-    """Why a crowd cannot be identified by agreement, or nothing if it can.
+    """Return why a crowd cannot be identified by agreement, or nothing if it can.
 
     Parameters
     ----------
@@ -63,7 +63,7 @@ def why_not(found: Meetings | Teacher, classes: int) -> str:
 
 
 def verdict(reason: str, fell_back: bool) -> tuple[bool, str]:
-    """Whether a crowd is identified, and why not; or that known truths alone identify it."""
+    """Return whether a crowd is identified, and why not; or that known truths alone identify it."""
     return (True, BY_GOLD) if reason and not fell_back else (not reason, reason)
 
 

@@ -85,12 +85,12 @@ class GoldModel:
 
     @property
     def known(self) -> bool:
-        """Whether there is a model."""
+        """Return whether there is a model."""
         return self.fitted > 0
 
     @property
     def due(self) -> bool:
-        """Whether it should be fitted anew."""
+        """Return whether it should be fitted anew."""
         return self.seen >= FEWEST and self.seen > self.fitted * GOLD
 
     def make_room(self, classes: int) -> None:

@@ -178,11 +178,11 @@ class ManyHorizons(Model):
         return self.horizons.loops
 
     def identify(self) -> tuple[bool, str]:
-        """Whether agreement or known truths tell workers apart, and if not, why."""
+        """Return whether agreement or known truths tell workers apart, and if not, why."""
         return verdict(self.reason, self.horizons.loops.fell_back)
 
     def skills(self) -> Floats:
-        """How much better than chance each worker is now."""
+        """Return how much better than chance each worker is now."""
         found = np.empty(self.sums.workers)
         self._prepared().fill_skills(found)
         return found

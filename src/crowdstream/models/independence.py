@@ -53,7 +53,7 @@ def excess_correlation(
 
 
 def compact(batch: LabelBatch) -> tuple[LabelBatch, Codes]:
-    """The same tasks with their own workers numbered from 0, and who those are."""
+    """Return the same tasks with their own workers numbered from 0, and who those are."""
     who, codes = np.unique(batch.workers, return_inverse=True)
     return LabelBatch(
         batch.starts, codes.astype(np.int32), batch.labels, batch.truths, batch.tasks

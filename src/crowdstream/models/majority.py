@@ -41,7 +41,7 @@ class Majority(Model):
         return False, "majority vote does not weigh votes"
 
     def skills(self) -> Floats:
-        """The same for all workers."""
+        """Return the same for all workers."""
         return np.full(self.sums.workers, self.mean_skill)
 
     @property

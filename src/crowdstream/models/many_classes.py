@@ -31,19 +31,19 @@ class Places:
 
     @property
     def folded(self) -> bool:
-        """Whether classes share places."""
+        """Return whether classes share places."""
         return self._folding is not None
 
     def are_shared(self, classes: Vocabulary) -> bool:
-        """Whether with these classes, the learnt ones first, classes would share places."""
+        """Return whether with these classes, the learnt ones first, classes would share places."""
         return self.folded or (self._shares and len(classes) > MOST_CLASSES)
 
     def number(self, classes: Vocabulary) -> int:
-        """How many places there would be with these classes."""
+        """Return how many places there would be with these classes."""
         return PLACES if self.are_shared(classes) else len(classes)
 
     def knows(self, classes: Vocabulary) -> bool:
-        """Whether all of these classes have their places."""
+        """Return whether all of these classes have their places."""
         if self._folding is None:
             return not self.are_shared(classes)
         return len(self._folding) == len(classes)
@@ -77,5 +77,5 @@ class Places:
         return (self._folding or Folding()).apart(batch, classes)
 
     def common(self, classes: Ints) -> Ints:
-        """Where what another crowd learnt of its classes goes, which are these here."""
+        """Return where what another crowd learnt of its classes goes, which are these here."""
         return classes if self._folding is None else np.arange(PLACES)

@@ -95,7 +95,7 @@ class Model(ABC):
 
     @property
     def unit(self) -> float:
-        """What the newest task counts."""
+        """Return what the newest task counts."""
         return self.scale.weight(max(self.clock - 1, 0))
 
     # Room ------------------------------------------------------------------------------------
@@ -212,7 +212,7 @@ class Model(ABC):
     @property
     @abstractmethod
     def scoring(self) -> Scoring:
-        """What scores open tasks, by readings that are renewed as `schedule` says."""
+        """Return what scores open tasks, by readings that are renewed as `schedule` says."""
 
     def renew(self) -> None:
         """Read anew what all workers share."""
@@ -242,7 +242,7 @@ class Model(ABC):
 
     @property
     def against(self) -> float:
-        """What newcomers' labels counted against decisions when readings were renewed."""
+        """Return what newcomers' labels counted against decisions when readings were renewed."""
         self.refresh()
         return self._against
 
@@ -274,10 +274,10 @@ class Model(ABC):
 
     @abstractmethod
     def scorer(self) -> Scorer:
-        """How tasks that were not learnt are scored."""
+        """Return how tasks that were not learnt are scored."""
 
     def scored(self) -> Scorer:
-        """The same for scores that `scoring` has made."""
+        """Return the same for scores that `scoring` has made."""
         return MAJORITY if self.scoring.fell_back else Scorer(MAJORITY.score, identified=True)
 
     def score_one(self, task: LabelBatch, scores: Floats) -> Scorer | None:
@@ -288,7 +288,7 @@ class Model(ABC):
 
     @abstractmethod
     def identify(self) -> tuple[bool, str]:
-        """Whether the labels determine the error rates, and if not, why."""
+        """Return whether the labels determine the error rates, and if not, why."""
 
     @abstractmethod
     def skills(self) -> Floats:
@@ -301,13 +301,13 @@ class Model(ABC):
 
     @property
     def mean_accuracy(self) -> float:
-        """How often such a worker is right."""
+        """Return how often such a worker is right."""
         chance = 1.0 / self.sums.classes
         return chance + (1.0 - chance) * self.mean_skill
 
     @abstractmethod
     def read(self) -> WorkerReading:
-        """What is known of every worker."""
+        """Return what is known of every worker."""
 
     @property
     def excess_correlation(self) -> float:
@@ -316,7 +316,7 @@ class Model(ABC):
 
     @property
     def dependence(self) -> float:
-        """How far workers err together, from 0 to 1; 0 unless it is measured."""
+        """Return how far workers err together, from 0 to 1; 0 unless it is measured."""
         return 0.0
 
     @property
@@ -325,7 +325,7 @@ class Model(ABC):
         return "none"
 
     def doubts(self) -> list[Warning]:
-        """What is in doubt about its decisions, beside whether votes could be weighted."""
+        """Return what is in doubt about its decisions, beside whether votes could be weighted."""
         return []
 
     # Merging and saving ----------------------------------------------------------------------
@@ -344,7 +344,7 @@ class Model(ABC):
         self.sums.merge(other.sums, names, classes)
 
     def pack(self) -> Packed:
-        """What was learnt, as arrays."""
+        """Return what was learnt, as arrays."""
         self.refresh()
         marks = {
             "tasks": np.array(self.schedule.tasks),

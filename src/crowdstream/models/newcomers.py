@@ -104,7 +104,7 @@ def strange_labels(batch: LabelBatch, new: NDArray[np.bool_]) -> Ints:
 
 
 def early_labels(batch: LabelBatch, new: NDArray[np.bool_], least: float) -> Ints:
-    """The same in a batch that is gone through in order: newcomers become known on the way.
+    """Return the same in a batch that is gone through in order: newcomers become known on the way.
 
     ``new``: those who were newcomers before it.
     """

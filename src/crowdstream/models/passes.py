@@ -35,7 +35,7 @@ class Pass(ABC, Generic[Sums]):
 
     @property
     def by_name(self) -> bool:
-        """Whether it has to know what tasks are called."""
+        """Return whether it has to know what tasks are called."""
         return True
 
     @abstractmethod
@@ -137,7 +137,7 @@ class Folds:
         return gold, np.searchsorted(self.keys, task_keys(batch, self.seed, gold))
 
     def hide(self, batch: LabelBatch, fold: int) -> LabelBatch:
-        """The same tasks, the truths of one fold unknown."""
+        """Return the same tasks, the truths of one fold unknown."""
         gold, ranks = self.ranks(batch)
         held = gold[ranks % self.number == fold]
         if not held.size:

@@ -198,7 +198,7 @@ class Reading:
 
     @property
     def prior_weights(self) -> Floats:
-        """What the scores weigh before any truth is known."""
+        """Return what the scores weigh before any truth is known."""
         g = self.crowd.gate
         return np.array([(1.0 - g) / 2.0, g, (1.0 - g) / 2.0])
 
@@ -230,11 +230,11 @@ class Reading:
 
     @property
     def typical_error(self) -> float:
-        """How often the crowd errs."""
+        """Return how often the crowd errs."""
         return self._students[self.believed].typical
 
     def prior(self) -> Floats:
-        """How frequent the classes are."""
+        """Return how frequent the classes are."""
         return self._prior[self.believed]
 
     def confusions(self) -> tuple[Floats, Floats]:
@@ -263,7 +263,7 @@ class Reading:
         return Scorer(score or self.by_logs(), True, self.discount)
 
     def scored(self) -> Scorer:
-        """The same for scores that were made already."""
+        """Return the same for scores that were made already."""
         return self.scorer(majority)
 
     def _calibrate(self, confidences: Floats) -> Floats:
@@ -290,7 +290,7 @@ class Reading:
         return self._with_tables(logs, prior)
 
     def by_swept_or_all(self) -> Score:
-        """What more tasks of a stream are counted by in the swept confusions.
+        """Return what more tasks of a stream are counted by in the swept confusions.
 
         Their own posteriors where they are believed; where they are not, all scores as known truths
         weigh them, or teacher and taught student.

@@ -71,7 +71,7 @@ READ_WHOLE = ("met_workers", "groups", "main")
 
 
 def pack_teacher(teacher: Teacher) -> dict[str, NDArray[np.generic]]:
-    """What a teacher has read, as arrays by name."""
+    """Return what a teacher has read, as arrays by name."""
     found = {name: np.array(getattr(teacher, name)) for name in (*READ, *READ_WHOLE)}
     return found | {"shares": np.array(teacher.f)}
 

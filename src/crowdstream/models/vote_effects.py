@@ -71,7 +71,7 @@ def effects_on(scores: Floats, winner: int, rho: float) -> Floats:
 
 
 def _above_others(one: Floats, total: Floats, classes: int) -> Floats:
-    """How far one class is above the mean of the others."""
+    """Return how far one class is above the mean of the others."""
     return one - (total - one) / (classes - 1)
 
 

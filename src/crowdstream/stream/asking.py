@@ -75,7 +75,7 @@ class Outlooks:
 
 
 def gains_for(crowd: Estimator, worker: WorkerId) -> Callable[[Floats], Floats]:
-    """What it tells to ask a worker, of tasks by how sure their decisions are."""
+    """Return what it tells to ask a worker, of tasks by how sure their decisions are."""
     classes = max(len(crowd._classes), 2)
     right = crowd.mean_accuracy_ + (1.0 - 1.0 / classes) * (
         crowd.skill_of(worker) - crowd.mean_skill_

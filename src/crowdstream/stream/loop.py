@@ -84,7 +84,7 @@ class RowLoop:
 
     @property
     def can_run(self) -> bool:
-        """Whether the crowd's model can be run; not where classes share places.
+        """Return whether the crowd's model can be run; not where classes share places.
 
         There labels are learnt by other codes than they are scored by.
         """
@@ -190,7 +190,7 @@ class RowLoop:
         return loop
 
     def _do(self, due: int, rows: Rows) -> None:
-        """What must be done before the next row can be taken."""
+        """Do what must be done before the next row can be taken."""
         model = self._crowd._model
         if due == label_loops.NAMES:
             self._meet(rows, rows.at)
@@ -204,7 +204,7 @@ class RowLoop:
 
 
 def places_of(names: list[Any], codes: list[int]) -> Places:
-    """Where the names without a code stand; a skip has no name."""
+    """Return where the names without a code stand; a skip has no name."""
     found: Places = {}
     for at, code in enumerate(codes):
         if code < 0 and names[at] is not None:

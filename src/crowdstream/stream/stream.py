@@ -511,7 +511,7 @@ class Stream(Savable):
     # Questions: none of them changes anything ------------------------------------------------
 
     def decision(self, task: TaskId) -> Decision:
-        """What would be decided of a task now, or was when it closed.
+        """Return what would be decided of a task now, or was when it closed.
 
         Parameters
         ----------
@@ -529,7 +529,7 @@ class Stream(Savable):
         return self._decide(slot) if self._store.is_open(slot) else self._kept(slot)
 
     def more_labels_needed(self, task: TaskId, *, settle: float | None = None) -> float:
-        """How many labels a task is expected to need until it is settled; 0 if it is.
+        """Return how many labels a task is expected to need until it is settled; 0 if it is.
 
         By how hard the task looks from its own labels, for workers as good as the crowd's average.
         With ``max_labels``, how many are expected to come until it is settled or full. Without, how
@@ -558,7 +558,7 @@ class Stream(Savable):
         return round(ahead.settled, 1) if ahead.chance >= 0.5 else math.inf
 
     def chance_to_settle(self, task: TaskId, *, settle: float | None = None) -> float:
-        """How likely a task is to settle with the labels that ``max_labels`` still allows.
+        """Return how likely a task is to settle with the labels that ``max_labels`` still allows.
 
         Without ``max_labels``, with 100 more. 1 for a settled task, 0 for one that has closed
         without being settled.
@@ -585,14 +585,14 @@ class Stream(Savable):
         return float(self.decision(task).settled) if ahead is None else round(ahead.chance, 3)
 
     def _goal(self, settle: float | None) -> SettleRule:
-        """When a task is settled, at the stream's own confidence or another."""
+        """Return when a task is settled, at the stream's own confidence or another."""
         goal = self.settle if settle is None else settle
         if goal is None:
             raise InputError("settle", "a confidence, here or in the stream", "none")
         return SettleRule.checked(goal, self.min_labels)
 
     def _outlook(self, task: TaskId, rule: SettleRule) -> Outlook | None:
-        """What is to be expected of a task; ``None`` if it takes no more labels."""
+        """Return the outlook of a task; ``None`` if it takes no more labels."""
         slot, store = self._known(_named(task, "task")), self._store
         if not store.is_open(slot) or store.truth(slot) >= 0:
             return None
@@ -693,7 +693,7 @@ class Stream(Savable):
 
     @property
     def n_open(self) -> int:
-        """How many tasks take labels."""
+        """Return how many tasks take labels."""
         return len(self._store)
 
     @property
@@ -743,7 +743,7 @@ class Stream(Savable):
         return SettleRule(self.settle, self.min_labels)
 
     def _time(self, at: Time) -> float:
-        """When an event happened; the stream's time never runs backwards."""
+        """Return when an event happened; the stream's time never runs backwards."""
         if at is None:
             at = time.time()
         elif isinstance(at, datetime.datetime):
@@ -770,11 +770,11 @@ class Stream(Savable):
         return slot
 
     def _code(self, task: TaskId, slot: int) -> OpenTask:
-        """What the crowd knows of a task that has, or is to have, a label or a truth."""
+        """Return what the crowd knows of a task that has, or is to have, a label or a truth."""
         return self._store.task(slot) if self._store.is_known(slot) else self._tasks.open(task)
 
     def _decide(self, slot: int) -> Decision:
-        """What the crowd says of an open task by what was learnt of all others."""
+        """Return what the crowd says of an open task by what was learnt of all others."""
         if not self._store.is_known(slot):
             vote = Vote(None, 0.0, 0.0, bool(self.crowd.identifiable_))
             return make_decision(self._store.name(slot), vote, 0, self._rule)

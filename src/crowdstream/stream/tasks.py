@@ -129,7 +129,7 @@ class TaskStore:
     # Questions -------------------------------------------------------------------------------
 
     def __len__(self) -> int:
-        """How many tasks are open."""
+        """Return how many tasks are open."""
         return self.loops.n_open
 
     def find(self, name: TaskId) -> int:
@@ -143,11 +143,11 @@ class TaskStore:
         return name
 
     def is_open(self, slot: int) -> bool:
-        """Whether there is a task in a slot that takes labels."""
+        """Return whether there is a task in a slot that takes labels."""
         return slot >= 0 and int(self.codes[slot, STATE]) == Reason.OPEN
 
     def is_known(self, slot: int) -> bool:
-        """Whether the crowd knows of an open task: it has had a label, a skip or a truth."""
+        """Return whether the crowd knows of an open task: it has had a label, a skip or a truth."""
         return slot >= 0 and int(self.orders[slot, PLACE]) >= 0
 
     def task(self, slot: int) -> OpenTask:
@@ -163,7 +163,7 @@ class TaskStore:
         return int(self.codes[slot, TRUTH])
 
     def votes(self, slot: int) -> int:
-        """How many labels an open task has."""
+        """Return how many labels an open task has."""
         return int(self.codes[slot, VOTES])
 
     def label(self, slot: int, worker: int) -> int:
@@ -305,5 +305,5 @@ def _fitting(
 
 
 def _all_within(array: NDArray[Any], low: int, high: int) -> bool:
-    """Whether all are from ``low`` up to ``high``, which is left out."""
+    """Return whether all are from ``low`` up to ``high``, which is left out."""
     return not array.size or bool(array.min() >= low and array.max() < high)

@@ -170,7 +170,7 @@ class AgreementSums:
             self.add_sums(other)
 
     def add_part(self, batch: LabelBatch, weight: float = 1.0, growth: float = 1.0) -> None:
-        """The same in this thread alone."""
+        """Add tasks in this thread alone."""
         self.loops.add(batch.coded, weight, growth)
 
     def add_sums(self, other: AgreementSums) -> None:
@@ -191,7 +191,7 @@ class AgreementSums:
         self.loops.changes += 1
 
     def empty(self) -> AgreementSums:
-        """The same crowd with nothing learnt."""
+        """Return the same crowd with nothing learnt."""
         other = AgreementSums(len(self.relatives))
         other.make_room(self.workers, self.classes)
         other.declare(self.family, 0)

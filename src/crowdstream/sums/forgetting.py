@@ -39,15 +39,15 @@ class Forgetting:
 
     @property
     def growth(self) -> float:
-        """How much more a task counts than the one before."""
+        """Return how much more a task counts than the one before."""
         return math.exp(self.fade)
 
     def weight(self, task: int) -> float:
-        """What the task at this place in the stream counts."""
+        """Return what the task at this place in the stream counts."""
         return math.exp(self.fade * (task - self.origin)) if self.fade else 1.0
 
     def make_room(self, task: int, sums: Sums, squares: Sums = ()) -> int:
-        """How many tasks can be learnt from this place on; rescales the sums if need be."""
+        """Return how many tasks can be learnt from this place on; rescales the sums if need be."""
         if not self.fade:
             return 2**62
         if self.fade * (task - self.origin) >= self.most:
