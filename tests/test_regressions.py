@@ -282,3 +282,34 @@ def test_questions_from_several_threads_are_answered_alike() -> None:
     with ThreadPoolExecutor(4) as pool:
         together = list(pool.map(crowd.predict_proba_one, asked * 50))
     assert together == alone * 50
+
+
+@pytest.mark.parametrize(
+    "crowd",
+    [cs.AgreementBased(), cs.AgreementBased(memory=50), cs.CentredAgreement(memory=50)],
+    ids=repr,
+)
+def test_very_many_classes_are_followed_task_by_task(crowd: cs.Estimator) -> None:
+    """A part of the tasks was scored before any of it was learnt, and in units of its first."""
+    rng = np.random.default_rng(0)
+    skill, rows = rng.uniform(0.4, 0.9, 30), []
+    for t in range(150):
+        truth = rng.integers(130)
+        for w in rng.choice(30, 4, replace=False).tolist():
+            said = truth if rng.random() < skill[w] else rng.integers(130)
+            rows.append((f"t{t}", f"w{w}", f"c{said}"))
+    one, many = crowd.clone(), crowd.clone()
+    for each in (one, many):
+        for k in range(130):
+            each.learn_one({f"w{k % 30}": f"c{k}"})
+    answers: dict[str, dict[str, str]] = {}
+    for task, worker, label in rows:
+        answers.setdefault(task, {})[worker] = label
+    wanted = []
+    for task, given in answers.items():
+        wanted.append(one.decide_one(given, task=task).confidence)
+        one.learn_one(given)
+    found = many.stream_many(rows, as_classes=True)["confidence"].to_numpy()
+    assert one.many_classes_
+    assert found == pytest.approx(wanted, abs=1e-12)  # weights are a product or a power
+    assert max(wanted) > 0.9, "votes are weighed"

@@ -168,10 +168,11 @@ class CrowdState(Parameters, Savable, ABC):
         if self._places.update(self._classes):
             self._fold()
             model = self._model
-        names = len(self._workers), self._places.number(self._classes), len(self._classes)
-        model.make_room(*names)
-        if self.families and since < len(self._workers):
+        workers, places = len(self._workers), self._places.number(self._classes)
+        if self.families and since < workers:  # before anything is read of them
+            model.sums.make_room(workers, places)
             model.sums.declare(self._family_of(since), since)
+        model.make_room(workers, places, len(self._classes))
 
     def _meet_one(self, worker: WorkerId, label: ClassLabel | None) -> tuple[int, int]:
         """The codes of a worker and of its label, −1 for none; both are known from now on."""

@@ -67,9 +67,8 @@ class Centred(Model):
 
     def make_room(self, workers: int, classes: int, named: int) -> None:
         """Have room for so many workers and classes."""
-        before = self.sums.classes
         super().make_room(workers, classes, named)
-        if self.sums.classes != before:
+        if self.sums.classes != np.asarray(self._teacher.f).size:
             self._set_classes()
         self._teacher.workers = self.sums.workers
 

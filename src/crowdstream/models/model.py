@@ -131,17 +131,21 @@ class Model(ABC):
         """Score each task by those before it, then learn it; ``use`` takes the scores.
 
         ``batch``: the tasks as they are learnt; ``scored``: as they are scored, which is another
-        batch where classes share places; then a part of the tasks is scored before it is learnt.
+        batch where classes share places.
         """
         for first, last in self._parts(batch):
             part = batch.part(first, last)
             scores = np.empty((last - first, self.sums.classes))
             weight, growth = self.scale.weight(self.clock), self.scale.growth
+            scoring = self.scoring
             if scored is batch:
-                self.scoring.follow(part.coded, weight, growth, scores)
+                scoring.follow(part.coded, weight, growth, scores)
             else:
-                self.scoring.score_tasks(scored.part(first, last).coded, scores)
-                self.scoring.learn_all(part.coded, weight, growth)
+                for t in range(last - first):
+                    asked, told = scored.part(first + t, first + t + 1), part.part(t, t + 1)
+                    scoring.score_tasks(asked.coded, scores[t : t + 1])
+                    scoring.learn_all(told.coded, weight, growth)
+                    weight *= growth
             use(first, last, scores, self.scored())
             self.clock += last - first
         self._changed()
