@@ -293,7 +293,7 @@ def check_asking_changes_nothing(make: Make) -> None:
         lambda: crowd.workers().rows(),
         lambda: crowd.identifiable_,
         lambda: crowd.skills_,
-        lambda: crowd.mean_skill_,
+        lambda: crowd.skill_of(None),
         lambda: crowd.skill_of("stranger"),
         lambda: crowd.skill_of("w1"),
         lambda: (crowd.classes_, crowd.workers_, crowd.n_workers_, crowd.tasks_),

@@ -105,7 +105,7 @@ def test_an_answer_rate_that_does_not_fit_the_labels_is_doubted() -> None:
     for answers in told:
         whole.learn_one(answers)
     assert whole.tasks_ == 2000
-    assert whole.answer_rate_in_doubt() == ""
+    assert whole._model.doubts() == []
     whole.predict_many(rows)  # and a warning would be an error here
 
 

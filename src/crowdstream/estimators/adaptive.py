@@ -58,8 +58,3 @@ class Adaptive(Estimator):
     def make_model(self) -> Model:
         """Teacher and students."""
         return Committee(NameKeys(self), self.memory, self._n_families, self.seed)
-
-    @property
-    def excess_correlation_(self) -> float:
-        """How much more workers err together, within a task, than independent ones would."""
-        return self._model.excess_correlation
