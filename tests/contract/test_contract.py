@@ -46,6 +46,14 @@ def told_apart(check: checks.ContractCheck) -> bool:
     return not (by_ties_only and check.name in DECIDES_NOTHING)
 
 
+def test_what_is_not_checked_of_a_mode_is_checked_of_its_kind() -> None:
+    for kind in KINDS:
+        assert all(told_apart(check) for check in checks.check_estimator(kind()))
+    left = [check for check in checks.check_estimator(cs.Adaptive(seed=5)) if told_apart(check)]
+    every = list(checks.check_estimator(cs.Adaptive()))
+    assert {check.name for check in every} - {check.name for check in left} == DECIDES_NOTHING
+
+
 @pytest.mark.parametrize(
     "check",
     [

@@ -88,16 +88,16 @@ IN_LITTLE_MEMORY = """
 import sys, warnings
 import numpy as np, polars as pl, crowdstream as cs
 warnings.simplefilter("ignore")
-kinds, classes, tasks, per_task = sys.argv[1], *map(int, sys.argv[2:])
-rng = np.random.default_rng(0)
-truths = rng.permutation(np.arange(tasks) % classes if classes < tasks else
-                         rng.integers(0, classes, tasks))
-said = np.where(rng.random((tasks, per_task)) < 0.6, truths[:, None],
-                rng.integers(0, classes, (tasks, per_task)))
-who = (np.arange(tasks)[:, None] * 7 + np.arange(per_task) * 11) % 300
-table = pl.DataFrame({"task": np.repeat(np.arange(tasks), per_task), "worker": who.ravel(),
-                      "label": said.ravel()})
-for kind in kinds.split():
+
+def measure(kind, classes, tasks, per_task):
+    rng = np.random.default_rng(0)
+    truths = rng.permutation(np.arange(tasks) % classes if classes < tasks else
+                             rng.integers(0, classes, tasks))
+    said = np.where(rng.random((tasks, per_task)) < 0.6, truths[:, None],
+                    rng.integers(0, classes, (tasks, per_task)))
+    who = (np.arange(tasks)[:, None] * 7 + np.arange(per_task) * 11) % 300
+    table = pl.DataFrame({"task": np.repeat(np.arange(tasks), per_task), "worker": who.ravel(),
+                          "label": said.ravel()})
     crowd = cs.monitor(getattr(cs, kind)())
     found = crowd.fit_predict(table, as_classes=True)["label"].to_numpy()
     workers = crowd.workers()
@@ -106,43 +106,47 @@ for kind in kinds.split():
     status = open("/proc/self/status").read()  # what was there before exec does not count
     peak = int(status.partition("VmHWM:")[2].split()[0]) // 1024
     print(peak, (found != truths).mean(), workers.height, len(crowd.classes_))
+
+for job in sys.argv[1:]:
+    kind, *size = job.split()
+    measure(kind, *map(int, size))
 """
 
 Measured = tuple[float, float, int, int]
 """Peak memory in MB, error rate, workers and classes."""
 
-
-def measured(kinds: list[type[cs.Estimator]], *size: int) -> dict[type[cs.Estimator], Measured]:
-    """Measure estimators one after the other in a process; what one needs the next needs too."""
-    names = " ".join(kind.__name__ for kind in kinds)
-    command = [sys.executable, "-c", IN_LITTLE_MEMORY, names, *map(str, size)]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    assert not done.returncode, done.stderr
-    made = {}
-    for kind, line in zip(kinds, done.stdout.splitlines(), strict=True):
-        peak, error, workers, classes = line.split()
-        made[kind] = float(peak), float(error), int(workers), int(classes)
-    return made
+JOBS = {kind.__name__: "6000 10000 5" for kind in KINDS}
+AS_MANY = "Adaptive 1000000000 50000 2"
+"""Classes, tasks and labels of a task; as many classes as labels come last, being the largest."""
 
 
 @pytest.fixture(scope="module")
-def of_6000_classes() -> dict[type[cs.Estimator], Measured]:
-    return measured(KINDS, 6000, 10_000, 5)
+def measured() -> dict[str, Measured]:
+    """Measure estimators one after the other in a process; a peak counts for all after it."""
+    jobs = [*(f"{name} {size}" for name, size in JOBS.items()), AS_MANY]
+    command = [sys.executable, "-c", IN_LITTLE_MEMORY, *jobs]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert not done.returncode, done.stderr
+    made = {}
+    for job, line in zip([*JOBS, AS_MANY], done.stdout.splitlines(), strict=True):
+        peak, error, workers, classes = line.split()
+        made[job] = float(peak), float(error), int(workers), int(classes)
+    return made
 
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_6000_classes_need_no_more_memory_than_the_labels(
-    kind: type[cs.Estimator], of_6000_classes: dict[type[cs.Estimator], Measured]
+    kind: type[cs.Estimator], measured: dict[str, Measured]
 ) -> None:
-    peak, error, workers, classes = of_6000_classes[kind]
+    peak, error, workers, classes = measured[kind.__name__]
     assert (workers, classes) == (300, 6000)
     # Python with polars takes 150 MB; confusions of 300 workers would take 86 GB each.
     assert peak < 500
     assert error < 0.1  # 0.07: of five labels, at most one is right in 0.087 of the tasks
 
 
-def test_as_many_classes_as_labels_need_bounded_memory() -> None:
-    peak, _, workers, classes = measured([cs.Adaptive], 10**9, 50_000, 2)[cs.Adaptive]
+def test_as_many_classes_as_labels_need_bounded_memory(measured: dict[str, Measured]) -> None:
+    peak, _, workers, classes = measured[AS_MANY]
     assert workers == 300
     assert classes > 65_000
     assert peak < 400  # 200 with Python and polars; n × K sums would take 450 MB more
