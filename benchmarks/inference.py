@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 import crowdstream as cs
 from crowdstream.metrics import error_rate, wilson
 from crowdstream.monitoring import alarms, families, monitor
+from crowdstream.monitoring.estimator_view import mean_accuracy
 from crowdstream.simulation import (
     Simulated,
     jump,
@@ -391,7 +392,7 @@ def said_and_taken(copying: float, seed: int) -> list[tuple[float, float, int]]:
             decision = stream.observe(f"new {t}", i, int(labels[i]))
             if decision.closed:
                 break
-            plain = cs.labels_needed(decision.confidence, 0.95, stream.crowd.mean_accuracy_)
+            plain = cs.labels_needed(decision.confidence, 0.95, mean_accuracy(stream.crowd))
             asked.append((stream.more_labels_needed(f"new {t}"), min(plain, 15.0 - k), k))
         found += [(said, plain, k - at) for said, plain, at in asked]
     return found

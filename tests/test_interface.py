@@ -136,6 +136,12 @@ def test_gold_is_settled_and_needs_no_label() -> None:
     assert (found["label"], found["confidence"], found["settled"]) == ("yes", 1.0, True)
 
 
+@pytest.mark.parametrize("kind", [kind for kind in KINDS if kind not in ("rows", "dicts")])
+def test_gold_is_any_table(kind: str) -> None:
+    gold = KINDS[kind][0](pl.DataFrame({"task": ["t"], "label": ["y"]}))
+    assert cs.Adaptive().fit_predict([("t", "ann", "x")], gold=gold)["label"].item() == "y"
+
+
 def test_one_rule_settles_tables_and_streams() -> None:
     crowd = cs.Adaptive().fit(POLARS)
     rows = [("n1", "a", "yes"), ("n2", "a", "yes"), ("n2", "b", "yes"), ("n2", "c", "yes")]

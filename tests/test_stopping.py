@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 import crowdstream as cs
 from crowdstream.errors import InputError
+from crowdstream.monitoring.estimator_view import mean_accuracy
 from crowdstream.stopping import information, labels_needed
 
 Floats = NDArray[np.float64]
@@ -217,7 +218,7 @@ def by_hardness(
             if decision.closed:
                 break
             if k <= 6:
-                plain = labels_needed(decision.confidence, 0.95, stream.crowd.mean_accuracy_)
+                plain = labels_needed(decision.confidence, 0.95, mean_accuracy(stream.crowd))
                 asked.append((stream.more_labels_needed(f"new {t}"), min(plain, most - k), k))
         settled = decision.closed == "settled"
         found += [(needed, plain, k - at, settled) for needed, plain, at in asked]

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 import crowdstream as cs
 from crowdstream.checks import crowd_of, same_sums, taught
 from crowdstream.errors import InputError, StateError
+from crowdstream.monitoring.estimator_view import mean_accuracy
 from tests.simulated import Crowd
 
 
@@ -509,4 +510,4 @@ def test_the_next_task_is_the_most_informative_that_a_worker_has_not_seen() -> N
 
 def crowd_accuracy(crowd: cs.Estimator, worker: str) -> float:
     """How often a worker is right, of two classes."""
-    return crowd.mean_accuracy_ + (crowd.skill_of(worker) - crowd.mean_skill_) / 2
+    return mean_accuracy(crowd) + (crowd.skill_of(worker) - crowd.skill_of(None)) / 2

@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 import numbers
 from collections.abc import Callable, Mapping
+from functools import cache
 from typing import ClassVar, TypeAlias
 
 from crowdstream.errors import InputError
@@ -83,6 +84,13 @@ SEED: Check = number(0, 2**64 - 1, whole=True)
 """What a random seed may be."""
 
 
+@cache  # a signature takes 0.2 ms to find out, and every state that is saved asks for it
+def _defaults_of(constructor: Callable[..., None]) -> dict[str, object]:
+    found = list(inspect.signature(constructor).parameters.values())[1:]
+    kinds = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)
+    return {each.name: each.default for each in found if each.kind in kinds}
+
+
 class Parameters:
     """A class whose constructor stores its arguments as given, and checks them by their names.
 
@@ -101,9 +109,7 @@ class Parameters:
     @classmethod
     def _defaults(cls) -> dict[str, object]:
         """The parameters and their defaults."""
-        found = list(inspect.signature(cls.__init__).parameters.values())[1:]
-        kinds = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)
-        return {each.name: each.default for each in found if each.kind in kinds}
+        return _defaults_of(cls.__init__)
 
     def get_params(self, deep: bool = True) -> dict[str, object]:
         """The constructor's arguments, as given.

@@ -47,7 +47,7 @@ def paper_error_rates(x: Floats, alpha: float, beta: float = 0.0) -> Floats | No
 def test_with_a_known_answer_rate_it_is_the_papers_estimate(alpha: float, beta: float) -> None:
     rng = np.random.default_rng(3)
     solved = 0
-    for _ in range(60):  # many crowds; test_fixed_point_stream has every task of some
+    for _ in range(30):  # many crowds; test_fixed_point_stream has every task of some
         n, t = int(rng.integers(3, 12)), int(rng.integers(5, 100))
         p = np.where(np.arange(n) < n / 2, 0.1, 0.5)
         truth = rng.choice([-1.0, 1.0], (t, 1))
@@ -65,7 +65,7 @@ def test_with_a_known_answer_rate_it_is_the_papers_estimate(alpha: float, beta: 
             solved += 1
             # √δ near 0 halves the digits of a bisection in double precision.
             assert np.allclose(error_rates(crowd), np.clip(wanted, 0, 1), atol=1e-7)
-    assert solved > 15
+    assert solved > 7  # of 30 crowds in four settings: 11 or more
 
 
 def test_without_a_solution_the_paper_falls_back_to_majority() -> None:
@@ -105,7 +105,7 @@ def test_an_answer_rate_that_does_not_fit_the_labels_is_doubted() -> None:
     for answers in told:
         whole.learn_one(answers)
     assert whole.tasks_ == 2000
-    assert whole.answer_rate_in_doubt() == ""
+    assert whole._model.doubts() == []
     whole.predict_many(rows)  # and a warning would be an error here
 
 
@@ -177,14 +177,14 @@ def test_forgetting_is_a_weighted_sum_of_the_tasks() -> None:
 
 def test_long_streams_with_strong_forgetting_stay_finite() -> None:
     # exp(−λ t) leaves the range of doubles every 6,700 tasks at β = 0.1: the sums are brought back
-    # to present units before. After 200,000 tasks nothing differs from the last 2,000 alone.
+    # to present units before. After 50,000 tasks nothing differs from the last 2,000 alone.
     table = Crowd(np.linspace(0.2, 0.9, 6), tasks=2000, seed=6).table()
     long, short = cs.AgreementBased(memory=10), cs.AgreementBased(memory=10)
-    for _ in range(99):
+    for _ in range(24):
         long.learn_many(table)
     assert long.stream_many(table)["confidence"].is_finite().all()
     short.learn_many(table)
-    assert long.tasks_ == 200_000
+    assert long.tasks_ == 50_000
     assert np.allclose(error_rates(long), error_rates(short), atol=1e-9)
 
 

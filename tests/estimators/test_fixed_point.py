@@ -84,7 +84,7 @@ def random_agreements(rng: np.random.Generator) -> Floats:
 def test_error_rates_are_the_papers() -> None:
     rng = np.random.default_rng(0)
     solved = 0
-    for _ in range(4000):
+    for _ in range(2000):
         agreement = random_agreements(rng)
         exists, p = share_root(agreement)
         wanted_exists, wanted = paper_root(agreement)
@@ -93,7 +93,7 @@ def test_error_rates_are_the_papers() -> None:
         scale = np.maximum(np.abs(wanted), 1)
         assert np.max(np.abs(p - wanted) / scale) < SAME, agreement.tolist()
         solved += exists
-    assert 1000 < solved < 3900, "both outcomes should be common, or the test shows little"
+    assert 500 < solved < 1950, "both outcomes should be common, or the test shows little"
 
 
 @pytest.mark.parametrize(

@@ -99,6 +99,7 @@ def test_it_is_the_papers_estimate_and_decision_after_every_task(
             printed = Printed(n, alpha, beta)
             memory = 1 / beta if beta else None
             crowd = cs.AgreementBased(answer_rate=alpha, memory=memory, shrinkage=0, clip=0)
+            crowd.observers.clear()  # intervals are not looked at
             for _ in range(500):
                 truth = rng.choice([-1, 1])
                 x = np.where(rng.random(n) < p, -truth, truth) * (rng.random(n) < alpha)

@@ -44,11 +44,9 @@ class InParts(TaskTable):
 
 def crowd_of(kind: type[Estimator], parts: int, gold: bool) -> Estimator:
     """A crowd that has learnt 400 tasks in five micro-batches."""
-    crowd = kind(seed=7)
-    simulated = cs.simulate(9, 400, p=0.3, seed=4)
-    rows = simulated.labels()
+    crowd, rows = kind(seed=7), cs.simulate(9, 400, p=0.3, seed=4).labels().rows()
     for k in range(5):
-        some = [row for place, row in enumerate(rows.rows()) if place // (80 * 9) == k]
+        some = rows[k * 80 * 9 : (k + 1) * 80 * 9]
         truths = {row[0]: row[2] for row in some[: 9 * 30 : 9]} if gold else None
         batch, intake = crowd._take_in(crowd._given(some, {}), truths)
         crowd._model.learn_table(InParts(batch, parts) if parts else InMemory(batch))

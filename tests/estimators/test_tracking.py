@@ -176,7 +176,7 @@ def test_asking_changes_nothing() -> None:
     crowd.predict_many([("t", "w1", "0"), ("t", "stranger", "unheard of")])
     crowd.workers()
     assert np.isfinite(crowd._model.skills()).all()
-    assert crowd.skill_of("stranger") == crowd.mean_skill_
+    assert crowd.skill_of("stranger") == crowd.skill_of(None)
     assert crowd.to_bytes() == before
 
 

@@ -64,8 +64,3 @@ class Adaptive(Estimator):
         'Committee'
         """
         return Committee(NameKeys(self), self.memory, self._n_families, self.seed)
-
-    @property
-    def excess_correlation_(self) -> float:
-        """Return how much more workers err together, within a task, than independent ones would."""
-        return self._model.excess_correlation

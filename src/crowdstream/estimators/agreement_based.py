@@ -82,21 +82,3 @@ class AgreementBased(Estimator):
         'Agreement'
         """
         return Agreement(self.answer_rate, self.memory, self.shrinkage, self.clip)
-
-    def answer_rate_in_doubt(self) -> str:
-        """Say why the answer rate that was given looks wrong, if it does.
-
-        A file of labels leaves out tasks that nobody answered and workers who were asked and did
-        not answer: then the rate of answers in it is not the one that was given.
-
-        Examples
-        --------
-        >>> crowd = AgreementBased(answer_rate=0.5)
-        >>> for _ in range(100):
-        ...     crowd.learn_one({"ann": 1, "bob": 1, "cy": 1})
-        >>> crowd.answer_rate_in_doubt()[:48]
-        'answer_rate=0.5, but workers answered 1 of the t'
-        """
-        model = self._model
-        assert isinstance(model, Agreement)
-        return model.answer_rate_in_doubt()

@@ -579,17 +579,7 @@ class Estimator(CrowdState):
         """
         name = clean_id(worker, "worker")
         code = UNKNOWN if name is None else self._workers.code(name)
-        return self.mean_skill_ if code == UNKNOWN else float(self._model.skills()[code])
-
-    @property
-    def mean_skill_(self) -> float:
-        """How much better than chance a worker is of whom nothing is known."""
-        return self._model.mean_skill
-
-    @property
-    def mean_accuracy_(self) -> float:
-        """How often a worker is right of whom nothing is known."""
-        return self._model.mean_accuracy
+        return self._model.mean_skill if code == UNKNOWN else float(self._model.skills()[code])
 
     @property
     def identifiable_(self) -> Identifiability:

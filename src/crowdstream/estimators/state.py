@@ -104,7 +104,7 @@ class CrowdState(Parameters, Savable, ABC):
     intake_: Intake
     """What came in so far, and what of it was not counted as a label."""
     observers: list[Observer]
-    """Monitors that go along and see what is learnt."""
+    """Monitors that go along and see what is learnt from now on; one of each kind."""
     learnt_: list[LearntInput]
     """Files that were learnt, where whoever read them noted it, as ``crowdstream run --state``."""
     _kind: Kind = Kind()
@@ -239,26 +239,6 @@ class CrowdState(Parameters, Savable, ABC):
         return decide(batch, scorer, self._places.number(classes), self._ties(classes))
 
     # Observers -------------------------------------------------------------------------------
-
-    def attach(self, *observers: Observer) -> None:
-        """Let monitors see what is learnt from now on; there is one of each kind.
-
-        Parameters
-        ----------
-        observers
-            Monitors, made and new.
-
-        Examples
-        --------
-        >>> import crowdstream as cs
-        >>> from crowdstream.monitoring import Drift
-        >>> crowd = cs.Adaptive()
-        >>> crowd.attach(Drift())
-        >>> [type(observer).__name__ for observer in crowd.observers]
-        ['Intervals', 'Drift']
-        """
-        have = {type(observer) for observer in self.observers}
-        self.observers += [observer for observer in observers if type(observer) not in have]
 
     @property
     def _seen(self) -> Estimator:

@@ -59,5 +59,6 @@ def monitor(crowd: Crowd) -> Crowd:
     if crowd.tasks_ or crowd.n_workers_:
         found = f"{crowd.tasks_:,} tasks learnt"
         raise InputError("monitor", "an estimator that has learnt nothing yet", found)
-    crowd.attach(*(kind() for kind in MONITORS))
+    have = {type(observer) for observer in crowd.observers}
+    crowd.observers += [kind() for kind in MONITORS if kind not in have]
     return crowd

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from crowdstream.errors import InputError
+from crowdstream.estimators.adaptive import Adaptive
 from crowdstream.estimators.estimator import Estimator
 from crowdstream.estimators.observer import Observer
 from crowdstream.estimators.open_tasks import OpenTasks
@@ -111,12 +112,12 @@ def skills_of(crowd: Estimator) -> Floats:
 
 def mean_skill(crowd: Estimator) -> float:
     """Mean skill, which stands for unknown workers."""
-    return crowd.mean_skill_
+    return crowd._model.mean_skill
 
 
 def mean_accuracy(crowd: Estimator) -> float:
     """How often a worker is right of whom nothing is known."""
-    return crowd.mean_accuracy_
+    return crowd._model.mean_accuracy
 
 
 def score_task(crowd: Estimator, task: OpenTask) -> tuple[Scorer, Floats]:
@@ -161,7 +162,7 @@ def groups_of(crowd: Estimator) -> Codes:
 
 def excess_correlation(crowd: Estimator) -> float | None:
     """Excess correlation of errors within a task, if the estimator measures it."""
-    return getattr(crowd, "excess_correlation_", None)
+    return crowd._model.excess_correlation if isinstance(crowd, Adaptive) else None
 
 
 def estimates(crowd: Estimator) -> Floats:

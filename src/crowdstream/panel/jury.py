@@ -22,7 +22,7 @@ from crowdstream.labels.meaning.options import TableMeaning
 from crowdstream.models.independence import GATE
 from crowdstream.monitoring import effective_votes, monitor
 from crowdstream.monitoring import families as alike
-from crowdstream.monitoring.estimator_view import as_polars
+from crowdstream.monitoring.estimator_view import as_polars, excess_correlation
 from crowdstream.monitoring.missing import (
     flip_notes,
     missing_notes,
@@ -138,7 +138,7 @@ def jury(
         density=density,
         effective=_effective(crowd, joint),
         joint_errors=joint,
-        correlation=crowd.excess_correlation_ if crowd.identifiable_ else None,
+        correlation=excess_correlation(crowd) if crowd.identifiable_ else None,
         human={why: human.get(why, 0) for why in WHY},
         to_check=None if second is None else _to_check(decisions, set(truths), seed),
         notes=[
@@ -172,7 +172,7 @@ def _choose(crowd: Adaptive, verdict: Verdict, second: pl.DataFrame | None) -> s
         return "default"
     if verdict == "common_factor":
         return "common factor"
-    together = crowd.excess_correlation_ >= GATE and crowd.calibration_ != "gold"
+    together = (excess_correlation(crowd) or 0.0) >= GATE and crowd.calibration_ != "gold"
     return "common factor" if together else "default"
 
 

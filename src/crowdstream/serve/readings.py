@@ -16,7 +16,7 @@ import msgspec
 from crowdstream.defaults import LEVEL
 from crowdstream.errors import CrowdstreamError
 from crowdstream.monitoring import Drift, Pairs, Trends, alarms, effective_votes, families
-from crowdstream.monitoring.estimator_view import find_observer
+from crowdstream.monitoring.estimator_view import find_observer, mean_accuracy
 from crowdstream.monitoring.trends import latest_changes
 from crowdstream.serve.store import Store
 from crowdstream.serve.wire import (
@@ -181,7 +181,7 @@ class Readings:
             expected_errors=expected_errors(project),
             saved=saved(project),
             label_worth=worth,
-            mean_accuracy=crowd.mean_accuracy_,
+            mean_accuracy=mean_accuracy(crowd),
             alarms=self.alarms[-SHOWN_ALARMS:],
             copies=copies,
             hooks=self.hooks,

@@ -77,8 +77,8 @@ class Outlooks:
 def gains_for(crowd: Estimator, worker: WorkerId) -> Callable[[Floats], Floats]:
     """Return what it tells to ask a worker, of tasks by how sure their decisions are."""
     classes = max(len(crowd._classes), 2)
-    right = crowd.mean_accuracy_ + (1.0 - 1.0 / classes) * (
-        crowd.skill_of(worker) - crowd.mean_skill_
+    right = crowd._model.mean_accuracy + (1.0 - 1.0 / classes) * (
+        crowd.skill_of(worker) - crowd.skill_of(None)
     )
     right = min(max(right, 1.0 - SURE), SURE)
     return partial(gain_of_asking, accuracy=right, classes=classes)
