@@ -128,7 +128,7 @@ def main() -> None:
         )
         print(f"shuffled: {moved:.1f} bytes a label")
         size = len(crowd.to_bytes()) / 1e6
-        print(f"sums at the driver: {size:.1f} MB of {crowd.n_workers_:,} workers")
+        print(f"sums at the driver: {size:.1f} MB of {len(crowd.workers_):,} workers")
         session.stop()
         if given.alone:
             alone = seconds(lambda: _alone(folder, method()))

@@ -44,7 +44,7 @@ def test_a_skip_is_not_a_label() -> None:
     assert (decision.label, decision.votes, decision.closed) == (None, 0, None)
     stream.observe("t", "ann", "x")
     assert stream.counts.skipped == 1
-    assert stream.crowd.n_workers_ == 1
+    assert len(stream.crowd.workers_) == 1
 
 
 def test_a_task_closes_when_full_and_late_labels_change_nothing() -> None:

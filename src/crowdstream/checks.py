@@ -229,7 +229,7 @@ def check_stores_its_arguments(make: Make) -> None:
     one, other = make(), make()
     assert one.get_params() == other.get_params()
     one.learn_one({"ann": "a", "bob": "b"})
-    assert other.n_workers_ == 0, "a fresh estimator knows what another one learnt"
+    assert len(other._workers) == 0, "a fresh estimator knows what another one learnt"
 
 
 def check_says_something_before_learning(make: Make) -> None:
@@ -300,7 +300,7 @@ def check_asking_changes_nothing(make: Make) -> None:
         lambda: crowd.skill_of(None),
         lambda: crowd.skill_of("stranger"),
         lambda: crowd.skill_of("w1"),
-        lambda: (crowd.classes_, crowd.workers_, crowd.n_workers_, crowd.tasks_),
+        lambda: (crowd.classes_, crowd.workers_, len(crowd._workers), crowd.tasks_),
         lambda: crowd.get_params(),
         lambda: crowd.clone().to_bytes(),
         lambda: crowd.copy().to_bytes(),
@@ -372,7 +372,7 @@ def check_absent_workers(make: Make) -> None:
     crowd, other = make(), make()
     crowd.learn_one({"ann": "a", "bob": None, "cy": "b"})
     other.learn_one({"ann": "a", "cy": "b"})
-    assert crowd.n_workers_ == 3
+    assert len(crowd._workers) == 3
     assert crowd.intake_.null_label == 1
     assert crowd.predict_proba_one({"ann": "a"}) == other.predict_proba_one({"ann": "a"})
     assert crowd.predict_one({"ann": "a", "bob": None}) == "a"

@@ -71,7 +71,7 @@ def test_labels_in_decisions_workers_and_state_out(java: None, tmp_path: Path) -
     assert found["task"].equals(expected["task"])
     assert found["label"].equals(expected["label"])
     assert report["settled"] == expected["settled"].sum()
-    assert pl.read_csv(workers).height == crowd.n_workers_
+    assert pl.read_csv(workers).height == len(crowd.workers_)
     assert cs.load(state).tasks_ == crowd.tasks_  # type: ignore[union-attr]
 
 

@@ -47,12 +47,12 @@ def fixed_of(sums: AgreementSums, crowd: cs.AgreementBased) -> FixedPoint:
 
 def warm(crowd: cs.AgreementBased) -> Read:
     """What the crowd's own fixed point says, which has gone along."""
-    return read(model_of(crowd).scoring, crowd.n_workers_)
+    return read(model_of(crowd).scoring, len(crowd.workers_))
 
 
 def cold(crowd: cs.AgreementBased) -> Read:
     """What one says that has seen nothing but the sums."""
-    return read(fixed_of(model_of(crowd).sums, crowd), crowd.n_workers_)
+    return read(fixed_of(model_of(crowd).sums, crowd), len(crowd.workers_))
 
 
 # The paper, task by task -----------------------------------------------------------------------

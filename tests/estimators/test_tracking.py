@@ -149,7 +149,7 @@ def test_fitting_returns_what_was_decided_at_the_time() -> None:
     crowd.learn_one({"somebody": "else"})
     table = crowd.fit_predict(block.labels())
     assert table.equals(cs.Tracking().stream_many(block.labels()))
-    assert crowd.n_workers_ == 10
+    assert len(crowd.workers_) == 10
     assert not crowd.predict_many(block.labels()).equals(table)
     assert crowd.to_bytes() == cs.Tracking().fit(block.labels()).to_bytes()
 

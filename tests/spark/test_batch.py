@@ -209,7 +209,7 @@ def test_one_task_of_a_million_labels_and_a_worker_on_every_task(cluster: Any) -
     assert large["label"].item() == "true"
     assert large["votes"].item() == size
     assert found.height == 1001
-    assert crowd.n_workers_ == size
+    assert len(crowd.workers_) == size
     assert crowd.intake_.labels == size + 3000
 
 

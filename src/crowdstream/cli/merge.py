@@ -56,7 +56,7 @@ def merge(files: Files, quiet: options.Quiet) -> None:
             Questions(whole).save(files.output)
     if not quiet.quiet:
         for name, crowd in whole.items():
-            tasks, workers = counted(crowd.tasks_, "task"), counted(crowd.n_workers_, "worker")
+            tasks, workers = counted(crowd.tasks_, "task"), counted(len(crowd._workers), "worker")
             about = f"{printable(name)}: " if name else ""
             say(f"{about}{tasks}, {workers} → {files.output}")
 

@@ -374,7 +374,7 @@ def _tell_questions(questions: Mapping[str, Findings]) -> None:
         tasks = max(found.tasks, 1)
         cells = {
             "tasks": f"{found.tasks:,}",
-            "workers": f"{found.crowd.n_workers_:,}",
+            "workers": f"{len(found.crowd._workers):,}",
             "classes": f"{len(found.classes):,}",
             "settled": percent(found.settled / tasks),
             "expected wrong": "" if found.errors is None else percent(found.errors.errors / tasks),

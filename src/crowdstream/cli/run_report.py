@@ -37,7 +37,7 @@ def run_report(
         method=job.factory.options.method,
         tasks=job.decided,
         labels=labels,
-        workers=estimator.n_workers_,
+        workers=len(estimator._workers),
         classes=classes,
         settled=job.settled,
         settle=job.settle,

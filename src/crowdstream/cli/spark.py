@@ -445,7 +445,7 @@ def _report(found: Decided, meaning: SparkMeaning, notes: list[str], seconds: fl
         rows=intake.rows,
         labels=intake.labels,
         tasks=intake.tasks,
-        workers=crowd.n_workers_,
+        workers=len(crowd._workers),
         classes=len(crowd.classes_),
         null_task=meaning.null_task,
         null_worker=meaning.null_worker,

@@ -123,7 +123,10 @@ def workers(
     if not quiet.quiet:
         reason = "" if estimator.identifiable_ else estimator.identifiable_.reason
         note = f"; not identifiable: {reason}; fell back to majority vote" if reason else ""
-        tasks, number = counted(estimator.tasks_, "task"), counted(estimator.n_workers_, "worker")
+        tasks, number = (
+            counted(estimator.tasks_, "task"),
+            counted(len(estimator._workers), "worker"),
+        )
         say(f"{tasks}, {number}{note}")
 
 
@@ -182,7 +185,7 @@ def _draw(estimator: Estimator, table: pl.DataFrame, name: str, level: float, pa
         save_chart(draw_workers(table, level, len(estimator.classes_)), path, table)
         return
     names, changed = watched(estimator)
-    save_chart(draw_trends(table, names, changed, estimator.n_workers_), path, table)
+    save_chart(draw_trends(table, names, changed, len(estimator._workers)), path, table)
 
 
 def _show(table: pl.DataFrame, name: str) -> None:

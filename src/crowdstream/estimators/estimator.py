@@ -494,7 +494,7 @@ class Estimator(CrowdState):
     # Workers and classes ---------------------------------------------------------------------
 
     def workers(self, *, level: float = LEVEL, costs: Costs | None = None) -> NativeTable:
-        """What is known of each worker: one row per worker, in order of first appearance.
+        """Return what is known of each worker: one row per worker, in order of first appearance.
 
         Parameters
         ----------
@@ -535,7 +535,7 @@ class Estimator(CrowdState):
         return in_kind(worker_table(*known, model.read(), more, costs), self._kind)
 
     def confusions(self) -> NativeTable:
-        """How often each worker takes each class for each other.
+        """Return how often each worker takes each class for each other.
 
         Returns
         -------
@@ -564,7 +564,7 @@ class Estimator(CrowdState):
         return dict(zip(self.workers_, self._model.skills().tolist(), strict=True))
 
     def skill_of(self, worker: WorkerId | None) -> float:
-        """How much better than chance one worker is.
+        """Return how much better than chance one worker is.
 
         Parameters
         ----------
@@ -583,22 +583,22 @@ class Estimator(CrowdState):
 
     @property
     def identifiable_(self) -> Identifiability:
-        """Whether the labels so far determine the error rates, and if not, why."""
+        """Return whether the labels so far determine the error rates, and if not, why."""
         return Identifiability(*self._model.identify())
 
     @property
     def weighs_(self) -> bool:
-        """Whether votes are weighted; else they are only counted."""
+        """Return whether votes are weighted; else they are only counted."""
         return self._model.weighs
 
     @property
     def dependence_(self) -> float:
-        """How far workers err together, from 0 to 1, where it is measured; else 0."""
+        """Return how far workers err together, from 0 to 1, where it is measured; else 0."""
         return self._model.dependence
 
     @property
     def calibration_(self) -> str:
-        """What confidence rests on.
+        """Return what confidence rests on.
 
         ``"gold"``: on truths that were given; ``"independence"``: workers err independently as far
         as can be told; ``"none"``: they err together, or it was not measured.
@@ -612,7 +612,7 @@ class Estimator(CrowdState):
 
     @property
     def many_classes_(self) -> str:
-        """What there being very many classes means for decisions; empty if there are not."""
+        """Return what there being very many classes means for decisions; empty if there are not."""
         if not self._places.folded or not self._model.weighs:
             return ""
         return (
@@ -624,11 +624,6 @@ class Estimator(CrowdState):
     def workers_(self) -> list[WorkerId]:
         """The workers met so far, in order of first appearance."""
         return self._workers.to_list()
-
-    @property
-    def n_workers_(self) -> int:
-        """How many workers were met so far."""
-        return len(self._workers)
 
     @property
     def tasks_(self) -> int:
@@ -788,7 +783,7 @@ class Estimator(CrowdState):
     def _fit_in_order(
         self, data: Table, given: Prepared, gold: Truths | None
     ) -> tuple[LabelBatch, Votes]:
-        """The same, each task being decided before it is learnt."""
+        """Return the same, each task being decided before it is learnt."""
         afresh, batch, intake = self._begin(data, given, gold)
         votes = afresh._follow(batch)
         afresh._notify_all(InMemory(afresh._places.learnt(batch)))

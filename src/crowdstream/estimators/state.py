@@ -155,7 +155,7 @@ class CrowdState(Parameters, Savable, ABC):
 
     @property
     def _model(self) -> Model:
-        """What learns; made when it is first needed, after the constructor."""
+        """Return what learns; made when it is first needed, after the constructor."""
         if self._made is None:
             self._made = self.make_model()
         return self._made
@@ -195,7 +195,7 @@ class CrowdState(Parameters, Savable, ABC):
 
     @property
     def _n_families(self) -> int:
-        """How many families are declared."""
+        """Return how many families are declared."""
         return len(self._family_names())
 
     def _family_names(self) -> list[str]:
@@ -211,7 +211,7 @@ class CrowdState(Parameters, Savable, ABC):
     # Deciding --------------------------------------------------------------------------------
 
     def _ties(self, classes: Vocabulary) -> TieRule:
-        """How ties among these classes are broken; keys of the learnt classes are kept."""
+        """Return how ties among these classes are broken; keys of the learnt classes are kept."""
         if self._places.are_shared(classes):
             return TieRule(NO_KEYS, self.ties == "coin", self.seed, classes)
         if classes is not self._classes:
@@ -251,7 +251,7 @@ class CrowdState(Parameters, Savable, ABC):
 
     @property
     def _patience(self) -> int:
-        """How many closed tasks all observers may see late, and at once."""
+        """Return how many closed tasks all observers may see late, and at once."""
         return min((one.patience(self._seen) for one in self.observers), default=2**62)
 
     def _notify_in_turn(self, batch: LabelBatch) -> None:

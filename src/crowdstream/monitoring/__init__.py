@@ -56,7 +56,7 @@ def monitor(crowd: Crowd) -> Crowd:
     """
     if not isinstance(crowd, Estimator):
         raise InputError("crowd", "an estimator, such as Adaptive()", repr(crowd))
-    if crowd.tasks_ or crowd.n_workers_:
+    if crowd.tasks_ or len(crowd._workers):
         found = f"{crowd.tasks_:,} tasks learnt"
         raise InputError("monitor", "an estimator that has learnt nothing yet", found)
     have = {type(observer) for observer in crowd.observers}

@@ -137,7 +137,7 @@ def _got_worse(crowd: Estimator) -> np.ndarray:
     these the skill must be below the one before it, so clearly that of all such workers less than
     one is expected to be so by chance.
     """
-    found = np.zeros(crowd.n_workers_, np.bool_)
+    found = np.zeros(len(crowd._workers), np.bool_)
     drift = view.find_observer(crowd, Drift)
     if drift is None:
         return found

@@ -91,7 +91,7 @@ def class_errors(crowd: Estimator, most: int) -> tuple[Floats, Floats] | None:
 
     ``None`` where errors are not known by class, or there are more than ``most`` of them.
     """
-    if crowd.n_workers_ * class_count(crowd) > most:
+    if len(crowd._workers) * class_count(crowd) > most:
         return None
     found = crowd._model.read()
     if found.confusions is None or found.prior is None:

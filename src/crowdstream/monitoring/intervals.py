@@ -135,20 +135,20 @@ class Intervals(ForgettingSums):
         if not crowd.weighs_:
             return 2**62
         found = super().patience(crowd)
-        return found if crowd.n_workers_ > SMALL else min(found, KEPT - len(self._recent))
+        return found if len(crowd._workers) > SMALL else min(found, KEPT - len(self._recent))
 
     def see(self, batch: LabelBatch, crowd: Estimator, sign: int, in_order: bool) -> None:
         """Add what tasks say about their workers, or take it away by today's skills."""
         if not crowd.weighs_:
             return
         self._remember(view.memory_of(crowd))
-        self._reserve(crowd.n_workers_)
+        self._reserve(len(crowd._workers))
         if in_order:
             self.arrays["total"][STOPS] = 1.0
         judge, growth = self._judge_for(batch, crowd, sign), self._scale.growth
         for part, weight in self._weighted(batch, sign):
             self._sums.add(judge, part.coded, weight, growth, in_order)
-        if crowd.n_workers_ > SMALL:
+        if len(crowd._workers) > SMALL:
             self._recent.clear()
         elif sign > 0:
             self._recent.append(batch)
@@ -169,7 +169,7 @@ class Intervals(ForgettingSums):
         if view.tells_order(crowd):
             super().see_more(table, crowd, tasks, in_order)
             return
-        n = crowd.n_workers_
+        n = len(crowd._workers)
         self._reserve(n)
         if in_order:
             self.arrays["total"][STOPS] = 1.0
@@ -217,7 +217,7 @@ class Intervals(ForgettingSums):
     ) -> JudgeTasks:
         """The pass that adds judged labels to arrays of these names."""
         shapes = tuple(
-            (crowd.n_workers_, *self.per_worker[name])
+            (len(crowd._workers), *self.per_worker[name])
             if name in self.per_worker
             else self.shared[name]
             for name in names
@@ -232,7 +232,7 @@ class Intervals(ForgettingSums):
         """
         found = super()._read_skills(crowd)
         if self.arrays["total"][STOPS]:
-            rows, unit = self.arrays["rows"][: crowd.n_workers_], H * self._unit
+            rows, unit = self.arrays["rows"][: len(crowd._workers)], H * self._unit
             b, c = rows[:, B], rows[:, C]
             found[-1] = (b.sum() + unit * found[-1]) / (c.sum() + unit)
             found[:-1] = (b + unit * found[-1]) / (c + unit)
@@ -314,7 +314,7 @@ class Intervals(ForgettingSums):
         """``error_low``, ``error_high`` and ``evidence``: what they rest on."""
         if not crowd.weighs_:
             return {}
-        n, classes = crowd.n_workers_, view.class_count(crowd)
+        n, classes = len(crowd._workers), view.class_count(crowd)
         self._reserve(n, seen=False)
         z = NormalDist().inv_cdf((1.0 + level) / 2.0)
         least = -1.0 / (classes - 1.0)
@@ -351,7 +351,7 @@ class Intervals(ForgettingSums):
         return down, up, DOUBT if up.any() or down.any() else AGREEMENT
 
     def _skill_limits(self, crowd: Estimator, z: float) -> tuple[Floats, Floats]:
-        n = crowd.n_workers_
+        n = len(crowd._workers)
         rows = self.arrays["rows"][:n]
         if n > SMALL or not n or not self.tasks:
             b, c, v, f, d = rows[:, :GOLD].T

@@ -73,14 +73,14 @@ class Pairs(ForgettingSums):
 
     def patience(self, crowd: Estimator) -> int:
         """Until it is chosen again who is compared."""
-        if crowd.n_workers_ > SLOTS or view.memory_of(crowd) or self._memory:
+        if len(crowd._workers) > SLOTS or view.memory_of(crowd) or self._memory:
             return super().patience(crowd)
         return 2**62
 
     def see(self, batch: LabelBatch, crowd: Estimator, sign: int, in_order: bool) -> None:
         """Count shared tasks and agreements, or take them back."""
         self._remember(view.memory_of(crowd))
-        self._reserve(crowd.n_workers_)
+        self._reserve(len(crowd._workers))
         who = batch.workers[batch.starts[0] : batch.starts[-1]]
         if len(batch) > 1:
             times = np.bincount(who, minlength=self.workers)

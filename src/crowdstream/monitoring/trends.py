@@ -102,7 +102,7 @@ def latest_changes(crowd: Estimator) -> Floats:
     Clear: by more than chance explains at 95 %.
     """
     observer = view.observer_of(crowd, Trends)
-    n = min(crowd.n_workers_, observer.workers)
+    n = min(len(crowd._workers), observer.workers)
     rows, points = observer.arrays["rows"][:n], observer.arrays["points"][:n]
     count = rows[:, columns.POINTS].astype(np.int64)
     every = np.arange(POINTS)

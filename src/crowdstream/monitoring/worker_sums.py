@@ -153,7 +153,7 @@ class HistorySums(WorkerSums):
 
     def see(self, batch: LabelBatch, crowd: Estimator, sign: int, in_order: bool) -> None:
         """Follow tasks in order. Taking tasks back does not change the history."""
-        self._reserve(crowd.n_workers_)
+        self._reserve(len(crowd._workers))
         if sign > 0:
             judge = self._judge_for(batch, crowd, sign)
             self._sums.add(judge, batch.coded, 1.0, 1.0, in_order)

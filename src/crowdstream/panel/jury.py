@@ -127,7 +127,7 @@ def jury(
     judges = _judges(crowd, families, panel.question.flips, missing)
     human = dict(decisions.filter("needs_human")["why"].value_counts().iter_rows())
     joint = None
-    if truths and crowd.n_workers_ <= MOST_JUDGES and kind.name != "choices":
+    if truths and len(crowd._workers) <= MOST_JUDGES and kind.name != "choices":
         joint = effective_judges(panel.table, truths, seed=seed)
         joint = msgspec.structs.replace(joint, without=in_kind(joint.without, panel.kind))
     return Jury(
@@ -162,7 +162,7 @@ def _fit(crowd: Adaptive, panel: Panel, truths: Gold) -> tuple[pl.DataFrame, lis
 
 
 def _density(default: pl.DataFrame, crowd: Adaptive) -> float:
-    cells = default.height * crowd.n_workers_
+    cells = default.height * len(crowd._workers)
     return float(default["votes"].sum()) / cells if cells else 0.0
 
 
@@ -254,9 +254,9 @@ def _effective(crowd: Adaptive, joint: EffectiveJudges | None) -> float | None:
     """What a full panel is worth: by known truths, or else as far as agreement shows it."""
     if joint is not None and joint.effective is not None:
         return joint.effective.value
-    if not crowd.n_workers_ or not crowd.identifiable_:
+    if not len(crowd._workers) or not crowd.identifiable_:
         return None
-    return effective_votes(crowd, crowd.n_workers_)
+    return effective_votes(crowd, len(crowd._workers))
 
 
 def _to_check(decisions: pl.DataFrame, known: set[TaskId], seed: int) -> ToCheck:
@@ -273,7 +273,7 @@ def _to_check(decisions: pl.DataFrame, known: set[TaskId], seed: int) -> ToCheck
 def _notes(crowd: Adaptive, density: float, families: Families | None) -> list[str]:
     """What to know of this panel."""
     notes = []
-    if not crowd.n_workers_:
+    if not len(crowd._workers):
         return ["no judge gave a verdict"]
     if crowd.many_classes_:
         notes.append(crowd.many_classes_)
@@ -289,7 +289,7 @@ def _notes(crowd: Adaptive, density: float, families: Families | None) -> list[s
     declared = {str(judge): family for judge, family in (families or {}).items()}
     if unknown := sorted(declared.keys() - set(workers["worker"].cast(str).to_list())):
         notes.append(f"families: no judges of this panel: {listed(unknown)}")
-    for group in alike(crowd) if crowd.n_workers_ > 2 else []:
+    for group in alike(crowd) if len(crowd._workers) > 2 else []:
         if len({declared.get(str(judge), str(judge)) for judge in group}) > 1:
             notes.append(
                 f"err nearly alike: {listed(group)}; if they are one model, say so (families=)"

@@ -73,7 +73,7 @@ def find_shifts(estimator: Estimator, alarms: Sequence[DriftAlarm]) -> list[list
     """The alarms of most workers at once, one list for each time that this happened."""
     # `NEARBY` answers in tasks, if all workers answer about as often.
     labels = max(estimator.intake_.labels, 1)
-    span = NEARBY * estimator.tasks_ * estimator.n_workers_ / labels
+    span = NEARBY * estimator.tasks_ * len(estimator._workers) / labels
     shifts: list[list[DriftAlarm]] = []
     for alarm in alarms:
         if not alarm.everyone:

@@ -65,7 +65,7 @@ def tiles_of(found: Findings) -> list[Tile]:
     """Done, how right, saved, what a label is worth; of a state, what it knows."""
     worth = _worth(found) if found.pairs is None else _chosen(found)
     if found.from_state:
-        workers = found.crowd.n_workers_
+        workers = len(found.crowd._workers)
         each = found.labels / max(found.tasks, 1)
         return [
             Tile("Tasks", f"{found.tasks:,}", "learnt from so far"),
@@ -160,7 +160,7 @@ def _trust(found: Findings) -> Panel:
         return Panel("Workers", said, table)
     known = found.workers.drop_nulls("error_rate")
     busy = known.top_k(TRUSTED, by="answers").sort("answers", descending=True)
-    said = f"The {busy.height} busiest of {counted(found.crowd.n_workers_, 'worker')}."
+    said = f"The {busy.height} busiest of {counted(len(found.crowd._workers), 'worker')}."
     level = f"{100 * found.settings.level:.4g} %"
     chance = 1 - 1 / max(len(found.crowd.classes_), 2)
     legend = f"Band: {level} interval. Dashed: a worker who guesses. " + (

@@ -102,7 +102,7 @@ def _table(questions: Mapping[str, Findings]) -> str:
         row: list[str] = [
             Markup(link),
             f"{found.tasks:,}",
-            f"{found.crowd.n_workers_:,}",
+            f"{len(found.crowd._workers):,}",
             Markup(f"{len(found.classes):,}{_kind(found)}"),
         ]
         if decided:

@@ -58,8 +58,8 @@ def workers_section(found: Findings) -> Section | None:
     chart = draw_workers(
         known, found.settings.level, len(found.crowd.classes_), DRAWN, titled=False
     )
-    which = counted(found.crowd.n_workers_, "worker")
-    if shown.height < found.crowd.n_workers_:
+    which = counted(len(found.crowd._workers), "worker")
+    if shown.height < len(found.crowd._workers):
         which = f"the {shown.height} busiest of {which}"
     low, high = percent(shown["error_rate"][0]), percent(shown["error_rate"][-1])
     body = pairs_note(found) + note(
@@ -141,7 +141,7 @@ def drift_section(found: Findings) -> Section | None:
     body = pairs_note(found) + (bullets(lines[:ALARMS]) if lines else "")
     if len(lines) > ALARMS:
         body += note(f"… and {len(lines) - ALARMS:,} more alarms.")
-    number = found.crowd.n_workers_
+    number = len(found.crowd._workers)
     who = counted(number, "worker")
     if len(names) < number:
         who = f"{len(names)} of {who} (those with alarms, then the busiest)"

@@ -135,7 +135,7 @@ def _question(title: str, found: Findings, y: float) -> list[str]:
     cells = {
         "question": title,
         "tasks": f"{found.tasks:,}",
-        "workers": f"{found.crowd.n_workers_:,}",
+        "workers": f"{len(found.crowd._workers):,}",
         "classes": f"{len(found.classes):,}",
         LAST: advised if found.identified else "not known: majority vote",
     }

@@ -46,7 +46,7 @@ def size_words(found: Findings) -> str:
         noun = "step of a scale" if classes == 1 else "steps of a scale"
     return (
         f"{counted(found.labels, 'label')} on {counted(found.tasks, 'task')} from "
-        f"{counted(found.crowd.n_workers_, 'worker')}; "
+        f"{counted(len(found.crowd._workers), 'worker')}; "
         f"{classes:,} {noun}"
     )
 
@@ -164,7 +164,7 @@ def workers_words(found: Findings) -> str:
         coach and f"{coach:,} {'needs' if coach == 1 else 'need'} coaching",
         pay and f"{pay:,} {'errs' if pay == 1 else 'err'} less than the crowd (pay)",
     ]
-    total = counted(found.crowd.n_workers_, "worker")
+    total = counted(len(found.crowd._workers), "worker")
     said = [part for part in shown if part]
     if not said:
         return f"Of {total}, none stands out from the crowd so far."

@@ -126,7 +126,7 @@ class Housekeeping:
 
     def _sample(self, project: Project, watch: Watch, now: float) -> None:
         """Note the error rates of workers who answered a good deal since the last time."""
-        small = project.stream.crowd.n_workers_ <= SMALL_CROWD
+        small = len(project.stream.crowd._workers) <= SMALL_CROWD
         if now < watch.history_at + (HISTORY_SMALL if small else HISTORY_SECONDS):
             return
         if project.version == watch.history_version:

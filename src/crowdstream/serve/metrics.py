@@ -66,7 +66,7 @@ def _of_projects(engine: Engine) -> Iterator[tuple[str, str, float]]:
         label, counts = f'project="{name}"', project.stream.counts
         yield "labels_total", label, counts.labels
         yield "late_labels_total", label, counts.late + project.state.late
-        yield "workers", label, project.stream.crowd.n_workers_
+        yield "workers", label, len(project.stream.crowd._workers)
         yield "alarms_total", label, len(engine.readings(name).alarms)
         hooks = engine.readings(name).hooks
         for outcome in ("answered", "refused"):

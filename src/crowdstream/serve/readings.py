@@ -172,7 +172,7 @@ class Readings:
             retracted=counts.retracted,
             skipped=counts.skipped,
             late=counts.late + state.late,
-            workers=crowd.n_workers_,
+            workers=len(crowd._workers),
             classes=classes[:100],
             chance=1.0 - 1.0 / max(len(classes), 2),
             tasks=task_counts(project),
@@ -190,7 +190,7 @@ class Readings:
     def _read_worth(self) -> tuple[LabelWorth | None, list[list[str]]]:
         project = self._project()
         crowd, closed = project.stream.crowd, project.stream.counts.closed
-        if not closed or find_observer(crowd, Pairs) is None or crowd.n_workers_ < COPIES_FROM:
+        if not closed or find_observer(crowd, Pairs) is None or len(crowd._workers) < COPIES_FROM:
             return None, []
         votes = max(project.state.used / closed, 1.0)
         try:

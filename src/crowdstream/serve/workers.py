@@ -154,7 +154,7 @@ def _describe(
         points = trends(crowd, [worker]).drop("worker")
         line = msgspec.convert(points.to_dicts(), list[TrendPoint])
     confusions: list[Confusion] = []
-    if crowd.n_workers_ * max(len(crowd.classes_), 2) ** 2 <= MOST_CELLS:
+    if len(crowd._workers) * max(len(crowd.classes_), 2) ** 2 <= MOST_CELLS:
         table = as_polars(crowd.confusions()).filter(pl.col("worker").cast(pl.String) == worker)
         confusions = msgspec.convert(table.drop("worker").to_dicts(), list[Confusion])
     rang = [alarm for alarm in readings.alarms if alarm.worker == worker]

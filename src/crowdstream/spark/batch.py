@@ -360,7 +360,10 @@ def _decisions(
     fitted: bool,
 ) -> DataFrame:
     """Decisions on all tasks, kept on the cluster; the blocks they are made of are given back."""
-    more = workers.to_list()[estimator.n_workers_ :], classes.to_list()[len(estimator.classes_) :]
+    more = (
+        workers.to_list()[len(estimator._workers) :],
+        classes.to_list()[len(estimator.classes_) :],
+    )
     types = TYPES[coded.kinds["task"]], TYPES[coded.kinds["label"]]
     work = DecideBlocks(estimator.to_bytes(), *more, rule, fitted, *types)
     schema = (

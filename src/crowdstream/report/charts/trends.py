@@ -61,7 +61,7 @@ def trends(crowd: Estimator | Stream, workers: Sequence[WorkerId] | None = None)
     if workers is not None:
         names = list(workers)
     table = monitoring.trends(estimator, names)
-    return cast("alt.Chart", theme(draw_trends(table, names, changed, estimator.n_workers_)))
+    return cast("alt.Chart", theme(draw_trends(table, names, changed, len(estimator._workers))))
 
 
 def watched(crowd: Estimator, most: int = MOST_TRENDS) -> tuple[list[WorkerId], list[WorkerId]]:
