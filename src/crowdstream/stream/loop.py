@@ -20,8 +20,16 @@ from crowdstream.labels.batch import NO_TRUTHS, Ints
 from crowdstream.labels.batch_loops import Tasks
 from crowdstream.models.scoring_loops import Scoring
 from crowdstream.schedule import FEW_LABELS
-from crowdstream.stream import label_loops
-from crowdstream.stream.label_loops import LabelLoop
+from crowdstream.stream.label_loops import (
+    CLOSED,
+    DONE,
+    GENERAL,
+    NAMES,
+    RENEW,
+    SCALE,
+    LabelLoop,
+)
+from crowdstream.stream.label_loops import ROOM as FULL_ROOM
 from crowdstream.stream.rows import ABSENT, SKIP
 from crowdstream.stream.tasks import Kept, TaskStore
 
@@ -81,6 +89,8 @@ class RowLoop:
         self._store = store
         self._loop: LabelLoop | None = None
         self._made_for: tuple[Scoring, int] | None = None
+        self._rows: Rows | None = None
+        """Those that are being taken."""
 
     @property
     def can_run(self) -> bool:
@@ -94,29 +104,27 @@ class RowLoop:
         """Take rows in turn, until one must be taken by itself or so many tasks have closed."""
         crowd, model = self._crowd, self._crowd._model
         self._store.make_room(len(rows.names) - rows.at)
-        coded, found = self._code(rows), Taken()
+        intake, coded, self._rows = crowd.intake_, self._code(rows), rows
+        labels = repeated = late = closed = 0
         while True:
-            loop = self._prepare(rows, rule, max_labels, closings - found.closed)
+            loop = self._prepare(rows, rule, max_labels, closings - closed)
             due = loop.take(rows.names, *coded, rows.found)
             rows.at, model.clock, taken = loop.at, loop.clock, loop.taken
-            crowd.intake_.tasks += loop.opened
-            crowd.intake_.rows += taken
-            crowd.intake_.labels += taken
-            found = Taken(
-                found.labels + taken,
-                found.repeated + loop.repeated,
-                found.late + loop.late,
-                found.closed + loop.closed,
-            )
+            intake.tasks += loop.opened
+            intake.rows += taken
+            intake.labels += taken
+            labels, repeated = labels + taken, repeated + loop.repeated
+            late, closed = late + loop.late, closed + loop.closed
             if loop.closed:
                 batch, places = self._store.drain()
-                model.closed(batch, places, just_now=due == label_loops.CLOSED)
+                model.closed(batch, places, just_now=due == CLOSED)
                 crowd._notify_in_turn(batch)
-            if due in (label_loops.DONE, label_loops.GENERAL) or found.closed >= closings:
-                return found
+            if due in (DONE, GENERAL) or closed >= closings:
+                break
             self._do(due, rows)
             if rows.at == len(rows.names) or not self.can_run:
-                return found
+                break
+        return Taken(labels, repeated, late, closed)
 
     def _code(self, rows: Rows) -> tuple[list[int], list[int]]:
         """The codes of the rows' workers and labels as far as they are known, found once."""
@@ -128,13 +136,15 @@ class RowLoop:
             rows.coded = self._crowd._workers.codes(rows.workers), labels
         return rows.coded
 
-    def _meet_worker(self, rows: Rows, at: int) -> bool:
+    def _meet_worker(self, at: int) -> bool:
         """Give a row's worker its code, and say so; not if the loop must end for it.
 
         For a new class it must, and for observers to see tasks that closed before the worker came.
         """
-        assert self._loop is not None
-        if self._loop.closed or self._code(rows)[1][at] == ABSENT:
+        rows, loop = self._rows, self._loop
+        assert rows is not None
+        assert loop is not None
+        if loop.closed or self._code(rows)[1][at] == ABSENT:
             return False
         self._meet(rows, at)
         return True
@@ -163,7 +173,7 @@ class RowLoop:
             self._loop, self._made_for = self._make(ROOM), made_for
         loop, scale, schedule = self._loop, model.scale, model.schedule
         loop.start()
-        loop.at, loop.now, loop.meet = rows.at, rows.now, partial(self._meet_worker, rows)
+        loop.at, loop.now = rows.at, rows.now
         loop.settle, loop.min_labels = rule.needed, rule.min_labels
         loop.max_labels = 2**62 if max_labels is None else max_labels
         loop.against, loop.fade, loop.origin = model.against, scale.fade, scale.origin
@@ -184,7 +194,7 @@ class RowLoop:
         tasks = Tasks(NO_STARTS, workers, labels, NO_TRUTHS)
         scores = np.empty((1, model.sums.classes))
         loop = LabelLoop(model.scoring, self._store.loops, tasks, workers, labels, scores)
-        loop.most, loop.few = model.scale.most, FEW_LABELS
+        loop.most, loop.few, loop.meet = model.scale.most, FEW_LABELS, self._meet_worker
         loop.shift, loop.slope, loop.ceiling = 0.0, 1.0, math.inf
         loop.coin = partial(coin_of, seed=crowd.seed) if crowd.ties == "coin" else None
         return loop
@@ -192,14 +202,13 @@ class RowLoop:
     def _do(self, due: int, rows: Rows) -> None:
         """Do what must be done before the next row can be taken."""
         model = self._crowd._model
-        if due == label_loops.NAMES:
+        if due == NAMES:
             self._meet(rows, rows.at)
-        elif due == label_loops.RENEW:
+        elif due == RENEW:
             model.renew()
-        elif due == label_loops.SCALE:
+        elif due == SCALE:
             model.scale.make_room(model.clock, model.arrays())
-        elif due == label_loops.ROOM:
-            assert self._loop is not None
+        elif due == FULL_ROOM and self._loop is not None:
             self._loop = self._make(2 * self._loop.room)
 
 

@@ -235,7 +235,10 @@ class Stream(Savable):
         """
         task, worker = _named(task, "task"), _named(worker, "worker")
         label = clean_label(label, "label")
-        return self._take_all([task], [worker], [label], self._time(at))[0]
+        found, made = dict[TaskId, Kept](), dict[TaskId, Decision]()
+        self._take_part(Rows([task], [worker], [label], self._time(at), found), made)
+        kept = found[task]
+        return made[task] if kept is NOT_KEPT else _as_decision(task, kept, self.crowd._classes)
 
     def observe_many(self, rows: Iterable[Row] | ArrowTable, at: Time = None) -> list[Decision]:
         """Take many labels at once; returns the decisions on their tasks.
