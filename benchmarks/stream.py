@@ -1,4 +1,4 @@
-"""What a label of a stream costs by every estimator, against `Adaptive` in the same run; memory.
+"""Time a label of a stream by every estimator, against `Adaptive` in the same run; memory.
 
     make bench        or        python benchmarks/stream.py [--quick] [--chart FILE] [TABLE …]
 
@@ -44,7 +44,7 @@ KINDS: dict[str, type[cs.Estimator]] = {
         cs.Adaptive, cs.CentredAgreement, cs.MajorityVote, cs.AgreementBased, cs.Tracking,
     )
 }  # fmt: skip
-"""What is measured; all are compared with the first."""
+"""The estimators that are timed; all are compared with the first."""
 
 FIRST = next(iter(KINDS))
 
@@ -150,7 +150,7 @@ class Clock:
 
     @property
     def costs(self) -> dict[str, Cost]:
-        """What the runs took, by name."""
+        """Return the times of the runs, by name."""
         return {name: Cost(float(np.mean(took)), min(took)) for name, took in self.taken.items()}
 
 
@@ -191,7 +191,7 @@ def at_once(stream: cs.Stream, rows: Rows) -> None:
 
 
 class Measured(NamedTuple):
-    """What a label costs, by estimator, in one way of giving it."""
+    """The cost of a label by estimator, in one way of giving it."""
 
     workers: int
     age: str
@@ -205,7 +205,7 @@ WAYS: dict[str, Give] = {"observe": one_by_one, "observe_many": at_once}
 
 
 def runs(give: Give, streams: dict[str, cs.Stream], rows: Rows) -> Runs:
-    """What a round times: each stream takes the rows, and votes are counted."""
+    """Return the steps of a round: each stream takes the rows, and votes are counted."""
     every: Runs = {name: partial(give, stream, rows) for name, stream in streams.items()}
     return {**every, COUNTING: partial(count_votes, rows)}
 
@@ -240,7 +240,7 @@ def old(workers: int, rounds: int, learnt: int, warm: float = WARM) -> Iterator[
 
 
 def labels(quick: bool) -> Table:
-    """What a label costs in µs: mean (least) of the rounds, and times `Adaptive`'s mean (least)."""
+    """The cost of a label in µs: mean (least) of rounds, and times `Adaptive`'s mean (least)."""
     table = Table(title=(labels.__doc__ or "").splitlines()[0], width=WIDTH)
     for heading in ("workers", "stream", "by"):
         table.add_column(heading, no_wrap=True)
@@ -257,7 +257,7 @@ def labels(quick: bool) -> Table:
 
 
 def cells(costs: dict[str, Cost]) -> Iterator[str]:
-    """What each estimator costs, and how many times the first."""
+    """Return the cost of each estimator, and how many times the first's."""
     first = costs[FIRST]
     for name, cost in costs.items():
         text = f"{cost.mean:.2f} ({cost.least:.2f})"
@@ -270,7 +270,7 @@ def cells(costs: dict[str, Cost]) -> Iterator[str]:
 
 
 def decide_tasks(kinds: Sequence[str], workers: int, tasks: int, rounds: int) -> dict[str, Cost]:
-    """What `stream_many` costs a task, in µs, once every worker is known."""
+    """Time `stream_many` per task, in µs, once every worker is known."""
     rows = as_table(sorted(simulate(workers, tasks * LABELS)))
     known = {name: taught(KINDS[name], workers, 10 * workers).to_bytes() for name in kinds}
     clock = Clock()
@@ -372,7 +372,7 @@ def resident() -> float:
 
 
 def fill(tasks: int, workers: int) -> str:
-    """What tasks that stay open cost, with five labels each."""
+    """Measure tasks that stay open, with five labels each."""
     rng, stream = np.random.default_rng(0), cs.Stream(settle=None)
     start = resident()
     for _ in range(LABELS):

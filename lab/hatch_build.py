@@ -9,7 +9,7 @@ from typing import Any
 from hatchling.metadata.plugin.interface import MetadataHookInterface
 
 CORE = Path("..", "src", "crowdstream", "__init__.py")
-"""Where the version stands, seen from here."""
+"""The file of the core that has the version, relative to this one."""
 
 DEPENDENCIES = (
     "altair>=5.5",
@@ -22,7 +22,7 @@ DEPENDENCIES = (
     "scipy>=1.14",
     "vl-convert-python>=1.7",
 )
-"""What is needed beside the core."""
+"""Requirements beside the core."""
 
 
 class CustomMetadataHook(MetadataHookInterface):

@@ -114,9 +114,6 @@ NAMESAKES = {
     "PLACES": {
         "report/printing.py": "where browsers are installed",
     },
-    "Places": {
-        "stream/loop.py": "where names stand in rows",
-    },
     "reason_of": {
         "models/identifying_loops.py": "why a crowd cannot be identified",
     },

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from crowdstream.decisions import settle_loops
+from crowdstream.decisions.reason import Reason
 from crowdstream.defaults import MIN_LABELS, SETTLE, SETTLE_RANGE
 from crowdstream.labels import UNKNOWN, ClassLabel, TaskId, Vocabulary
 from crowdstream.labels.batch import Codes, LabelBatch
@@ -26,6 +27,9 @@ if TYPE_CHECKING:
 
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
+
+NO_LIMIT = 2**62
+"""Labels that no task has, for loops: they know no None."""
 
 
 class Decision(msgspec.Struct, frozen=True):
@@ -119,13 +123,24 @@ class SettleRule(NamedTuple):
         return found.view(np.bool_)
 
 
+def reason(settled: bool, labels: int, max_labels: int | None) -> Reason:
+    """Return why a task takes no more labels that is neither idle nor ended, or that it does."""
+    most = NO_LIMIT if max_labels is None else max_labels
+    return Reason(settle_loops.find_reason(settled, labels, most))
+
+
 def reasons(
-    settled: Bools, labels: NDArray[np.int64], max_labels: int, idle: NDArray[np.uint8], ends: bool
+    settled: Bools,
+    labels: NDArray[np.int64],
+    max_labels: int | None,
+    idle: NDArray[np.uint8],
+    ends: bool,
 ) -> NDArray[np.uint8]:
     """Return why each task takes no more labels, as a `Reason`."""
+    most = NO_LIMIT if max_labels is None else max_labels
     found = np.empty(labels.size, np.uint8)
     decided = np.ascontiguousarray(settled).view(np.uint8)
-    settle_loops.fill_reasons(decided, labels, max_labels, idle, ends, found)
+    settle_loops.fill_reasons(decided, labels, most, idle, ends, found)
     return found
 
 

@@ -55,11 +55,6 @@ def answers_needed(crowd: CrowdState) -> float:
     return least_known(model.sums, model.unit, model.forgets)
 
 
-def weight_against(crowd: CrowdState) -> float:
-    """Return what a newcomer's label counts against the decision that it supports."""
-    return crowd._model.against
-
-
 def who_is_new(crowd: CrowdState, own: float = 0.0, others: int = 0) -> Flags:
     """Which workers are newcomers; ``own``, ``others`` as for `newcomers`."""
     return newcomers(crowd._model.sums, answers_needed(crowd), own, others)
@@ -92,7 +87,7 @@ def known_vote(
     left = without(task, strange, np.zeros(1, np.int64))
     scores = np.empty((1, max(crowd._places.number(classes), 2)))
     alone = vote_of(crowd, left, classes, score_one(crowd, left, classes, scores), scores)
-    return alone, left.labels.size, weight_against(crowd)
+    return alone, left.labels.size, crowd._model.against
 
 
 # Tables --------------------------------------------------------------------------------------
@@ -166,7 +161,7 @@ def _decisions(
             left = without(batch, labels, which)
             found = crowd._decide(left, named)
             same = found.winners == votes.winners[which]
-            known = KnownVotes(found.confidences, same, left.sizes, weight_against(crowd))
+            known = KnownVotes(found.confidences, same, left.sizes, crowd._model.against)
             sure[which] = rule.survives(votes.confidences[which], known)
         return sure
 

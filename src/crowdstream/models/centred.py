@@ -129,12 +129,8 @@ class Centred(Model):
         if why_not(teacher, self.named):
             return MAJORITY
         skills = np.append(skills_of(teacher, self.sums.workers), teacher.mean)
-        weights, prior = (
-            vote_weights(skills, self.sums.classes, self._teacher.cap),
-            np.log(teacher.f),
-        )
-        if self.many:
-            prior *= LEAN_ALONE
+        weights = vote_weights(skills, self.sums.classes, self._teacher.cap)
+        prior = np.log(teacher.f) * (LEAN_ALONE if self.many else 1.0)
         if len(self.sums.relatives):  # labels count to the power of their families
             rho = correlations(self.sums, skills[:-1])
             logs = weights[:, None, None] * np.eye(self.sums.classes)

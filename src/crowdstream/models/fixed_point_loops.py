@@ -23,7 +23,6 @@ import cython
 import numpy as np
 
 if cython.compiled:
-    from cython.cimports.crowdstream.labels.batch_loops import Tasks
     from cython.cimports.crowdstream.models.identifying_loops import reason_of
     from cython.cimports.crowdstream.models.rows import AT_CHANCE, TOO_FEW
     from cython.cimports.crowdstream.models.rows import NO_SOLUTION as NO_ROOT
@@ -35,7 +34,6 @@ if cython.compiled:
 else:
     from math import fabs, log, sqrt
 
-    from crowdstream.labels.batch_loops import Tasks
     from crowdstream.models.identifying_loops import reason_of
     from crowdstream.models.rows import AT_CHANCE, TOO_FEW
     from crowdstream.models.rows import NO_SOLUTION as NO_ROOT
@@ -753,26 +751,6 @@ class FixedPoint(Scoring):
                 scores[t, tasks.labels[z]] += self.weight_of(theta)
         if left_out:
             self.put_back(tasks, begin, end)
-
-    def follow(
-        self,
-        tasks: Tasks,
-        weight: cython.double,
-        growth: cython.double,
-        scores: cython.double[:, ::1],
-    ):
-        """Decide each task from those before it, then learn it; ``scores`` may have no rows.
-
-        The first counts ``weight``, each later one ``growth`` times the last.
-        """
-        with cython.nogil:
-            for t in range(tasks.size):
-                begin = tasks.starts[t]
-                end = tasks.starts[t + 1]
-                if scores.shape[0]:
-                    self.score(tasks, begin, end, 0.0, scores, t)
-                self.learn(tasks, begin, end, tasks.truth(t), weight)
-                weight *= growth
 
     # For Python ------------------------------------------------------------------------------
 

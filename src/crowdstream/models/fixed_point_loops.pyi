@@ -3,7 +3,6 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from crowdstream.labels.batch_loops import Tasks
 from crowdstream.models.scoring_loops import Scoring
 from crowdstream.sums.agreement_loops import AgreementRows
 
@@ -41,7 +40,6 @@ class FixedPoint(Scoring):
         shrinkage: float,
         clip: float,
     ) -> None: ...
-    def follow(self, tasks: Tasks, weight: float, growth: float, scores: Floats) -> None: ...
     def renew(self) -> None: ...
     def fill(self, theta: Floats, weights: Floats, solved: Marks, apart: Marks) -> None: ...
 

@@ -83,7 +83,6 @@ class HorizonSums:
         """Take over what `pack` gave."""
         self.make_room(workers, classes)
         fill(self.pack(), arrays)
-        self.loops.named = classes
 
 
 class ManyHorizons(Model):
@@ -225,8 +224,8 @@ class ManyHorizons(Model):
     def unpack(self, arrays: Mapping[str, NDArray[Any]]) -> None:
         """Take over what `pack` gave."""
         super().unpack(arrays)
-        places = self.sums.classes if self.many else self.named
-        self.horizons.unpack(arrays, self.sums.workers, places)
+        self.horizons.unpack(arrays, self.sums.workers, self.sums.classes)
+        self.refresh()
         self.horizons.loops.fell_back = arrays["fell_back"].item()
         self.reason = arrays["reason"].tobytes().decode()
 

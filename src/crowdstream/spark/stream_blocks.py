@@ -237,8 +237,7 @@ class ClosingRule:
         idle = np.zeros(len(batch), np.uint8)
         if self.idle_since is not None:
             idle = (last <= self.idle_since).view(np.uint8)
-        most = 2**62 if self.max_labels is None else self.max_labels
-        return reasons(settled, batch.sizes, most, idle, self.end)
+        return reasons(settled, batch.sizes, self.max_labels, idle, self.end)
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
-from crowdstream.decisions.decision import SettleRule
+from crowdstream.decisions.decision import NO_LIMIT, SettleRule
 from crowdstream.decisions.ties import coin_of
 from crowdstream.estimators import Estimator
 from crowdstream.labels import ClassLabel, TaskId, WorkerId
@@ -26,21 +26,21 @@ from crowdstream.stream.label_loops import (
     GENERAL,
     NAMES,
     RENEW,
+    ROOM,
     SCALE,
     LabelLoop,
 )
-from crowdstream.stream.label_loops import ROOM as FULL_ROOM
 from crowdstream.stream.rows import ABSENT, SKIP
 from crowdstream.stream.tasks import Kept, TaskStore
 
-ROOM = 64
+FIRST_ROOM = 64
 """Labels of a task that there is room to work on at first."""
 
 NO_STARTS: Ints = np.zeros(1, np.int64)
 
 
-Places: TypeAlias = dict[tuple[type, Any], list[int]]
-"""Where names stand in rows, by their type too: True is not 1."""
+Standing: TypeAlias = dict[tuple[type, Any], list[int]]
+"""The rows in which each name stands, by its type too: True is not 1."""
 
 
 class Rows:
@@ -67,7 +67,7 @@ class Rows:
         self.at = 0
         self.coded: tuple[list[int], list[int]] | None = None
         """The codes of workers and labels, as they were first found."""
-        self.new: tuple[Places, Places] | None = None
+        self.new: tuple[Standing, Standing] | None = None
         """Where in the rows workers and labels are that had no code then."""
         self.found = found
 
@@ -75,10 +75,10 @@ class Rows:
 class Taken(NamedTuple):
     """What became of rows: labels that were new, repeated or late, and tasks that closed."""
 
-    labels: int = 0
-    repeated: int = 0
-    late: int = 0
-    closed: int = 0
+    labels: int
+    repeated: int
+    late: int
+    closed: int
 
 
 class RowLoop:
@@ -153,7 +153,7 @@ class RowLoop:
         """Give a row's worker and class their codes, in all rows where they stand."""
         workers, labels = self._code(rows)
         if rows.new is None:
-            rows.new = places_of(rows.workers, workers), places_of(rows.labels, labels)
+            rows.new = standing(rows.workers, workers), standing(rows.labels, labels)
         worker, label = rows.workers[at], rows.labels[at]
         i, x = self._crowd._meet_one(worker, label)
         workers[at], labels[at] = i, SKIP if label is None else x
@@ -170,12 +170,12 @@ class RowLoop:
         model.refresh()
         made_for = model.scoring, model.sums.classes
         if self._loop is None or self._made_for != made_for:
-            self._loop, self._made_for = self._make(ROOM), made_for
+            self._loop, self._made_for = self._make(FIRST_ROOM), made_for
         loop, scale, schedule = self._loop, model.scale, model.schedule
         loop.start()
         loop.at, loop.now = rows.at, rows.now
         loop.settle, loop.min_labels = rule.needed, rule.min_labels
-        loop.max_labels = 2**62 if max_labels is None else max_labels
+        loop.max_labels = NO_LIMIT if max_labels is None else max_labels
         loop.against, loop.fade, loop.origin = model.against, scale.fade, scale.origin
         if model.line is not None:
             loop.shift, loop.slope, loop.ceiling = model.line
@@ -208,13 +208,13 @@ class RowLoop:
             model.renew()
         elif due == SCALE:
             model.scale.make_room(model.clock, model.arrays())
-        elif due == FULL_ROOM and self._loop is not None:
+        elif due == ROOM and self._loop is not None:
             self._loop = self._make(2 * self._loop.room)
 
 
-def places_of(names: list[Any], codes: list[int]) -> Places:
+def standing(names: list[Any], codes: list[int]) -> Standing:
     """Return where the names without a code stand; a skip has no name."""
-    found: Places = {}
+    found: Standing = {}
     for at, code in enumerate(codes):
         if code < 0 and names[at] is not None:
             found.setdefault((type(names[at]), names[at]), []).append(at)

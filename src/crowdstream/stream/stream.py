@@ -19,9 +19,8 @@ from typing import NamedTuple, Self, TypeAlias
 
 import msgspec
 
-from crowdstream.decisions.decision import Decision, SettleRule, Vote, make_decision
+from crowdstream.decisions.decision import Decision, SettleRule, Vote, make_decision, reason
 from crowdstream.decisions.reason import WORDS, Reason
-from crowdstream.decisions.settle_loops import find_reason
 from crowdstream.defaults import MIN_LABELS, REMEMBER, SETTLE
 from crowdstream.errors import InputError, StateError
 from crowdstream.estimators import Adaptive, Estimator
@@ -59,9 +58,6 @@ Time: TypeAlias = float | datetime.datetime | None
 
 NOT_KEPT: Kept = (UNKNOWN, 0.0, 0.0, 0, 0, 0)
 """Stands for a decision that was made row by row."""
-
-NO_LIMIT = 2**62
-"""Labels that no task has."""
 
 PART = 50_000
 """Rows that room is made for at a time: each may open a task."""
@@ -354,8 +350,8 @@ class Stream(Savable):
         self._now = now
         decision = self._decision(vote, coded)
         store.note(slot, decision.confidence)
-        known, most = coded.truth >= 0, NO_LIMIT if self.max_labels is None else self.max_labels
-        why = Reason(find_reason(decision.settled and not known, decision.votes, most))
+        known = coded.truth >= 0
+        why = reason(decision.settled and not known, decision.votes, self.max_labels)
         rules = self._rule, self.max_labels, self.give_up
         if why is Reason.OPEN and not known and self._outlooks.is_hard(coded, decision, *rules):
             self.counts.hard += 1
