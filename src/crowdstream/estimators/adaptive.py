@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from crowdstream.decisions.ties import Ties
 from crowdstream.estimators.estimator import Estimator
 from crowdstream.estimators.parameters import Families
-from crowdstream.estimators.state import NameKeys
 from crowdstream.models.committee import Committee
 from crowdstream.models.model import Model
 
@@ -63,4 +62,4 @@ class Adaptive(Estimator):
         >>> type(Adaptive().make_model()).__name__
         'Committee'
         """
-        return Committee(NameKeys(self), self.memory, self._n_families, self.seed)
+        return Committee(self.memory, self._n_families, self.seed)

@@ -6,7 +6,6 @@ What is learnt, and how, is the model's business (`crowdstream.models`). Knows n
 from __future__ import annotations
 
 import inspect
-import zlib
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -57,22 +56,6 @@ class Identifiability(NamedTuple):
 
     def __bool__(self) -> bool:
         return self.ok
-
-
-class NameKeys:
-    """Numbers made of a crowd's names, for a model that draws by them."""
-
-    def __init__(self, crowd: CrowdState) -> None:
-        self._crowd = crowd
-
-    def worker_keys(self, who: Codes) -> Keys:
-        """One per worker."""
-        names = [msgspec.msgpack.encode(self._crowd._workers[i]) for i in who]
-        return np.array([zlib.crc32(name) for name in names], np.uint64) * np.uint64(ODD)
-
-    def class_keys(self) -> Keys:
-        """One per class seen so far."""
-        return class_keys(self._crowd._classes, "coin")
 
 
 class _Saved(msgspec.Struct):

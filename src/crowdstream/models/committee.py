@@ -6,7 +6,7 @@ Decides when `Reading` reads anew, what it is fitted to and what is measured; kn
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Any, Protocol, Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,6 +15,7 @@ from crowdstream.defaults import SETTLE
 from crowdstream.errors import SureInDoubt
 from crowdstream.labels.batch import NO_TRUTHS, Codes, Ints, LabelBatch
 from crowdstream.models.centred import Centred
+from crowdstream.models.converging import converge, go_on, is_enough
 from crowdstream.models.crowd_loops import SCORES
 from crowdstream.models.fallback import verdict
 from crowdstream.models.fitting import (
@@ -28,13 +29,11 @@ from crowdstream.models.fitting import (
 )
 from crowdstream.models.gold_model import FEWEST, ROWS, GoldModel
 from crowdstream.models.independence import (
-    GATE,
     compact,
     error_of_excess,
-    excess_correlation,
     gate_of,
+    measure_excess,
     pairs_in,
-    share_of_three,
 )
 from crowdstream.models.model import Floats, Model, Use, WorkerReading
 from crowdstream.models.passes import (
@@ -47,19 +46,26 @@ from crowdstream.models.passes import (
     Pass,
     TaskTable,
 )
-from crowdstream.models.reading import Reading
-from crowdstream.models.reservoir import LABELS, TASKS, Reservoir
+from crowdstream.models.reading import TOGETHER, Reading
+from crowdstream.models.reservoir import LABELS, TASKS, TOTAL, Reservoir
 from crowdstream.models.scorer import Scorer
 from crowdstream.models.scoring_loops import Scoring
 from crowdstream.models.vote_effects import vote_effects
 from crowdstream.schedule import GOLD, LOOKS
 from crowdstream.serialization import Packed, over, under
+from crowdstream.sums.confusions import ConfusionSums
 
 SAMPLE = 200_000
 """Labels of a table on which it is measured whether workers err together."""
 
+MEASURED = 40_000
+"""Labels of a stream's sample on which the same is measured: it takes milliseconds."""
+
 TWINS = 8
 """Independent twins that a small table is compared with: one alone is off by 0.005 now and then."""
+
+FEW_TWINS = 3
+"""The same in a stream, which is compared again and again."""
 
 EARLIER = 0.75
 """What earlier measurements count beside the latest."""
@@ -70,31 +76,22 @@ FOLDS = 5
 NO_SCORES: Floats = np.empty((0, 2))
 
 
-class Names(Protocol):
-    """Numbers made of names, so that what is drawn by them depends on neither order nor place."""
-
-    def worker_keys(self, who: Codes) -> Keys:
-        """One per worker."""
-
-    def class_keys(self) -> Keys:
-        """One per class seen so far."""
-
-
 class Committee(Model):
     """Teacher and students of one crowd, and a sample on which it is measured how they err."""
 
     order_free = False
 
-    def __init__(self, names: Names, memory: float | None, families: int, seed: int) -> None:
+    def __init__(self, memory: float | None, families: int, seed: int) -> None:
         super().__init__(memory, families)
         self.seed = seed
-        self.names = names
         self.reading = Reading(self.sums)
         self.sample = Reservoir()
         self.looked = 0.0
         """Tasks learnt when it was last measured whether workers err together."""
         self.pairs = 0.0
         """Pairs of labels that this was measured on."""
+        self._before: ConfusionSums | None = None
+        """The swept counts as they were at the last look, where they are the likeliest."""
         self._stale = False
 
     @property
@@ -164,21 +161,44 @@ class Committee(Model):
 
     def _look_if_due(self) -> None:
         """Measure on the sample now and then whether workers err together."""
-        if len(self.sample) and self.clock >= self.due_at:
-            self._measure(*self.sample.batch())
+        if self.sample and self.clock >= self.due_at:
+            batch, _ = self.sample.batch()
+            some = np.arange(max(int(np.searchsorted(batch.starts[1:], MEASURED)), 1))
+            self._measure(batch.pick(some), FEW_TWINS)
+            self._converge(batch)
             self.looked = float(self.clock)
 
-    def _measure(self, batch: LabelBatch, keys: Keys, twins: int = 1) -> None:
-        reading, classes = self.reading, self.sums.classes
-        batch, who = compact(batch)
-        workers, labels = self.names.worker_keys(who), self.names.class_keys()
-        labels = np.append(labels, np.zeros(max(2 - labels.size, 0), np.uint64))
-        excess = excess_correlation(batch, classes, keys, workers, labels, twins)
+    def _converge(self, batch: LabelBatch) -> None:
+        """Bring the swept confusions to the likeliest there are, if they are believed.
+
+        As long as the sample has all tasks, on these. From then on what was counted before the last
+        look is dropped: it was counted by confusions that were less well known.
+        """
+        reading, swept = self.reading, self.reading.swept
+        n, k = self.sums.workers, self.sums.classes
+        before, self._before = self._before, None
+        if not (reading.crowd.gate > 0.0 and is_enough(batch.labels.size, n, k)):
+            reading.converged = reading.even = False
+            return
+        tasks = float(swept.mass.sum())
+        if tasks <= len(batch) + 0.5 or not reading.converged:
+            converge(reading, batch)
+            swept.scale(max(tasks, 1.0) / len(batch))
+        elif before is not None and before.classes == k:
+            swept.drop(before)
+        reading.renew_swept()
+        self._before = swept.copy()
+
+    def _measure(self, sample: LabelBatch, twins: int) -> None:
+        """Find out by a sample how much workers err together, and how far to believe what."""
+        reading, batch = self.reading, compact(sample)
+        excess, overturned = measure_excess(batch, self.sums.classes, twins)
         before, pairs = EARLIER * self.pairs, pairs_in(batch)
         reading.rho = (before * reading.rho + pairs * excess) / max(before + pairs, 1.0)
         self.pairs = before + pairs
         if not self.forgets:  # confusions that feed on themselves need all tasks to stand on
-            reading.crowd.gate = gate_of(reading.rho, self.pairs) * share_of_three(batch)
+            reading.crowd.gate = gate_of(reading.rho, overturned, batch, self.pairs)
+        reading.weigh_panel(sample)
 
     # Learning in order -----------------------------------------------------------------------
 
@@ -258,23 +278,21 @@ class Committee(Model):
             self.learn(table.batch)
             return
         reading = self.reading
-        sums, sample, kept, gold = table.add_up(
-            [
-                AddTasks(self.sums),
-                ChooseTasks(self.seed, labels=SAMPLE),
-                ChooseTasks(self.seed, tasks=TASKS, each=LABELS),
-                GoldKeys(self.seed),
-            ]
+        sums, sample, gold = table.add_up(
+            [AddTasks(self.sums), ChooseTasks(self.seed, labels=SAMPLE), GoldKeys(self.seed)]
         )
         self.sums.add_sums(sums)
         fit_students([reading], table, self.named)
         twins = min(max(SAMPLE // max(4 * sample.batch.labels.size, 1), 1), TWINS)
-        self._measure(sample.batch, sample.keys, twins)
+        self._measure(sample.batch, twins)
         if reading.crowd.gate > 0.0:
-            sweep([reading], table)
+            self._refine([reading], table, sample.batch)
         if gold:
-            self._weigh_scores(table, np.sort(np.concatenate(gold)))
-        self.sample.offer(kept.batch, kept.keys)
+            self._weigh_scores(table, sample.batch, np.sort(np.concatenate(gold)))
+        self.sample.offer(sample.batch, sample.keys)
+        if sample.batch.labels.size < self.sums.total[2]:
+            self.sample.close(sample.keys[-1])
+        self._before = reading.swept.copy() if reading.converged else None
         self.clock = int(self.sums.total[0])
         self.looked = float(self.clock)
         super().renew()
@@ -290,7 +308,7 @@ class Committee(Model):
         reading = self.reading
         passes: list[Pass[Any]] = [
             AddTasks(self.sums),
-            ChooseTasks(self.seed, tasks=TASKS, each=LABELS),
+            ChooseTasks(self.seed, tasks=TASKS, labels=TOTAL, each=LABELS),
             LookAtTruths(reading, self.seed),
         ]
         sums, kept, gold = table.add_up(passes)
@@ -308,7 +326,18 @@ class Committee(Model):
         if gold:
             self._add_gold(*LookAtTruths.in_order(gold))
 
-    def _weigh_scores(self, table: TaskTable, gold: Keys) -> None:
+    def _refine(self, readings: list[Reading], table: TaskTable, sample: LabelBatch) -> None:
+        """Recount the swept confusions of a table: the likeliest, where there are labels enough."""
+        if not is_enough(sample.labels.size, self.sums.workers, self.sums.classes):
+            sweep(readings, table)
+            return
+        for reading in readings:
+            seen = reading.hidden(sample) if reading.hidden else sample
+            converge(reading, seen)
+            if sample.labels.size < self.sums.total[2]:
+                go_on(reading, table, seen)
+
+    def _weigh_scores(self, table: TaskTable, sample: LabelBatch, gold: Keys) -> None:
         """What truths say of scores: each by a crowd that knows the truths of other tasks only.
 
         By the first model the swept confusions are counted anew, which changes the scores; the
@@ -321,7 +350,7 @@ class Committee(Model):
         for reading in apart:
             reading.rho, reading.crowd.gate = mine.rho, mine.crowd.gate
         if mine.crowd.gate > 0.0:
-            sweep(apart, table)
+            self._refine(apart, table, sample)
         look = LookAtGold(apart, folds, ROWS)
         for again in (False, True):
             model = GoldModel()
@@ -388,7 +417,7 @@ class Committee(Model):
         are taken to be dependent.
         """
         excess = self.reading.rho - 0.5 * error_of_excess(self.pairs)
-        return float(min(max(excess / GATE, 0.0), 1.0)) if self.pairs else 0.0
+        return float(min(max(excess / TOGETHER, 0.0), 1.0)) if self.pairs else 0.0
 
     @property
     def calibration(self) -> str:
@@ -436,7 +465,8 @@ class Committee(Model):
         mine.gold.merge(theirs.gold, classes)
         self.sample.merge(other.sample, names, classes)
         self.clock = max(self.clock, other.clock) if self.forgets else self.clock + other.clock
-        self.looked = 0.0
+        self.looked, self._before = 0.0, None
+        mine.converged = mine.converged and theirs.converged
         self._look_if_due()
         self.renew()
         mine.renew_gold()
@@ -445,6 +475,8 @@ class Committee(Model):
         """Sums, confusions, gold, sample, and when what was read."""
         found = super().pack() | self.reading.pack() | over("sample", self.sample.pack())
         measured = {"tasks": np.array(self.looked), "pairs": np.array(self.pairs)}
+        if self._before is not None:
+            found |= over("before", self._before.pack())
         return found | over("measured", measured)
 
     def unpack(self, arrays: Mapping[str, NDArray[Any]]) -> None:
@@ -452,5 +484,9 @@ class Committee(Model):
         super().unpack(arrays)
         self.sample.unpack(under("sample", arrays), self.sums.workers, self.sums.classes)
         self.reading.unpack(arrays, self.named)
+        if before := under("before", arrays):
+            self._before = ConfusionSums()
+            rows = before["counts"].shape
+            self._before.unpack(before, rows[0], rows[2])
         measured = under("measured", arrays)
         self.looked, self.pairs = measured["tasks"].item(), measured["pairs"].item()

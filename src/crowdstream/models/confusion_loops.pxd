@@ -14,6 +14,7 @@ cdef class Student:
     cdef double observed, expected
     cdef public Py_ssize_t workers
     cdef public double strength, typical
+    cdef public bint even
 
     cdef void read(self, Py_ssize_t i) noexcept nogil
     cdef double likelihood(self, Py_ssize_t i, Py_ssize_t x, Py_ssize_t a) noexcept nogil

@@ -13,13 +13,16 @@ if cython.compiled:
     from cython.cimports.crowdstream.labels.batch_loops import Tasks
     from cython.cimports.crowdstream.models.scoring_loops import FamilyPowers, rescale
     from cython.cimports.crowdstream.sums.rows import ACCURACY, GOLD, MOST_STRENGTH, UNIT, H
-    from cython.cimports.libc.math import exp, pow, sqrt  # noqa: A004
+    from cython.cimports.libc.math import exp, log, pow, sqrt  # noqa: A004
 else:
-    from math import exp, pow, sqrt  # noqa: A004
+    from math import exp, log, pow, sqrt  # noqa: A004
 
     from crowdstream.labels.batch_loops import Tasks
     from crowdstream.models.scoring_loops import FamilyPowers, rescale
     from crowdstream.sums.rows import ACCURACY, GOLD, MOST_STRENGTH, UNIT, H
+
+LEAST_RIGHT = cython.declare(cython.double, 1e-3)  # right answers: odds stay finite
+ALL_ALIKE = cython.declare(cython.double, 1e12)  # answers beside which a worker's own say nothing
 
 
 @cython.final
@@ -30,8 +33,9 @@ class Student:
     ``counts[i, x, a]``: answers x of worker i, by how likely the class was a; ``counts[i, K, a]``
     their sum over x. ``mass[a]``: tasks, by how likely the class was a. A row's prior is the pooled
     confusion, its error odds multiplied by the worker's own ratio of observed to expected errors.
-    ``product`` holds of the task at hand the prior times the likelihoods of its labels, by class;
-    then the posterior.
+    ``even``: whether a row is just that, so that workers differ by one number each. ``product``
+    holds of the task at hand the prior times the likelihoods of its labels, by class; then the
+    posterior.
     """
 
     def __init__(self, powers: FamilyPowers, pooled, prior, product):
@@ -43,6 +47,7 @@ class Student:
         self.workers = 0
         self.strength = MOST_STRENGTH
         self.typical = 1.0
+        self.even = False
 
     def bind(self, counts, mass):
         """Read and write these counts from now on."""
@@ -125,14 +130,23 @@ class Student:
     # One worker ------------------------------------------------------------------------------
 
     def read(self, i):
-        """Count a worker's observed and expected errors; their ratio is shrunk to 1."""
+        """Count a worker's observed and expected errors; their ratio is shrunk to 1.
+
+        The ratio of their odds where rows are ``even``, which then is exact for a worker of one
+        error rate.
+        """
         K = self.classes
+        answers: cython.double = self.strength
         observed: cython.double = self.strength * self.typical
         expected: cython.double = observed
         if i < self.workers:
             for a in range(K):
+                answers += self.counts[i, K, a]
                 observed += self.counts[i, K, a] - self.counts[i, a, a]
                 expected += self.counts[i, K, a] * self.pooled[K, a]
+        if self.even:
+            observed /= max(answers - observed, LEAST_RIGHT)
+            expected /= max(answers - expected, LEAST_RIGHT)
         self.observed = observed
         self.expected = expected
 
@@ -148,8 +162,9 @@ class Student:
         prior = right if x == a else self.pooled[x, a] * self.observed
         if i >= self.workers:
             return prior / scale
-        return (self.counts[i, x, a] * scale + self.strength * prior) / (
-            (self.counts[i, self.classes, a] + self.strength) * scale
+        rows = ALL_ALIKE if self.even else self.strength
+        return (self.counts[i, x, a] * scale + rows * prior) / (
+            (self.counts[i, self.classes, a] + rows) * scale
         )
 
     def fill_confusions(self, out: cython.double[:, :, ::1]):
@@ -242,3 +257,61 @@ def add_posteriors(
                 x = tasks.labels[z]
                 for a in range(K):
                     counts[i, x, a] += scores[t, a]
+
+
+def recount(
+    tasks: Tasks,
+    powers: cython.double[::1],
+    logs: cython.double[:, :, ::1],
+    prior: cython.double[::1],
+    counts: cython.double[:, :, ::1],
+    mass: cython.double[::1],
+    room: cython.double[::1],
+):
+    """Count every task's posterior by ``logs[i, x, a]`` and a prior; the labels' log-likelihood.
+
+    ``powers``: what each label counts beside its relatives', or empty if all count 1. ``room`` has
+    space for a number per class. Tasks of known truth count as in `add_posteriors`.
+    """
+    K = mass.shape[0]
+    power = 1.0
+    found: cython.double = 0
+    counts[:, :, :] = 0.0
+    mass[:] = 0.0
+    with cython.nogil:
+        for t in range(tasks.size):
+            begin = tasks.starts[t]
+            end = tasks.starts[t + 1]
+            if end == begin:
+                continue
+            truth = tasks.truth(t)
+            for a in range(K):
+                room[a] = prior[a]
+            for z in range(begin, end):
+                if powers.shape[0]:
+                    power = powers[z]
+                for a in range(K):
+                    room[a] += power * logs[tasks.workers[z], tasks.labels[z], a]
+            best: cython.double = room[0]
+            total: cython.double = 0
+            for a in range(1, K):
+                best = max(best, room[a])
+            if truth >= 0:
+                found += GOLD * room[truth]
+            for a in range(K):
+                room[a] = exp(room[a] - best)
+                total += room[a]
+            if truth < 0:
+                found += best + log(total)
+            for a in range(K):
+                if truth < 0:
+                    room[a] /= total
+                else:
+                    room[a] = GOLD if a == truth else 0.0
+                mass[a] += room[a]
+            for z in range(begin, end):
+                i = tasks.workers[z]
+                x = tasks.labels[z]
+                for a in range(K):
+                    counts[i, x, a] += room[a]
+    return found

@@ -10,6 +10,7 @@ class Student:
     workers: int
     strength: float
     typical: float
+    even: bool
     def __init__(
         self, powers: FamilyPowers, pooled: Floats, prior: Floats, product: Floats
     ) -> None: ...
@@ -19,3 +20,12 @@ class Student:
     def fill_confusions(self, out: Floats) -> None: ...
 
 def add_posteriors(tasks: Tasks, scores: Floats, counts: Floats, mass: Floats) -> None: ...
+def recount(
+    tasks: Tasks,
+    powers: Floats,
+    logs: Floats,
+    prior: Floats,
+    counts: Floats,
+    mass: Floats,
+    room: Floats,
+) -> float: ...

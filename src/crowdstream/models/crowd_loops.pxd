@@ -14,7 +14,8 @@ cdef class Crowd(Scoring):
     cdef double[::1] bias
     cdef double[:, ::1] features
     cdef double[:, ::1] parts
-    cdef public double gate, rho
+    cdef public double gate, rho, trust
+    cdef public bint panel
 
     cdef void judge(self, Tasks tasks, Py_ssize_t begin, Py_ssize_t end, double own) noexcept nogil
     cdef void weigh(self, Tasks tasks, Py_ssize_t begin, Py_ssize_t end, double[:, ::1] scores, Py_ssize_t t) noexcept nogil

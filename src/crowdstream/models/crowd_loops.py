@@ -45,7 +45,8 @@ class Crowd(Scoring):
     ``taught`` counts by the teacher's posteriors, ``swept`` by its own; ``gate`` is how far the
     swept confusions are believed (they are not read at 0). ``fell_back``: whether the crowd cannot
     be identified, so that votes are counted. ``golden``: whether known truths have given each score
-    its weight and each class its bias (see `GoldModel`). ``rho``: how much errors within a task are
+    its weight and each class its bias (see `GoldModel`). ``panel``: whether the common factor
+    decides, times ``trust``. ``rho``: how much errors within a task are
     correlated, ``discount``: by which correlation scores are taken to be too sure.
     """
 
@@ -57,6 +58,8 @@ class Crowd(Scoring):
         self.classes = teacher.f.shape[0]
         self.gate = 0.0
         self.rho = 0.0
+        self.panel = False
+        self.trust = 1.0
 
     def bind(self, weights, bias, features, parts):
         """Use these arrays: the gold model's, and room for a task's scores and their parts."""
@@ -95,6 +98,13 @@ class Crowd(Scoring):
             self.fill_features(tasks, begin, end)
             for a in range(self.classes):
                 scores[t, a] = self.weighed(a)
+            return
+        if self.panel:
+            # Confidence is to be that of the score as it is: undo the discount to come.
+            scale = self.trust * (1.0 + max(end - begin - 1.0, 0.0) * self.discount)
+            self.add_common_factor(tasks, begin, end)
+            for a in range(self.classes):
+                scores[t, a] = scale * self.features[2, a]
             return
         g = self.gate
         for a in range(self.classes):
@@ -170,6 +180,13 @@ class Crowd(Scoring):
             ) / (1.0 - self.rho)
             odds += log(self.swept.prior[a] / max(1.0 - self.swept.prior[a], 1e-12))
             self.features[2, a] = odds
+
+    def fill_common_factor(self, tasks: Tasks, scores: cython.double[:, ::1]):
+        """The third score of tasks, as it is; keeps the GIL as `ask` does."""
+        for t in range(tasks.size):
+            self.add_common_factor(tasks, tasks.starts[t], tasks.starts[t + 1])
+            for a in range(self.classes):
+                scores[t, a] = self.features[2, a]
 
     def teach(self, tasks, begin, end, truth, weight):
         """Of a task that was judged q ∝ f·A goes to one student's counts, its own q to the other's.

@@ -95,6 +95,18 @@ def sweep(readings: Sequence[Reading], table: TaskTable) -> None:
             break
 
 
+def recount_swept(
+    reading: Reading, table: TaskTable, by: tuple[Floats, Floats] | None = None
+) -> None:
+    """Count the swept confusions once more by their own posteriors, or by other confusions'."""
+
+    def score(reading: Reading) -> Score:
+        return reading.by_swept() if by is None else reading.by_confusions(*by)
+
+    _recount([reading], table, score, "swept")
+    reading.renew_swept()
+
+
 def recount_by_gold(readings: Sequence[Reading], table: TaskTable) -> None:
     """Count the swept confusions by what known truths make of all scores.
 

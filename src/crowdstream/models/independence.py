@@ -8,56 +8,117 @@ the excess is the gate for believing them. Knows nothing of estimators.
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 from numpy.typing import NDArray
 
-from crowdstream.labels.batch import Codes, LabelBatch
+from crowdstream.labels.batch import LabelBatch
 from crowdstream.labels.folding import mix
 from crowdstream.models.fitting import add_tasks, fit_students, sweep
 from crowdstream.models.passes import InMemory
-from crowdstream.models.reading import Reading
+from crowdstream.models.reading import TOGETHER, Reading
 from crowdstream.sums.agreement import AgreementSums
 
 Floats = NDArray[np.float64]
 Keys = NDArray[np.uint64]
 
-GATE = 0.04
-"""Excess correlation from which on the swept confusions are not believed: independent simulated
-crowds have 0.00 ± 0.01, nearly all real ones 0.02 to 0.19."""
+OVERTURNED = 0.1
+"""Share of tasks that sweeps overturn, beyond a twin's, from which on they are not believed. Of
+independent simulated crowds it is 0.00 ± 0.01 and chance."""
 
 ONE_ERROR = 1.0
 """Squared error, that of one wrong label, by which correlations are shrunk: where nobody errs, what
 is left of rounding looks alike in all workers."""
 
+ROUNDS = 3
+"""Rounds of numbering: after three, who is still alike has answered alike."""
+
+HALF = np.uint64(2**32 - 1)
+
 TWIN_PRIOR = 4.0
 """Answers by the pooled confusion that a worker of the twin has beside its own."""
 
 
-def excess_correlation(
-    batch: LabelBatch, classes: int, tasks: Keys, workers: Keys, labels: Keys, twins: int = 1
-) -> float:
-    """How much more workers err together than independent ones would, of whom ``twins`` are drawn.
+class Excess(NamedTuple):
+    """How much more workers err together than independent ones would, in two ways.
 
-    ``tasks``, ``workers`` and ``labels`` are keys of each task, worker and class, from which a
-    twin is drawn: its labels depend on neither order nor place.
+    ``correlation``: of errors within a task. ``overturned``: the share of tasks that the swept
+    confusions decide otherwise than the second look. Sweeps refine it where workers err
+    independently, by as much as a twin shows; where they do much more, they have found something
+    else than the classes, whose errors may well look uncorrelated.
+    """
+
+    correlation: float
+    overturned: float
+
+
+def measure_excess(batch: LabelBatch, classes: int, twins: int = 1) -> Excess:
+    """Compare a crowd with ``twins`` of it that err independently; their medians count.
+
+    (Not their means: now and then a twin's labels have no good fit.)
     """
     truthless = LabelBatch(batch.starts, batch.workers, batch.labels)
-    n = workers.size
-    posterior = _swept(truthless, n, classes)
-    expected = 0.0
+    keys = content_keys(truthless, classes)
+    n = keys.workers.size
+    posterior, overturned = _swept(truthless, n, classes)
+    found = []
     for twin in range(twins):
-        keys = mix(tasks + np.uint64(twin))
-        drawn = _twin(truthless, posterior, n, keys, workers, labels)
-        expected += _correlation(drawn, _swept(drawn, n, classes), n) / twins
-    return _correlation(truthless, posterior, n) - expected
+        again = keys._replace(tasks=mix(keys.tasks + np.uint64(twin)))
+        drawn = _twin(truthless, posterior, n, again)
+        swept, differing = _swept(drawn, n, classes)
+        found.append((_correlation(drawn, swept, n), differing))
+    alike, differing = np.median(found, axis=0).tolist()
+    return Excess(_correlation(truthless, posterior, n) - alike, overturned - differing)
 
 
-def compact(batch: LabelBatch) -> tuple[LabelBatch, Codes]:
-    """Return the same tasks with their own workers numbered from 0, and who those are."""
-    who, codes = np.unique(batch.workers, return_inverse=True)
-    return LabelBatch(
-        batch.starts, codes.astype(np.int32), batch.labels, batch.truths, batch.tasks
-    ), who.astype(np.int32)
+class ContentKeys(NamedTuple):
+    """Numbers that look random, of tasks, workers and classes, made of who said what alone.
+
+    A twin that is drawn by them is the same whatever anything is called and in whatever order it
+    comes.
+    """
+
+    tasks: Keys
+    workers: Keys
+    classes: Keys
+
+
+def content_keys(batch: LabelBatch, classes: int) -> ContentKeys:
+    """Number tasks by their labels, workers and classes by their tasks, and so on for some rounds.
+
+    (Weisfeiler and Leman's refinement.) Tasks with the same labels of the same workers are told
+    apart by a count: which of them has which number makes no difference.
+    """
+    task = np.repeat(np.arange(len(batch)), batch.sizes)
+    who, what = batch.workers, batch.labels
+    n = int(who.max(initial=-1)) + 1
+    workers, labels = np.ones(n, np.uint64), np.ones(classes, np.uint64)  # mix(0) is 0
+    tasks = np.zeros(len(batch), np.uint64)
+    for _ in range(ROUNDS):
+        tasks = mix(_added(task, mix(workers[who] + mix(labels[what])), len(batch)))
+        told = mix(tasks[task] + mix(labels[what]))
+        seen = mix(tasks[task] + workers[who])
+        workers, labels = mix(_added(who, told, n)), mix(_added(what, seen, classes))
+    order = np.argsort(tasks, kind="stable")
+    first = np.searchsorted(tasks[order], tasks[order])
+    counted: Keys = (np.arange(tasks.size) - first).astype(np.uint64)
+    counted += tasks[order]
+    tasks[order] = mix(counted)
+    return ContentKeys(tasks, workers, labels)
+
+
+def _added(where: NDArray[np.integer], keys: Keys, size: int) -> Keys:
+    """Sums of keys, modulo 2⁶⁴; a bincount adds halves of them without rounding."""
+    low = np.bincount(where, (keys & HALF).astype(np.float64), size).astype(np.uint64)
+    high = np.bincount(where, (keys >> np.uint64(32)).astype(np.float64), size).astype(np.uint64)
+    return np.asarray((high << np.uint64(32)) + low)
+
+
+def compact(batch: LabelBatch) -> LabelBatch:
+    """Return the same tasks with their own workers numbered from 0."""
+    codes = np.unique(batch.workers, return_inverse=True)[1].astype(np.int32)
+    return LabelBatch(batch.starts, codes, batch.labels, batch.truths, batch.tasks)
 
 
 def pairs_in(batch: LabelBatch) -> float:
@@ -65,23 +126,25 @@ def pairs_in(batch: LabelBatch) -> float:
     return float((batch.sizes * (batch.sizes - 1)).sum()) / 2
 
 
-def share_of_three(batch: LabelBatch) -> float:
-    """The share of labels on tasks with three or more.
+def gate_of(excess: float, overturned: float, batch: LabelBatch, pairs: float) -> float:
+    """How far the swept confusions are believed, by what was measured on a batch.
 
-    Confusions cannot be told apart from two labels per task, however many tasks there are (Kruskal,
-    1977: three views); recounted from their own posteriors they drift to one class.
+    1 where there is no excess, 0 from `TOGETHER` on; an excess correlation measured on so many
+    pairs of labels is given a standard error on top, so that independence has to be shown. Likewise
+    1 where no more tasks are overturned than chance explains, and 0 from `OVERTURNED` on. As far as
+    tasks have three labels or more: confusions cannot be told apart from two labels per task,
+    however many tasks there are (Kruskal, 1977: three views); recounted from their own posteriors
+    they drift to one class.
     """
+    alike = _clip(1.0 - (excess + error_of_excess(pairs)) / TOGETHER)
+    chance = (0.5 / max(len(batch), 1)) ** 0.5
+    refined = _clip(1.0 - (overturned - chance) / OVERTURNED)
     sizes = batch.sizes
-    return float(sizes[sizes >= 3].sum() / max(sizes.sum(), 1))
+    return alike * refined * float(sizes[sizes >= 3].sum() / max(sizes.sum(), 1))
 
 
-def gate_of(excess: float, pairs: float) -> float:
-    """How far the swept confusions are believed, by an excess measured on so many pairs of labels.
-
-    1 where there is no excess, 0 from `GATE` on; the excess is given a standard error on top, so
-    that independence has to be shown.
-    """
-    return float(min(max(1.0 - (excess + error_of_excess(pairs)) / GATE, 0.0), 1.0))
+def _clip(share: float) -> float:
+    return float(min(max(share, 0.0), 1.0))
 
 
 def error_of_excess(pairs: float) -> float:
@@ -93,15 +156,19 @@ def error_of_excess(pairs: float) -> float:
     return float((2.0 / max(pairs, 1.0)) ** 0.5)
 
 
-def _swept(batch: LabelBatch, n: int, classes: int) -> Floats:
+def _swept(batch: LabelBatch, n: int, classes: int) -> tuple[Floats, float]:
+    """Swept posteriors, and the share of tasks that they decide otherwise than the second look."""
     sums = AgreementSums()
     sums.make_room(n, classes)
     reading = Reading(sums)
     table = InMemory(batch)
     add_tasks([reading], table)
     fit_students([reading], table, classes)
+    second = np.empty((len(batch), classes))
+    reading.by_logs()(batch, second)
     sweep([reading], table)
-    return reading.posteriors(batch)
+    found = reading.posteriors(batch)
+    return found, float((found.argmax(axis=1) != second.argmax(axis=1)).mean())
 
 
 def _counts(batch: LabelBatch, posterior: Floats, n: int) -> Floats:
@@ -128,19 +195,17 @@ def _correlation(batch: LabelBatch, posterior: Floats, n: int) -> float:
     return float(together * off.size / (off @ off + ONE_ERROR))
 
 
-def _twin(
-    batch: LabelBatch, posterior: Floats, n: int, tasks: Keys, workers: Keys, labels: Keys
-) -> LabelBatch:
+def _twin(batch: LabelBatch, posterior: Floats, n: int, keys: ContentKeys) -> LabelBatch:
     """Labels drawn from the fitted confusions, independently given a class drawn for each task."""
     counts = _counts(batch, posterior, n)
     pooled = counts.sum(axis=0) + 1
     shares = pooled / pooled.sum(axis=1, keepdims=True)
     total = counts.sum(axis=2, keepdims=True)
     confusion = (counts + TWIN_PRIOR * shares) / (total + TWIN_PRIOR)
-    truth = _draw(posterior, tasks, labels)
+    truth = _draw(posterior, keys.tasks, keys.classes)
     task = np.repeat(np.arange(len(batch)), batch.sizes)
-    seeds = mix(tasks[task] ^ mix(workers[batch.workers] + np.uint64(1)))
-    said = _draw(confusion[batch.workers, truth[task]], seeds, labels)
+    seeds = mix(keys.tasks[task] ^ mix(keys.workers[batch.workers] + np.uint64(1)))
+    said = _draw(confusion[batch.workers, truth[task]], seeds, keys.classes)
     return LabelBatch(batch.starts, batch.workers, said.astype(np.int32))
 
 

@@ -17,8 +17,11 @@ from crowdstream.models.scoring_loops import fill_keys
 
 Keys = NDArray[np.uint64]
 
-TASKS = 2000
-"""Tasks in a sample."""
+TASKS = 20_000
+"""Tasks in a sample at most."""
+
+TOTAL = 128_000
+"""Labels in it at most: a megabyte."""
 
 SLACK = 500
 """Tasks that wait before they are sorted into the sample."""
@@ -38,16 +41,17 @@ LABELS = 64
 class Reservoir:
     """The tasks with the smallest keys so far."""
 
-    def __init__(self, size: int = TASKS) -> None:
+    def __init__(self, size: int = TASKS, labels: int = TOTAL) -> None:
         self.size = size
+        self.labels = labels
         self._keys: Keys = np.empty(0, np.uint64)
         self._batch = LabelBatch(np.zeros(1, np.int64), NOBODY, NOBODY)
         self._more: list[tuple[Keys, LabelBatch]] = []
         self._waiting = 0
         self._bound = ALL
 
-    def __len__(self) -> int:
-        return min(self._keys.size + self._waiting, self.size)
+    def __bool__(self) -> bool:
+        return bool(self._keys.size or self._waiting)
 
     def offer(self, batch: LabelBatch, keys: Keys) -> None:
         """Keep those tasks of a batch that belong into the sample."""
@@ -59,7 +63,7 @@ class Reservoir:
         if which.size:
             self._more.append((keys[which], _cut(batch.pick(which))))
             self._waiting += which.size
-        if self._waiting >= SLACK:
+        if self._waiting >= max(SLACK, self._keys.size // 4):
             self._settle()
 
     def offer_at(self, batch: LabelBatch, places: Ints, seed: int) -> None:
@@ -74,17 +78,24 @@ class Reservoir:
             return
         parts = [(self._keys, self._batch), *self._more]
         keys = np.concatenate([part for part, _ in parts])
-        order = np.argsort(keys, kind="stable")[: self.size]
-        self._keys, self._batch = keys[order], joined([part for _, part in parts]).pick(order)
+        order = np.argsort(keys, kind="stable")
+        whole = joined([part for _, part in parts])
+        enough = int(np.searchsorted(np.cumsum(whole.sizes[order]), self.labels, side="right"))
+        kept = order[: min(max(enough, 1), self.size)]
+        self._keys, self._batch = keys[kept], whole.pick(kept)
         self._more, self._waiting = [], 0
-        if order.size == self.size:
-            self._bound = self._keys[-1]
+        if kept.size < order.size:
+            self.close(keys[order[kept.size]])
+
+    def close(self, key: np.uint64) -> None:
+        """Keep no tasks whose keys are not below this one."""
+        self._bound = min(self._bound, key)
 
     def batch(self) -> tuple[LabelBatch, Keys]:
         """The sample, in order of its keys."""
         if not self._more:
             return self._batch, self._keys
-        twin = Reservoir(self.size)  # a question: nothing is sorted in
+        twin = Reservoir(self.size, self.labels)  # a question: nothing is sorted in
         twin._keys, twin._batch, twin._more = self._keys, self._batch, self._more
         twin._settle()
         return twin._batch, twin._keys
@@ -101,28 +112,29 @@ class Reservoir:
         workers, labels = names[batch.workers], classes[batch.labels]
         coded = LabelBatch(batch.starts, workers.astype(np.int32), labels.astype(np.int32))
         self.offer(coded, keys)
+        self.close(other._bound)
 
     def pack(self) -> dict[str, NDArray[np.generic]]:
         """The sample as arrays."""
         batch, keys = self.batch()
         return {
-            "starts": batch.starts, "workers": batch.workers, "labels": batch.labels, "keys": keys
+            "starts": batch.starts, "workers": batch.workers, "labels": batch.labels, "keys": keys,
+            "bound": np.array(self._bound),
         }  # fmt: skip
 
     def unpack(self, arrays: Mapping[str, NDArray[np.generic]], workers: int, classes: int) -> None:
         """Take over what `pack` gave."""
-        names = "starts", "workers", "labels", "keys"
+        names = "starts", "workers", "labels", "keys", "bound"
         if missing := set(names) - set(arrays):
             raise StateError(f"a saved state without its sample: {', '.join(sorted(missing))}")
-        starts, who, labels, keys = (arrays[name] for name in names)
+        starts, who, labels, keys, bound = (arrays[name] for name in names)
         fits = starts.size == keys.size + 1 and who.shape == labels.shape
         fits &= max(who.tolist(), default=-1) < workers
         if not fits or max(labels.tolist(), default=-1) >= classes:
             raise StateError("a saved state whose sample does not fit")
         self._keys = keys.astype(np.uint64)
         self._batch = LabelBatch(starts, who, labels)  # type: ignore[arg-type]
-        if keys.size == self.size:
-            self._bound = self._keys[-1]
+        self._bound = np.uint64(bound.item())
 
 
 def _cut(batch: LabelBatch) -> LabelBatch:

@@ -128,7 +128,7 @@ def score_task(crowd: Estimator, task: OpenTask) -> tuple[Scorer, Floats]:
 def sample_of(crowd: Estimator, most: int) -> LabelBatch | None:
     """Some of the tasks learnt, each as likely as any other, if the estimator keeps them."""
     sample = getattr(crowd._model, "sample", None)
-    if not isinstance(sample, Reservoir) or not len(sample):
+    if not isinstance(sample, Reservoir) or not sample:
         return None
     batch = sample.batch()[0]
     return batch.part(0, min(most, len(batch)))

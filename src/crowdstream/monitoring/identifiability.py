@@ -9,7 +9,7 @@ import numpy as np
 
 from crowdstream.estimators.estimator import Estimator
 from crowdstream.labels import WorkerId
-from crowdstream.models.independence import GATE
+from crowdstream.models.reading import TOGETHER
 from crowdstream.models.rows import CHANCE
 from crowdstream.monitoring import estimator_view as view
 from crowdstream.monitoring.pairs import Pairs
@@ -121,7 +121,7 @@ def in_words(excess: float | None) -> str:
         return "not measured by this estimator"
     if excess < NOTICED:
         return "as far as the labels show, these workers err independently"
-    if excess < GATE:
+    if excess < TOGETHER:
         return "these workers may make some mistakes together"
     return (
         "these workers make mistakes together: confidence is lowered because of it, and only tasks "

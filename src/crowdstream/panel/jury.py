@@ -19,7 +19,7 @@ from crowdstream.estimators import Adaptive
 from crowdstream.estimators.parameters import Families
 from crowdstream.labels import ClassLabel, TaskId, Truths, in_kind, read_truths
 from crowdstream.labels.meaning.options import TableMeaning
-from crowdstream.models.independence import GATE
+from crowdstream.models.reading import TOGETHER
 from crowdstream.monitoring import effective_votes, monitor
 from crowdstream.monitoring import families as alike
 from crowdstream.monitoring.estimator_view import as_polars, excess_correlation
@@ -172,7 +172,7 @@ def _choose(crowd: Adaptive, verdict: Verdict, second: pl.DataFrame | None) -> s
         return "default"
     if verdict == "common_factor":
         return "common factor"
-    together = (excess_correlation(crowd) or 0.0) >= GATE and crowd.calibration_ != "gold"
+    together = (excess_correlation(crowd) or 0.0) >= TOGETHER and crowd.calibration_ != "gold"
     return "common factor" if together else "default"
 
 

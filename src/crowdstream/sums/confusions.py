@@ -58,6 +58,25 @@ class ConfusionSums:
         self.counts[:n, self.classes] += counts.sum(axis=1)
         self.mass += mass
 
+    def scale(self, factor: float) -> None:
+        """Let every count weigh so many times as much."""
+        self.counts *= factor
+        self.mass *= factor
+
+    def drop(self, before: ConfusionSums) -> None:
+        """Take away what was counted before; no count falls below 0."""
+        rows = before.workers
+        self.counts[:rows] = np.maximum(self.counts[:rows] - before.counts[:rows], 0.0)
+        self.counts[:rows, self.classes] = self.counts[:rows, : self.classes].sum(axis=1)
+        self.mass[:] = np.maximum(self.mass - before.mass, 0.0)
+
+    def copy(self) -> ConfusionSums:
+        """The counts as they are now, without spare rows."""
+        found = ConfusionSums()
+        found.workers, found.classes = self.workers, self.classes
+        found.counts, found.mass = self.counts[: self.workers].copy(), self.mass.copy()
+        return found
+
     def arrays(self) -> list[Floats]:
         """All that forgetting scales."""
         return [self.counts, self.mass]
