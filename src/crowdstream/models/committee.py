@@ -196,8 +196,11 @@ class Committee(Model):
         before, pairs = EARLIER * self.pairs, pairs_in(batch)
         reading.rho = (before * reading.rho + pairs * excess) / max(before + pairs, 1.0)
         self.pairs = before + pairs
-        if not self.forgets:  # confusions that feed on themselves need all tasks to stand on
-            reading.crowd.gate = gate_of(reading.rho, overturned, batch, self.pairs)
+        # Confusions that feed on themselves need all tasks to stand on, and a crowd that agrees on
+        # more than habits: of tasks of one class they would make two.
+        safe = not self.forgets and not reading.reason
+        gate = gate_of(reading.rho, overturned, batch, self.pairs)
+        reading.crowd.gate = gate if safe else 0.0
         reading.weigh_panel(sample)
 
     # Learning in order -----------------------------------------------------------------------

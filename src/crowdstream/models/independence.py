@@ -23,9 +23,9 @@ from crowdstream.sums.agreement import AgreementSums
 Floats = NDArray[np.float64]
 Keys = NDArray[np.uint64]
 
-OVERTURNED = 0.1
-"""Share of tasks that sweeps overturn, beyond a twin's, from which on they are not believed. Of
-independent simulated crowds it is 0.00 ± 0.01 and chance."""
+OVERTURNED = 0.05, 0.15
+"""Shares of tasks that sweeps overturn, beyond a twin's, up to which they are believed and from
+which on they are not. Independent simulated crowds have 0.00 ± 0.02."""
 
 ONE_ERROR = 1.0
 """Squared error, that of one wrong label, by which correlations are shrunk: where nobody errs, what
@@ -131,14 +131,14 @@ def gate_of(excess: float, overturned: float, batch: LabelBatch, pairs: float) -
 
     1 where there is no excess, 0 from `TOGETHER` on; an excess correlation measured on so many
     pairs of labels is given a standard error on top, so that independence has to be shown. Likewise
-    1 where no more tasks are overturned than chance explains, and 0 from `OVERTURNED` on. As far as
+    by the share of tasks that are overturned, see `OVERTURNED`. As far as
     tasks have three labels or more: confusions cannot be told apart from two labels per task,
     however many tasks there are (Kruskal, 1977: three views); recounted from their own posteriors
     they drift to one class.
     """
     alike = _clip(1.0 - (excess + error_of_excess(pairs)) / TOGETHER)
-    chance = (0.5 / max(len(batch), 1)) ** 0.5
-    refined = _clip(1.0 - (overturned - chance) / OVERTURNED)
+    some, many = OVERTURNED
+    refined = _clip((many - overturned) / (many - some))
     sizes = batch.sizes
     return alike * refined * float(sizes[sizes >= 3].sum() / max(sizes.sum(), 1))
 

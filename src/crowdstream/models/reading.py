@@ -430,14 +430,14 @@ def as_sure_as(scores: Floats, others: Floats) -> float:
     >>> round(as_sure_as(scores, scores / 2), 3)
     0.5
     """
-    wanted, (low, high) = _mean_confidence(others), (TRUSTED[0], TRUSTED[1])
+    wanted, (low, high) = _mean_confidence(others), TRUSTED
     for _ in range(HALVINGS):
         middle = (low * high) ** 0.5
         if _mean_confidence(middle * scores) < wanted:
             low = middle
         else:
             high = middle
-    return (low * high) ** 0.5
+    return float((low * high) ** 0.5)
 
 
 def _mean_confidence(scores: Floats) -> float:

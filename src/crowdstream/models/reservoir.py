@@ -17,7 +17,7 @@ from crowdstream.models.scoring_loops import fill_keys
 
 Keys = NDArray[np.uint64]
 
-TASKS = 20_000
+TASKS = 4000
 """Tasks in a sample at most."""
 
 TOTAL = 128_000
