@@ -177,7 +177,7 @@ class Committee(Model):
         reading, swept = self.reading, self.reading.swept
         n, k = self.sums.workers, self.sums.classes
         before, self._before = self._before, None
-        if not (reading.crowd.gate > 0.0 and is_enough(batch.labels.size, n, k)):
+        if not (reading.believed and is_enough(batch.labels.size, n, k)):
             reading.converged = reading.even = False
             return
         tasks = float(swept.mass.sum())
@@ -331,7 +331,8 @@ class Committee(Model):
 
     def _refine(self, readings: list[Reading], table: TaskTable, sample: LabelBatch) -> None:
         """Recount the swept confusions of a table: the likeliest, where there are labels enough."""
-        if not is_enough(sample.labels.size, self.sums.workers, self.sums.classes):
+        enough = is_enough(sample.labels.size, self.sums.workers, self.sums.classes)
+        if not (enough and self.reading.believed):
             sweep(readings, table)
             return
         for reading in readings:

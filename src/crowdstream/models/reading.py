@@ -296,7 +296,7 @@ class Reading:
 
     @property
     def believed(self) -> int:
-        """The student that is believed: 0 the taught, 1 the swept one."""
+        """The student that is believed more: 0 the taught, 1 the swept one."""
         return 1 if self.crowd.gate > 0.5 else 0
 
     @property
