@@ -392,8 +392,8 @@ class Intervals(ForgettingSums):
         # Where a level below 95 % leaves the error rate outside, the limits move, at their width.
         inside = np.where(np.isnan(shown), lowest, shown)
         move = np.minimum(inside - lowest, 0.0) + np.maximum(inside - highest, 0.0)
-        low = np.where(replaced, lowest + move, low)
-        return shown, low, np.where(replaced, highest + move, high)
+        lowest, highest = np.minimum(lowest + move, inside), np.maximum(highest + move, inside)
+        return shown, np.where(replaced, lowest, low), np.where(replaced, highest, high)
 
     def _skill_limits(self, crowd: Estimator, z: float) -> tuple[Floats, Floats]:
         n = len(crowd._workers)
