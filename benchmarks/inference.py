@@ -218,21 +218,22 @@ def gold_intervals(quick: bool) -> Iterator[Line]:
                 who = table["worker"].str.slice(1).cast(pl.Int64).to_numpy()
                 true = pl.Series("error", made.error_rates[who])
                 found.append(against_gold(table.with_columns(true), labels, given))
-            inside, width, wilsons, fits = np.concatenate(found).T
+            inside, width, wilsons, fits, held = np.concatenate(found).T
             noise = 3 * np.sqrt(0.05 * 0.95 / inside.size)
             yield Line(
                 f"{kind}, n={n}, {tasks} tasks, {per or 'all'} labels each, {gold} gold",
-                f"covers {inside.mean():.3f} (±{noise:.3f}), width {width.mean():.3f}, "
-                f"Wilson's {wilsons.mean():.3f}",
+                f"covers {inside.mean():.3f} (±{noise:.3f}), width {width.mean():.3f}; "
+                f"Wilson's {held.mean():.3f}, {wilsons.mean():.3f}",
                 "≥ 0.93, none wider, estimates inside",
                 bool(inside.mean() >= 0.93 - noise and narrow(width, wilsons, fits)),
             )
 
 
 def against_gold(table: pl.DataFrame, labels: pl.DataFrame, gold: pl.DataFrame) -> Floats:
-    """Of workers with 20 or more gold answers: is ``error`` covered, width, Wilson's, estimate in.
+    """Of workers with 20 or more gold answers: coverage, width, Wilson's, estimate inside.
 
-    ``slack``: by how much the error may be off for being measured itself.
+    Last whether Wilson's interval covers ``error``. ``slack``: by how much the error may be off for
+    being measured itself.
     """
     kept = labels.unique(["task", "worker"], keep="last")  # which label of several is learnt
     own = (
@@ -247,7 +248,9 @@ def against_gold(table: pl.DataFrame, labels: pl.DataFrame, gold: pl.DataFrame) 
     slack = some["slack"].to_numpy() if "slack" in some.columns else 0.0
     least, most = wilson(some["wrong"].to_numpy(), some["known"].to_numpy())
     inside = (low - slack <= error) & (error <= high + slack)
-    return np.stack([inside, high - low, most - least, (low <= estimate) & (estimate <= high)], 1)
+    fits = (low <= estimate) & (estimate <= high)
+    held = (least - slack <= error) & (error <= most + slack)
+    return np.stack([inside, high - low, most - least, fits, held], axis=1)
 
 
 def narrow(width: Floats, wilsons: Floats, fits: Floats) -> bool:
@@ -300,14 +303,15 @@ def real_intervals(quick: bool) -> Iterator[Line]:
         # Two sets say little about a mean over sets.
         bool(covered[50] >= 0.93 and (quick or width[50] <= width[0])),
     )
-    held, mine, wilsons, fits = np.concatenate(own).T
+    held, mine, wilsons, fits, by_wilson = np.concatenate(own).T
     yield Line(
         "50 tasks' gold given, workers with 20 gold answers",
-        f"covers {held.mean():.3f}, width {mine.mean():.3f}, Wilson's {wilsons.mean():.3f}",
+        f"covers {held.mean():.3f}, width {mine.mean():.3f}; "
+        f"Wilson's {by_wilson.mean():.3f}, {wilsons.mean():.3f}",
         "≥ 0.93, none wider, estimates inside",
         bool(held.mean() >= 0.93 and narrow(mine, wilsons, fits)),
     )
-    _, mine, wilsons, fits = np.concatenate(own_all).T  # no truth is left to be covered
+    _, mine, wilsons, fits, _ = np.concatenate(own_all).T  # no truth is left to be covered
     yield Line(
         "gold for all tasks, workers with 20 gold answers",
         f"width {mine.mean():.3f}, Wilson's {wilsons.mean():.3f}",
