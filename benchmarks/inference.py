@@ -14,6 +14,7 @@ import statistics
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from typing import cast
 
 import numpy as np
 import polars as pl
@@ -30,6 +31,7 @@ from crowdstream.simulation import (
     simulate_dependent,
     sine,
 )
+from crowdstream.simulation.dependent import Kind
 from crowdstream_lab import datasets
 
 Floats = NDArray[np.float64]
@@ -201,17 +203,19 @@ def covers(name: str, inside: list[bool], least: float = 0.93) -> Line:
 def gold_intervals(quick: bool) -> Iterator[Line]:
     """Simulated workers with 20 or more gold answers: coverage, and width against Wilson's."""
     sizes = ((10, 500, None, 50), (10, 500, None, 200), (40, 1000, 5, 300))
-    for kind in ("unequal", "adversaries", "difficulty", "class", "copying", "tricky"):
+    alone: tuple[str, ...] = ("unequal", "adversaries")
+    together: tuple[Kind, ...] = ("difficulty", "class", "copying", "tricky")
+    for kind in (*alone, *together):
         for n, tasks, per, gold in sizes[:1] if quick else sizes:
             found: list[Floats] = []
             for seed in range(6 if quick else 800 // n):
                 classes = 2 if seed % 2 else 4
-                if kind in ("unequal", "adversaries"):
+                if kind in alone:
                     p = rates(kind, n, classes, np.random.default_rng(seed))
                     made = block(n, tasks, seed, p=p, classes=classes, per_task=per)
                 else:
                     made = simulate_dependent(
-                        kind, n, tasks, per_task=per, classes=classes, seed=seed
+                        cast("Kind", kind), n, tasks, per_task=per, classes=classes, seed=seed
                     )
                 labels, given = made.labels(), made.truths().sample(gold, seed=seed)
                 table = cs.Adaptive().fit(labels, gold=given).workers()
