@@ -338,7 +338,10 @@ class Intervals(ForgettingSums):
         low, high = low + shift.min(axis=0, initial=0.0), high + shift.max(axis=0, initial=0.0)
         down, up, evidence = self._allowances(crowd, np.maximum(worst, 0.0), z)
         error = np.where(np.isnan(found), middle, found)
-        low, high = error - np.hypot(error - low, down), error + np.hypot(high - error, up)
+        low, high = np.minimum(low, error), np.maximum(high, error)  # a last bit
+        below, above = error - low, high - error
+        # Written so that no allowance leaves the limits as they are, to the bit.
+        low, high = low - (np.hypot(below, down) - below), high + (np.hypot(above, up) - above)
         unknown = np.isnan(found)
         low[unknown], high[unknown] = 0.0, 1.0
         limits = np.clip(low, 0.0, 1.0), np.clip(high, 0.0, 1.0)
