@@ -93,7 +93,7 @@ SITUATIONS = {
     "nothing remembered": Situation({**USUAL, "remember": 0}, events=("late", "end")),
     "three remembered": Situation({**USUAL, "remember": 3}, events=("late", "end")),
     "gold": Situation(
-        FEW_LABELS, classes=3, events=("gold first", "gold", "close"), batch=20, rows=400
+        FEW_LABELS, classes=3, events=("gold first", "gold", "close"), batch=20, rows=700
     ),
     "odd labels": Situation(USUAL, classes=3, odd=0.12, events=("retract", "retract", "late")),
     "idle": Situation(
@@ -281,9 +281,11 @@ def test_long_enough_for_all_that_is_due_now_and_then(kind: type[cs.Estimator]) 
     how = SITUATIONS["everything"]._replace(hard=0.2, rows=2_000, batch=120, workers=25, window=40)
     loop = run(kind(), Program(how, 4))
     assert loop.counts.closed > 250
-    assert loop.crowd.calibration_ == ("gold" if kind is cs.Adaptive else "none")
     if kind is cs.Adaptive:
         assert loop.crowd.dependence_ > 0.5
+    much_gold = how._replace(events=(*how.events, *4 * ("gold first",)))
+    loop = run(kind(), Program(much_gold, 4))
+    assert loop.crowd.calibration_ == ("gold" if kind is cs.Adaptive else "none")
 
 
 @pytest.mark.parametrize("kind", KINDS)

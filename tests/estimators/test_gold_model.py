@@ -229,15 +229,27 @@ def test_gold_turns_a_hostile_crowd(classes: int, share: float) -> None:
     assert told["settled"].mean() > 0.5
 
 
+def test_fewer_than_twenty_gold_tasks_teach_confusions_and_calibrate_nothing() -> None:
+    rows, truths = biased_crowd(6)
+    without = cs.Adaptive().fit(rows)
+    for size in (10, 19, 20):
+        crowd = cs.Adaptive().fit(rows, gold={t: truths[t] for t in range(size)})
+        assert (crowd.calibration_ == "gold") == (size >= 20)
+        assert reading_of(crowd).crowd.golden == (size >= 20)
+        taught = [each.confusions()["probability"].to_numpy() for each in (without, crowd)]
+        # Counted five times, ten tasks are a twentieth of what 1,000 tasks say.
+        assert np.abs(taught[1] - taught[0]).max() > 0.001
+
+
 def test_gold_taken_back_is_forgotten() -> None:
     rows, truths = biased_crowd(4)
     crowd = cs.Adaptive()
     crowd.learn_many(rows[: 9 * 300])
     answers = {w: label for _, w, label in rows[9 * 300 : 9 * 301]}
-    for _ in range(12):
+    for _ in range(FEWEST + 2):
         crowd.learn_one(answers, gold=truths[300])
     assert crowd.calibration_ == "gold"
-    for _ in range(12):
+    for _ in range(FEWEST + 2):
         crowd.unlearn_one(answers, gold=truths[300])
     assert crowd.calibration_ != "gold"
     assert reading_of(crowd).gold.seen == reading_of(crowd).gold.truths.size == 0

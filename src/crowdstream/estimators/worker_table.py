@@ -63,11 +63,15 @@ def worker_table(
     import polars as pl
 
     n = len(workers)
-    errors = np.where(found.solved, found.errors, np.nan)
-    low = cast("Floats", more.get("error_low", np.full(n, np.nan)))
-    high = cast("Floats", more.get("error_high", np.full(n, np.nan)))
-    if "error_low" in more:
-        low, high = np.where(found.solved, low, 0.0), np.where(found.solved, high, 1.0)
+    unknown = np.full(n, np.nan)
+    errors, low, high = (
+        cast("Floats", more.get(name, default))
+        for name, default in (
+            ("error_rate", np.where(found.solved, found.errors, np.nan)),
+            ("error_low", unknown),
+            ("error_high", unknown),
+        )
+    )
     shared = sums.met > 0
     share_places = len(classes) > sums.classes
     matrix = _even_costs(costs, sums) if share_places else _cost_matrix(costs, classes)

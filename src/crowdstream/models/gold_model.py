@@ -23,8 +23,10 @@ Floats = NDArray[np.float64]
 ROWS = 1000
 """Gold tasks that are kept: a stream that has more forgets the oldest."""
 
-FEWEST = 10
-"""Gold tasks from which on there is a model: of fewer, what they say is mostly chance."""
+FEWEST = 20
+"""Gold tasks from which on there is a model: of fewer, what they say is mostly chance. With
+10 it raised the calibration error of 18 real sets from 0.086 to 0.092; without it that is 0.085,
+since gold still counts five-fold in the confusions (`benchmarks/estimators.py gold`)."""
 
 SCALES: Floats = np.exp(np.linspace(-3.0, 1.5, 46))
 """Common factors of all weights that are tried, by steps of a tenth of their logarithm, which is

@@ -155,6 +155,15 @@ def gold_answers(crowd: Estimator) -> int:
     return round(float(crowd._model.sums.known.sum() / crowd._model.unit))
 
 
+def gold_record(crowd: Estimator) -> tuple[Floats, Floats]:
+    """Answers of every worker to tasks of known truth, and how many of them are wrong.
+
+    Whole numbers; where old tasks are forgotten, in units of the newest task.
+    """
+    sums, unit = crowd._model.sums, crowd._model.unit
+    return sums.known / unit, (sums.known - sums.right) / unit
+
+
 def groups_of(crowd: Estimator) -> Codes:
     """Of every worker the first of those it is linked with by shared tasks."""
     return crowd._model.sums.groups
@@ -165,10 +174,14 @@ def excess_correlation(crowd: Estimator) -> float | None:
     return crowd._model.excess_correlation if isinstance(crowd, Adaptive) else None
 
 
-def estimates(crowd: Estimator) -> Floats:
-    """The estimator's own error rates, one row for each way of reading; NaN where it has none."""
+def estimates(crowd: Estimator) -> tuple[Floats, Floats]:
+    """The estimator's own error rates, and one row of them for each way of reading.
+
+    NaN where it has none.
+    """
     found = crowd._model.read()
-    return np.where(found.solved, found.errors if found.ways is None else found.ways, np.nan)
+    ways = np.atleast_2d(found.errors if found.ways is None else found.ways)
+    return np.where(found.solved, found.errors, np.nan), np.where(found.solved, ways, np.nan)
 
 
 def above_chance(crowd: Estimator) -> tuple[float, float]:
@@ -196,6 +209,11 @@ def tasks_of(crowd: Estimator) -> int:
 def seed_of(crowd: Estimator) -> int:
     """The seed that its samples are drawn with."""
     return int(crowd.seed)
+
+
+def follows_change(crowd: Estimator) -> bool:
+    """Whether its error rates are those of today, which old gold answers may not be."""
+    return crowd._model.follows
 
 
 def tells_order(crowd: Estimator) -> bool:
