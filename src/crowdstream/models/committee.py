@@ -41,8 +41,8 @@ from crowdstream.models.passes import (
     ChooseTasks,
     Folds,
     GoldKeys,
+    GoldNumbers,
     Hidden,
-    Keys,
     Pass,
     TaskTable,
 )
@@ -281,17 +281,15 @@ class Committee(Model):
             self.learn(table.batch)
             return
         reading = self.reading
-        sums, sample, gold = table.add_up(
-            [AddTasks(self.sums), ChooseTasks(self.seed, labels=SAMPLE), GoldKeys(self.seed)]
-        )
+        sums, sample = table.add_up([AddTasks(self.sums), ChooseTasks(self.seed, labels=SAMPLE)])
         self.sums.add_sums(sums)
         fit_students([reading], table, self.named)
         twins = min(max(SAMPLE // max(4 * sample.batch.labels.size, 1), 1), TWINS)
         self._measure(sample.batch, twins)
         if reading.crowd.gate > 0.0:
             self._refine([reading], table, sample.batch)
-        if gold:
-            self._weigh_scores(table, sample.batch, np.sort(np.concatenate(gold)))
+        if self.sums.known.any():
+            self._weigh_scores(table, sample.batch)
         self.sample.offer(sample.batch, sample.keys)
         if sample.batch.labels.size < self.sums.total[2]:
             self.sample.close(sample.keys[-1])
@@ -341,13 +339,16 @@ class Committee(Model):
             if sample.labels.size < self.sums.total[2]:
                 go_on(reading, table, seen)
 
-    def _weigh_scores(self, table: TaskTable, sample: LabelBatch, gold: Keys) -> None:
+    def _weigh_scores(self, table: TaskTable, sample: LabelBatch) -> None:
         """What truths say of scores: each by a crowd that knows the truths of other tasks only.
 
         By the first model the swept confusions are counted anew, which changes the scores; the
         second is about those.
         """
-        mine, folds = self.reading, Folds(gold, self.seed, min(FOLDS, gold.size))
+        mine, numbers = self.reading, GoldNumbers.of(self.sums, self.seed)
+        (parts,) = table.add_up([GoldKeys(numbers)])
+        gold = np.sort(np.concatenate(parts))
+        folds = Folds(gold, numbers, min(FOLDS, gold.size))
         apart = [self._without(Hidden(folds, fold)) for fold in range(folds.number)]
         add_tasks(apart, table)
         fit_students(apart, table, self.named)

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from crowdstream.labels.batch import LabelBatch
-from crowdstream.labels.folding import mix
+from crowdstream.labels.folding import add_keys, mix
 from crowdstream.models.fitting import add_tasks, fit_students, sweep
 from crowdstream.models.passes import InMemory
 from crowdstream.models.reading import TOGETHER, Reading
@@ -33,8 +33,6 @@ is left of rounding looks alike in all workers."""
 
 ROUNDS = 3
 """Rounds of numbering: after three, who is still alike has answered alike."""
-
-HALF = np.uint64(2**32 - 1)
 
 TWIN_PRIOR = 4.0
 """Answers by the pooled confusion that a worker of the twin has beside its own."""
@@ -96,23 +94,16 @@ def content_keys(batch: LabelBatch, classes: int) -> ContentKeys:
     workers, labels = np.ones(n, np.uint64), np.ones(classes, np.uint64)  # mix(0) is 0
     tasks = np.zeros(len(batch), np.uint64)
     for _ in range(ROUNDS):
-        tasks = mix(_added(task, mix(workers[who] + mix(labels[what])), len(batch)))
+        tasks = mix(add_keys(task, mix(workers[who] + mix(labels[what])), len(batch)))
         told = mix(tasks[task] + mix(labels[what]))
         seen = mix(tasks[task] + workers[who])
-        workers, labels = mix(_added(who, told, n)), mix(_added(what, seen, classes))
+        workers, labels = mix(add_keys(who, told, n)), mix(add_keys(what, seen, classes))
     order = np.argsort(tasks, kind="stable")
     first = np.searchsorted(tasks[order], tasks[order])
     counted: Keys = (np.arange(tasks.size) - first).astype(np.uint64)
     counted += tasks[order]
     tasks[order] = mix(counted)
     return ContentKeys(tasks, workers, labels)
-
-
-def _added(where: NDArray[np.integer], keys: Keys, size: int) -> Keys:
-    """Sums of keys, modulo 2⁶⁴; a bincount adds halves of them without rounding."""
-    low = np.bincount(where, (keys & HALF).astype(np.float64), size).astype(np.uint64)
-    high = np.bincount(where, (keys >> np.uint64(32)).astype(np.float64), size).astype(np.uint64)
-    return np.asarray((high << np.uint64(32)) + low)
 
 
 def compact(batch: LabelBatch) -> LabelBatch:

@@ -16,18 +16,22 @@ from numpy.typing import NDArray
 
 from crowdstream.labels import UNKNOWN
 from crowdstream.labels.batch import Ints, LabelBatch, joined
-from crowdstream.labels.folding import mix
+from crowdstream.labels.folding import add_keys, mix
 from crowdstream.labels.tables import value_series
 from crowdstream.models.confusion_loops import add_posteriors
 from crowdstream.models.scorer import CELLS, Score
 from crowdstream.parallel import parts_of, side_by_side
 from crowdstream.sums.agreement import AgreementSums
+from crowdstream.sums.rows import UNIT
 
 Floats = NDArray[np.float64]
 Keys = NDArray[np.uint64]
 Sums = TypeVar("Sums")
 
 NO_LIMIT = 2**62
+
+NAMED = np.uint64(2**24 - 1)
+"""Bits of a gold task's number that tell apart tasks which are alike."""
 
 
 class Pass(ABC, Generic[Sums]):
@@ -124,17 +128,50 @@ def gold_tasks(batch: LabelBatch) -> Ints:
 
 
 @dataclass(frozen=True, eq=False)
+class GoldNumbers:
+    """A number per gold task that looks random, of who said what on it, not of its name.
+
+    ``workers`` and ``classes`` have numbers made of the sums. Tasks that are alike in all this are
+    told apart by their names: which of them has which number makes no difference.
+    """
+
+    workers: Keys
+    classes: Keys
+    seed: int
+
+    @classmethod
+    def of(cls, sums: AgreementSums, seed: int) -> GoldNumbers:
+        """Numbers by these sums."""
+        said = sums.said
+        workers = np.full(sums.workers, seed + 1, np.uint64)
+        for column in (sums.agree, sums.met, said.sum(axis=1), (said * said).sum(axis=1)):
+            workers = mix(workers + column.astype(np.uint64))
+        shares = np.rint(sums.shares * UNIT).astype(np.uint64)
+        return cls(
+            workers, mix(mix(shares + np.uint64(1)) + said.sum(axis=0).astype(np.uint64)), seed
+        )
+
+    def __call__(self, batch: LabelBatch, gold: Ints) -> Keys:
+        """Those of some tasks of a batch."""
+        held = batch.pick(gold)
+        task = np.repeat(np.arange(len(held)), held.sizes)
+        said: Keys = self.workers[held.workers] + mix(self.classes[held.labels])
+        found: Keys = add_keys(task, mix(said), len(held)) + self.classes[held.truths]
+        return (mix(found) & ~NAMED) | (task_keys(batch, self.seed, gold) & NAMED)
+
+
+@dataclass(frozen=True, eq=False)
 class Folds:
-    """Gold tasks dealt out, by the rank of their keys among those of all gold tasks."""
+    """Gold tasks dealt out, by the rank of their numbers among those of all gold tasks."""
 
     keys: Keys
-    seed: int
+    numbers: GoldNumbers
     number: int
 
     def ranks(self, batch: LabelBatch) -> tuple[Ints, Ints]:
         """The gold tasks of a batch, and their ranks."""
         gold = gold_tasks(batch)
-        return gold, np.searchsorted(self.keys, task_keys(batch, self.seed, gold))
+        return gold, np.searchsorted(self.keys, self.numbers(batch, gold))
 
     def hide(self, batch: LabelBatch, fold: int) -> LabelBatch:
         """Return the same tasks, the truths of one fold unknown."""
@@ -288,9 +325,9 @@ class ChooseTasks(Pass[Chosen]):
 
 @dataclass(frozen=True, eq=False)
 class GoldKeys(Pass[list[Keys]]):
-    """The keys of all gold tasks, in parts."""
+    """The numbers of all gold tasks, in parts."""
 
-    seed: int
+    numbers: GoldNumbers
 
     def begin(self) -> list[Keys]:
         """None."""
@@ -300,7 +337,7 @@ class GoldKeys(Pass[list[Keys]]):
         """Note those of some tasks."""
         gold = gold_tasks(batch)
         if gold.size:
-            sums.append(task_keys(batch, self.seed, gold))
+            sums.append(self.numbers(batch, gold))
 
     def join(self, sums: list[Keys], other: list[Keys]) -> None:
         """Note those of other tasks."""
