@@ -182,7 +182,8 @@ class Committee(Model):
             return
         tasks = float(swept.mass.sum())
         if tasks <= len(batch) + 0.5 or not reading.converged:
-            converge(reading, batch)
+            if not converge(reading, batch):
+                return
             swept.scale(max(tasks, 1.0) / len(batch))
         elif before is not None and before.classes == k:
             swept.drop(before)
@@ -335,8 +336,9 @@ class Committee(Model):
             return
         for reading in readings:
             seen = reading.hidden(sample) if reading.hidden else sample
-            converge(reading, seen)
-            if sample.labels.size < self.sums.total[2]:
+            if not converge(reading, seen):
+                sweep([reading], table)
+            elif sample.labels.size < self.sums.total[2]:
                 go_on(reading, table, seen)
 
     def _weigh_scores(self, table: TaskTable, sample: LabelBatch) -> None:

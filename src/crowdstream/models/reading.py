@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from crowdstream.labels.batch import LabelBatch
+from crowdstream.labels.batch import Ints, LabelBatch
 from crowdstream.models.confusion_loops import Student
 from crowdstream.models.crowd_loops import SCORES, Crowd
 from crowdstream.models.fallback import MAJORITY, NO_MEETINGS, majority, why_not
@@ -361,6 +361,14 @@ class Reading:
         logs, prior = np.empty((self.sums.workers + 1, k, k)), np.empty(k)
         self.crowd.fill_logs(logs, prior)
         return self._with_tables(logs, prior)
+
+    def second_look(self, batch: LabelBatch) -> Ints:
+        """Return what teacher and taught student decide together, without the swept confusions."""
+        gate, scores = self.crowd.gate, np.empty((len(batch), self.sums.classes))
+        self.crowd.gate = 0.0
+        self.by_logs()(batch, scores)
+        self.crowd.gate = gate
+        return np.asarray(scores.argmax(axis=1))
 
     def by_swept_or_all(self) -> Score:
         """Return what more tasks of a stream are counted by in the swept confusions.
