@@ -1,6 +1,6 @@
-"""Why a crowd cannot be identified by agreement, by number, and when: for loops and Python.
+"""Numbers that loops and Python share: why a crowd cannot be identified, and who is in no group.
 
-`crowdstream.models.fallback` has the words. Compiled loops read this from ``rows.pxd``, which the
+`crowdstream.models.fallback` has the words for the reasons. Compiled loops read this from ``rows.pxd``, which the
 build writes.
 """
 
@@ -20,3 +20,8 @@ CHANCE = 3.0
 MAIN_GROUP = 0.95
 """The largest group of workers linked by shared tasks must hold this part of all meetings for the
 crowd to count as one; the workers outside it vote with the mean weight."""
+
+REST = -1
+"""Place of a worker who is in no group of copies."""
+APART = -2
+"""Place of a worker who is neither in a group of copies nor with the rest."""

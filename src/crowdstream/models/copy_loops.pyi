@@ -1,0 +1,25 @@
+import numpy as np
+from numpy.typing import NDArray
+
+from crowdstream.labels.batch_loops import Tasks
+
+Codes = NDArray[np.int32]
+Ints = NDArray[np.int64]
+Floats = NDArray[np.float64]
+
+def count_pairs(tasks: Tasks, slots: Codes, joint: Codes, same: Codes, here: Ints) -> None: ...
+def count_cases(
+    tasks: Tasks, place: Codes, slots: Codes, votes: Ints, here: Ints, found: Ints
+) -> None: ...
+def add_agreement(
+    tasks: Tasks,
+    place: Codes,
+    family: Codes,
+    habits: Floats,
+    votes: Floats,
+    expected: Floats,
+    found: Floats,
+) -> None: ...
+def fill_pluralities(
+    tasks: Tasks, place: Codes, which: int, votes: Ints, found: Codes
+) -> None: ...
