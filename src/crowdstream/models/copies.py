@@ -73,12 +73,15 @@ have."""
 HABIT = 8.0
 """Labels in the proportions of all that a worker's habits begin with, as in the teacher."""
 
-GROUP_SHARE = 10
-"""One in so many members leaves at a time, the worst: groups of fewer than 20 lose one."""
+LEAVING = 10
+"""One in so many members leaves at a time, the worst: one of fewer than 20."""
 
 EXPERT, ODDS = 0.9, 10.0
 """How often experts are right where the rest says otherwise, and how much likelier chance must be
 for a group to be copies."""
+
+
+NO_PAIRS: Codes = np.empty((0, 0), np.int32)
 
 
 class Tier(NamedTuple):
@@ -286,21 +289,25 @@ def find_copies(
     >>> [group.members.tolist() for group in find_copies(batch, 2).declared]
     [[3, 4]]
     """
-    who, codes, answers = np.unique(batch.workers, return_inverse=True, return_counts=True)
+    counts = np.bincount(batch.workers)
+    who = np.flatnonzero(counts)
+    answers = counts[who]
     related = np.full(who.size, -1, np.int32) if family is None else family[who]
     compared = (answers >= SHARED) & (related < 0)
     if chosen is not None:
         compared &= np.isin(who, chosen)
     if not 2 <= compared.sum() <= MOST or who.size < 3:
         return Copies()
-    local = LabelBatch(batch.starts, codes.astype(np.int32), batch.labels)
+    codes = np.zeros(counts.size, np.int32)
+    codes[who] = np.arange(who.size)
+    local = LabelBatch(batch.starts, codes[batch.workers], batch.labels)
     search = _Search(local, classes, np.flatnonzero(compared), related)
     copies = search.groups(COPY, np.full(who.size, REST, np.int32))
     out = np.full(who.size, REST, np.int32)
     for group in copies:
         out[group.members] = APART
     found = Copies([*copies, *search.groups(SUSPECT, out)])
-    return found.moved(who.astype(np.int64))
+    return found.moved(who)
 
 
 class _Search:
@@ -313,15 +320,12 @@ class _Search:
         self._here = np.empty(int(batch.sizes.max(initial=1)), np.int64)
         self._slots = np.full(n, -1, np.int32)
         self._slots[compared] = np.arange(compared.size)
-        said = np.zeros((n, classes))
-        np.add.at(said, (batch.workers, batch.labels), 1.0)
-        shares = said.sum(axis=0) / said.sum()
-        self._habits = (said + HABIT * shares) / (said.sum(axis=1, keepdims=True) + HABIT)
         size = compared.size
-        joint, self._same = np.zeros((size, size, classes), np.int32), np.zeros((size, size), np.int32)
+        joint = np.zeros((size, size, classes), np.int32)
+        self._same = np.zeros((size, size), np.int32)
         count_pairs(batch.coded, self._slots, joint, self._same, self._here)
         self._met = joint.sum(axis=2)
-        self._kappa = kappa(joint, self._same)
+        self._kappa = np.where(self._met >= SHARED, kappa(joint, self._same), 0.0)
 
     def groups(self, tier: Tier, place: Codes) -> list[Group]:
         """The groups of a tier, where some workers are `APART` from the beginning.
@@ -339,10 +343,13 @@ class _Search:
     def _at(self, level: float, tier: Tier, place: Codes) -> list[Group]:
         """Groups that pairs of this kappa connect, as far as they stand."""
         free = place[self._compared] != APART
-        linked = (self._met >= SHARED) & (self._kappa >= level) & free[:, None] & free[None, :]
+        linked = (self._kappa >= level) & free[:, None] & free[None, :]
+        if not linked.any():
+            return []
         names = connected(free.size, *np.nonzero(np.triu(linked, 1)))
         for number, name in enumerate(np.unique(names[linked.any(axis=1)])):
             place[self._compared[names == name]] = number
+        self._screen(tier, place)
         counts = self._settle(tier, place)
         numbers = np.unique(place[place >= 0])
         if not numbers.size:
@@ -353,6 +360,40 @@ class _Search:
             for g in numbers.tolist()
             if beyond[g] >= BEYOND
         ]
+
+    def _screen(self, tier: Tier, place: Codes) -> None:
+        """Let members leave until what is left are suspects by the share of cases alone.
+
+        Counted once, the rest staying as it is: nearly all groups of honest workers end here.
+        """
+        left = REST if tier.joins else APART
+        size = self._compared.size
+        mates, alike = np.zeros((size, size), np.int32), np.zeros((size, size), np.int32)
+        self._count(place, mates, alike)
+        for group in np.unique(place[place >= 0]).tolist():
+            members = np.flatnonzero(place == group)
+            while members.size:
+                inside = np.ix_(self._slots[members], self._slots[members])
+                counts = np.stack([mates[inside].sum(axis=1), alike[inside].sum(axis=1)])
+                total, same = counts.sum(axis=1)
+                if not enough(total, SUSPECT):  # there are no more cases than mates in them
+                    gone = np.ones(members.size, np.bool_)
+                elif same >= SUSPECT.share * total:
+                    break
+                else:
+                    gone = worst(*counts)
+                place[members[gone]] = left
+                members = members[~gone]
+            if members.size == 1:
+                place[members] = left
+
+    def _count(self, place: Codes, mates: Codes = NO_PAIRS, alike: Codes = NO_PAIRS) -> Ints:
+        """Cases, mates in them, and mates who say the same: by slot and label."""
+        found = np.zeros((self._compared.size, self._classes, 3), np.int64)
+        votes = np.zeros(self._classes, np.int64)
+        tasks = self._batch.coded
+        count_cases(tasks, place, self._slots, votes, self._here, found, mates, alike)
+        return found
 
     def _group(self, members: Ints, tier: Tier, counts: Ints, beyond: float) -> Group:
         slots = self._slots[members]
@@ -371,20 +412,27 @@ class _Search:
     def _settle(self, tier: Tier, place: Codes) -> Ints:
         """Let the worst members of groups that do not stand leave, until all do: their cases."""
         while True:
-            counts = np.zeros((self._compared.size, self._classes, 3), np.int64)
-            votes = np.zeros(self._classes, np.int64)
-            coded = self._batch.coded
-            count_cases(coded, place, self._slots, votes, self._here, counts)
-            left = False
+            counts, done = self._count(place), True
             for group in np.unique(place[place >= 0]).tolist():
                 members = np.flatnonzero(place == group)
-                if not stands(counts[self._slots[members]], tier):
-                    worst = _worst(counts[self._slots[members]].sum(axis=1))
-                    gone = members if members.size - worst.sum() < 2 else members[worst]
-                    place[gone] = REST if tier.joins else APART
-                    left = True
-            if not left:
+                mine = counts[self._slots[members]]
+                if stands(mine, tier):
+                    continue
+                gone = worst(*mine.sum(axis=1).T[1:])
+                if members.size - gone.sum() < 2 or not enough(int(mine[..., 0].sum()), tier):
+                    gone[:] = True
+                place[members[gone]] = REST if tier.joins else APART
+                done = False
+            if done:
                 return counts
+
+    def _habits(self) -> Floats:
+        """The shares of classes in each worker's labels, drawn towards those of all."""
+        n, k, batch = self._slots.size, self._classes, self._batch
+        cells = batch.workers.astype(np.int64) * k + batch.labels
+        said = np.bincount(cells, minlength=n * k).reshape(n, k)
+        shares = said.sum(axis=0) / said.sum()
+        return np.asarray((said + HABIT * shares) / (said.sum(axis=1, keepdims=True) + HABIT))
 
     def _beyond(self, place: Codes) -> Floats:
         """(C_in − U)/(1 − U) of each group, −∞ where U says nothing."""
@@ -392,7 +440,7 @@ class _Search:
         found = np.zeros((groups + 1, 2, 3))
         votes, expected = np.zeros(self._classes), np.zeros(self._classes)
         coded = self._batch.coded
-        add_agreement(coded, place, self._family, self._habits, votes, expected, found)
+        add_agreement(coded, place, self._family, self._habits(), votes, expected, found)
         pairs, same, chance = np.moveaxis(found, 2, 0)
         room = np.maximum(pairs - chance, 1e-9)
         agreement = (same - chance) / room
@@ -425,6 +473,15 @@ def kappa(joint: Codes, same: Codes) -> Floats:
     return np.asarray(np.where(room > 1e-9, found, 0.0))
 
 
+def enough(cases: int, tier: Tier) -> bool:
+    """Whether so many cases would pass Wilson's limit if mates said the same in each.
+
+    >>> enough(65, COPY), enough(66, COPY)
+    (False, True)
+    """
+    return cases * (1.0 - tier.limit) >= ERRORS**2 * tier.limit
+
+
 def stands(counts: Ints, tier: Tier) -> bool:
     """Whether mates say the same often enough; ``counts`` by member, label, and what is counted.
 
@@ -435,17 +492,19 @@ def stands(counts: Ints, tier: Tier) -> bool:
     """
     cases, mates, alike = counts.sum(axis=0).T
     total = int(cases.sum())
-    if not total:
+    if not enough(total, tier):
         return False
     share = alike.sum() / mates.sum()
     low, _ = wilson(share * total, total, ERRORS)
-    enough = (cases >= EACH) & (alike >= tier.share * mates)
-    return bool(share >= tier.share and low >= tier.limit and enough.sum() >= LABELS)
+    labels = (cases >= EACH) & (alike >= tier.share * mates)
+    return bool(share >= tier.share and low >= tier.limit and labels.sum() >= LABELS)
 
 
-def _worst(counts: Ints) -> Flags:
-    """The members, one in `GROUP_SHARE` and whoever ties, whose mates say the same least often."""
-    _, mates, alike = counts.T
+def worst(mates: Ints, alike: Ints) -> Flags:
+    """The members who leave: those whose mates say the same least often, and whoever ties.
+
+    >>> worst(np.array([10, 10, 10]), np.array([9, 3, 9])).tolist()
+    [False, True, False]
+    """
     share = np.where(mates > 0, alike / np.maximum(mates, 1), 0.0)
-    last = np.sort(share)[max(share.size // GROUP_SHARE, 1) - 1]
-    return np.asarray(share <= last)
+    return np.asarray(share <= np.sort(share)[max(share.size // LEAVING, 1) - 1])

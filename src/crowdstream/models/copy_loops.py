@@ -56,12 +56,16 @@ def count_cases(
     votes: cython.longlong[::1],
     here: cython.longlong[::1],
     found: cython.longlong[:, :, ::1],
+    mates: cython.int[:, ::1],
+    alike: cython.int[:, ::1],
 ):
     """Count cases: a member's label that another label has more votes than, among the rest.
 
     ``found[i, x]``: of the member with slot i who said x, the cases in which a mate has a label
-    too, such mates, and those who say the same. ``votes`` are K zeros to count with.
+    too, such mates, and those who say the same. ``mates[i, j]`` and ``alike[i, j]``: i's cases in
+    which j is one of those; not counted where empty. ``votes`` are K zeros to count with.
     """
+    by_pair = mates.shape[0]
     with cython.nogil:
         for t in range(tasks.size):
             begin = tasks.starts[t]
@@ -77,27 +81,32 @@ def count_cases(
             for z in range(begin, end):
                 if place[tasks.workers[z]] == REST:
                     votes[tasks.labels[z]] += 1
-                    if votes[tasks.labels[z]] > top:
-                        top = votes[tasks.labels[z]]
+                    top = max(top, votes[tasks.labels[z]])
             for y in range(members):
                 one = here[y]
                 x = tasks.labels[one]
                 if votes[x] >= top:
                     continue
                 group = place[tasks.workers[one]]
-                mates: cython.longlong = 0
-                alike: cython.longlong = 0
+                i = slots[tasks.workers[one]]
+                present: cython.longlong = 0
+                same: cython.longlong = 0
                 for z in range(members):
                     other = here[z]
-                    if z != y and place[tasks.workers[other]] == group:
-                        mates += 1
-                        if tasks.labels[other] == x:
-                            alike += 1
-                if mates:
-                    i = slots[tasks.workers[one]]
+                    if z == y or place[tasks.workers[other]] != group:
+                        continue
+                    present += 1
+                    j = slots[tasks.workers[other]]
+                    if by_pair:
+                        mates[i, j] += 1
+                    if tasks.labels[other] == x:
+                        same += 1
+                        if by_pair:
+                            alike[i, j] += 1
+                if present:
                     found[i, x, 0] += 1
-                    found[i, x, 1] += mates
-                    found[i, x, 2] += alike
+                    found[i, x, 1] += present
+                    found[i, x, 2] += same
             for z in range(begin, end):
                 votes[tasks.labels[z]] = 0
 

@@ -9,7 +9,14 @@ Floats = NDArray[np.float64]
 
 def count_pairs(tasks: Tasks, slots: Codes, joint: Codes, same: Codes, here: Ints) -> None: ...
 def count_cases(
-    tasks: Tasks, place: Codes, slots: Codes, votes: Ints, here: Ints, found: Ints
+    tasks: Tasks,
+    place: Codes,
+    slots: Codes,
+    votes: Ints,
+    here: Ints,
+    found: Ints,
+    mates: Codes,
+    alike: Codes,
 ) -> None: ...
 def add_agreement(
     tasks: Tasks,
