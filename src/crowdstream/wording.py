@@ -58,6 +58,18 @@ FLAGS = {
         "Gives almost always one label, clearly more often than the others do.",
         "bad",
     ),
+    "copy": Word(
+        "copy",
+        "Gives the same labels as others of its group where most workers say otherwise: together "
+        "they count about as one.",
+        "bad",
+    ),
+    "suspect": Word(
+        "may copy",
+        "Gives the same labels as others of its group where most workers say otherwise: copies or "
+        "experts, which gold on those tasks would tell.",
+        "warn",
+    ),
 }
 """Flags of a worker, as `Estimator.workers` has them."""
 

@@ -11,7 +11,7 @@ which labels alone do not tell. The rule, of tasks with at most `MOST` workers t
 3. Experts agree where guessers err, too. With C the agreement beyond habits over its maximum and e
    three of its errors, experts who copy nobody have at most C_in = U, with
    ``U = (|C_group,rest| + e)² / (C_rest,rest − e)``. So ``(C_in − U) / (1 − U)`` must be high.
-4. Of suspects, known truths tell: c gold tasks on which group and rest differ, the group being right
+4. Of suspects gold tells: c gold tasks on which group and rest differ, the group being right
    on r, make it a copy if that is ten times as likely by chance, ½ᶜ, as of experts, 0.9ʳ 0.1ᶜ⁻ʳ.
 
 Arrays in, arrays out: knows workers, classes and tasks by codes, and depends on the order of none.
@@ -173,11 +173,17 @@ class Copies:
             found[group.members] = number
         return found
 
+    @staticmethod
+    def among(workers: int, groups: Sequence[Group]) -> Flags:
+        """Return which workers are in one of some groups."""
+        found = np.zeros(workers, np.bool_)
+        for group in groups:
+            found[group.members] = True
+        return found
+
     def moved(self, names: Ints) -> Copies:
         """The same groups where worker i is ``names[i]``."""
-        return Copies(
-            [replace(g, members=names[g.members].astype(np.int32)) for g in self.groups]
-        )
+        return Copies([replace(g, members=names[g.members].astype(np.int32)) for g in self.groups])
 
     def judged(self, gold: LabelBatch, workers: int, classes: int) -> Copies:
         """Return the groups as gold tasks judge them: suspects may become copies.

@@ -39,7 +39,8 @@ class WorkerReading:
     ``solved``: whose error rate is known; ``apart``: who shares no task with the main group;
     ``confusions`` n×K×K: how often a class (rows) is called each; without them errors are spread
     evenly. ``prior``: how frequent the classes are; without it all alike. ``ways``: error rates by
-    each way of reading them, one row each, where there are several.
+    each way of reading them, one row each, where there are several. ``copies``, ``suspects``: who
+    is found to copy, and of whom that is in doubt, where it is looked for.
     """
 
     errors: Floats
@@ -49,6 +50,8 @@ class WorkerReading:
     confusions: Floats | None = None
     prior: Floats | None = None
     ways: Floats | None = None
+    copies: Flags | None = None
+    suspects: Flags | None = None
 
 
 class Model(ABC):

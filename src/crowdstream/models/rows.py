@@ -1,7 +1,7 @@
 """Numbers that loops and Python share: why a crowd cannot be identified, and who is in no group.
 
-`crowdstream.models.fallback` has the words for the reasons. Compiled loops read this from ``rows.pxd``, which the
-build writes.
+`crowdstream.models.fallback` has the words for the reasons. Compiled loops read this from
+``rows.pxd``, which the build writes.
 """
 
 from __future__ import annotations

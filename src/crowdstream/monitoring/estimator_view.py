@@ -197,8 +197,9 @@ def judge_by(skills: Floats, crowd: Estimator, largest: int) -> Judge:
 
 
 def family_of(crowd: Estimator) -> Codes:
-    """The family of every worker, where any are declared."""
-    return crowd._model.sums.family if crowd.families else NO_FAMILY
+    """The family of every worker, where any are declared or found."""
+    sums = crowd._model.sums
+    return sums.family if len(sums.relatives) else NO_FAMILY
 
 
 def tasks_of(crowd: Estimator) -> int:
