@@ -60,8 +60,8 @@ FLAGS = {
     ),
     "copy": Word(
         "copy",
-        "Gives the same labels as others of its group where most workers say otherwise: together "
-        "they count about as one.",
+        "Gives the same labels as others of its group where most workers say otherwise. Together "
+        "they count about as one, unless copies are only reported.",
         "bad",
     ),
     "suspect": Word(
@@ -185,6 +185,14 @@ EVIDENCE = {
     "gold": "rest on agreement between workers, and on how often the crowd was wrong on gold",
 }
 """What intervals of error rates rest on: the column ``evidence`` of `Estimator.workers`."""
+
+GROUPS = {
+    "family": "not independent of each other, as declared: {}",
+    "copy": "copy one another: {}",
+    "suspect": "copy one another or are experts, which gold on tasks where they differ from the "
+    "rest would tell: {}",
+}
+"""Groups of workers who are not independent, or may not be; {} are their names."""
 
 INDEPENDENT = 0.95
 """Independent votes per label from which errors are called independent: 19 votes of 20."""

@@ -92,7 +92,7 @@ class Committee(Model):
     ) -> None:
         super().__init__(memory, families)
         self.discounts_copies = discounts_copies
-        self.copies = Copies()
+        self.copies: Copies = Copies()
         """Groups of workers who copy, or may do so, as they were last looked for."""
         self.gold_sample = Reservoir(GOLD_TASKS, truths=True)
         self.seed = seed
@@ -180,8 +180,12 @@ class Committee(Model):
             self._measure(batch.pick(some), FEW_TWINS)
             self._converge(batch)
             self.looked = float(self.clock)
-            if self._use_copies(find_in(InMemory(batch), batch, self.sums, self.gold_sample)):
+            answers = np.bincount(batch.workers, minlength=self.sums.workers)
+            if self._use_copies(self._find_copies(InMemory(batch), batch, answers)):
                 self.renew()
+
+    def _find_copies(self, table: TaskTable, sample: LabelBatch, answers: Ints | Floats) -> Copies:
+        return find_in(table, sample, self.sums, self.gold_sample, answers, self.seed)
 
     def _use_copies(self, copies: Copies) -> bool:
         """Remember who copies; treat them as families if asked to: whether families changed.
@@ -334,7 +338,7 @@ class Committee(Model):
         )
         self.sums.add_sums(sums)
         self.gold_sample.offer(known.batch, known.keys)
-        if self._use_copies(find_in(table, sample.batch, self.sums, self.gold_sample)):
+        if self._use_copies(self._find_copies(table, sample.batch, self.sums.answers)):
             self._count_again(table, sums)
         fit_students([reading], table, self.named)
         twins = min(max(SAMPLE // max(4 * sample.batch.labels.size, 1), 1), TWINS)

@@ -13,9 +13,11 @@ import cython
 if cython.compiled:
     from cython.cimports.crowdstream.labels.batch_loops import Tasks
     from cython.cimports.crowdstream.models.rows import *
+    from cython.cimports.crowdstream.models.scoring_loops import mix
 else:
     from crowdstream.labels.batch_loops import Tasks
     from crowdstream.models.rows import *
+    from crowdstream.models.scoring_loops import mix
 
 
 def count_pairs(
@@ -210,3 +212,155 @@ def fill_pluralities(
             for z in range(tasks.starts[t], tasks.starts[t + 1]):
                 votes[tasks.labels[z]] = 0
             found[t] = -1 if tied else winner
+
+
+# Candidates among very many workers -----------------------------------------------------------
+
+
+def mark_minority(tasks, t, active, votes, here):
+    """Put the labels of task t that were given by few into ``here``: how many these are.
+
+    A label of an active worker that another label has more votes than, and that two to `CROWDED`
+    workers gave; of three or four labels, that two gave where no three agree: beside the two of
+    them nobody is for it. ``votes`` are K zeros to count with.
+    """
+    begin = tasks.starts[t]
+    end = tasks.starts[t + 1]
+    K = votes.shape[0]
+    top: cython.int = 0
+    found: cython.Py_ssize_t = 0
+    some: cython.bint = False
+    small: cython.bint = end - begin < 5  # two of four have no majority against them
+    if end - begin < 3:
+        return 0
+    for z in range(begin, end):
+        votes[tasks.labels[z]] += 1
+    if K < end - begin:
+        for a in range(K):
+            top = max(top, votes[a])
+        for a in range(K):
+            if votes[a] > 1 and (votes[a] < top or small):
+                some = True
+    else:
+        for z in range(begin, end):
+            top = max(top, votes[tasks.labels[z]])
+        some = top < end - begin
+    if some:
+        for z in range(begin, end):
+            number = votes[tasks.labels[z]]
+            few: cython.bint = number > 1 and number < top and number <= CROWDED
+            if small:
+                few = number == 2 and top == 2
+            if few and active[tasks.workers[z]]:
+                here[found] = z
+                found += 1
+    if K < end - begin:
+        for a in range(K):
+            votes[a] = 0
+    else:
+        for z in range(begin, end):
+            votes[tasks.labels[z]] = 0
+    return found
+
+
+def pair_key(i, j):
+    """A number for two workers, whichever comes first."""
+    low: cython.ulonglong = min(i, j)
+    high: cython.ulonglong = max(i, j)
+    if not cython.compiled:
+        low, high = int(low), int(high)
+    return (high << 32) | low
+
+
+def add_to_sketch(
+    tasks: Tasks,
+    active: cython.uchar[::1],
+    votes: cython.int[::1],
+    here: cython.longlong[::1],
+    sketch: cython.int[:, ::1],
+    minority: cython.longlong[::1],
+):
+    """Count in a sketch how often two workers gave the same label that few gave.
+
+    ``minority``: such labels of each worker.
+    """
+    with cython.nogil:
+        for t in range(tasks.size):
+            found = mark_minority(tasks, t, active, votes, here)
+            for y in range(found):
+                i = tasks.workers[here[y]]
+                x = tasks.labels[here[y]]
+                minority[i] += 1
+                for z in range(y + 1, found):
+                    if tasks.labels[here[z]] == x:
+                        place = mix(pair_key(i, tasks.workers[here[z]]))
+                        sketch[0, place >> (64 - SKETCH_BITS)] += 1
+                        sketch[1, (place >> 4) & (SKETCH - 1)] += 1
+
+
+def list_pairs(
+    tasks: Tasks,
+    first: cython.Py_ssize_t,
+    active: cython.uchar[::1],
+    votes: cython.int[::1],
+    here: cython.longlong[::1],
+    sketch: cython.int[:, ::1],
+    least: cython.int,
+    pairs: cython.ulonglong[::1],
+):
+    """List pairs that the sketch has counted ``least`` times, once for each task they are on.
+
+    From a first task on, until ``pairs`` is full: the task to go on with, and how many there are.
+    """
+    number: cython.Py_ssize_t = 0
+    t: cython.Py_ssize_t = first
+    with cython.nogil:
+        while t < tasks.size:
+            found = mark_minority(tasks, t, active, votes, here)
+            if number + found * CROWDED > pairs.shape[0]:
+                break
+            for y in range(found):
+                i = tasks.workers[here[y]]
+                x = tasks.labels[here[y]]
+                for z in range(y + 1, found):
+                    if tasks.labels[here[z]] == x:
+                        key = pair_key(i, tasks.workers[here[z]])
+                        place = mix(key)
+                        if (
+                            sketch[0, place >> (64 - SKETCH_BITS)] >= least
+                            and sketch[1, (place >> 4) & (SKETCH - 1)] >= least
+                        ):
+                            pairs[number] = key
+                            number += 1
+            t += 1
+    return t, number
+
+
+def count_listed(
+    tasks: Tasks,
+    slots: cython.int[::1],
+    here: cython.longlong[::1],
+    place: cython.int[:, ::1],
+    found: cython.longlong[:, ::1],
+):
+    """Count tasks that listed pairs share, and on how many of them they agree.
+
+    ``slots``: number of each worker who is in a pair, −1 for others; ``place[i, j]``: the number
+    of a pair, −1 for none; ``found``: one row per pair.
+    """
+    with cython.nogil:
+        for t in range(tasks.size):
+            number: cython.Py_ssize_t = 0
+            for z in range(tasks.starts[t], tasks.starts[t + 1]):
+                if slots[tasks.workers[z]] >= 0:
+                    here[number] = z
+                    number += 1
+            for y in range(number):
+                i = slots[tasks.workers[here[y]]]
+                x = tasks.labels[here[y]]
+                for z in range(y + 1, number):
+                    pair = place[i, slots[tasks.workers[here[z]]]]
+                    if pair >= 0:
+                        found[pair, 0] += 1
+                        if tasks.labels[here[z]] == x:
+                            found[pair, 1] += 1

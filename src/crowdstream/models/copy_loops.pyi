@@ -6,6 +6,8 @@ from crowdstream.labels.batch_loops import Tasks
 Codes = NDArray[np.int32]
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
+Keys = NDArray[np.uint64]
+Bytes = NDArray[np.uint8]
 
 def count_pairs(tasks: Tasks, slots: Codes, joint: Codes, same: Codes, here: Ints) -> None: ...
 def count_cases(
@@ -28,3 +30,22 @@ def add_agreement(
     found: Floats,
 ) -> None: ...
 def fill_pluralities(tasks: Tasks, place: Codes, which: int, votes: Ints, found: Codes) -> None: ...
+def add_to_sketch(
+    tasks: Tasks,
+    active: Bytes,
+    votes: Codes,
+    here: Ints,
+    sketch: Codes,
+    minority: Ints,
+) -> None: ...
+def list_pairs(
+    tasks: Tasks,
+    first: int,
+    active: Bytes,
+    votes: Codes,
+    here: Ints,
+    sketch: Codes,
+    least: int,
+    pairs: Keys,
+) -> tuple[int, int]: ...
+def count_listed(tasks: Tasks, slots: Codes, here: Ints, place: Codes, found: Ints) -> None: ...

@@ -1,20 +1,64 @@
-"""Passes over a table that find who copies in it: gold to judge suspects by, and candidates.
+"""Passes over a table that find who copies in it, however many its workers are.
 
-Up to `MOST` workers are compared pair by pair on a sample. Knows codes only.
+Up to `MOST` workers are compared pair by pair on a sample. Of more workers candidates are found
+first: a count-min sketch of *two gave the same label that few gave*, the pairs that it has counted
+often, and how often these agree; then the tasks that the candidates share are the sample. All are
+sums of whole numbers over tasks: threads and machines give the same. Knows codes only.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
-from crowdstream.labels.batch import LabelBatch
-from crowdstream.models.copies import Copies, find_copies
-from crowdstream.models.passes import ChooseTasks, Chosen, TaskTable, gold_tasks, task_keys
+import numpy as np
+from numpy.typing import NDArray
+
+from crowdstream.labels.batch import Codes, Ints, LabelBatch
+from crowdstream.models.copies import LEVELS, MOST, SHARED, Copies, find_copies
+from crowdstream.models.copy_loops import add_to_sketch, count_listed, list_pairs
+from crowdstream.models.passes import (
+    ChooseTasks,
+    Chosen,
+    Keys,
+    Pass,
+    TaskTable,
+    gold_tasks,
+    task_keys,
+)
 from crowdstream.models.reservoir import Reservoir
+from crowdstream.models.rows import CROWDED, SKETCH
 from crowdstream.sums.agreement import AgreementSums
+
+Bytes = NDArray[np.uint8]
+Floats = NDArray[np.float64]
 
 GOLD_TASKS = 500
 """Gold tasks that are kept to judge suspects by: ten on which group and rest differ are plenty."""
+
+SAMPLE = 200_000
+"""Labels on which workers are compared."""
+
+MEETINGS = 100.0
+"""Tasks that two workers must share on average in a sample for it to be enough."""
+
+OFTEN = 10
+"""Times that a pair must have given the same label that few gave to be a candidate."""
+
+LISTED = 2**16
+"""Counters of the sketch that may say so; of more, the highest."""
+
+CANDIDATES = 512
+"""Workers in candidate pairs whose agreement is counted."""
+
+NEARLY = 0.05
+"""How far below the least kappa a candidate's agreement beyond habits may be: kappa knows the tasks
+that two share."""
+
+HALF, MASK = np.uint64(32), np.uint64(2**32 - 1)
+"""A pair's key has one worker in its upper bits, the other in the lower."""
+
+BUFFER = 2**17
+"""Pairs that are listed before they are counted: 1 MB."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -28,12 +72,194 @@ class ChooseGold(ChooseTasks):
             self._choose(sums, task_keys(batch, self.seed, gold), batch.pick(gold))
 
 
-def find_in(table: TaskTable, sample: LabelBatch, sums: AgreementSums, gold: Reservoir) -> Copies:
+@dataclass(frozen=True, eq=False)
+class ChooseShared(ChooseTasks):
+    """The tasks with the smallest keys among those that two of some workers share."""
+
+    chosen: Bytes = None  # type: ignore[assignment]
+    """One per worker: whether it is one of them."""
+
+    def add(self, sums: Chosen, batch: LabelBatch) -> None:
+        """Choose among tasks more."""
+        first, last = int(batch.starts[0]), int(batch.starts[-1])
+        before = np.concatenate([[0], np.cumsum(self.chosen[batch.workers[first:last]], dtype=int)])
+        number = np.diff(before[batch.starts - first])
+        which = np.flatnonzero(number >= 2)
+        if which.size:
+            self._choose(sums, task_keys(batch, self.seed, which), batch.pick(which))
+
+
+@dataclass(frozen=True, eq=False)
+class SketchPairs(Pass[tuple[Codes, Ints]]):
+    """How often two active workers gave the same label that few gave, and each worker such one."""
+
+    active: Bytes
+    classes: int
+
+    @property
+    def by_name(self) -> bool:
+        """Tasks need no names."""
+        return False
+
+    def begin(self) -> tuple[Codes, Ints]:
+        """Count nothing."""
+        return np.zeros((2, SKETCH), np.int32), np.zeros(self.active.size, np.int64)
+
+    def add(self, sums: tuple[Codes, Ints], batch: LabelBatch) -> None:
+        """Count some tasks."""
+        add_to_sketch(batch.coded, self.active, *_scratch(batch, self.classes), *sums)
+
+    def join(self, sums: tuple[Codes, Ints], other: tuple[Codes, Ints]) -> None:
+        """Add other tasks' counts."""
+        for mine, theirs in zip(sums, other, strict=True):
+            mine += theirs
+
+
+class Listed:
+    """Pairs and how often they came, in order of their keys."""
+
+    def __init__(self) -> None:
+        self.keys: Keys = np.empty(0, np.uint64)
+        self.counts: Ints = np.empty(0, np.int64)
+
+    def add(self, keys: Keys, counts: Ints) -> None:
+        """Add more of them."""
+        keys, counts = np.concatenate([self.keys, keys]), np.concatenate([self.counts, counts])
+        self.keys, places = np.unique(keys, return_inverse=True)
+        self.counts = np.bincount(places, counts, self.keys.size).astype(np.int64)
+
+
+@dataclass(frozen=True, eq=False)
+class ListPairs(Pass[Listed]):
+    """The pairs that a sketch has counted often, and how often they were."""
+
+    active: Bytes
+    classes: int
+    sketch: Codes
+    least: int
+
+    @property
+    def by_name(self) -> bool:
+        """Tasks need no names."""
+        return False
+
+    def begin(self) -> Listed:
+        """List none."""
+        return Listed()
+
+    def add(self, sums: Listed, batch: LabelBatch) -> None:
+        """List those of some tasks."""
+        tasks, scratch, at = batch.coded, _scratch(batch, self.classes), 0
+        room = max(BUFFER, int(batch.sizes.max(initial=0)) * CROWDED)
+        pairs = np.empty(room, np.uint64)
+        while at < len(batch):
+            at, number = list_pairs(
+                tasks, at, self.active, *scratch, self.sketch, self.least, pairs
+            )
+            sums.add(*np.unique(pairs[:number], return_counts=True))
+
+    def join(self, sums: Listed, other: Listed) -> None:
+        """Add those of other tasks."""
+        sums.add(other.keys, other.counts)
+
+
+@dataclass(frozen=True, eq=False)
+class CountListed(Pass[Ints]):
+    """Tasks that listed pairs share, and those on which they agree: one row per pair."""
+
+    slots: Codes
+    place: Codes
+    pairs: int
+
+    @property
+    def by_name(self) -> bool:
+        """Tasks need no names."""
+        return False
+
+    def begin(self) -> Ints:
+        """Count nothing."""
+        return np.zeros((self.pairs, 2), np.int64)
+
+    def add(self, sums: Ints, batch: LabelBatch) -> None:
+        """Count some tasks."""
+        here = np.empty(int(batch.sizes.max(initial=1)), np.int64)
+        count_listed(batch.coded, self.slots, here, self.place, sums)
+
+    def join(self, sums: Ints, other: Ints) -> None:
+        """Add other tasks' counts."""
+        sums += other
+
+
+def _scratch(batch: LabelBatch, classes: int) -> tuple[Codes, Ints]:
+    return np.zeros(classes, np.int32), np.empty(int(batch.sizes.max(initial=1)), np.int64)
+
+
+def find_in(
+    table: TaskTable,
+    sample: LabelBatch,
+    sums: AgreementSums,
+    gold: Reservoir,
+    answers: Ints | Floats,
+    seed: int,
+) -> Copies:
     """Find who copies in a table of which a sample is at hand, judging suspects by gold tasks.
 
-    ``sums``: those of the table's workers, with the families that are declared.
+    ``sums``: those of its workers, with the families that are declared; ``answers``: of each.
     """
     family = sums.family.copy()
     family[family >= sums.declared] = -1
-    found = find_copies(sample, sums.classes, family)
+    active = (answers >= SHARED) & (family < 0)
+    number, whole = int(active.sum()), sample.labels.size >= answers.sum()
+    met = float((sample.sizes * (sample.sizes - 1)).sum()) / max(number * (number - 1), 1)
+    if number <= MOST and (whole or met >= MEETINGS):
+        found = find_copies(sample, sums.classes, family)
+    else:
+        chosen = candidates(table, active, sums)
+        if not chosen.size:
+            return Copies()
+        marked = np.zeros(sums.workers, np.uint8)
+        marked[chosen] = 1
+        (shared,) = table.add_up([ChooseShared(seed, labels=SAMPLE, chosen=marked)])
+        found = find_copies(shared.batch, sums.classes, family, chosen)
     return found.judged(gold.batch()[0], sums.workers, sums.classes)
+
+
+def candidates(table: TaskTable, active: NDArray[np.bool_], sums: AgreementSums) -> Codes:
+    """Find at most `MOST` active workers to compare: those in pairs that agree nearly always."""
+    marked = active.astype(np.uint8)
+    ((sketch, minority),) = table.add_up([SketchPairs(marked, sums.classes)])
+    if sketch.max(axis=1).min() < OFTEN:
+        return np.empty(0, np.int32)
+    high = np.sort(sketch[0][sketch[0] >= OFTEN])
+    least = OFTEN if high.size <= LISTED else int(high[-LISTED])
+    (listed,) = table.add_up([ListPairs(marked, sums.classes, sketch, least)])
+    keys, counts = listed.keys[listed.counts >= least], listed.counts[listed.counts >= least]
+    one, other = (part.astype(np.int64) for part in (keys >> HALF, keys & MASK))
+    often = counts / np.sqrt(minority[one] * minority[other])
+    kept = _most(one, other, often, CANDIDATES)
+    one, other = one[kept], other[kept]
+    who = np.unique([one, other])
+    slots = np.full(sums.workers, -1, np.int32)
+    slots[who] = np.arange(who.size)
+    place = np.full((who.size, who.size), -1, np.int32)
+    place[slots[one], slots[other]] = place[slots[other], slots[one]] = np.arange(one.size)
+    (found,) = table.add_up([CountListed(slots, place, one.size)])
+    habits = sums.said / np.maximum(sums.answers, 1.0)[:, None]
+    chance = (habits[one] * habits[other]).sum(axis=1)
+    agreed = found[:, 1] / np.maximum(found[:, 0], 1)
+    beyond = (agreed - chance) / np.maximum(1.0 - chance, 1e-9)
+    close = (found[:, 0] >= SHARED) & (beyond >= LEVELS[-1] - NEARLY)
+    one, other, beyond = one[close], other[close], beyond[close]
+    kept = _most(one, other, beyond, MOST)
+    return np.unique([one[kept], other[kept]]).astype(np.int32)
+
+
+def _most(one: Ints, other: Ints, score: Floats, workers: int) -> NDArray[np.bool_]:
+    """The pairs of the highest scores that so many workers have; those that tie are in or out."""
+    order = np.argsort(-score, kind="stable")
+    both = np.stack([one[order], other[order]], axis=1).ravel()
+    _, first = np.unique(both, return_index=True)
+    if first.size <= workers:
+        return np.ones(one.size, np.bool_)
+    cut = score[order[np.sort(first)[workers] // 2]]
+    return np.asarray(score > cut)

@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from crowdstream.labels.batch import Codes, Ints, LabelBatch
+from crowdstream.models.copies import Copies
 from crowdstream.models.fallback import MAJORITY
 from crowdstream.models.newcomers import AGAINST, newcomers_against
 from crowdstream.models.passes import AddTasks, TaskTable
@@ -77,6 +78,9 @@ class Model(ABC):
     """Whether tasks can be taken back and models merged."""
     follows: ClassVar[bool] = False
     """Whether a table is decided task by task as of its time, because workers change."""
+
+    copies: Copies | None = None
+    """Groups of workers who copy, or may do so; None where that is not looked for."""
 
     in_loop: ClassVar[bool] = True
     """Whether a stream's compiled loop can run it, by its `scoring`."""

@@ -25,3 +25,8 @@ REST = -1
 """Place of a worker who is in no group of copies."""
 APART = -2
 """Place of a worker who is neither in a group of copies nor with the rest."""
+SKETCH_BITS = 20
+SKETCH = 1048576
+"""Places in a row of the sketch of pairs, 2²⁰: 4 MB a row."""
+CROWDED = 32
+"""Workers beyond whom a label is no longer given by few."""
