@@ -217,10 +217,10 @@ def fill_pluralities(
 # Candidates among very many workers -----------------------------------------------------------
 
 
-def mark_minority(tasks, t, active, votes, here):
+def mark_minority(tasks, t, slots, votes, here):
     """Put the labels of task t that were given by few into ``here``: how many these are.
 
-    A label of an active worker that another label has more votes than, and that two to `CROWDED`
+    A label of a worker with a slot that another label has more votes than, and that two to `CROWDED`
     workers gave; of three or four labels, that two gave where no three agree: beside the two of
     them nobody is for it. ``votes`` are K zeros to count with.
     """
@@ -251,7 +251,7 @@ def mark_minority(tasks, t, active, votes, here):
             few: cython.bint = number > 1 and number < top and number <= CROWDED
             if small:
                 few = number == 2 and top == 2
-            if few and active[tasks.workers[z]]:
+            if few and slots[tasks.workers[z]] >= 0:
                 here[found] = z
                 found += 1
     if K < end - begin:
@@ -264,7 +264,7 @@ def mark_minority(tasks, t, active, votes, here):
 
 
 def pair_key(i, j):
-    """A number for two workers, whichever comes first."""
+    """A number for two slots, whichever comes first."""
     low: cython.ulonglong = min(i, j)
     high: cython.ulonglong = max(i, j)
     if not cython.compiled:
@@ -274,26 +274,35 @@ def pair_key(i, j):
 
 def add_to_sketch(
     tasks: Tasks,
-    active: cython.uchar[::1],
+    slots: cython.int[::1],
     votes: cython.int[::1],
     here: cython.longlong[::1],
     sketch: cython.int[:, ::1],
     minority: cython.longlong[::1],
 ):
-    """Count in a sketch how often two workers gave the same label that few gave.
+    """Count how often two workers with slots gave the same label that few gave.
 
-    ``minority``: such labels of each worker.
+    A sketch of one row has a counter for every two slots, i > j at i (i − 1)/2 + j; one of two rows
+    has each pair at two places that look random. ``minority``: such labels of each slot.
     """
+    exact: cython.bint = sketch.shape[0] == 1
     with cython.nogil:
         for t in range(tasks.size):
-            found = mark_minority(tasks, t, active, votes, here)
+            found = mark_minority(tasks, t, slots, votes, here)
             for y in range(found):
-                i = tasks.workers[here[y]]
+                i: cython.longlong = slots[tasks.workers[here[y]]]
                 x = tasks.labels[here[y]]
                 minority[i] += 1
                 for z in range(y + 1, found):
                     if tasks.labels[here[z]] == x:
-                        place = mix(pair_key(i, tasks.workers[here[z]]))
+                        j: cython.longlong = slots[tasks.workers[here[z]]]
+                        if exact:
+                            if i > j:
+                                sketch[0, i * (i - 1) // 2 + j] += 1
+                            else:
+                                sketch[0, j * (j - 1) // 2 + i] += 1
+                            continue
+                        place = mix(pair_key(i, j))
                         sketch[0, place >> (64 - SKETCH_BITS)] += 1
                         sketch[1, (place >> 4) & (SKETCH - 1)] += 1
 
@@ -301,14 +310,14 @@ def add_to_sketch(
 def list_pairs(
     tasks: Tasks,
     first: cython.Py_ssize_t,
-    active: cython.uchar[::1],
+    slots: cython.int[::1],
     votes: cython.int[::1],
     here: cython.longlong[::1],
     sketch: cython.int[:, ::1],
     least: cython.int,
     pairs: cython.ulonglong[::1],
 ):
-    """List pairs that the sketch has counted ``least`` times, once for each task they are on.
+    """List pairs that a sketch of two rows has counted ``least`` times, once per task.
 
     From a first task on, until ``pairs`` is full: the task to go on with, and how many there are.
     """
@@ -316,15 +325,15 @@ def list_pairs(
     t: cython.Py_ssize_t = first
     with cython.nogil:
         while t < tasks.size:
-            found = mark_minority(tasks, t, active, votes, here)
+            found = mark_minority(tasks, t, slots, votes, here)
             if number + found * CROWDED > pairs.shape[0]:
                 break
             for y in range(found):
-                i = tasks.workers[here[y]]
+                i = slots[tasks.workers[here[y]]]
                 x = tasks.labels[here[y]]
                 for z in range(y + 1, found):
                     if tasks.labels[here[z]] == x:
-                        key = pair_key(i, tasks.workers[here[z]])
+                        key = pair_key(i, slots[tasks.workers[here[z]]])
                         place = mix(key)
                         if (
                             sketch[0, place >> (64 - SKETCH_BITS)] >= least

@@ -7,7 +7,6 @@ Codes = NDArray[np.int32]
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
 Keys = NDArray[np.uint64]
-Bytes = NDArray[np.uint8]
 
 def count_pairs(tasks: Tasks, slots: Codes, joint: Codes, same: Codes, here: Ints) -> None: ...
 def count_cases(
@@ -32,7 +31,7 @@ def add_agreement(
 def fill_pluralities(tasks: Tasks, place: Codes, which: int, votes: Ints, found: Codes) -> None: ...
 def add_to_sketch(
     tasks: Tasks,
-    active: Bytes,
+    slots: Codes,
     votes: Codes,
     here: Ints,
     sketch: Codes,
@@ -41,7 +40,7 @@ def add_to_sketch(
 def list_pairs(
     tasks: Tasks,
     first: int,
-    active: Bytes,
+    slots: Codes,
     votes: Codes,
     here: Ints,
     sketch: Codes,

@@ -57,6 +57,8 @@ that two share."""
 HALF, MASK = np.uint64(32), np.uint64(2**32 - 1)
 """A pair's key has one worker in its upper bits, the other in the lower."""
 
+NOBODY: Ints = np.empty(0, np.int64)
+
 BUFFER = 2**17
 """Pairs that are listed before they are counted: 1 MB."""
 
@@ -91,9 +93,10 @@ class ChooseShared(ChooseTasks):
 
 @dataclass(frozen=True, eq=False)
 class SketchPairs(Pass[tuple[Codes, Ints]]):
-    """How often two active workers gave the same label that few gave, and each worker such one."""
+    """How often two workers with slots gave the same label that few gave, and each such a one."""
 
-    active: Bytes
+    slots: Codes
+    number: int
     classes: int
 
     @property
@@ -103,11 +106,13 @@ class SketchPairs(Pass[tuple[Codes, Ints]]):
 
     def begin(self) -> tuple[Codes, Ints]:
         """Count nothing."""
-        return np.zeros((2, SKETCH), np.int32), np.zeros(self.active.size, np.int64)
+        pairs = self.number * (self.number - 1) // 2
+        shape = (1, pairs) if pairs <= 2 * SKETCH else (2, SKETCH)
+        return np.zeros(shape, np.int32), np.zeros(self.number, np.int64)
 
     def add(self, sums: tuple[Codes, Ints], batch: LabelBatch) -> None:
         """Count some tasks."""
-        add_to_sketch(batch.coded, self.active, *_scratch(batch, self.classes), *sums)
+        add_to_sketch(batch.coded, self.slots, *_scratch(batch, self.classes), *sums)
 
     def join(self, sums: tuple[Codes, Ints], other: tuple[Codes, Ints]) -> None:
         """Add other tasks' counts."""
@@ -131,9 +136,9 @@ class Listed:
 
 @dataclass(frozen=True, eq=False)
 class ListPairs(Pass[Listed]):
-    """The pairs that a sketch has counted often, and how often they were."""
+    """The pairs that a sketch of two rows has counted often, and how often they were."""
 
-    active: Bytes
+    slots: Codes
     classes: int
     sketch: Codes
     least: int
@@ -153,9 +158,7 @@ class ListPairs(Pass[Listed]):
         room = max(BUFFER, int(batch.sizes.max(initial=0)) * CROWDED)
         pairs = np.empty(room, np.uint64)
         while at < len(batch):
-            at, number = list_pairs(
-                tasks, at, self.active, *scratch, self.sketch, self.least, pairs
-            )
+            at, number = list_pairs(tasks, at, self.slots, *scratch, self.sketch, self.least, pairs)
             sums.add(*np.unique(pairs[:number], return_counts=True))
 
     def join(self, sums: Listed, other: Listed) -> None:
@@ -226,32 +229,55 @@ def find_in(
 
 def candidates(table: TaskTable, active: NDArray[np.bool_], sums: AgreementSums) -> Codes:
     """Find at most `MOST` active workers to compare: those in pairs that agree nearly always."""
-    marked = active.astype(np.uint8)
-    ((sketch, minority),) = table.add_up([SketchPairs(marked, sums.classes)])
-    if sketch.max(axis=1).min() < OFTEN:
+    who = np.flatnonzero(active)
+    ones, others = (who[part] for part in _often_alike(table, who, sums))
+    slots, inside = _slots(np.unique([ones, others]), sums.workers)
+    place = np.full((inside, inside), -1, np.int32)
+    numbers = np.arange(ones.size)
+    place[slots[ones], slots[others]] = place[slots[others], slots[ones]] = numbers
+    if not ones.size:
         return np.empty(0, np.int32)
-    high = np.sort(sketch[0][sketch[0] >= OFTEN])
-    least = OFTEN if high.size <= LISTED else int(high[-LISTED])
-    (listed,) = table.add_up([ListPairs(marked, sums.classes, sketch, least)])
-    keys, counts = listed.keys[listed.counts >= least], listed.counts[listed.counts >= least]
-    one, other = (part.astype(np.int64) for part in (keys >> HALF, keys & MASK))
-    often = counts / np.sqrt(minority[one] * minority[other])
-    kept = _most(one, other, often, CANDIDATES)
-    one, other = one[kept], other[kept]
-    who = np.unique([one, other])
-    slots = np.full(sums.workers, -1, np.int32)
-    slots[who] = np.arange(who.size)
-    place = np.full((who.size, who.size), -1, np.int32)
-    place[slots[one], slots[other]] = place[slots[other], slots[one]] = np.arange(one.size)
-    (found,) = table.add_up([CountListed(slots, place, one.size)])
+    (found,) = table.add_up([CountListed(slots, place, ones.size)])
     habits = sums.said / np.maximum(sums.answers, 1.0)[:, None]
-    chance = (habits[one] * habits[other]).sum(axis=1)
+    chance = (habits[ones] * habits[others]).sum(axis=1)
     agreed = found[:, 1] / np.maximum(found[:, 0], 1)
     beyond = (agreed - chance) / np.maximum(1.0 - chance, 1e-9)
     close = (found[:, 0] >= SHARED) & (beyond >= LEVELS[-1] - NEARLY)
-    one, other, beyond = one[close], other[close], beyond[close]
-    kept = _most(one, other, beyond, MOST)
-    return np.unique([one[kept], other[kept]]).astype(np.int32)
+    ones, others = ones[close], others[close]
+    kept = _most(ones, others, beyond[close], MOST)
+    return np.unique([ones[kept], others[kept]]).astype(np.int32)
+
+
+def _often_alike(table: TaskTable, who: Ints, sums: AgreementSums) -> tuple[Ints, Ints]:
+    """Pairs, by their places in ``who``, that often gave the same label that few gave.
+
+    Of at most `CANDIDATES` workers: those who did so most often, over how often each could have.
+    """
+    slots, number = _slots(who, sums.workers)
+    ((sketch, minority),) = table.add_up([SketchPairs(slots, number, sums.classes)])
+    high = np.sort(sketch[0][sketch[0] >= OFTEN])
+    least = OFTEN if high.size <= LISTED else int(high[-LISTED])
+    if len(sketch) == 1:
+        cells = np.flatnonzero(sketch[0] >= least)
+        counts = sketch[0][cells]
+        ones = ((1 + np.sqrt(8.0 * cells + 1)) // 2).astype(np.int64)
+        others = cells - ones * (ones - 1) // 2
+    elif sketch.max(axis=1).min() < OFTEN:
+        return NOBODY, NOBODY
+    else:
+        (listed,) = table.add_up([ListPairs(slots, sums.classes, sketch, least)])
+        often = listed.counts >= least
+        keys, counts = listed.keys[often], listed.counts[often]
+        ones, others = (part.astype(np.int64) for part in (keys >> HALF, keys & MASK))
+    kept = _most(ones, others, counts / np.sqrt(minority[ones] * minority[others]), CANDIDATES)
+    return ones[kept], others[kept]
+
+
+def _slots(who: Ints, workers: int) -> tuple[Codes, int]:
+    """Number some workers from 0, −1 for all others; how many there are."""
+    slots = np.full(workers, -1, np.int32)
+    slots[who] = np.arange(who.size)
+    return slots, who.size
 
 
 def _most(one: Ints, other: Ints, score: Floats, workers: int) -> NDArray[np.bool_]:
