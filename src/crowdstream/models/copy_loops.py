@@ -220,9 +220,9 @@ def fill_pluralities(
 def mark_minority(tasks, t, slots, votes, here):
     """Put the labels of task t that were given by few into ``here``: how many these are.
 
-    A label of a worker with a slot that another label has more votes than, and that two to `CROWDED`
-    workers gave; of three or four labels, that two gave where no three agree: beside the two of
-    them nobody is for it. ``votes`` are K zeros to count with.
+    A label of a worker with a slot that another label has more votes than, and that two to
+    `CROWDED` workers gave; of three or four labels, that two gave where no three agree: beside the
+    two of them nobody is for it. ``votes`` are K zeros to count with.
     """
     begin = tasks.starts[t]
     end = tasks.starts[t + 1]

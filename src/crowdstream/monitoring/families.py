@@ -114,12 +114,17 @@ def suspect_tasks(crowd: Estimator, data: Table) -> pl.DataFrame:
     >>> suspect_tasks(crowd, labels).columns
     ['task', 'group', 'group_label', 'rest_label']
     """
+    _copies(crowd)  # refuses estimators that do not look for copies
+    return suspect_tasks_of(crowd, interpret(data).only("data", "question= names one").table)
+
+
+def suspect_tasks_of(crowd: Estimator, table: Table) -> pl.DataFrame:
+    """`suspect_tasks` of a table that is read already; none where copies are not looked for."""
     import polars as pl
 
     workers, classes = Vocabulary(crowd.workers_), Vocabulary()
-    table = interpret(data).only("data", "question= names one").table
     batch, _ = code_table(table, workers, classes)
-    copies = _copies(crowd)
+    copies = view.copies_of(crowd) or Copies()
     place = copies.places(len(workers))
     k = max(len(classes), 1)
     rest = pluralities(batch, place, REST, k)
