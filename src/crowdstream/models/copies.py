@@ -1,13 +1,14 @@
 """Who copies whom: groups of workers who give the same labels where the others say otherwise.
 
 *Copies* are beyond doubt by the labels alone, or by gold; *suspects* would be copies or experts,
-which labels alone do not tell. The rule, of tasks with at most `MOST` workers to compare:
+which labels alone do not tell. The rule:
 
 1. Candidates: pairs with `SHARED` tasks or more and Cohen's kappa of at least 0.9, then 0.8, then
    0.7. Groups are what such pairs connect; the rest are the workers in no group.
 2. A *case* is a member's label that another label has more votes than among the rest. Mates say
-   the same in so many of the cases, and for two labels separately, or else constant answerers would
-   pass for copies. Otherwise the worst member leaves, and it is counted again.
+   the same in so many of the cases, in nearly as many of each member's, and for two labels
+   separately, or else constant answerers would pass for copies. Otherwise the worst member leaves,
+   and it is counted again.
 3. Experts agree where guessers err, too. With C the agreement beyond habits over its maximum and e
    three of its errors, experts who copy nobody have at most C_in = U, with
    ``U = (|C_group,rest| + e)² / (C_rest,rest − e)``. So ``(C_in − U) / (1 − U)`` must be high.
@@ -43,8 +44,9 @@ from crowdstream.sums.groups import connected
 Floats = NDArray[np.float64]
 Flags = NDArray[np.bool_]
 
-MOST = 256
-"""Workers who are compared pair by pair: with 100 classes that takes 26 MB."""
+MOST, CELLS = 256, 2**22
+"""Workers who are compared pair by pair, and by class: with 100 classes that takes 26 MB. More, as
+long as there are no more than so many cells, which are 16 MB: 1,448 workers with two classes."""
 
 SHARED = 30
 """Tasks that two workers must share to be compared."""
@@ -87,8 +89,9 @@ NO_PAIRS: Codes = np.empty((0, 0), np.int32)
 class Tier(NamedTuple):
     """How strict the second step is: the least share of cases in which mates say the same.
 
-    ``limit`` is for Wilson's lower limit of it at 3 standard errors. ``joins``: whether members who
-    leave a group are counted with the rest.
+    ``limit`` is for Wilson's lower limit of it at 3 standard errors, and for each member's own
+    share: good workers who agree with a group of copies now and then do not hang on to it.
+    ``joins``: whether members who leave a group are counted with the rest.
     """
 
     share: float
@@ -265,6 +268,15 @@ def pluralities(batch: LabelBatch, place: Codes, which: int, classes: int) -> Co
     return found
 
 
+def most_compared(classes: int) -> int:
+    """How many workers can be compared pair by pair.
+
+    >>> most_compared(2), most_compared(100)
+    (1448, 256)
+    """
+    return max(int((CELLS / classes) ** 0.5), MOST)
+
+
 def find_copies(
     batch: LabelBatch, classes: int, family: Codes | None = None, chosen: Codes | None = None
 ) -> Copies:
@@ -280,7 +292,8 @@ def find_copies(
         The declared family of each worker, −1 for none. Who is in one is not compared: what users
         declare holds.
     chosen
-        The workers to compare, at most `MOST`; ``None``: all who have labels enough.
+        The workers to compare; ``None``: all who have labels enough. If these are more than
+        `most_compared`, none is found.
 
     Examples
     --------
@@ -302,7 +315,7 @@ def find_copies(
     compared = (answers >= SHARED) & (related < 0)
     if chosen is not None:
         compared &= np.isin(who, chosen)
-    if not 2 <= compared.sum() <= MOST or who.size < 3:
+    if not 2 <= compared.sum() <= most_compared(classes) or who.size < 3:
         return Copies()
     codes = np.zeros(counts.size, np.int32)
     codes[who] = np.arange(who.size)
@@ -491,8 +504,11 @@ def enough(cases: int, tier: Tier) -> bool:
 def stands(counts: Ints, tier: Tier) -> bool:
     """Whether mates say the same often enough; ``counts`` by member, label, and what is counted.
 
-    >>> stands(np.array([[[40, 40, 39], [40, 40, 40]]]), COPY)
+    >>> one = [[40, 40, 39], [40, 40, 40]]
+    >>> stands(np.array([one, one]), COPY)
     True
+    >>> stands(np.array([one, one, [[5, 5, 3], [5, 5, 5]]]), COPY)  # one hangs on
+    False
     >>> stands(np.array([[[80, 80, 79], [0, 0, 0]]]), COPY)  # one label alone
     False
     """
@@ -503,7 +519,9 @@ def stands(counts: Ints, tier: Tier) -> bool:
     share = alike.sum() / mates.sum()
     low, _ = wilson(share * total, total, ERRORS)
     labels = (cases >= EACH) & (alike >= tier.share * mates)
-    return bool(share >= tier.share and low >= tier.limit and labels.sum() >= LABELS)
+    _, met, same = counts.sum(axis=1).T
+    each = (met > 0) & (same >= tier.limit * met)
+    return bool(share >= tier.share and low >= tier.limit and labels.sum() >= LABELS and each.all())
 
 
 def worst(mates: Ints, alike: Ints) -> Flags:

@@ -1,9 +1,10 @@
 """Passes over a table that find who copies in it, however many its workers are.
 
-Up to `MOST` workers are compared pair by pair on a sample. Of more workers candidates are found
-first: a count-min sketch of *two gave the same label that few gave*, the pairs that it has counted
-often, and how often these agree; then the tasks that the candidates share are the sample. All are
-sums of whole numbers over tasks: threads and machines give the same. Knows codes only.
+Some hundreds of workers are compared pair by pair on a sample. Of more workers, or where two share
+too few tasks of it, candidates are found first: a count-min sketch of *two gave the same label that
+few gave*, the pairs that it has counted often, and how often these agree. Then the tasks that the
+candidates share are the sample. All are sums of whole numbers over tasks: threads and machines give
+the same. Knows codes only.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from crowdstream.labels.batch import Codes, Ints, LabelBatch
-from crowdstream.models.copies import LEVELS, MOST, SHARED, Copies, find_copies
+from crowdstream.models.copies import LEVELS, MOST, SHARED, Copies, find_copies, most_compared
 from crowdstream.models.copy_loops import add_to_sketch, count_listed, list_pairs
 from crowdstream.models.passes import (
     ChooseTasks,
@@ -214,7 +215,7 @@ def find_in(
     active = (answers >= SHARED) & (family < 0)
     number, whole = int(active.sum()), sample.labels.size >= answers.sum()
     met = float((sample.sizes * (sample.sizes - 1)).sum()) / max(number * (number - 1), 1)
-    if number <= MOST and (whole or met >= MEETINGS):
+    if number <= most_compared(sums.classes) and (whole or met >= MEETINGS):
         found = find_copies(sample, sums.classes, family)
     else:
         chosen = candidates(table, active, sums)
