@@ -8,6 +8,7 @@ import pytest
 
 import crowdstream as cs
 from crowdstream.errors import InputError
+from crowdstream.estimators.parameters import Copying
 from crowdstream.models.copies import (
     BY_LABELS,
     IN_DOUBT,
@@ -162,7 +163,7 @@ def test_gold_acquits_experts() -> None:
     for i in range(3):
         said[:, i] = np.where(rng.random(1000) < 0.97, good, said[:, i])
     rows = [(t, w, int(said[t, w])) for t in range(1000) for w in range(12)]
-    gold = {t: int(truth[t]) for t in range(40)}
+    gold: dict[cs.TaskId, cs.ClassLabel] = {t: int(truth[t]) for t in range(40)}
     assert "gold" not in set(cs.families(cs.Adaptive().fit(rows, gold=gold))["found_by"])
 
 
@@ -181,8 +182,9 @@ def test_a_stream_finds_them_and_decides_better_from_then_on() -> None:
     made = simulated(20, 8, 1.0, tasks=1500)
     truths = dict(made.truths().iter_rows())  # type: ignore[attr-defined]
     late = {}
-    for copies in ("discount", "report"):
-        crowd = cs.Adaptive(copies=copies)  # type: ignore[arg-type]
+    ways: list[Copying] = ["discount", "report"]
+    for copies in ways:
+        crowd = cs.Adaptive(copies=copies)
         stream, said = cs.Stream(crowd, settle=None, max_labels=20), {}
         for task, worker, label in made.labels().iter_rows():  # type: ignore[attr-defined]
             said[task] = stream.observe(task, worker, label).label

@@ -117,8 +117,8 @@ class SketchPairs(Pass[tuple[Codes, Ints]]):
 
     def join(self, sums: tuple[Codes, Ints], other: tuple[Codes, Ints]) -> None:
         """Add other tasks' counts."""
-        for mine, theirs in zip(sums, other, strict=True):
-            mine += theirs
+        np.add(sums[0], other[0], out=sums[0])
+        np.add(sums[1], other[1], out=sums[1])
 
 
 class Listed:
