@@ -297,16 +297,16 @@ def find_copies(
 
     Examples
     --------
-    The last two of five workers say the same, right or wrong:
+    The last two of nine workers say the same, right or wrong:
 
     >>> rng = np.random.default_rng(0)
-    >>> truth = rng.integers(2, size=600)
-    >>> said = truth[:, None] ^ (rng.random((600, 5)) < 0.3)
-    >>> said[:, 4] = said[:, 3]
-    >>> workers = np.tile(np.arange(5, dtype=np.int32), 600)
-    >>> batch = LabelBatch(np.arange(601) * 5, workers, said.ravel().astype(np.int32))
+    >>> truth = rng.integers(2, size=800)
+    >>> said = truth[:, None] ^ (rng.random((800, 9)) < 0.3)
+    >>> said[:, 8] = said[:, 7]
+    >>> workers = np.tile(np.arange(9, dtype=np.int32), 800)
+    >>> batch = LabelBatch(np.arange(801) * 9, workers, said.ravel().astype(np.int32))
     >>> [group.members.tolist() for group in find_copies(batch, 2).declared]
-    [[3, 4]]
+    [[7, 8]]
     """
     counts = np.bincount(batch.workers)
     who = np.flatnonzero(counts)

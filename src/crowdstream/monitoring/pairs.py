@@ -181,8 +181,8 @@ def pairs(crowd: Estimator, *, least: int = 20) -> pl.DataFrame:
     --------
     >>> import crowdstream as cs
     >>> crowd = cs.monitor(cs.Adaptive())
-    >>> copying = {1: (0, 0.95)}  # the second copies the first
-    >>> crowd.learn_many(cs.simulate(8, 500, p=0.3, copying=copying).labels())
+    >>> copying = {1: (0, 0.97)}  # the second copies the first
+    >>> crowd.learn_many(cs.simulate(8, 1000, p=0.3, copying=copying).labels())
     >>> pairs(crowd).select("one", "other", "duplicate").row(0)
     ('w0', 'w1', True)
     """
