@@ -643,7 +643,7 @@ def cold_starts(quick: bool) -> Iterator[Line]:
 
 
 def copying(quick: bool) -> Iterator[Line]:
-    """A group of 8 in 20 that copies nine labels of ten: is it listed; what does declaring bring?"""
+    """8 of 20 copy nine labels of ten: are they listed, and what does declaring them bring?"""
     group = [f"w{i:02}" for i in range(8)]
     for share in (0.35, 0.2):
         found, alone, declared, oracle, majority = 0, [], [], [], []
