@@ -222,9 +222,14 @@ def test_merged_crowds_find_them_again() -> None:
     labels = made.labels()  # type: ignore[attr-defined]
     middle = labels.height // 2
     one, two = (cs.Adaptive().fit(part) for part in (labels[:middle], labels[middle:]))
+    turned = two.copy()
+    turned += one
     one += two
     assert cs.families(one)["worker"].to_list() == one.workers_[:8]
     assert errors(made, one.predict_many(labels)) < 0.1
+    assert cs.families(turned).equals(cs.families(one))
+    for mine, theirs in zip(one._model.sums.arrays(), turned._model.sums.arrays(), strict=True):
+        assert (mine == theirs).all()
 
 
 def test_the_order_of_a_table_does_not_matter() -> None:

@@ -540,6 +540,7 @@ class Committee(Model):
         self.clock = max(self.clock, other.clock) if self.forgets else self.clock + other.clock
         self.looked, self._before = 0.0, None
         mine.converged = mine.converged and theirs.converged
+        self._use_copies(Copies())  # who copies is looked for anew, in both samples
         self._look_if_due()
         self.renew()
         mine.renew_gold()

@@ -151,7 +151,10 @@ class Copies:
     """
 
     def __init__(self, groups: Sequence[Group] = ()) -> None:
-        self.groups = sorted(groups, key=lambda g: (g.kind == IN_DOUBT, -g.members.size, g.cases))
+        self.groups = sorted(
+            groups,
+            key=lambda g: (g.kind == IN_DOUBT, -g.members.size, -g.cases, -g.met, g.same),
+        )
 
     def __iter__(self) -> Iterator[Group]:
         return iter(self.groups)
