@@ -86,11 +86,6 @@ CHANGES = {
         "at one of them.",
         "warn",
     ),
-    "same_errors": Word(
-        "same errors",
-        "Makes the same mistakes as another worker: a copy, or the same source.",
-        "warn",
-    ),
 }
 """What monitors find out about a worker."""
 
