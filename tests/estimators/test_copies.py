@@ -108,6 +108,20 @@ def test_gold_tells_copies_from_experts() -> None:
     assert copies_by_gold(10, 5)
 
 
+def test_copies_as_one_have_one_label_a_task() -> None:
+    labels = copying(np.random.default_rng(0), 500, group=5, share=0.97)
+    batch = batch_of(labels)
+    copies = found_in(labels)
+    one = copies.as_one(batch, 20, 2)
+    assert set(one.workers.tolist()) == {0, *range(5, 20)}
+    assert (one.sizes == 16).all()
+    most = (labels[:, :5].sum(axis=1) > 2).astype(int)
+    assert (one.labels[one.workers == 0] == most).all()
+    for worker in range(5, 20):
+        assert (one.labels[one.workers == worker] == labels[:, worker]).all()
+    assert Copies().as_one(batch, 20, 2) is batch
+
+
 # Decisions ----------------------------------------------------------------------------------
 
 

@@ -176,12 +176,13 @@ class Committee(Model):
         """Measure on the sample now and then whether workers err together."""
         if self.sample and self.clock >= self.due_at:
             batch, _ = self.sample.batch()
+            answers = np.bincount(batch.workers, minlength=self.sums.workers)
+            changed = self._use_copies(self._find_copies(InMemory(batch), batch, answers))
             some = np.arange(max(int(np.searchsorted(batch.starts[1:], MEASURED)), 1))
             self._measure(batch.pick(some), FEW_TWINS)
             self._converge(batch)
             self.looked = float(self.clock)
-            answers = np.bincount(batch.workers, minlength=self.sums.workers)
-            if self._use_copies(self._find_copies(InMemory(batch), batch, answers)):
+            if changed:
                 self.renew()
 
     def _find_copies(self, table: TaskTable, sample: LabelBatch, answers: Ints | Floats) -> Copies:
@@ -232,7 +233,10 @@ class Committee(Model):
 
     def _measure(self, sample: LabelBatch, twins: int) -> None:
         """Find out by a sample how much workers err together, and how far to believe what."""
-        reading, batch = self.reading, compact(sample)
+        reading, batch = self.reading, sample
+        if self.discounts_copies:  # they count as one, so their errors are not made together
+            batch = self.copies.as_one(sample, self.sums.workers, self.sums.classes)
+        batch = compact(batch)
         excess, overturned = measure_excess(batch, self.sums.classes, twins)
         before, pairs = EARLIER * self.pairs, pairs_in(batch)
         reading.rho = (before * reading.rho + pairs * excess) / max(before + pairs, 1.0)
