@@ -643,7 +643,7 @@ def cold_starts(quick: bool) -> Iterator[Line]:
 
 
 def copying(quick: bool) -> Iterator[Line]:
-    """A copying group of 8 in 20: is it reported, and what does declaring it bring?"""
+    """8 of 20 copy nine labels of ten: are they listed, and what does declaring them bring?"""
     group = [f"w{i:02}" for i in range(8)]
     for share in (0.35, 0.2):
         found, alone, declared, oracle, majority = 0, [], [], [], []
@@ -656,7 +656,7 @@ def copying(quick: bool) -> Iterator[Line]:
             crowd = monitor(cs.Adaptive())
             alone.append(error_rate(crowd.fit_predict(table), truth))
             reported = families(crowd)
-            found += [sorted(map(str, family)) for family in reported] == [group]
+            found += reported["worker"].sort().to_list() == group
             told = cs.Adaptive(families=dict.fromkeys(group, "copies"))
             declared.append(error_rate(told.fit_predict(table), truth))
             majority.append(
@@ -667,9 +667,9 @@ def copying(quick: bool) -> Iterator[Line]:
         alone_, told_, best, mv = each
         yield Line(
             f"8 of 20 copy at error {share}",
-            f"reported in {found} of {runs}; error {alone_:.4f}, declared {told_:.4f}, "
+            f"listed in {found} of {runs}; error {alone_:.4f}, declared {told_:.4f}, "
             f"oracle {best:.4f}, majority {mv:.4f}",
-            "reported in all; declared within 10 % of the oracle",
+            "listed in all; declared within 10 % of the oracle",
             found == runs and told_ <= (1.2 if quick else 1.1) * best,  # two runs vary more
         )
 
@@ -688,7 +688,7 @@ def oracle_of_copies(made: Simulated, p: Floats) -> NDArray[np.int64]:
 
 
 def honest(quick: bool) -> Iterator[Line]:
-    """No family is found where nobody copies."""
+    """Nobody is listed where nobody copies."""
     found, runs = 0, 10 if quick else 100
     for seed in range(runs):
         n = (5, 10, 20, 50)[seed % 4]
@@ -697,8 +697,8 @@ def honest(quick: bool) -> Iterator[Line]:
         made = block(n, 2000, seed, p=p, per_task=5 if seed % 2 and n > 5 else None)
         crowd = monitor(cs.Adaptive())
         crowd.learn_many(made.labels())
-        found += len(families(crowd)) > 0
-    yield Line(f"{runs} honest crowds", f"{found} with a family", "none", found == 0)
+        found += not families(crowd).is_empty()
+    yield Line(f"{runs} honest crowds", f"{found} with copies or suspects", "none", found == 0)
 
 
 # Cost ------------------------------------------------------------------------------------------

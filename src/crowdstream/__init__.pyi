@@ -42,6 +42,7 @@ from crowdstream.monitoring import families as families
 from crowdstream.monitoring import identifiability as identifiability
 from crowdstream.monitoring import monitor as monitor
 from crowdstream.monitoring import pairs as pairs
+from crowdstream.monitoring import suspect_tasks as suspect_tasks
 from crowdstream.monitoring import trends as trends
 from crowdstream.ordinal import expected_steps as expected_steps
 from crowdstream.ordinal import ordinal_decisions as ordinal_decisions

@@ -33,6 +33,7 @@ CLOSE = 1e-12
 VARIANTS: dict[str, Sequence[object]] = {
     "answer_rate": (0.7,),
     "clip": (0.0,),
+    "copies": ("report",),
     "families": ({"w1": "twins", "w2": "twins", "w4": "alone", "never met": "alone"},),
     "memory": (20, 3),
     "seed": (5,),

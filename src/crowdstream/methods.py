@@ -13,7 +13,7 @@ from crowdstream.errors import InputError
 
 if TYPE_CHECKING:
     from crowdstream.estimators import Estimator
-    from crowdstream.estimators.parameters import Families
+    from crowdstream.estimators.parameters import Copying, Families
 
 MethodName: TypeAlias = Literal["adaptive", "tracking", "agreement", "centred", "majority"]
 """What a method may be called; `METHODS` says what each is."""
@@ -48,7 +48,7 @@ class Method(NamedTuple):
 
 METHODS: dict[MethodName, Method] = {
     "adaptive": Method(
-        "Adaptive", "the best choice in most cases", frozenset({"memory", "families"})
+        "Adaptive", "the best choice in most cases", frozenset({"memory", "families", "copies"})
     ),
     "tracking": Method(
         "Tracking",
@@ -136,6 +136,7 @@ def make_estimator(
     *,
     memory: float | None = None,
     families: Families | None = None,
+    copies: Copying | None = None,
     answer_rate: float | None = None,
     seed: int = 0,
     monitored: bool = False,
@@ -147,7 +148,7 @@ def make_estimator(
     ----------
     name
         One of `METHODS`.
-    memory, families, answer_rate
+    memory, families, copies, answer_rate
         Options of some methods: `Method.options` says of which.
     seed
         Random seed for breaking ties.
@@ -161,12 +162,18 @@ def make_estimator(
     >>> make_estimator("centred", memory=1000.0)
     CentredAgreement(memory=1000.0)
     """
-    given = {"memory": memory, "families": families, "answer_rate": answer_rate}
+    given = {
+        "memory": memory,
+        "families": families,
+        "copies": copies,
+        "answer_rate": answer_rate,
+    }
     method = check_options(name, given, spelled)
     from crowdstream import estimators
 
     kind = getattr(estimators, method.estimator)
-    crowd: Estimator = kind(**{each: given[each] for each in method.options}, seed=seed)
+    asked = {each: given[each] for each in method.options if given[each] is not None}
+    crowd: Estimator = kind(**asked, seed=seed)
     if monitored and method.monitored:
         from crowdstream.monitoring import monitor
 

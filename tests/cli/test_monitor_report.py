@@ -235,7 +235,12 @@ def test_copies_are_a_family_and_worth_less(tmp_path: Path) -> None:
     assert [list(map(sorted, report["families"])) for report in reports] == [[], [["w0", "w1"]]]
     assert reports[1]["effective_votes"] < reports[0]["effective_votes"] <= 8
     result = call("run", tmp_path / "l.csv").err
-    assert "not independent of each other: " + ", ".join(reports[1]["families"][0]) + "\n" in result
+    assert "copy one another: " + ", ".join(reports[1]["copies"][0]) + "\n" in result
+    assert reports[1]["copies"] == reports[1]["families"]
+    assert [report["suspects"] for report in reports] == [[], []]
+    only = call("run", tmp_path / "l.csv", "--json", "--copies", "report").report
+    assert only["copies"] == reports[1]["copies"]
+    refused(call("run", tmp_path / "l.csv", "--copies", "drop"), "--copies: expected")
     worth = f"{reports[1]['effective_votes']:.1f}"
     assert f"8.0 labels per task are worth {worth} independent labels" in result
 

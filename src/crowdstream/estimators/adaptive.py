@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from crowdstream.decisions.ties import Ties
 from crowdstream.estimators.estimator import Estimator
-from crowdstream.estimators.parameters import Families
+from crowdstream.estimators.parameters import Copying, Families
 from crowdstream.models.committee import Committee
 from crowdstream.models.model import Model
 
@@ -37,6 +37,12 @@ class Adaptive(Estimator):
         Workers who do not judge independently (one model, one agency), by the name of their
         family. They are not compared with one another, and their votes count less the more they
         err together.
+    copies
+        Workers who give the same labels where most others say otherwise, almost always, are found
+        by themselves (`families` lists them). ``"discount"`` treats such a group as a declared
+        family; ``"report"`` lists it and changes no decision. A table is counted again once they
+        are found; in a stream what was learnt before stays as it was, and so does what is taken
+        back of it. Not looked for beyond 100 classes.
 
     Examples
     --------
@@ -53,6 +59,7 @@ class Adaptive(Estimator):
     ties: Ties = "coin"
     seed: int = 0
     families: Families | None = None
+    copies: Copying = "discount"
 
     def make_model(self) -> Model:
         """Return a new committee: a teacher and two students.
@@ -62,4 +69,5 @@ class Adaptive(Estimator):
         >>> type(Adaptive().make_model()).__name__
         'Committee'
         """
-        return Committee(self.memory, self._n_families, self.seed)
+        discounts = self.copies == "discount"
+        return Committee(self.memory, self._n_families, self.seed, discounts)

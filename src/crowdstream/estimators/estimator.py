@@ -513,7 +513,8 @@ class Estimator(CrowdState):
         truths); ``weight``: how many nats of log-odds a vote adds to a decision, below 0 where it
         counts against what was said; ``agreement`` with the other workers met; ``quality``, from 1
         (knows) to 0 (guesses); ``flags``, a list of codes: "few_answers", "better_than_chance",
-        "worse_than_chance", "at_chance", "undecided", "separate_group", "always_one_class".
+        "worse_than_chance", "at_chance", "undecided", "separate_group", "always_one_class",
+        "copy" and "suspect" (see `families`).
 
         Examples
         --------

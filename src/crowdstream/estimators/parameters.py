@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TypeAlias
+from typing import Literal, TypeAlias
 
 from crowdstream.defaults import MEMORY_RANGE
 from crowdstream.errors import InputError
@@ -23,9 +23,13 @@ def check_memory(name: str, memory: object) -> None:
     number(*MEMORY_RANGE, open_low=True, optional=True)(name, memory)
 
 
+Copying: TypeAlias = Literal["discount", "report"]
+"""Whether workers who are found to copy count less, or are reported only."""
+
 CHECKS: Mapping[str, Check] = {
     "memory": check_memory,
     "families": check_families,
+    "copies": one_of("discount", "report"),
     "ties": one_of("coin", "lowest"),
     "seed": SEED,
 }

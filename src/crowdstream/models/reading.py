@@ -246,8 +246,12 @@ class Reading:
         self._find_panel()
         known = self.sums.known.any()
         self.crowd.fell_back = bool(self.reason) and not known
-        if len(self.sums.relatives):
-            self.powers.rho = correlations(self.sums, self.skills())
+        self.renew_families()
+
+    def renew_families(self) -> None:
+        """Read anew how far members of families err together."""
+        some = len(self.sums.relatives) > 0
+        self.powers.rho = correlations(self.sums, self.skills()) if some else NOTHING
 
     def use_gold(self, gold: GoldModel | None = None) -> None:
         """Let the crowd score by what known truths say of the scores, if any are known."""

@@ -21,6 +21,7 @@ from crowdstream.labels import code_table as code
 from crowdstream.labels.batch import Codes, LabelBatch
 from crowdstream.labels.meaning.options import TableMeaning
 from crowdstream.labels.open_task import OpenTask
+from crowdstream.models.copies import Copies
 from crowdstream.models.newcomers import without
 from crowdstream.models.reservoir import Reservoir
 from crowdstream.models.scorer import Scorer
@@ -197,8 +198,14 @@ def judge_by(skills: Floats, crowd: Estimator, largest: int) -> Judge:
 
 
 def family_of(crowd: Estimator) -> Codes:
-    """The family of every worker, where any are declared."""
-    return crowd._model.sums.family if crowd.families else NO_FAMILY
+    """The family of every worker, where any are declared or found."""
+    sums = crowd._model.sums
+    return sums.family if len(sums.relatives) else NO_FAMILY
+
+
+def copies_of(crowd: Estimator) -> Copies | None:
+    """Groups of workers who copy, or may do so; None where that is not looked for."""
+    return crowd._model.copies
 
 
 def tasks_of(crowd: Estimator) -> int:
