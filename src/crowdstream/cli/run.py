@@ -193,8 +193,6 @@ def _check_kind(files: options.LabelFiles, deciding: Deciding, method: str) -> N
     scale = hints.ordinal or hints.order is not None or hints.bins is not None
     named = "--ordinal" if scale else "--choices" if hints.choices else ""
     found = "--online" if deciding.online else ""
-    if find_method(method, "--method").in_order:
-        found = found or f"--method {method}"
     if deciding.window is not None:
         found = found or "--window"
     if named and found:

@@ -72,9 +72,6 @@ class Model(ABC):
     """Whether, without forgetting, `fit` is sums over tasks, wherever these are."""
     reversible: ClassVar[bool] = True
     """Whether tasks can be taken back and models merged."""
-    follows: ClassVar[bool] = False
-    """Whether a table is decided task by task as of its time, because workers change."""
-
     in_loop: ClassVar[bool] = True
     """Whether a stream's compiled loop can run it, by its `scoring`."""
 
@@ -322,6 +319,11 @@ class Model(ABC):
     def dependence(self) -> float:
         """Return how far workers err together, from 0 to 1; 0 unless it is measured."""
         return 0.0
+
+    @property
+    def changing(self) -> bool:
+        """Whether workers are shown to change, so that what they did lately decides."""
+        return False
 
     @property
     def calibration(self) -> str:

@@ -218,7 +218,7 @@ def follows_change(crowd: Estimator) -> bool:
 
 def tells_order(crowd: Estimator) -> bool:
     """Whether it makes a difference to a crowd in which order tasks come."""
-    return crowd._model.follows or crowd._model.forgets
+    return crowd._model.forgets
 
 
 def labels_of(crowd: Estimator, table: Table, meaning: TableMeaning) -> CodedLabels:
