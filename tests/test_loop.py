@@ -295,7 +295,7 @@ def test_long_enough_for_all_that_is_due_now_and_then(kind: type[cs.Estimator]) 
 def test_also_while_workers_change(events: tuple[str, ...]) -> None:
     how = Situation(USUAL, right=(0.5, 0.98), rows=1_600, turn=800, events=events)
     for crowd in (cs.Adaptive(), cs.Adaptive(families={"w1": "a", "w2": "a"})):
-        assert run(crowd, Program(how, 6)).crowd.changing_
+        assert run(crowd, Program(how, 6)).crowd._model.changing
 
 
 @pytest.mark.parametrize("kind", KINDS)

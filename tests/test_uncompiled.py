@@ -55,7 +55,7 @@ for crowd in made:
 turned = rows + [(150 + t, f"w{7 - int(w[1:])}", x) for t, w, x in rows]
 for crowd in (cs.Adaptive(), cs.Adaptive(families=families)):
     table = crowd.stream_many(turned)
-    assert crowd.changing_
+    assert crowd._model.changing
     crowd.unlearn_one({"w0": "c1", "w1": "c2", "w5": "c1"})
     found = crowd.to_bytes() + table["confidence"].to_numpy().tobytes()
     print("change", hashlib.blake2b(found).hexdigest()[:32])

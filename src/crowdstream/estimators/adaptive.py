@@ -25,8 +25,8 @@ class Adaptive(Estimator):
     In order (a `Stream`, `learn_one`, `learn_many`, `stream_many`) it follows workers who change,
     once that is shown: what each did lately, from its last 8 answers on, must have foreseen the
     labels of closed tasks better than all it ever did, beyond chance. Until then, and once it
-    foresees no better, all that was learnt decides. See `changing_`. `fit` and `fit_predict` take
-    a table as a whole, in which nobody changes.
+    foresees no better, all that was learnt decides (``cs.identifiability(crowd).changing`` says
+    which). `fit` and `fit_predict` take a table as a whole, in which nobody changes.
 
     Beyond 100 classes skills alone decide, by constant time per label and memory per worker: see
     `many_classes_`.
@@ -61,8 +61,8 @@ class Adaptive(Estimator):
     ...     wrong = "ham" if truth == "spam" else "spam"
     ...     tired = wrong if task >= 160 else truth
     ...     crowd.learn_one({"ann": truth, "bob": truth, "cy": truth, "di": tired})
-    >>> crowd.changing_, bool(crowd.skill_of("di") < 0.0)
-    (True, True)
+    >>> bool(crowd.skill_of("di") < 0.0)
+    True
 
     References
     ----------

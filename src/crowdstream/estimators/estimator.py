@@ -594,15 +594,6 @@ class Estimator(CrowdState):
         return self._model.dependence
 
     @property
-    def changing_(self) -> bool:
-        """Return whether workers are shown to change, so that what they did lately decides.
-
-        Only `Adaptive` without ``memory`` looks, at tasks learnt in order: by a `Stream`,
-        `learn_one`, `learn_many` or `stream_many`.
-        """
-        return self._model.changing
-
-    @property
     def calibration_(self) -> str:
         """Return what confidence rests on.
 

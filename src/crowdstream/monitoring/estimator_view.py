@@ -174,6 +174,11 @@ def excess_correlation(crowd: Estimator) -> float | None:
     return crowd._model.excess_correlation if isinstance(crowd, Adaptive) else None
 
 
+def is_changing(crowd: Estimator) -> bool:
+    """Whether its workers are shown to change, so that what they did lately decides."""
+    return crowd._model.changing
+
+
 def estimates(crowd: Estimator) -> tuple[Floats, Floats]:
     """The estimator's own error rates, and one row of them for each way of reading.
 
