@@ -4,7 +4,7 @@ from crowdstream.labels.batch_loops cimport Tasks
 from crowdstream.models.confusion_loops cimport Student
 from crowdstream.models.horizon_loops cimport Horizons
 
-cdef class Change:
+cdef class ChangeEvidence:
     cdef Horizons horizons
     cdef double[::1] evidence
     cdef public bint watching

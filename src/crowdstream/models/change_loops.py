@@ -45,7 +45,7 @@ LASTING = cython.declare(cython.Py_ssize_t, 1)
 
 @cython.final
 @cython.cclass
-class Change:
+class ChangeEvidence:
     """Horizons, and the evidence for them.
 
     ``watching``: whether they learn; else nothing is ever shown. ``evidence``: the two sums.

@@ -3,7 +3,7 @@ from numpy.typing import NDArray
 
 from crowdstream.models.horizon_loops import Horizons
 
-class Change:
+class ChangeEvidence:
     watching: bool
     @property
     def shown(self) -> bool: ...

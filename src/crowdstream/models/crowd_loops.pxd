@@ -1,6 +1,6 @@
 # C types of these loops.
 
-from crowdstream.models.change_loops cimport Change
+from crowdstream.models.change_loops cimport ChangeEvidence
 from crowdstream.models.confusion_loops cimport Student
 from crowdstream.models.teacher_loops cimport Teacher
 from crowdstream.labels.batch_loops cimport Tasks
@@ -10,7 +10,7 @@ cdef class Crowd(Scoring):
     cdef Teacher teacher
     cdef Student taught
     cdef Student swept
-    cdef Change change
+    cdef ChangeEvidence change
     cdef Py_ssize_t classes
     cdef double[::1] weights
     cdef double[::1] bias

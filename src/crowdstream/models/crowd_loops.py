@@ -11,7 +11,7 @@ import cython
 
 if cython.compiled:
     from cython.cimports.crowdstream.labels.batch_loops import Tasks
-    from cython.cimports.crowdstream.models.change_loops import Change
+    from cython.cimports.crowdstream.models.change_loops import ChangeEvidence
     from cython.cimports.crowdstream.models.confusion_loops import Student
     from cython.cimports.crowdstream.models.scoring_loops import Scoring, count
     from cython.cimports.crowdstream.models.teacher_loops import Teacher
@@ -21,7 +21,7 @@ else:
     from math import exp, log, sqrt
 
     from crowdstream.labels.batch_loops import Tasks
-    from crowdstream.models.change_loops import Change
+    from crowdstream.models.change_loops import ChangeEvidence
     from crowdstream.models.confusion_loops import Student
     from crowdstream.models.scoring_loops import Scoring, count
     from crowdstream.models.teacher_loops import Teacher
@@ -59,7 +59,7 @@ class Crowd(Scoring):
         teacher: Teacher,
         taught: Student,
         swept: Student,
-        change: Change,
+        change: ChangeEvidence,
     ):
         Scoring.__init__(self, sums)
         self.change = change

@@ -2,7 +2,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from crowdstream.labels.batch_loops import Tasks
-from crowdstream.models.change_loops import Change
+from crowdstream.models.change_loops import ChangeEvidence
 from crowdstream.models.confusion_loops import Student
 from crowdstream.models.scoring_loops import Scoring
 from crowdstream.models.teacher_loops import Teacher
@@ -24,7 +24,7 @@ class Crowd(Scoring):
         teacher: Teacher,
         taught: Student,
         swept: Student,
-        change: Change,
+        change: ChangeEvidence,
     ) -> None: ...
     def bind(self, weights: Floats, bias: Floats, features: Floats, parts: Floats) -> None: ...
     def follow_all(

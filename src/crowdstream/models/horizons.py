@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from crowdstream.labels.batch import Ints
-from crowdstream.models.change_loops import Change
+from crowdstream.models.change_loops import ChangeEvidence
 from crowdstream.models.horizon_loops import Horizons
 from crowdstream.models.scoring_loops import FamilyPowers
 from crowdstream.serialization import Packed
@@ -47,7 +47,7 @@ class HorizonSums:
         self._work: Floats = np.empty((2, LABELS))
         self.loops = Horizons(powers, self.crowd, self.total, KEEP, np.empty(horizons))
         self._bind()
-        self.change = Change(self.loops, self.evidence)
+        self.change = ChangeEvidence(self.loops, self.evidence)
 
     def set_classes(self, classes: int) -> None:
         """Score so many classes."""
