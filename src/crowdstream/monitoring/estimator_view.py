@@ -218,7 +218,7 @@ def seed_of(crowd: Estimator) -> int:
 
 def follows_change(crowd: Estimator) -> bool:
     """Whether its error rates are those of today, which old gold answers may not be."""
-    return crowd._model.follows
+    return crowd._model.changing
 
 
 def tells_order(crowd: Estimator) -> bool:
