@@ -27,6 +27,7 @@ from rich.table import Table
 import crowdstream as cs
 from crowdstream import metrics
 from crowdstream.metrics import calibration_error
+from crowdstream.simulation import Drift, Simulated, jump, sine
 from crowdstream_lab import datasets
 from crowdstream_lab.compare import dataset_error, ready, shuffled
 from crowdstream_lab.datasets import Dataset
@@ -223,6 +224,100 @@ def orders(data: Dataset, quick: bool) -> Iterator[pl.DataFrame]:
     yield data.labels
     for seed in SHUFFLES[: 1 if quick else None]:
         yield shuffled(data.labels, seed)
+
+
+# Workers who change ----------------------------------------------------------------------------
+
+HALF: Floats = np.where(np.arange(20) < 10, 0.45, 0.1)
+"""Error rates of ten who nearly guess and ten experts."""
+
+
+@dataclass(frozen=True)
+class Changing:
+    """A crowd that changes; ``before``: the error of the estimator that followed whatever came.
+
+    That was `Tracking`, dropped on 2026-11-18, on the same crowds (seeds 0 to 2).
+    """
+
+    name: str
+    n: int
+    tasks: int
+    p: Floats
+    drift: Drift | None
+    per_task: int | None = None
+    before: float = float("nan")
+
+    def make(self, seed: int) -> Simulated:
+        """One crowd; the same seed gives the same."""
+        return cs.simulate(
+            self.n, self.tasks, p=self.p, per_task=self.per_task, drift=self.drift, seed=seed
+        )
+
+
+QUARTER: Floats = np.full(10, 0.25)
+CHANGES = (
+    Changing("the paper's drift, ω = 0.01", 10, 5000, QUARTER, sine(0.01), before=0.00290),
+    Changing("the paper's drift, ω = 0.05", 10, 5000, QUARTER, sine(0.05), before=0.00837),
+    Changing("the paper's drift, ω = 0.001", 10, 20_000, QUARTER, sine(0.001), before=0.00127),
+    Changing(
+        "ω = 0.001, five a task", 100, 20_000, np.full(100, 0.25), sine(0.001), 5, before=0.0601
+    ),
+    Changing("a swap of experts", 20, 6000, HALF, jump(3000, HALF[::-1]), before=0.00169),
+    Changing("the same, five a task", 20, 4000, HALF, jump(2000, HALF[::-1]), 5, before=0.0813),
+    Changing(
+        "half from 0.1 to 0.4",
+        10,
+        4000,
+        np.full(10, 0.1),
+        jump(2000, [0.4] * 5 + [np.nan] * 5),
+        before=0.00508,
+    ),
+    Changing(
+        "the best three guess",
+        10,
+        4000,
+        np.linspace(0.05, 0.35, 10),
+        jump(2000, [0.5] * 3 + [np.nan] * 7),
+        before=0.0357,
+    ),
+    Changing("nobody changes", 10, 5000, np.linspace(0.1, 0.45, 10), None),
+    Changing("nobody changes, five a task", 100, 5000, np.linspace(0.1, 0.45, 100), None, 5),
+)
+
+MEMORIES = (1000, 300, 100, 30, 10)
+"""Tasks that rivals remember, whether workers change or not."""
+
+
+def change(quick: bool) -> Table:
+    """Errors online where workers change: followed once that is shown, or by a fixed memory."""
+    columns = ("majority", "adaptive", "shown at the end", "best memory", "of", "before")
+    table = grid(str(change.__doc__), "crowd", *columns)
+    for crowd in CHANGES[::3] if quick else CHANGES:
+        made = [crowd.make(seed) for seed in range(1 if quick else 3)]
+        ours, counted = [], []
+        rivals: dict[int, list[float]] = {memory: [] for memory in MEMORIES}
+        shown = 0
+        for block in made:
+            labels, truths = block.labels(), block.truths()
+            follower = cs.Adaptive()
+            ours.append(metrics.error_rate(follower.stream_many(labels), truths))
+            shown += cs.identifiability(follower).changing
+            votes = cs.MajorityVote().stream_many(labels)
+            counted.append(metrics.error_rate(votes, truths, labels=labels))
+            for memory, errors in rivals.items():
+                rival = cs.Adaptive(memory=memory)
+                errors.append(metrics.error_rate(rival.stream_many(labels), truths))
+        best = min(rivals, key=lambda memory: float(np.mean(rivals[memory])))
+        table.add_row(
+            crowd.name,
+            f"{np.mean(counted):.4f}",
+            f"{np.mean(ours):.5f}",
+            f"{shown} of {len(made)}",
+            f"{np.mean(rivals[best]):.4f}",
+            str(best),
+            "" if np.isnan(crowd.before) else f"{crowd.before:.5f}",
+        )
+    return table
 
 
 # Tables ----------------------------------------------------------------------------------------
@@ -818,7 +913,8 @@ def _honest(kind: str, seed: int) -> cs.Estimator:
 
 
 TABLES: dict[str, Callable[[bool], Table]] = {
-    each.__name__: each for each in (real, regret, simulated, cold, centred, gold, merge, copies)
+    each.__name__: each
+    for each in (real, regret, simulated, change, cold, centred, gold, merge, copies)
 }
 NEED_DATA = {"real", "gold", "merge"}
 

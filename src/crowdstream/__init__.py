@@ -15,7 +15,7 @@ _NAMES = {
     "errors": "AnswerRateInDoubt CrowdstreamError InputError ManyClasses MergeError "
     "NotIdentifiable OddLabels ServerError StateError SureInDoubt",
     "estimators": "Adaptive AgreementBased CentredAgreement DictEstimator Estimator "
-    "Identifiability MajorityVote Tracking",
+    "Identifiability MajorityVote",
     "gold_plan": "GoldCheck gold_check gold_needed",
     "panel.specialists": "ByGroup by_group",
     "labels": "Answers ClassLabel Intake Label TaskId WorkerId",

@@ -21,7 +21,6 @@ from crowdstream.estimators import DictEstimator as DictEstimator
 from crowdstream.estimators import Estimator as Estimator
 from crowdstream.estimators import Identifiability as Identifiability
 from crowdstream.estimators import MajorityVote as MajorityVote
-from crowdstream.estimators import Tracking as Tracking
 from crowdstream.gold_plan import GoldCheck as GoldCheck
 from crowdstream.gold_plan import gold_check as gold_check
 from crowdstream.gold_plan import gold_needed as gold_needed

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from crowdstream.estimators import Estimator
     from crowdstream.estimators.parameters import Copying, Families
 
-MethodName: TypeAlias = Literal["adaptive", "tracking", "agreement", "centred", "majority"]
+MethodName: TypeAlias = Literal["adaptive", "agreement", "centred", "majority"]
 """What a method may be called; `METHODS` says what each is."""
 
 
@@ -34,8 +34,6 @@ class Method(NamedTuple):
         For an option that it does not take, the reason, where there is something to say.
     monitored
         Whether monitors go along: for intervals, alarms and pairs.
-    in_order
-        Whether tasks are decided in the order in which they come, each by those before it.
     """
 
     estimator: str
@@ -43,18 +41,11 @@ class Method(NamedTuple):
     options: frozenset[str] = frozenset()
     why_not: Mapping[str, str] = {}
     monitored: bool = True
-    in_order: bool = False
 
 
 METHODS: dict[MethodName, Method] = {
     "adaptive": Method(
         "Adaptive", "the best choice in most cases", frozenset({"memory", "families", "copies"})
-    ),
-    "tracking": Method(
-        "Tracking",
-        "follows workers who change",
-        why_not={"memory": "which finds its own for each worker"},
-        in_order=True,
     ),
     "agreement": Method("AgreementBased", "the paper's", frozenset({"memory", "answer_rate"})),
     "centred": Method(
@@ -88,8 +79,8 @@ def find_method(name: str, where: str = "method") -> Method:
     'one worker, one vote'
     >>> find_method("mv", "--method")
     Traceback (most recent call last):
-    crowdstream.errors.InputError: --method: expected adaptive, tracking, agreement, centred or
-        majority, found 'mv'
+    crowdstream.errors.InputError: --method: expected adaptive, agreement, centred or majority,
+        found 'mv'
     """
     for known, method in METHODS.items():
         if known == name:
@@ -115,10 +106,10 @@ def check_options(
     --------
     >>> check_options("adaptive", {"memory": 1000}).estimator
     'Adaptive'
-    >>> check_options("tracking", {"memory": 1000})
+    >>> check_options("majority", {"memory": 1000})
     Traceback (most recent call last):
     crowdstream.errors.InputError: memory: expected method adaptive, agreement or centred, found
-        tracking, which finds its own for each worker
+        majority, which learns nothing that it could forget
     """
     method = find_method(name, spelled("method"))
     for option, value in given.items():

@@ -273,7 +273,6 @@ def executors() -> list[int]:
 @pytest.mark.parametrize(
     ("crowd", "expected"),
     [
-        (cs.Tracking(), "Tracking"),
         (cs.Adaptive(memory=100), "memory=100"),
         (cs.monitor(cs.Adaptive()), "Drift"),
         ("adaptive", "an estimator"),

@@ -25,7 +25,7 @@ class EstimatorFactory:
 
     def __init__(self, options: Method, *, monitored: bool = False) -> None:
         if options.memory == "auto":
-            expected = "a number of tasks, or --method tracking, which finds one for each worker"
+            expected = "a number of tasks, or no --memory: adaptive finds out by itself who changes"
             raise InputError("--memory", expected, repr(options.memory))
         given = {
             "memory": options.memory,

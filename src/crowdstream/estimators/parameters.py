@@ -18,7 +18,7 @@ Families: TypeAlias = "Mapping[str, str] | Mapping[int, str] | Mapping[WorkerId,
 def check_memory(name: str, memory: object) -> None:
     """Refuse what is not a number of tasks to remember."""
     if memory == "auto":
-        expected = "a number of tasks, or Tracking(), which finds out by itself how fast to forget"
+        expected = "a number of tasks, or None: Adaptive() finds out by itself who changes"
         raise InputError(name, expected, repr(memory))
     number(*MEMORY_RANGE, open_low=True, optional=True)(name, memory)
 

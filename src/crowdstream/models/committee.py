@@ -54,6 +54,7 @@ from crowdstream.models.reading import TOGETHER, Reading
 from crowdstream.models.reservoir import LABELS, TASKS, TOTAL, Reservoir
 from crowdstream.models.scorer import Scorer
 from crowdstream.models.scoring_loops import Scoring
+from crowdstream.models.teacher import error_rates
 from crowdstream.models.vote_effects import vote_effects
 from crowdstream.schedule import GOLD, LOOKS
 from crowdstream.serialization import Packed, over, under
@@ -97,6 +98,8 @@ class Committee(Model):
         self.gold_sample = Reservoir(GOLD_TASKS, truths=True)
         self.seed = seed
         self.reading = Reading(self.sums)
+        if not self.forgets:  # who says how much to remember gets that
+            self.reading.watch()
         self.sample = Reservoir()
         self.looked = 0.0
         """Tasks learnt when it was last measured whether workers err together."""
@@ -258,6 +261,8 @@ class Committee(Model):
             return
         super().learn(batch, sign)
         self.reading.crowd.take_back(batch.coded, self.scale.weight(self.clock))
+        if not self.forgets:
+            self.reading.horizons.loops.take_back(batch.coded)
         self._remove_gold(batch)
         self.renew()
 
@@ -467,18 +472,29 @@ class Committee(Model):
         return verdict(self.reading.reason, self.reading.crowd.fell_back)
 
     def skills(self) -> Floats:
-        """Every worker's skill, as the teacher read it."""
+        """Every worker's skill, as the teacher read it; of late, while workers change."""
+        if self.changing:
+            return self.reading.horizons.skills(self.sums.workers)
         return self.reading.skills()
 
     @property
     def mean_skill(self) -> float:
         """The crowd's mean skill."""
+        if self.changing:
+            return self.reading.horizons.mean
         return float(self.reading.teacher.mean)
 
     @property
     def mean_accuracy(self) -> float:
         """Return how often a worker about whom nothing is known is right."""
+        if self.changing:
+            return super().mean_accuracy
         return float(1.0 - self.reading.typical_error)
+
+    @property
+    def changing(self) -> bool:
+        """Whether workers are shown to change, so that what they did lately decides."""
+        return self.reading.changing
 
     @property
     def excess_correlation(self) -> float:
@@ -516,14 +532,22 @@ class Committee(Model):
         ]
 
     def read(self) -> WorkerReading:
-        """Error rates, weights and confusions by the student that is believed."""
+        """Error rates, weights and confusions by the student that is believed.
+
+        While workers change, by what they did lately; errors are then spread evenly.
+        """
         sums, reading, (known, _) = self.sums, self.reading, self.identify()
         apart = sums.groups != reading.teacher.main
+        solved = np.full(sums.workers, known) & ~(apart & (reading.reason == ""))
+        weights = vote_effects(reading.scorer(), sums, reading.discount)
+        if self.changing:
+            errors = error_rates(self.skills(), sums.classes)
+            return WorkerReading(errors, weights, solved, apart & known)
         (confusions, ways), prior = reading.confusions(), reading.prior()
         return WorkerReading(
             errors=ways[reading.believed],
-            weights=vote_effects(reading.scorer(), sums, reading.discount),
-            solved=np.full(sums.workers, known) & ~(apart & (reading.reason == "")),
+            weights=weights,
+            solved=solved,
             apart=apart & known,
             confusions=confusions,
             prior=prior / prior.sum(),
@@ -541,6 +565,8 @@ class Committee(Model):
         mine.taught.merge(theirs.taught, names, classes)
         mine.swept.merge(theirs.swept, names, classes)
         mine.gold.merge(theirs.gold, classes)
+        if not self.forgets:
+            mine.horizons.merge(theirs.horizons, names)
         self.sample.merge(other.sample, names, classes)
         self.gold_sample.merge(other.gold_sample, names, classes)
         self.clock = max(self.clock, other.clock) if self.forgets else self.clock + other.clock

@@ -76,9 +76,6 @@ class Model(ABC):
     """Whether, without forgetting, `fit` is sums over tasks, wherever these are."""
     reversible: ClassVar[bool] = True
     """Whether tasks can be taken back and models merged."""
-    follows: ClassVar[bool] = False
-    """Whether a table is decided task by task as of its time, because workers change."""
-
     copies: Copies | None = None
     """Groups of workers who copy, or may do so; None where that is not looked for."""
 
@@ -329,6 +326,11 @@ class Model(ABC):
     def dependence(self) -> float:
         """Return how far workers err together, from 0 to 1; 0 unless it is measured."""
         return 0.0
+
+    @property
+    def changing(self) -> bool:
+        """Whether workers are shown to change, so that what they did lately decides."""
+        return False
 
     @property
     def calibration(self) -> str:

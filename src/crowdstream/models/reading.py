@@ -20,6 +20,7 @@ from crowdstream.models.crowd_loops import SCORES, Crowd
 from crowdstream.models.fallback import MAJORITY, NO_MEETINGS, majority, why_not
 from crowdstream.models.families import correlations
 from crowdstream.models.gold_model import GoldModel
+from crowdstream.models.horizons import HorizonSums
 from crowdstream.models.passes import CountPosteriors, Hidden
 from crowdstream.models.scorer import Score, Scorer, TableVotes, WeightedVotes
 from crowdstream.models.scoring_loops import FamilyPowers
@@ -89,7 +90,18 @@ class Reading:
         self.turn = threading.Lock()
         """Held while tasks are worked out in the crowd's arrays."""
         self.powers = FamilyPowers(sums.loops, NOTHING)
+        self.horizons = HorizonSums(self.powers)
+        """What workers did lately; learnt only where `watch` was called."""
         self._set_classes(gate=0.0, fell_back=True)
+
+    def watch(self) -> None:
+        """Watch from now on whether workers change, to follow them where that is shown."""
+        self.horizons.change.watching = True
+
+    @property
+    def changing(self) -> bool:
+        """Whether workers are shown to change, so that short memories decide."""
+        return self.horizons.change.shown and not self.crowd.fell_back
 
     @property
     def rho(self) -> float:
@@ -164,7 +176,8 @@ class Reading:
             Student(self.powers, self._pooled[1], self._prior[1], np.empty(k)),
         )
         self._bind()
-        self.crowd = Crowd(self.sums.loops, self.teacher, *self._students)
+        self.horizons.set_classes(k)
+        self.crowd = Crowd(self.sums.loops, self.teacher, *self._students, self.horizons.change)
         self.crowd.gate, self.crowd.fell_back = gate, fell_back
         self.crowd.trust = trust
         self.rho, self.even = self._rho, self._even
@@ -203,6 +216,8 @@ class Reading:
                 "pooled": self._pooled[j],
             }
             found |= over(name, sums.pack() | shared)
+        if self.horizons.change.watching:
+            found |= over("change", self.horizons.pack())
         return found | over("gold", self.gold.pack())
 
     def unpack(self, arrays: Mapping[str, NDArray[Any]], named: int) -> None:
@@ -225,6 +240,10 @@ class Reading:
         self.crowd.trust = crowd["trust"].item()
         self.crowd.gate, self.crowd.fell_back = crowd["gate"].item(), crowd["fell_back"].item()
         self.powers.rho = np.array(crowd["families"])
+        change = under("change", arrays)
+        if change:
+            self.watch()
+            self.horizons.unpack(change)
         self.reason = why_not(self.teacher, named)
         self.use_gold()
 
@@ -335,7 +354,7 @@ class Reading:
             return MAJORITY
         if self.crowd.golden:
             return Scorer(score or self.by_crowd(), True, 0.0, self._calibrate)
-        if self.crowd.panel:
+        if self.crowd.panel or self.changing:
             return Scorer(score or self.by_crowd(), True, self.discount)
         return Scorer(score or self.by_logs(), True, self.discount)
 

@@ -175,6 +175,11 @@ def excess_correlation(crowd: Estimator) -> float | None:
     return crowd._model.excess_correlation if isinstance(crowd, Adaptive) else None
 
 
+def is_changing(crowd: Estimator) -> bool:
+    """Whether its workers are shown to change, so that what they did lately decides."""
+    return crowd._model.changing
+
+
 def estimates(crowd: Estimator) -> tuple[Floats, Floats]:
     """The estimator's own error rates, and one row of them for each way of reading.
 
@@ -220,12 +225,12 @@ def seed_of(crowd: Estimator) -> int:
 
 def follows_change(crowd: Estimator) -> bool:
     """Whether its error rates are those of today, which old gold answers may not be."""
-    return crowd._model.follows
+    return crowd._model.changing
 
 
 def tells_order(crowd: Estimator) -> bool:
     """Whether it makes a difference to a crowd in which order tasks come."""
-    return crowd._model.follows or crowd._model.forgets
+    return crowd._model.forgets
 
 
 def labels_of(crowd: Estimator, table: Table, meaning: TableMeaning) -> CodedLabels:
