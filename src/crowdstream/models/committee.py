@@ -85,7 +85,7 @@ NO_SCORES: Floats = np.empty((0, 2))
 class Committee(Model):
     """Teacher and students of one crowd, and a sample on which it is measured how they err."""
 
-    version = 2
+    version = 3
     order_free = False
 
     def __init__(
