@@ -15,7 +15,7 @@ from crowdstream.defaults import SETTLE
 from crowdstream.errors import SureInDoubt
 from crowdstream.labels.batch import NO_TRUTHS, Codes, Ints, LabelBatch
 from crowdstream.models.centred import Centred
-from crowdstream.models.converging import converge, go_on, is_enough
+from crowdstream.models.converging import converge, go_on, is_enough, sample_of
 from crowdstream.models.copies import Copies
 from crowdstream.models.copy_passes import GOLD_TASKS, ChooseGold, find_in
 from crowdstream.models.crowd_loops import SCORES
@@ -404,6 +404,7 @@ class Committee(Model):
 
     def _refine(self, readings: list[Reading], table: TaskTable, sample: LabelBatch) -> None:
         """Recount the swept confusions of a table: the likeliest, where there are labels enough."""
+        sample = sample_of(sample)
         enough = is_enough(sample.labels.size, self.sums.workers, self.sums.classes)
         if not (enough and self.reading.believed):
             sweep(readings, table)

@@ -15,7 +15,6 @@ likelihood ratio test). Formulas in docs/how-it-works.md. Knows workers, classes
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import NamedTuple
 
 import numpy as np
@@ -60,8 +59,11 @@ MANY, MORE = 0.15, 0.05
 twin's from which on it is not believed. Where one expert is among nine who nearly guess, 0.09 are
 overturned, and of classes that are hard to tell apart 0.2, as of the twin."""
 
-SMALL = 20_000
-"""Labels with which the way begins where there are many more: it ends nearby."""
+SAMPLE = 40_000
+"""Labels of a table to converge on; the way to what all labels say is short from there."""
+
+MORE_CYCLES = 4
+"""Extrapolations on the whole table at most, of three passes each."""
 
 PASSED = 14_000_000
 """Labels of a large table that extrapolations may go through in all; one is made at least."""
@@ -100,19 +102,14 @@ def converge(reading: Reading, batch: LabelBatch) -> bool:
 def _follow_both(reading: Reading, batch: LabelBatch) -> None:
     """Follow the even and the free model to their ends, and take over one of them."""
     reading.converged = True
-    even = free = None
-    for part in _stages(batch):
-        climb = Climb(reading, part)
-        here = climb.here()
-        reading.even = True
-        even, likely = climb.follow(even or climb.by_agreement() or here, CYCLES)
-        reading.even = False
-        if free is None:
-            tried = [climb.follow(start, FIRST) for start in (here, even)]
-            free = max(tried, key=lambda found: found[1])[0]
-        free, likelier = climb.follow(free, CYCLES)
-    assert even is not None
-    assert free is not None
+    climb = Climb(reading, batch)
+    here = climb.here()
+    reading.even = True
+    even, likely = climb.follow(climb.by_agreement() or here, CYCLES)
+    reading.even = False
+    tried = [climb.follow(start, FIRST) for start in (here, even)]
+    free = max(tried, key=lambda found: found[1])[0]
+    free, likelier = climb.follow(free, CYCLES)
     reading.even = 2.0 * (likelier - likely) < _chance(reading)
     climb.step(even if reading.even else free)
 
@@ -130,10 +127,17 @@ def _overturned_of_twin(reading: Reading, batch: LabelBatch) -> float:
     return _overturned(other, twin)
 
 
+def sample_of(batch: LabelBatch) -> LabelBatch:
+    """The first tasks of a batch, with labels enough to converge on."""
+    if batch.labels.size <= SAMPLE:
+        return batch
+    return batch.pick(np.arange(int(np.searchsorted(batch.starts, SAMPLE))))
+
+
 def go_on(reading: Reading, table: TaskTable, sample: LabelBatch) -> None:
     """Follow the swept confusions, which converged on a sample of a table, on all of it."""
     judge = Climb(reading, sample)
-    cycles = max(PASSED // 3 // max(int(reading.sums.total[2]), 1), 1)
+    cycles = min(max(PASSED // 3 // max(int(reading.sums.total[2]), 1), 1), MORE_CYCLES)
     for _ in range(cycles):
         start = judge.here()
         points = [start]
@@ -144,14 +148,6 @@ def go_on(reading: Reading, table: TaskTable, sample: LabelBatch) -> None:
         if not judge.count(leap) > judge.count(start) - SLACK:
             leap = points[-1]
         recount_swept(reading, table, leap)
-
-
-def _stages(batch: LabelBatch) -> Iterator[LabelBatch]:
-    """A part of a large batch first, then the whole."""
-    if batch.labels.size > 2 * SMALL:
-        tasks = int(np.searchsorted(batch.starts, batch.starts[0] + SMALL))
-        yield batch.part(0, tasks)
-    yield batch
 
 
 def _chance(reading: Reading) -> float:
