@@ -27,6 +27,7 @@ from rich.table import Table
 import crowdstream as cs
 from crowdstream import metrics
 from crowdstream.metrics import calibration_error
+from crowdstream.simulation import Drift, Simulated, jump, sine
 from crowdstream_lab import datasets
 from crowdstream_lab.compare import dataset_error, ready, shuffled
 from crowdstream_lab.datasets import Dataset
@@ -223,6 +224,100 @@ def orders(data: Dataset, quick: bool) -> Iterator[pl.DataFrame]:
     yield data.labels
     for seed in SHUFFLES[: 1 if quick else None]:
         yield shuffled(data.labels, seed)
+
+
+# Workers who change ----------------------------------------------------------------------------
+
+HALF: Floats = np.where(np.arange(20) < 10, 0.45, 0.1)
+"""Error rates of ten who nearly guess and ten experts."""
+
+
+@dataclass(frozen=True)
+class Changing:
+    """A crowd that changes; ``before``: the error of the estimator that followed whatever came.
+
+    That was `Tracking`, dropped on 2026-11-18, on the same crowds (seeds 0 to 2).
+    """
+
+    name: str
+    n: int
+    tasks: int
+    p: Floats
+    drift: Drift | None
+    per_task: int | None = None
+    before: float = float("nan")
+
+    def make(self, seed: int) -> Simulated:
+        """One crowd; the same seed gives the same."""
+        return cs.simulate(
+            self.n, self.tasks, p=self.p, per_task=self.per_task, drift=self.drift, seed=seed
+        )
+
+
+QUARTER: Floats = np.full(10, 0.25)
+CHANGES = (
+    Changing("the paper's drift, ω = 0.01", 10, 5000, QUARTER, sine(0.01), before=0.00290),
+    Changing("the paper's drift, ω = 0.05", 10, 5000, QUARTER, sine(0.05), before=0.00837),
+    Changing("the paper's drift, ω = 0.001", 10, 20_000, QUARTER, sine(0.001), before=0.00127),
+    Changing(
+        "ω = 0.001, five a task", 100, 20_000, np.full(100, 0.25), sine(0.001), 5, before=0.0601
+    ),
+    Changing("a swap of experts", 20, 6000, HALF, jump(3000, HALF[::-1]), before=0.00169),
+    Changing("the same, five a task", 20, 4000, HALF, jump(2000, HALF[::-1]), 5, before=0.0813),
+    Changing(
+        "half from 0.1 to 0.4",
+        10,
+        4000,
+        np.full(10, 0.1),
+        jump(2000, [0.4] * 5 + [np.nan] * 5),
+        before=0.00508,
+    ),
+    Changing(
+        "the best three guess",
+        10,
+        4000,
+        np.linspace(0.05, 0.35, 10),
+        jump(2000, [0.5] * 3 + [np.nan] * 7),
+        before=0.0357,
+    ),
+    Changing("nobody changes", 10, 5000, np.linspace(0.1, 0.45, 10), None),
+    Changing("nobody changes, five a task", 100, 5000, np.linspace(0.1, 0.45, 100), None, 5),
+)
+
+MEMORIES = (1000, 300, 100, 30, 10)
+"""Tasks that rivals remember, whether workers change or not."""
+
+
+def change(quick: bool) -> Table:
+    """Errors online where workers change: followed once that is shown, or by a fixed memory."""
+    columns = ("majority", "adaptive", "shown at the end", "best memory", "of", "before")
+    table = grid(str(change.__doc__), "crowd", *columns)
+    for crowd in CHANGES[::3] if quick else CHANGES:
+        made = [crowd.make(seed) for seed in range(1 if quick else 3)]
+        ours, counted = [], []
+        rivals: dict[int, list[float]] = {memory: [] for memory in MEMORIES}
+        shown = 0
+        for block in made:
+            labels, truths = block.labels(), block.truths()
+            follower = cs.Adaptive()
+            ours.append(metrics.error_rate(follower.stream_many(labels), truths))
+            shown += cs.identifiability(follower).changing
+            votes = cs.MajorityVote().stream_many(labels)
+            counted.append(metrics.error_rate(votes, truths, labels=labels))
+            for memory, errors in rivals.items():
+                rival = cs.Adaptive(memory=memory)
+                errors.append(metrics.error_rate(rival.stream_many(labels), truths))
+        best = min(rivals, key=lambda memory: float(np.mean(rivals[memory])))
+        table.add_row(
+            crowd.name,
+            f"{np.mean(counted):.4f}",
+            f"{np.mean(ours):.5f}",
+            f"{shown} of {len(made)}",
+            f"{np.mean(rivals[best]):.4f}",
+            str(best),
+            "" if np.isnan(crowd.before) else f"{crowd.before:.5f}",
+        )
+    return table
 
 
 # Tables ----------------------------------------------------------------------------------------
@@ -707,8 +802,119 @@ def _differing(one: pl.DataFrame, other: pl.DataFrame) -> float:
     return float((one["label"].to_numpy() != other["label"].to_numpy()).mean())
 
 
+COPYING = (
+    (20, 8, 1.0, "0.345 → 0.058"),
+    (20, 8, 0.97, "0.345 → 0.058"),
+    (10, 3, 1.0, "0.333 → 0.112"),
+    (20, 12, 1.0, "0.345 → 0.098"),
+    (20, 8, 0.9, "0.343 → 0.065 with gold"),
+)
+"""Workers, how many of them copy one of error 0.35, what share of its labels, and what the study
+found that the rule was drawn by."""
+
+HONEST = ("honest", "good", "experts", "adversaries", "difficulty", "tricky", "constant")
+"""Crowds of which nobody copies; `_honest` makes them."""
+
+CROWDS, GOLD_TOLD = 200, 20
+"""Honest crowds of each kind, and gold tasks that are told."""
+
+
+def copies(quick: bool) -> Table:
+    """Errors where some copy one worker: majority, copies reported, found, declared, with gold."""
+    runs = 2 if quick else 20
+    table = grid(
+        f"{copies.__doc__} 1,000 tasks that all answer, {runs} crowds of each kind; others err on "
+        "0.2 to 0.4. Last rows: crowds in which somebody is wrongly taken for a copy or suspected.",
+        "crowd", "majority", "reported", "found", "declared", f"{GOLD_TOLD} gold", "found in",
+        "suspected in", "study",
+    )  # fmt: skip
+    for n, group, share, cited in COPYING:
+        rows = [_copying_crowd(n, group, share, seed) for seed in range(runs)]
+        *shares, found, suspected = zip(*rows, strict=True)
+        table.add_row(
+            f"{group} of {n} copy {share:.0%}",
+            *map(told, shares),
+            f"{sum(found)}/{runs}",
+            f"{sum(suspected)}/{runs}",
+            cited,
+        )
+    table.add_section()
+    crowds = 3 if quick else CROWDS
+    for kind in HONEST:
+        kinds = [set(cs.families(_honest(kind, seed))["kind"]) for seed in range(crowds)]
+        flagged = (sum(name in found for found in kinds) for name in ("copy", "suspect"))
+        table.add_row(kind, "", "", "", "", "", *(f"{number}/{crowds}" for number in flagged), "0")
+    return table
+
+
+def _copying_crowd(
+    n: int, group: int, share: float, seed: int
+) -> tuple[float, float, float, float, float, bool, bool]:
+    made = cs.simulate(
+        n,
+        1000,
+        p=np.where(np.arange(n) < group, 0.35, np.random.default_rng(seed).uniform(0.2, 0.4, n)),
+        copying=dict.fromkeys(range(1, group), (0, share)),
+        seed=seed,
+    )
+    labels, truths = made.labels(), made.truths()
+    crowd, gold = cs.Adaptive(), truths.sample(GOLD_TOLD, seed=seed)
+    found = (
+        cs.MajorityVote().fit_predict(labels),
+        cs.Adaptive(copies="report").fit_predict(labels),
+        crowd.fit_predict(labels),
+        cs.Adaptive(families=dict.fromkeys(crowd.workers_[:group], "copies")).fit_predict(labels),
+        cs.Adaptive().fit_predict(labels, gold=gold),
+    )
+    wrong = [metrics.error_rate(one, truths) for one in found]
+    kinds = cs.families(crowd).group_by("kind").len()
+    whole = dict(kinds.iter_rows())
+    return *wrong, whole.get("copy") == group, whole.get("suspect") == group  # type: ignore[return-value]
+
+
+def _honest(kind: str, seed: int) -> cs.Estimator:
+    """A crowd that has learnt the labels of workers none of whom copies."""
+    rng = np.random.default_rng((seed, HONEST.index(kind)))
+    n, tasks = int(rng.integers(5, 41)), int(rng.choice([200, 500, 1000, 3000]))
+    k = int(rng.choice([2, 2, 3, 5]))
+    each = n if rng.random() < 0.5 else min(n, int(rng.integers(3, 12)))
+    errors = rng.uniform(0.05, 0.45, n) * (1.0 if k == 2 else 1.3)
+    if kind == "good":
+        errors = rng.uniform(0.01, 0.1, n)
+    elif kind == "experts":
+        errors = rng.uniform(0.35, 0.47, n) * (1.0 if k == 2 else 1.4)
+        errors[: int(rng.integers(1, 4))] = rng.uniform(0.01, 0.05)
+    elif kind == "adversaries":
+        errors[: int(0.4 * n)] = rng.uniform(0.6, 0.95)
+    truth = rng.choice(k, size=tasks, p=rng.dirichlet(np.full(k, 3.0)))
+    chance = np.tile(errors, (tasks, 1))
+    other = (truth[:, None] + rng.integers(1, k, (tasks, n))) % k
+    if kind == "difficulty":
+        guess = 1 - 1 / k
+        chance = guess - (guess - chance) * rng.uniform(0, 1, (tasks, 1))
+    elif kind == "tricky":  # a fifth of the tasks fools many, all into the same label
+        chance[rng.random(tasks) < 0.2] += 0.5
+        other = np.tile((truth[:, None] + 1) % k, (1, n))
+    said = np.where(rng.random((tasks, n)) < chance, other, truth[:, None])
+    if kind == "constant":
+        said[:, : max(2, n // 5)] = 0
+        said[rng.random((tasks, n)) < 0.02] = 1
+    who = np.argsort(rng.random((tasks, n)), axis=1)[:, :each]
+    labels = pl.DataFrame(
+        {
+            "task": np.repeat(np.arange(tasks), each),
+            "worker": who.ravel(),
+            "label": np.take_along_axis(said, who, 1).ravel(),
+        }
+    )
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", cs.NotIdentifiable)
+        return cs.Adaptive().fit(labels)
+
+
 TABLES: dict[str, Callable[[bool], Table]] = {
-    each.__name__: each for each in (real, regret, simulated, cold, centred, gold, merge)
+    each.__name__: each
+    for each in (real, regret, simulated, change, cold, centred, gold, merge, copies)
 }
 NEED_DATA = {"real", "gold", "merge"}
 

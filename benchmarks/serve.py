@@ -37,7 +37,7 @@ WORKERS, ROUNDS, ERROR = 1000, 5, 0.15
 BLOCK = 2000
 """Tasks that are open at a time where the labels of a task come one after the other."""
 
-METHODS = ("adaptive", "majority", "agreement", "centred", "tracking")
+METHODS = ("adaptive", "majority", "agreement", "centred")
 """Methods of a project, compared with the first."""
 
 SETTINGS = {"settle": 0.95, "min_labels": 2, "max_labels": ROUNDS}

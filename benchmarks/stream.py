@@ -40,10 +40,8 @@ Runs = dict[str, Callable[[], object]]
 
 KINDS: dict[str, type[cs.Estimator]] = {
     kind.__name__: kind
-    for kind in (
-        cs.Adaptive, cs.CentredAgreement, cs.MajorityVote, cs.AgreementBased, cs.Tracking,
-    )
-}  # fmt: skip
+    for kind in (cs.Adaptive, cs.CentredAgreement, cs.MajorityVote, cs.AgreementBased)
+}
 """The estimators that are timed; all are compared with the first."""
 
 FIRST = next(iter(KINDS))

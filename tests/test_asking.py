@@ -8,7 +8,7 @@ import pytest
 import crowdstream as cs
 from crowdstream import checks
 
-KINDS = (cs.Adaptive, cs.CentredAgreement, cs.MajorityVote, cs.AgreementBased, cs.Tracking)
+KINDS = (cs.Adaptive, cs.CentredAgreement, cs.MajorityVote, cs.AgreementBased)
 CROWDS = [crowd for kind in KINDS for crowd in checks.modes(kind)]
 
 

@@ -13,7 +13,7 @@ from crowdstream.metrics import error_rate
 from tests.benchmarks import load_benchmark
 from tests.real import needs_data
 
-SIMULATED = ("regret", "simulated", "cold", "centred")
+SIMULATED = ("regret", "simulated", "change", "cold", "centred", "copies")
 REAL = ("real", "gold", "merge")
 FIGURE = re.compile(r"[+-]?\d+\.\d+")
 

@@ -22,6 +22,7 @@ from crowdstream.gold_plan.strata import (
     stratified_share,
     sum_by,
     task_spreads,
+    task_worth,
 )
 from crowdstream.simulation import Simulated
 from tests.real import DATA, needs_data
@@ -179,6 +180,49 @@ def test_the_estimate_is_unbiased_and_its_interval_covers(kind: str, classes: in
     assert abs(planned.mean() - truth) < 4 * planned.std() / DRAWS**0.5  # four standard errors
     # Wilson's own interval of a random sample of this size covers 0.91 to 0.98 here.
     assert covered >= 0.91
+
+
+def test_tasks_of_suspects_are_a_stratum_and_the_estimate_stays_unbiased() -> None:
+    copied = dict.fromkeys(range(1, 8), (0, 0.9))
+    made = cs.simulate(20, 800, p=[0.35] * 8 + [0.3] * 12, copying=copied, seed=1)
+    crowd = cs.Adaptive()
+    decisions = crowd.fit_predict(made.labels()).join(made.truths(), on="task", suffix="_true")
+    differ = cs.suspect_tasks(crowd, made.labels())["task"]
+    wrong = (decisions["label"] != decisions["label_true"]).to_numpy()
+    apart = decisions["task"].is_in(differ.implode()).to_numpy()
+    classes = decisions["label"].rank("dense").to_numpy().astype(np.int64)
+    sure, n, rng = decisions["confidence"].to_numpy(), 40, np.random.default_rng(0)
+    strata = make_strata(classes, sure, 0.95, n, apart)
+    assert set(strata[apart]).isdisjoint(strata[~apart])
+    assert np.unique(strata[apart]).size == 1
+    sizes = np.bincount(strata)
+    numbers = allocate(sizes, sum_by(strata, task_worth(sure, apart)), n)
+    assert numbers.sum() == n
+    found = []
+    for _ in range(DRAWS):
+        drawn = [
+            draw(np.flatnonzero(strata == k), classes, int(number), rng)
+            for k, number in enumerate(numbers)
+        ]
+        hits = np.array([wrong[tasks].sum() for tasks in drawn])
+        found.append(stratified_share(sizes, numbers, hits).value)
+    assert abs(np.mean(found) - wrong.mean()) < 4 * np.std(found) / DRAWS**0.5  # standard errors
+    # The crowd is wrong where suspects differ from the rest, so a plan tells far more.
+    assert np.std(found) < 0.7 * (wrong.mean() * (1 - wrong.mean()) / n) ** 0.5
+    plan = cs.gold_needed(made.labels(), n)
+    mine = plan.filter(pl.col("task").is_in(differ.implode()))
+    assert mine.height == numbers[strata[apart][0]]
+    assert mine["stratum"].n_unique() == 1
+    assert mine["stratum_tasks"][0] == apart.sum()
+
+
+def test_gold_by_the_plan_shows_who_copies() -> None:
+    copied = dict.fromkeys(range(1, 8), (0, 0.9))
+    made = cs.simulate(20, 800, p=[0.35] * 8 + [0.3] * 12, copying=copied, seed=1)
+    truths = dict(made.truths().iter_rows())
+    gold = {task: truths[task] for task in cs.gold_needed(made.labels(), 10)["task"]}
+    crowd = cs.Adaptive().fit(made.labels(), gold=gold)
+    assert set(cs.families(crowd)["found_by"]) == {"gold"}
 
 
 @pytest.mark.parametrize(("kind", "classes", "n"), CASES)

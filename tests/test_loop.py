@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import functools
+import math
 from collections.abc import Callable
 from typing import NamedTuple
 
@@ -40,7 +41,6 @@ WITH_A_LOOP: list[type[cs.Estimator]] = [
     cs.CentredAgreement,
     cs.MajorityVote,
     cs.AgreementBased,
-    cs.Tracking,
 ]
 """Those that have a compiled loop: of them it is tested that the loop takes nearly all rows."""
 
@@ -65,6 +65,8 @@ class Situation(NamedTuple):
     """How often the worst and the best worker are right."""
     hard: float = 0.0
     """Share of tasks on which all workers err twice as often, and together."""
+    turn: float = math.inf
+    """Rows after which the best worker is the worst, the second the last but one, and so on."""
     events: tuple[str, ...] = ()
     """Kinds of calls beside `observe` and `observe_many`; see `Program.event`."""
     odd: float = 0.02
@@ -151,7 +153,8 @@ class Program:
         """Draw a label; on hard tasks all who err say the same."""
         truth, classes = self.truth(task), self.how.classes
         hard = int(str(task).lstrip("t")) % 100 < 100 * self.how.hard
-        error = (1.0 - self.skill[worker]) * (1 + hard)
+        turned = len(self.given) >= self.how.turn
+        error = (1.0 - self.skill[-1 - worker if turned else worker]) * (1 + hard)
         if self.rng.random() >= error:
             return f"c{truth}"
         off = 1 if hard else 1 + int(self.rng.integers(classes - 1))
@@ -286,6 +289,13 @@ def test_long_enough_for_all_that_is_due_now_and_then(kind: type[cs.Estimator]) 
     much_gold = how._replace(events=(*how.events, *4 * ("gold first",)))
     loop = run(kind(), Program(much_gold, 4))
     assert loop.crowd.calibration_ == ("gold" if kind is cs.Adaptive else "none")
+
+
+@pytest.mark.parametrize("events", [(), ("gold first", "retract", "late", "saved", "close")])
+def test_also_while_workers_change(events: tuple[str, ...]) -> None:
+    how = Situation(USUAL, right=(0.5, 0.98), rows=1_600, turn=800, events=events)
+    for crowd in (cs.Adaptive(), cs.Adaptive(families={"w1": "a", "w2": "a"})):
+        assert run(crowd, Program(how, 6)).crowd._model.changing
 
 
 @pytest.mark.parametrize("kind", KINDS)

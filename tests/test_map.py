@@ -64,9 +64,6 @@ NAMESAKES = {
         "monitoring/columns.py": "the place of a column",
         "monitoring/dependence.py": "what pairs must explain before one is left out",
     },
-    "excess_correlation": {
-        "monitoring/estimator_view.py": "an estimator's, as it was measured",
-    },
     "expected_errors": {
         "serve/readings.py": "a project's, by the same function",
     },

@@ -11,7 +11,7 @@ import crowdstream as cs
 from crowdstream.sums.rows import ENOUGH
 
 TASKS, WARM = 300, 100
-CROWDS = (cs.Adaptive, cs.AgreementBased, cs.CentredAgreement, cs.Tracking)
+CROWDS = (cs.Adaptive, cs.AgreementBased, cs.CentredAgreement)
 
 
 def honest_answers(seed: int, classes: int, task: int, workers: int = 20) -> tuple[int, dict]:  # type: ignore[type-arg]

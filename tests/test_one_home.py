@@ -106,7 +106,12 @@ def test_a_method_is_one_entry_of_one_table() -> None:
 @pytest.mark.parametrize("name", METHODS)
 def test_every_method_makes_its_estimator_with_every_option_that_it_takes(name: str) -> None:
     method = find_method(name)
-    values: dict[str, Any] = {"memory": 50.0, "families": {"a": "f"}, "answer_rate": 0.5}
+    values: dict[str, Any] = {
+        "memory": 50.0,
+        "families": {"a": "f"},
+        "copies": "report",
+        "answer_rate": 0.5,
+    }
     made = make_estimator(name, seed=3, **{each: values[each] for each in method.options})
     assert type(made).__name__ == method.estimator
     assert made.get_params() | {"seed": 3} == made.get_params()

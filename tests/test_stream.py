@@ -283,7 +283,7 @@ def test_rules_out_of_range_are_refused(wrong: dict[str, float]) -> None:
 
 
 @pytest.mark.parametrize("rules", [{}, {"max_labels": 4}, {"settle": 0.9, "max_labels": 6}])
-@pytest.mark.parametrize("kind", [cs.Adaptive, cs.AgreementBased, cs.Tracking])
+@pytest.mark.parametrize("kind", [cs.Adaptive, cs.AgreementBased])
 def test_many_labels_are_taken_as_one_by_one(
     kind: type[cs.Adaptive], rules: dict[str, float]
 ) -> None:
@@ -304,7 +304,6 @@ CROWDS: dict[str, Callable[[], cs.Estimator]] = {
     "short memory": lambda: cs.Adaptive(memory=10),
     "families": lambda: cs.Adaptive(families={"w0": "a", "w1": "a"}, ties="lowest"),
     "agreement": cs.AgreementBased,
-    "tracking": cs.Tracking,
     "majority": cs.MajorityVote,
 }
 
@@ -403,7 +402,7 @@ def test_a_bad_row_among_many_is_refused_before_any_is_taken() -> None:
     assert stream.to_bytes() == before
 
 
-@pytest.mark.parametrize("kind", [cs.Adaptive, cs.AgreementBased, cs.Tracking])
+@pytest.mark.parametrize("kind", [cs.Adaptive, cs.AgreementBased])
 def test_a_task_counts_once_however_often_its_label_comes_and_goes(
     kind: type[cs.Estimator],
 ) -> None:
@@ -450,7 +449,7 @@ def settling_stream(crowd: cs.Estimator | None = None) -> cs.Stream:
     return stream
 
 
-@pytest.mark.parametrize("kind", [cs.Adaptive, cs.AgreementBased, cs.Tracking, cs.MajorityVote])
+@pytest.mark.parametrize("kind", [cs.Adaptive, cs.AgreementBased, cs.MajorityVote])
 def test_votes_come_in_order_and_add_up_to_the_log_odds(kind: type[cs.Estimator]) -> None:
     stream = settling_stream(kind())
     stream.observe(160, "late", None)

@@ -15,7 +15,7 @@ _NAMES = {
     "errors": "AnswerRateInDoubt CrowdstreamError InputError ManyClasses MergeError "
     "NotIdentifiable OddLabels ServerError StateError SureInDoubt",
     "estimators": "Adaptive AgreementBased CentredAgreement DictEstimator Estimator "
-    "Identifiability MajorityVote Tracking",
+    "Identifiability MajorityVote",
     "gold_plan": "GoldCheck gold_check gold_needed",
     "panel.specialists": "ByGroup by_group",
     "labels": "Answers ClassLabel Intake Label TaskId WorkerId",
@@ -23,7 +23,7 @@ _NAMES = {
     "labels.reading": "read_labels",
     "metrics": "",
     "monitoring": "DriftAlarm IdentifiabilityReport alarms difficulty effective_votes families "
-    "identifiability monitor pairs trends",
+    "identifiability monitor pairs suspect_tasks trends",
     "ordinal": "expected_steps ordinal_decisions",
     "panel": "EffectiveJudges Jury Preferences effective_judges error_correlation jury preferences",
     "parallel": "set_threads",

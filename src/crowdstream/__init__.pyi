@@ -21,7 +21,6 @@ from crowdstream.estimators import DictEstimator as DictEstimator
 from crowdstream.estimators import Estimator as Estimator
 from crowdstream.estimators import Identifiability as Identifiability
 from crowdstream.estimators import MajorityVote as MajorityVote
-from crowdstream.estimators import Tracking as Tracking
 from crowdstream.gold_plan import GoldCheck as GoldCheck
 from crowdstream.gold_plan import gold_check as gold_check
 from crowdstream.gold_plan import gold_needed as gold_needed
@@ -42,6 +41,7 @@ from crowdstream.monitoring import families as families
 from crowdstream.monitoring import identifiability as identifiability
 from crowdstream.monitoring import monitor as monitor
 from crowdstream.monitoring import pairs as pairs
+from crowdstream.monitoring import suspect_tasks as suspect_tasks
 from crowdstream.monitoring import trends as trends
 from crowdstream.ordinal import expected_steps as expected_steps
 from crowdstream.ordinal import ordinal_decisions as ordinal_decisions

@@ -13,9 +13,9 @@ from crowdstream.errors import InputError
 
 if TYPE_CHECKING:
     from crowdstream.estimators import Estimator
-    from crowdstream.estimators.parameters import Families
+    from crowdstream.estimators.parameters import Copying, Families
 
-MethodName: TypeAlias = Literal["adaptive", "tracking", "agreement", "centred", "majority"]
+MethodName: TypeAlias = Literal["adaptive", "agreement", "centred", "majority"]
 """What a method may be called; `METHODS` says what each is."""
 
 
@@ -34,8 +34,6 @@ class Method(NamedTuple):
         For an option that it does not take, the reason, where there is something to say.
     monitored
         Whether monitors go along: for intervals, alarms and pairs.
-    in_order
-        Whether tasks are decided in the order in which they come, each by those before it.
     """
 
     estimator: str
@@ -43,18 +41,11 @@ class Method(NamedTuple):
     options: frozenset[str] = frozenset()
     why_not: Mapping[str, str] = {}
     monitored: bool = True
-    in_order: bool = False
 
 
 METHODS: dict[MethodName, Method] = {
     "adaptive": Method(
-        "Adaptive", "the best choice in most cases", frozenset({"memory", "families"})
-    ),
-    "tracking": Method(
-        "Tracking",
-        "follows workers who change",
-        why_not={"memory": "which finds its own for each worker"},
-        in_order=True,
+        "Adaptive", "the best choice in most cases", frozenset({"memory", "families", "copies"})
     ),
     "agreement": Method("AgreementBased", "the paper's", frozenset({"memory", "answer_rate"})),
     "centred": Method(
@@ -88,8 +79,8 @@ def find_method(name: str, where: str = "method") -> Method:
     'one worker, one vote'
     >>> find_method("mv", "--method")
     Traceback (most recent call last):
-    crowdstream.errors.InputError: --method: expected adaptive, tracking, agreement, centred or
-        majority, found 'mv'
+    crowdstream.errors.InputError: --method: expected adaptive, agreement, centred or majority,
+        found 'mv'
     """
     for known, method in METHODS.items():
         if known == name:
@@ -115,10 +106,10 @@ def check_options(
     --------
     >>> check_options("adaptive", {"memory": 1000}).estimator
     'Adaptive'
-    >>> check_options("tracking", {"memory": 1000})
+    >>> check_options("majority", {"memory": 1000})
     Traceback (most recent call last):
     crowdstream.errors.InputError: memory: expected method adaptive, agreement or centred, found
-        tracking, which finds its own for each worker
+        majority, which learns nothing that it could forget
     """
     method = find_method(name, spelled("method"))
     for option, value in given.items():
@@ -136,6 +127,7 @@ def make_estimator(
     *,
     memory: float | None = None,
     families: Families | None = None,
+    copies: Copying | None = None,
     answer_rate: float | None = None,
     seed: int = 0,
     monitored: bool = False,
@@ -147,7 +139,7 @@ def make_estimator(
     ----------
     name
         One of `METHODS`.
-    memory, families, answer_rate
+    memory, families, copies, answer_rate
         Options of some methods: `Method.options` says of which.
     seed
         Random seed for breaking ties.
@@ -161,12 +153,18 @@ def make_estimator(
     >>> make_estimator("centred", memory=1000.0)
     CentredAgreement(memory=1000.0)
     """
-    given = {"memory": memory, "families": families, "answer_rate": answer_rate}
+    given = {
+        "memory": memory,
+        "families": families,
+        "copies": copies,
+        "answer_rate": answer_rate,
+    }
     method = check_options(name, given, spelled)
     from crowdstream import estimators
 
     kind = getattr(estimators, method.estimator)
-    crowd: Estimator = kind(**{each: given[each] for each in method.options}, seed=seed)
+    asked = {each: given[each] for each in method.options if given[each] is not None}
+    crowd: Estimator = kind(**asked, seed=seed)
     if monitored and method.monitored:
         from crowdstream.monitoring import monitor
 

@@ -58,6 +58,18 @@ FLAGS = {
         "Gives almost always one label, clearly more often than the others do.",
         "bad",
     ),
+    "copy": Word(
+        "copy",
+        "Gives the same labels as others of its group where most workers say otherwise. Together "
+        "they count about as one, unless copies are only reported.",
+        "bad",
+    ),
+    "suspect": Word(
+        "may copy",
+        "Gives the same labels as others of its group where most workers say otherwise: copies or "
+        "experts, which gold on those tasks would tell.",
+        "warn",
+    ),
 }
 """Flags of a worker, as `Estimator.workers` has them."""
 
@@ -72,11 +84,6 @@ CHANGES = {
         "everyone",
         "Many workers changed at the same time: look at the tasks or the instructions rather than "
         "at one of them.",
-        "warn",
-    ),
-    "same_errors": Word(
-        "same errors",
-        "Makes the same mistakes as another worker: a copy, or the same source.",
         "warn",
     ),
 }
@@ -173,6 +180,14 @@ EVIDENCE = {
     "gold": "rest on agreement between workers, and on how often the crowd was wrong on gold",
 }
 """What intervals of error rates rest on: the column ``evidence`` of `Estimator.workers`."""
+
+GROUPS = {
+    "family": "not independent of each other, as declared: {}",
+    "copy": "copy one another: {}",
+    "suspect": "copy one another or are experts, which gold on tasks where they differ from the "
+    "rest would tell: {}",
+}
+"""Groups of workers who are not independent, or may not be; {} are their names."""
 
 INDEPENDENT = 0.95
 """Independent votes per label from which errors are called independent: 19 votes of 20."""

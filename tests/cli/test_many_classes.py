@@ -74,7 +74,7 @@ def test_as_many_classes_as_labels_are_no_traceback(tmp_path: Path) -> None:
 
 def test_the_note_is_given_once_and_for_every_way_of_reading(tmp_path: Path) -> None:
     labels = labels_file(tmp_path / "labels.csv", 300, 600)
-    for how in ([], ["--online"], ["--window", "100"], ["--method", "tracking"]):
+    for how in ([], ["--online"], ["--window", "100"]):
         done = call("run", labels, "-o", tmp_path / "d.csv", *how)
         assert done.code == 0, done.err
         assert done.err.count("classes: decided by agreement alone") == 1

@@ -64,26 +64,19 @@ def state_of(path: Path, *args: str) -> Path:
 # Forgetting by itself -----------------------------------------------------------------------
 
 
-def test_forgetting_finds_its_own_pace(turned: Path) -> None:
-    said = {
-        args: call("run", turned, "-q", "--online", *args).out
-        for args in [(), ("--memory", "50"), ("--method", "tracking")]
-    }
-    assert len(set(said.values())) == 3
-    result = call(
-        "stream", "-q", "--method", "tracking", "--max-labels", "8", stdin=turned.read_bytes()
-    )
-    assert len(result.lines) == 600
+def test_a_memory_decides_otherwise_than_all_that_was_learnt(turned: Path) -> None:
+    said = {call("run", turned, "-q", "--online", *args).out for args in [(), ("--memory", "50")]}
+    assert len(said) == 2
 
 
 @pytest.mark.parametrize("command", ["run", "stream"])
 @pytest.mark.parametrize("method", ["agreement", "centred", "adaptive"])
-def test_who_asks_to_forget_by_itself_is_reported_of_tracking(
+def test_who_asks_to_forget_by_itself_is_told_that_it_does(
     label_file: Path, command: str, method: str
 ) -> None:
     files = (label_file,) if command == "run" else ()
     result = call(command, *files, "--memory", "auto", "--method", method)
-    refused(result, "--method tracking", "auto")
+    refused(result, "no --memory: adaptive finds out by itself who changes", "auto")
 
 
 @pytest.mark.parametrize("command", ["run", "stream"])
@@ -235,7 +228,12 @@ def test_copies_are_a_family_and_worth_less(tmp_path: Path) -> None:
     assert [list(map(sorted, report["families"])) for report in reports] == [[], [["w0", "w1"]]]
     assert reports[1]["effective_votes"] < reports[0]["effective_votes"] <= 8
     result = call("run", tmp_path / "l.csv").err
-    assert "not independent of each other: " + ", ".join(reports[1]["families"][0]) + "\n" in result
+    assert "copy one another: " + ", ".join(reports[1]["copies"][0]) + "\n" in result
+    assert reports[1]["copies"] == reports[1]["families"]
+    assert [report["suspects"] for report in reports] == [[], []]
+    only = call("run", tmp_path / "l.csv", "--json", "--copies", "report").report
+    assert only["copies"] == reports[1]["copies"]
+    refused(call("run", tmp_path / "l.csv", "--copies", "drop"), "--copies: expected")
     worth = f"{reports[1]['effective_votes']:.1f}"
     assert f"8.0 labels per task are worth {worth} independent labels" in result
 

@@ -128,7 +128,7 @@ def test_gold_stays_what_it_is(label_file: Path, tmp_path: Path) -> None:
     assert found["settled"].head(4).all()
 
 
-@pytest.mark.parametrize("options", [("--online",), ("--method", "tracking"), ("--window", "9")])
+@pytest.mark.parametrize("options", [("--online",), ("--window", "9")])
 def test_where_no_posterior_is_kept_it_is_refused(
     label_file: Path, options: tuple[str, ...]
 ) -> None:

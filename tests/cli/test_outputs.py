@@ -326,7 +326,7 @@ def test_an_empty_state_changes_nothing(tmp_path: Path, made: str, first: bool) 
     assert call("workers", merged, "-q") == call("workers", full, "-q")
 
 
-@pytest.mark.parametrize("method", ["adaptive", "tracking", "agreement", "centred", "majority"])
+@pytest.mark.parametrize("method", ["adaptive", "agreement", "centred", "majority"])
 @pytest.mark.parametrize("first", [True, False])
 def test_a_run_and_a_stream_without_labels_merge(tmp_path: Path, method: str, first: bool) -> None:
     full, none, stream, merged = (tmp_path / name for name in ("full", "none", "stream", "merged"))

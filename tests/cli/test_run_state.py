@@ -95,7 +95,7 @@ def test_two_runs_know_what_one_run_over_both_files_knows(
     assert later.equals(pl.read_csv(whole).tail(later.height))
 
 
-@pytest.mark.parametrize("method", ["adaptive", "tracking", "agreement"])
+@pytest.mark.parametrize("method", ["adaptive", "agreement"])
 def test_the_command_does_what_python_does(months: tuple[Path, Path], method: str) -> None:
     may, june = months
     state, target = may.with_name("s"), may.with_name("d.csv")
@@ -103,14 +103,11 @@ def test_the_command_does_what_python_does(months: tuple[Path, Path], method: st
         assert (
             call("run", month, "-q", "--method", method, "--state", state, "-o", target).code == 0
         )
-    made = {"adaptive": cs.Adaptive, "tracking": cs.Tracking, "agreement": cs.AgreementBased}
+    made = {"adaptive": cs.Adaptive, "agreement": cs.AgreementBased}
     known = made[method]().fit(pl.read_csv(may))
     table = pl.read_csv(june)
-    if method == "tracking":
-        wanted = known.stream_many(table)
-    else:
-        known.learn_many(table)
-        wanted = known.predict_many(table)
+    known.learn_many(table)
+    wanted = known.predict_many(table)
     found = pl.read_csv(target)
     assert found["label"].to_list() == wanted["label"].to_list()
     # Files have six decimals.

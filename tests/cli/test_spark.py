@@ -24,7 +24,6 @@ SUBMITTED = Path(__file__).parents[2] / "examples" / "spark_submit.py"
     [
         (["missing.csv"], "missing.csv: expected a file or folder, found none"),
         (["--memory", "10"], "which goes through them in order"),
-        (["--method", "tracking"], "which goes through them in order"),
         (["--output-format", "xml"], "--output-format: expected parquet or csv or json or orc"),
         (["--conf", "spark.cores"], "--conf: expected NAME=VALUE, found 'spark.cores'"),
         (["--partitions", "0"], "--partitions: expected"),

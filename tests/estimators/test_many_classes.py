@@ -24,7 +24,6 @@ KINDS: list[type[cs.Estimator]] = [
     cs.Adaptive,
     cs.AgreementBased,
     cs.CentredAgreement,
-    cs.Tracking,
     cs.MajorityVote,
 ]
 WEIGHING = KINDS[:-1]

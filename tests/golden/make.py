@@ -205,7 +205,6 @@ STATES: dict[str, Callable[[], Savable]] = {
     ),
     "centred-agreement": lambda: fitted(cs.CentredAgreement(), labels()),
     "majority-vote": lambda: fitted(cs.MajorityVote(), labels()),
-    "tracking": lambda: fitted(cs.Tracking(), labels()),
     "dict-estimator": lambda: fitted(CountsAnswers(), labels()),
     "monitored": monitored,
     "stream": stream,

@@ -323,7 +323,7 @@ def test_a_quick_look_has_ours_the_known_rivals_and_none_of_crowd_kits() -> None
     quick = choose(None, quick=True)
     assert {method.name for method in quick} == set(comparing.QUICK)
     ours = {method.name for method in comparing.METHODS if method.family == OURS}
-    assert ours == {"majority", "agreement", "centred", "adaptive", "tracking"}
+    assert ours == {"majority", "agreement", "centred", "adaptive"}
     assert ours | {"dawid-skene", "glad", "mace"} < {method.name for method in quick}
     assert all(method.family != comparing.CROWDKIT for method in quick)
     assert len(choose(None)) == len(comparing.METHODS)

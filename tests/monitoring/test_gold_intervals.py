@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import crowdstream as cs
-from crowdstream.estimators import Adaptive, AgreementBased, CentredAgreement, Estimator, Tracking
+from crowdstream.estimators import Adaptive, AgreementBased, CentredAgreement, Estimator
 from crowdstream.metrics import wilson
 from crowdstream.monitoring import estimator_view as view
 from crowdstream.monitoring.intervals import ENOUGH
@@ -20,7 +20,7 @@ from crowdstream.simulation import Simulated
 from crowdstream.simulation.dependent import simulate_dependent
 from tests.monitoring.crowds import crowd_of
 
-KINDS: list[type[Estimator]] = [Adaptive, AgreementBased, CentredAgreement, Tracking]
+KINDS: list[type[Estimator]] = [Adaptive, AgreementBased, CentredAgreement]
 IGNORED = pytest.mark.filterwarnings(
     "ignore::crowdstream.errors.SureInDoubt", "ignore::crowdstream.errors.NotIdentifiable"
 )

@@ -135,7 +135,7 @@ def test_a_task_taken_back_leaves_the_intervals_of_before() -> None:
     assert met == 200
 
 
-@pytest.mark.parametrize("question", [alarms, trends, pairs, families])
+@pytest.mark.parametrize("question", [alarms, trends, pairs])
 def test_without_monitors_the_answer_names_the_fix(question: object) -> None:
     with pytest.raises(InputError, match=r"monitor\(crowd\)"):
         question(Adaptive())  # type: ignore[operator]

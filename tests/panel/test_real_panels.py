@@ -33,10 +33,11 @@ def test_both_votes_beat_majority_vote(panel: datasets.Dataset) -> None:
 
 
 # Before, `Adaptive` erred on 0.148, 0.202 and 0.477 of the items, with calibration errors of 0.067,
-# 0.043 and 0.259. The second was 0.041 to 0.059 by the twin that the panel is compared with.
+# 0.043 and 0.259. The second was 0.041 to 0.059 by the twin that the panel is compared with; the
+# third is higher since copies count as one, which lowers the excess that confidence is lowered by.
 @pytest.mark.parametrize(
     ("name", "error", "calibration"),
-    [("bird", 0.11, 0.067), ("llm_media_bias", 0.201, 0.051), ("llm_relevance", 0.475, 0.259)],
+    [("bird", 0.11, 0.067), ("llm_media_bias", 0.201, 0.051), ("llm_relevance", 0.467, 0.266)],
 )
 def test_dense_panels_err_and_are_sure_as_asked(
     name: str, error: float, calibration: float

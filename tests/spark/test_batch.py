@@ -76,6 +76,18 @@ def test_a_cluster_learns_and_decides_what_the_library_does_to_the_byte(
     assert theirs.to_bytes() == ours.to_bytes()
 
 
+def test_a_cluster_finds_the_same_copies(cluster: Any) -> None:
+    copied = dict.fromkeys(range(1, 4), (0, 0.98))
+    made = cs.simulate(10, 800, p=0.3, copying=copied, seed=2)
+    table = in_order_of_names(made.labels())
+    df = cluster.createDataFrame(table.sample(fraction=1, shuffle=True, seed=3).to_arrow())
+    ours, theirs = cs.Adaptive(), cs.Adaptive()
+    expected = ours.fit_predict(table).sort("task")
+    assert decided(spark.fit_decide(df, theirs, partitions=5)).equals(expected)
+    assert cs.families(ours).height == 4
+    assert theirs.to_bytes() == ours.to_bytes()
+
+
 @pytest.mark.parametrize("crowd", [cs.Adaptive(), cs.AgreementBased()], ids=repr)
 def test_gold_teaches_a_cluster_what_it_teaches_the_library(
     small: tuple[pl.DataFrame, Any], crowd: cs.Estimator
@@ -261,7 +273,6 @@ def executors() -> list[int]:
 @pytest.mark.parametrize(
     ("crowd", "expected"),
     [
-        (cs.Tracking(), "Tracking"),
         (cs.Adaptive(memory=100), "memory=100"),
         (cs.monitor(cs.Adaptive()), "Drift"),
         ("adaptive", "an estimator"),

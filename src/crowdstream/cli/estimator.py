@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from crowdstream.defaults import MEMORY_RANGE
 from crowdstream.errors import InputError
 from crowdstream.labels.readers.small_tables import read_families
 from crowdstream.methods import check_options, make_estimator
-from crowdstream.validation import check_number
+from crowdstream.validation import check_number, one_of
 
 if TYPE_CHECKING:
     from crowdstream.cli.options import Method
     from crowdstream.estimators import Estimator
+    from crowdstream.estimators.parameters import Copying
 
 
 class EstimatorFactory:
@@ -24,16 +25,19 @@ class EstimatorFactory:
 
     def __init__(self, options: Method, *, monitored: bool = False) -> None:
         if options.memory == "auto":
-            expected = "a number of tasks, or --method tracking, which finds one for each worker"
+            expected = "a number of tasks, or no --memory: adaptive finds out by itself who changes"
             raise InputError("--memory", expected, repr(options.memory))
         given = {
             "memory": options.memory,
             "families": options.families,
+            "copies": options.copies,
             "answer_rate": options.answer_rate,
         }
         method = check_options(options.method, given, _flag)
         if options.answer_rate is not None:
             check_number("--answer-rate", options.answer_rate, 0.0, 1.0, open_low=True)
+        if options.copies is not None:
+            one_of("discount", "report")("--copies", options.copies)
         check_number("--seed", options.seed, 0, 2**64 - 1, whole=True)
         self.options = options
         self.memory = None if options.memory is None else _memory(options.memory)
@@ -50,6 +54,7 @@ class EstimatorFactory:
             self.options.method,
             memory=self.memory,
             families=self.families,
+            copies=cast("Copying | None", self.options.copies),
             answer_rate=self.options.answer_rate,
             seed=self.options.seed,
             monitored=self.monitored,

@@ -123,10 +123,11 @@ class RunReport(msgspec.Struct, kw_only=True):
     first of those to drop, coach and pay. ``evidence``: what the intervals of error rates rest on
     (null without any). ``changes``: the latest alarms. ``identifiable``: whether
     error rates could be estimated; if not, the decisions fell back to majority vote.
-    ``families``: groups of workers who do not answer independently. ``effective_votes``: how
-    many independent labels carry as much information as the labels of an average task.
-    ``alarms``: how often a worker's error rate changed. ``hardest``: the tasks with the least
-    agreement. These four are null with ``--method majority``. ``expected_errors``: wrong
+    ``families``: groups of workers who do not answer independently, declared or found;
+    ``copies``: those found, who copy one another; ``suspects``: groups who may copy.
+    ``effective_votes``: how many independent labels carry as much information as the labels of an
+    average task. ``alarms``: how often a worker's error rate changed. ``hardest``: the tasks with
+    the least agreement. These six are null with ``--method majority``. ``expected_errors``: wrong
     decisions to be expected. ``scored_tasks``, ``error_rate`` and ``truth_matched`` are there with
     ``--truth`` only, ``mean_distance`` with ``--ordinal`` and ``set_f1`` (of all choices of all
     tasks) with ``--choices`` too; ``gold_matched`` with ``--gold``, ``cost`` with ``--price``.
@@ -154,6 +155,8 @@ class RunReport(msgspec.Struct, kw_only=True):
     evidence: str | None
     identifiable: bool
     families: list[list[str | int]] | None
+    copies: list[list[str | int]] | None
+    suspects: list[list[str | int]] | None
     effective_votes: float | None
     alarms: int | None
     changes: list[Change] | None

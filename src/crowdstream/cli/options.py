@@ -30,7 +30,17 @@ RARE = frozenset(
     {
         *("separator", "encoding", "sheet", "header_row", "columns", "max_ratio", "max_bytes"),
         *("include", "leave_out", "separator_in_cell", "repeat", "repeats", "again", "window"),
-        *("online", "memory", "families", "answer_rate", "seed", "level", "costs", "min_labels"),
+        *(
+            "online",
+            "memory",
+            "families",
+            "copies",
+            "answer_rate",
+            "seed",
+            "level",
+            "costs",
+            "min_labels",
+        ),
     }
 )
 """Options that files and crowds need now and then: ``--help-all`` shows them, messages name them
@@ -312,12 +322,15 @@ class Method(MethodName):
         Without it, nothing is forgotten.
     --families FILE  Workers that are not independent (such as one model under several prompts): a
         file with columns worker and family. For --method adaptive.
+    --copies HOW  Workers who copy one another, almost always: discount counts them about as one,
+        report only lists them. For --method adaptive, which discounts them unless told otherwise.
     --answer-rate RATE  The probability, if it is known and the same for all, that a worker answers
         a task (the paper's alpha). For --method agreement.
     --seed NUMBER  Random seed for breaking ties.
     """
     memory: str | None = None
     families: str | None = None
+    copies: str | None = None
     answer_rate: float | None = None
     seed: int = 0
 

@@ -23,7 +23,6 @@ from crowdstream.cli.run_state import RunState
 from crowdstream.cli.states import locked
 from crowdstream.cli.summary import show_questions, show_summary
 from crowdstream.errors import InputError
-from crowdstream.methods import find_method
 from crowdstream.plain_text import printable
 from crowdstream.validation import check_number
 
@@ -134,7 +133,7 @@ def run(
 
     started = time.perf_counter()
     _check(out, deciding, table, scoring, costing)
-    _check_kind(files, deciding, method.method)
+    _check_kind(files, deciding)
     kept = report.shown or out.workers is not None or state.state is not None
     factory = EstimatorFactory(method, monitored=kept)
     costs = None if table.costs is None else read_costs(table.costs, option="--costs")
@@ -187,14 +186,12 @@ def _concat(tables: list[pl.DataFrame]) -> pl.DataFrame:
     return tables[0] if len(tables) == 1 else pl.concat(tables, how="diagonal_relaxed")
 
 
-def _check_kind(files: options.LabelFiles, deciding: Deciding, method: str) -> None:
+def _check_kind(files: options.LabelFiles, deciding: Deciding) -> None:
     """Refuse a scale or choices where each task is decided as it comes."""
     hints = files.hints()
     scale = hints.ordinal or hints.order is not None or hints.bins is not None
     named = "--ordinal" if scale else "--choices" if hints.choices else ""
     found = "--online" if deciding.online else ""
-    if find_method(method, "--method").in_order:
-        found = found or f"--method {method}"
     if deciding.window is not None:
         found = found or "--window"
     if named and found:

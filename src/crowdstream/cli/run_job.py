@@ -192,7 +192,7 @@ class Job:
         """Decide a whole table; on top of what is known, if anything is."""
         crowd, known = self.estimator, bool(self.before.rows)
         verb = crowd.predict_many if known else crowd.fit_predict
-        if self.online or (known and crowd._model.follows):
+        if self.online:
             verb = crowd.stream_many
         elif known:
             crowd.learn_many(table, gold=gold)

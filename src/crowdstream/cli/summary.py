@@ -19,6 +19,7 @@ from crowdstream.cli.terminal import (
 from crowdstream.plain_text import counted, percent
 from crowdstream.report.advised import shown_workers
 from crowdstream.wording import (
+    GROUPS,
     alarm_words,
     error_words,
     evidence_words,
@@ -261,12 +262,12 @@ def _show_workers(report: RunReport, workers: pl.DataFrame) -> None:
 
 
 def _show_monitors(found: MonitorReport, report: RunReport) -> None:
-    families = []
-    for family in found.families:
-        named = ", ".join(shorten_name(who, NAME) for who in family[:MEMBERS])
-        rest = f" and {len(family) - MEMBERS:,} more" if len(family) > MEMBERS else ""
-        families.append(f"not independent of each other: {named}{rest}")
-    _show_list(families, "such groups")
+    groups = []
+    for kind, group in found.groups():
+        named = ", ".join(shorten_name(who, NAME) for who in group[:MEMBERS])
+        rest = f" and {len(group) - MEMBERS:,} more" if len(group) > MEMBERS else ""
+        groups.append(GROUPS[kind].format(named + rest))
+    _show_list(groups, "such groups")
     if report.effective_votes is not None and report.identifiable:
         say_paragraph(
             f"{found.labels_per_task:.1f} labels per task are worth {report.effective_votes:.1f} "

@@ -7,7 +7,6 @@ from crowdstream.estimators.dict_estimator import DictEstimator
 from crowdstream.estimators.estimator import Estimator
 from crowdstream.estimators.majority_vote import MajorityVote
 from crowdstream.estimators.state import Identifiability
-from crowdstream.estimators.tracking import Tracking
 
 # Hands in the observers that every estimator has; what is imported above knows nothing of them.
 import crowdstream.monitoring  # isort: skip  # noqa: F401
@@ -20,5 +19,4 @@ __all__ = [
     "Estimator",
     "Identifiability",
     "MajorityVote",
-    "Tracking",
 ]

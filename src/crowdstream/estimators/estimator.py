@@ -432,9 +432,9 @@ class Estimator(CrowdState):
     ) -> NativeTable:
         """`fit`, then decide every task of the table with all that it taught.
 
-        Where workers change (`Tracking`), each task is decided from those before it instead: what
-        workers are worth in the end does not say what they were worth at an early task. To go on
-        from what was learnt before, call `learn_many` and `predict_many`.
+        The order of the tasks has no part in it; `stream_many` decides each from those before it,
+        which is better where workers change. To go on from what was learnt before, call
+        `learn_many` and `predict_many`.
 
         Parameters
         ----------
@@ -456,11 +456,8 @@ class Estimator(CrowdState):
         """
         rule = SettleRule.checked(settle, min_labels)
         given = self.clone()._given(data, meaning)
-        if self._model.follows:
-            batch, votes = self._fit_in_order(data, given, gold)
-        else:
-            batch = self._fit_table(data, given, gold)
-            votes = self._decide(batch, self._classes)
+        batch = self._fit_table(data, given, gold)
+        votes = self._decide(batch, self._classes)
         self._warn(batch, votes.identified)
         found = fitted(self, batch, votes, rule)
         return in_kind(self._decided(given, found, rule, votes, gold), self._kind)
@@ -513,7 +510,8 @@ class Estimator(CrowdState):
         truths); ``weight``: how many nats of log-odds a vote adds to a decision, below 0 where it
         counts against what was said; ``agreement`` with the other workers met; ``quality``, from 1
         (knows) to 0 (guesses); ``flags``, a list of codes: "few_answers", "better_than_chance",
-        "worse_than_chance", "at_chance", "undecided", "separate_group", "always_one_class".
+        "worse_than_chance", "at_chance", "undecided", "separate_group", "always_one_class",
+        "copy" and "suspect" (see `families`).
 
         Examples
         --------
@@ -779,17 +777,6 @@ class Estimator(CrowdState):
         afresh._fit(InMemory(afresh._places.learnt(batch)), intake)
         self._become(afresh)
         return batch
-
-    def _fit_in_order(
-        self, data: Table, given: Prepared, gold: Truths | None
-    ) -> tuple[LabelBatch, Votes]:
-        """Return the same, each task being decided before it is learnt."""
-        afresh, batch, intake = self._begin(data, given, gold)
-        votes = afresh._follow(batch)
-        afresh._notify_all(InMemory(afresh._places.learnt(batch)))
-        afresh.intake_.count(intake)
-        self._become(afresh)
-        return batch, votes
 
     def _fit(self, table: TaskTable, intake: Intake) -> None:
         """Learn a table, wherever its tasks are, nothing having been learnt before."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TypeAlias
+from typing import Literal, TypeAlias
 
 from crowdstream.defaults import MEMORY_RANGE
 from crowdstream.errors import InputError
@@ -18,14 +18,18 @@ Families: TypeAlias = "Mapping[str, str] | Mapping[int, str] | Mapping[WorkerId,
 def check_memory(name: str, memory: object) -> None:
     """Refuse what is not a number of tasks to remember."""
     if memory == "auto":
-        expected = "a number of tasks, or Tracking(), which finds out by itself how fast to forget"
+        expected = "a number of tasks, or None: Adaptive() finds out by itself who changes"
         raise InputError(name, expected, repr(memory))
     number(*MEMORY_RANGE, open_low=True, optional=True)(name, memory)
 
 
+Copying: TypeAlias = Literal["discount", "report"]
+"""Whether workers who are found to copy count less, or are reported only."""
+
 CHECKS: Mapping[str, Check] = {
     "memory": check_memory,
     "families": check_families,
+    "copies": one_of("discount", "report"),
     "ties": one_of("coin", "lowest"),
     "seed": SEED,
 }

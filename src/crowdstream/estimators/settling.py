@@ -121,8 +121,6 @@ def predicted(
 def fitted(crowd: CrowdState, batch: LabelBatch, votes: Votes, rule: SettleRule) -> pl.DataFrame:
     """Decisions by these votes on tasks that were fitted: who has few answers in all is new."""
     model = crowd._model
-    if model.follows:
-        return followed(crowd, batch, votes, rule, np.ones(model.sums.workers + 1, np.bool_))
     own = 0.0 if model.forgets else 1.0
     return _decisions(
         crowd, batch, votes, rule, lambda: strange_labels(batch, who_is_new(crowd, own))

@@ -136,6 +136,10 @@ def _flags(
             codes.append("separate_group")
         if always[i]:
             codes.append("always_one_class")
+        if found.copies is not None and found.copies[i]:
+            codes.append("copy")
+        if found.suspects is not None and found.suspects[i]:
+            codes.append("suspect")
     return flags
 
 

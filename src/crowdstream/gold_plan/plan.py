@@ -16,7 +16,7 @@ from crowdstream.errors import InputError
 from crowdstream.estimators import Estimator
 from crowdstream.estimators.estimator import NativeTable
 from crowdstream.gold_plan.deciding import Labels
-from crowdstream.gold_plan.strata import allocate, draw, make_strata, sum_by, task_spreads
+from crowdstream.gold_plan.strata import Flags, allocate, draw, make_strata, sum_by, task_worth
 from crowdstream.labels import (
     Table,
     Truths,
@@ -27,6 +27,7 @@ from crowdstream.labels import (
     read_truths,
 )
 from crowdstream.labels.meaning.options import TableMeaning
+from crowdstream.monitoring.families import suspect_tasks_of
 from crowdstream.validation import check_number
 
 if TYPE_CHECKING:
@@ -48,9 +49,11 @@ def gold_needed(
     """Which tasks to have checked by an expert first, as a table to fill in.
 
     The tasks are drawn at random from strata, decided class by confidence, more of them where
-    decisions are in doubt. So the answers teach an estimator (``gold=``) and tell without bias how
-    many decisions of the whole set are wrong (`gold_check`). Any first rows of the table are spread
-    over the strata alike: begin at the top and stop where you like.
+    decisions are in doubt. If some workers may copy one another, the tasks on which they and the
+    rest differ are a stratum of their own: they tell whether these copy (`suspect_tasks`). So the
+    answers teach an estimator (``gold=``) and tell without bias how many decisions of the whole set
+    are wrong (`gold_check`). Any first rows of the table are spread over the strata alike: begin at
+    the top and stop where you like.
 
     Parameters
     ----------
@@ -91,14 +94,15 @@ def gold_needed(
     check_number("seed", seed, 0, 2**64 - 1, whole=True)
     labels = Labels(data, crowd, meaning, settle)
     known = read_truths(gold)
-    decisions = labels.fit(known).decisions
+    fitted, decisions = labels.fit(known)
     open_tasks = decisions["label"].is_not_null() & ~decisions["task"].is_in(list(known))
     places = np.flatnonzero(open_tasks.to_numpy())
     if not places.size:
         found = "none" if not known else "none that is not gold already"
         raise InputError("data", "at least one decided task", found)
     decided = decisions[places]
-    which, strata, sizes = sample_tasks(decided, n, settle, seed)
+    apart = decided["task"].is_in(suspect_tasks_of(fitted, labels.table)["task"].implode())
+    which, strata, sizes = sample_tasks(decided, n, settle, seed, apart.to_numpy())
     plan = decided[which].select("task", "label", "confidence")
     plan = plan.with_columns(
         pl.Series("votes", _vote_counts(labels.table, places[which])),
@@ -110,17 +114,20 @@ def gold_needed(
 
 
 def sample_tasks(
-    decided: pl.DataFrame, n: int, settle: float, seed: int
+    decided: pl.DataFrame, n: int, settle: float, seed: int, apart: Flags | None = None
 ) -> tuple[Ints, Ints, Ints]:
-    """Places of the tasks drawn, in the order to check them; their strata; all strata's sizes."""
+    """Places of the tasks drawn, in the order to check them; their strata; all strata's sizes.
+
+    ``apart``: tasks to make a stratum of their own.
+    """
     import polars as pl
 
     classes = decided["label"].cast(pl.String).rank("dense").to_numpy().astype(np.int64)
     confidences = decided["confidence"].to_numpy()
     n = min(n, decided.height)
-    strata = make_strata(classes, confidences, settle, n)
+    strata = make_strata(classes, confidences, settle, n, apart)
     sizes = np.bincount(strata)
-    numbers = allocate(sizes, sum_by(strata, task_spreads(confidences)), n)
+    numbers = allocate(sizes, sum_by(strata, task_worth(confidences, apart)), n)
     rng = np.random.default_rng(seed)
     which, turns = [], []
     for stratum, number in enumerate(numbers):

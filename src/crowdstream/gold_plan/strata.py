@@ -14,6 +14,7 @@ from crowdstream.metrics import Z95, wilson
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
+Flags = NDArray[np.bool_]
 
 DOUBTFUL = 0.7
 """Confidence below which a decision is doubtful. With ``settle`` it makes three bands: about one
@@ -25,6 +26,9 @@ BANDS = 3
 LEAST_ERROR = 0.05
 """How often a decision is taken to be wrong at least, however sure it is, when a sample is shared
 out: without gold confidence is no guarantee, and a stratum nobody looks at can hide anything."""
+
+COIN = 0.5
+"""√(p(1 − p)) of a decision that is wrong as often as right."""
 
 PER_STRATUM = 2
 """Tasks to be checked that a stratum is made for, on average: fewer say nothing of its spread."""
@@ -57,16 +61,37 @@ def sum_by(places: Ints, values: Floats) -> Floats:
     return np.asarray(np.bincount(places, weights=values), np.float64)
 
 
-def make_strata(classes: Ints, confidences: Floats, settle: float, n: int) -> Ints:
+def task_worth(confidences: Floats, apart: Flags | None = None) -> Floats:
+    """What each task is worth checking: `task_spreads`, and the most there is where set ``apart``.
+
+    >>> task_worth(np.array([0.99, 0.99]), np.array([False, True])).round(2).tolist()
+    [0.22, 0.5]
+    """
+    spreads = task_spreads(confidences)
+    return spreads if apart is None else np.where(apart, COIN, spreads)
+
+
+def make_strata(
+    classes: Ints, confidences: Floats, settle: float, n: int, apart: Flags | None = None
+) -> Ints:
     """The stratum of each task, from 0: decided class by band of confidence.
 
     Classes too rare to be given a task in each band count as one. There are at most
     n / `PER_STRATUM` strata: the smallest are joined with a neighbouring band of the same class.
+    Tasks set ``apart`` are the last stratum, if there are others and n is enough for two strata.
 
     >>> sure = np.array([0.99] * 50 + [0.6] * 50)
     >>> make_strata(np.array([0, 1] * 50), sure, 0.95, 20)[[0, 1, 98, 99]].tolist()
     [1, 3, 0, 2]
     """
+    if apart is not None and apart.any() and not apart.all() and n >= 2 * PER_STRATUM:
+        worth = task_worth(confidences, apart)
+        due = round(n * float(worth[apart].sum() / worth.sum()))
+        left = n - min(max(due, PER_STRATUM), n - PER_STRATUM)
+        strata = np.empty(classes.size, np.int64)
+        strata[~apart] = make_strata(classes[~apart], confidences[~apart], settle, left)
+        strata[apart] = strata[~apart].max() + 1
+        return strata
     names, codes = np.unique(classes, return_inverse=True)
     spreads = task_spreads(confidences)
     worth = sum_by(codes, spreads)

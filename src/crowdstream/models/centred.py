@@ -40,6 +40,8 @@ class Centred(Model):
     After tasks were learnt as a whole, the stream's reading is that of the sums as they are.
     """
 
+    version = 2
+
     def __init__(self, memory: float | None = None, families: int = 0) -> None:
         super().__init__(memory, families)
         self.sample: Reservoir | None = None

@@ -16,6 +16,8 @@ from crowdstream.errors import SureInDoubt
 from crowdstream.labels.batch import NO_TRUTHS, Codes, Ints, LabelBatch
 from crowdstream.models.centred import Centred
 from crowdstream.models.converging import converge, go_on, is_enough
+from crowdstream.models.copies import Copies
+from crowdstream.models.copy_passes import GOLD_TASKS, ChooseGold, find_in
 from crowdstream.models.crowd_loops import SCORES
 from crowdstream.models.fallback import verdict
 from crowdstream.models.fitting import (
@@ -43,16 +45,20 @@ from crowdstream.models.passes import (
     GoldKeys,
     GoldNumbers,
     Hidden,
+    InMemory,
     Pass,
     TaskTable,
+    gold_tasks,
 )
 from crowdstream.models.reading import TOGETHER, Reading
 from crowdstream.models.reservoir import LABELS, TASKS, TOTAL, Reservoir
 from crowdstream.models.scorer import Scorer
 from crowdstream.models.scoring_loops import Scoring
+from crowdstream.models.teacher import error_rates
 from crowdstream.models.vote_effects import vote_effects
 from crowdstream.schedule import GOLD, LOOKS
 from crowdstream.serialization import Packed, over, under
+from crowdstream.sums.agreement import AgreementSums
 from crowdstream.sums.confusions import ConfusionSums
 
 SAMPLE = 200_000
@@ -79,12 +85,21 @@ NO_SCORES: Floats = np.empty((0, 2))
 class Committee(Model):
     """Teacher and students of one crowd, and a sample on which it is measured how they err."""
 
+    version = 3
     order_free = False
 
-    def __init__(self, memory: float | None, families: int, seed: int) -> None:
+    def __init__(
+        self, memory: float | None, families: int, seed: int, discounts_copies: bool = True
+    ) -> None:
         super().__init__(memory, families)
+        self.discounts_copies = discounts_copies
+        self.copies: Copies = Copies()
+        """Groups of workers who copy, or may do so, as they were last looked for."""
+        self.gold_sample = Reservoir(GOLD_TASKS, truths=True)
         self.seed = seed
         self.reading = Reading(self.sums)
+        if not self.forgets:  # who says how much to remember gets that
+            self.reading.watch()
         self.sample = Reservoir()
         self.looked = 0.0
         """Tasks learnt when it was last measured whether workers err together."""
@@ -109,6 +124,7 @@ class Committee(Model):
 
     def fold(self, homes: Codes, places: int) -> Model:
         """Go on by agreement alone: places have no confusions."""
+        self._use_copies(Copies())  # places are not compared
         super().fold(homes, places)
         self.sample.fold(homes)
         return Centred.by_places(self, self.sample, self.seed)
@@ -163,10 +179,39 @@ class Committee(Model):
         """Measure on the sample now and then whether workers err together."""
         if self.sample and self.clock >= self.due_at:
             batch, _ = self.sample.batch()
+            answers = np.bincount(batch.workers, minlength=self.sums.workers)
+            changed = self._use_copies(self._find_copies(InMemory(batch), batch, answers))
             some = np.arange(max(int(np.searchsorted(batch.starts[1:], MEASURED)), 1))
             self._measure(batch.pick(some), FEW_TWINS)
             self._converge(batch)
             self.looked = float(self.clock)
+            if changed:
+                self.renew()
+
+    def _find_copies(self, table: TaskTable, sample: LabelBatch, answers: Ints | Floats) -> Copies:
+        return find_in(table, sample, self.sums, self.gold_sample, answers, self.seed)
+
+    def _use_copies(self, copies: Copies) -> bool:
+        """Remember who copies; treat them as families if asked to: whether families changed.
+
+        Sums that were added before stay as they are.
+        """
+        self.copies = copies
+        groups = copies.declared if self.discounts_copies else []
+        before = self.sums.family.copy()
+        pairs = np.array([[group.met, group.same] for group in groups], np.float64).reshape(-1, 2)
+        members = [group.members for group in groups]
+        if not members and len(self.sums.relatives) == self.sums.declared:
+            return False
+        now = before.copy()
+        now[before >= self.sums.declared] = -1
+        for number, who in enumerate(members, start=self.sums.declared):
+            now[who] = number
+        if np.array_equal(now, before):
+            return False
+        self.sums.set_found(members, pairs * self.unit)
+        self.reading.renew_families()
+        return True
 
     def _converge(self, batch: LabelBatch) -> None:
         """Bring the swept confusions to the likeliest there are, if they are believed.
@@ -182,7 +227,8 @@ class Committee(Model):
             return
         tasks = float(swept.mass.sum())
         if tasks <= len(batch) + 0.5 or not reading.converged:
-            converge(reading, batch)
+            if not converge(reading, batch):
+                return
             swept.scale(max(tasks, 1.0) / len(batch))
         elif before is not None and before.classes == k:
             swept.drop(before)
@@ -191,7 +237,10 @@ class Committee(Model):
 
     def _measure(self, sample: LabelBatch, twins: int) -> None:
         """Find out by a sample how much workers err together, and how far to believe what."""
-        reading, batch = self.reading, compact(sample)
+        reading, batch = self.reading, sample
+        if self.discounts_copies:  # they count as one, so their errors are not made together
+            batch = self.copies.as_one(sample, self.sums.workers, self.sums.classes)
+        batch = compact(batch)
         excess, overturned = measure_excess(batch, self.sums.classes, twins)
         before, pairs = EARLIER * self.pairs, pairs_in(batch)
         reading.rho = (before * reading.rho + pairs * excess) / max(before + pairs, 1.0)
@@ -212,6 +261,8 @@ class Committee(Model):
             return
         super().learn(batch, sign)
         self.reading.crowd.take_back(batch.coded, self.scale.weight(self.clock))
+        if not self.forgets:
+            self.reading.horizons.loops.take_back(batch.coded)
         self._remove_gold(batch)
         self.renew()
 
@@ -235,7 +286,7 @@ class Committee(Model):
                 use(first, last, scores, self.scored())
             self._add_gold(features, gold)
             places = np.arange(self.clock, self.clock + len(part))
-            self.sample.offer_at(part, places, self.seed)
+            self._offer(part, places)
             self.clock += len(part)
             self._look_if_due()
             self.renew_if_due()
@@ -269,9 +320,16 @@ class Committee(Model):
 
     def closed(self, batch: LabelBatch, places: Ints, just_now: bool = True) -> None:
         """Sample tasks that have closed, and measure how workers err if that is due."""
-        self.sample.offer_at(batch, places, self.seed)
+        self._offer(batch, places)
         if just_now:
             self._look_if_due()
+
+    def _offer(self, batch: LabelBatch, places: Ints) -> None:
+        """Sample tasks, and those of known truth apart from them."""
+        self.sample.offer_at(batch, places, self.seed)
+        known = gold_tasks(batch)
+        if known.size:
+            self.gold_sample.offer_at(batch.pick(known), places[known], self.seed)
 
     # Learning a table ------------------------------------------------------------------------
 
@@ -281,8 +339,17 @@ class Committee(Model):
             self.learn(table.batch)
             return
         reading = self.reading
-        sums, sample = table.add_up([AddTasks(self.sums), ChooseTasks(self.seed, labels=SAMPLE)])
+        sums, sample, known = table.add_up(
+            [
+                AddTasks(self.sums),
+                ChooseTasks(self.seed, labels=SAMPLE),
+                ChooseGold(self.seed, tasks=GOLD_TASKS, each=LABELS),
+            ]
+        )
         self.sums.add_sums(sums)
+        self.gold_sample.offer(known.batch, known.keys)
+        if self._use_copies(self._find_copies(table, sample.batch, self.sums.answers)):
+            self._count_again(table, sums)
         fit_students([reading], table, self.named)
         twins = min(max(SAMPLE // max(4 * sample.batch.labels.size, 1), 1), TWINS)
         self._measure(sample.batch, twins)
@@ -298,6 +365,12 @@ class Committee(Model):
         self.looked = float(self.clock)
         super().renew()
 
+    def _count_again(self, table: TaskTable, before: AgreementSums) -> None:
+        """Add up a table anew by the families that were found in it."""
+        self.sums.remove_sums(before)
+        self.sums.relatives[self.sums.declared :] = 0.0
+        self.sums.add_sums(table.add_up([AddTasks(self.sums)])[0])
+
     def learn_table(self, table: TaskTable) -> None:
         """Agreement first; posteriors are counted by what was read before, or now if that is due.
 
@@ -311,9 +384,11 @@ class Committee(Model):
             AddTasks(self.sums),
             ChooseTasks(self.seed, tasks=TASKS, labels=TOTAL, each=LABELS),
             LookAtTruths(reading, self.seed),
+            ChooseGold(self.seed, tasks=GOLD_TASKS, each=LABELS),
         ]
-        sums, kept, gold = table.add_up(passes)
+        sums, kept, gold, known = table.add_up(passes)
         self.sums.add_sums(sums)
+        self.gold_sample.offer(known.batch, known.keys)
         self.clock = int(self.sums.total[0])
         due = self.schedule.is_due(self.clock, float(self.sums.total[2]), self.unit)
         if due:
@@ -335,8 +410,9 @@ class Committee(Model):
             return
         for reading in readings:
             seen = reading.hidden(sample) if reading.hidden else sample
-            converge(reading, seen)
-            if sample.labels.size < self.sums.total[2]:
+            if not converge(reading, seen):
+                sweep([reading], table)
+            elif sample.labels.size < self.sums.total[2]:
                 go_on(reading, table, seen)
 
     def _weigh_scores(self, table: TaskTable, sample: LabelBatch) -> None:
@@ -396,18 +472,29 @@ class Committee(Model):
         return verdict(self.reading.reason, self.reading.crowd.fell_back)
 
     def skills(self) -> Floats:
-        """Every worker's skill, as the teacher read it."""
+        """Every worker's skill, as the teacher read it; of late, while workers change."""
+        if self.changing:
+            return self.reading.horizons.skills(self.sums.workers)
         return self.reading.skills()
 
     @property
     def mean_skill(self) -> float:
         """The crowd's mean skill."""
+        if self.changing:
+            return self.reading.horizons.mean
         return float(self.reading.teacher.mean)
 
     @property
     def mean_accuracy(self) -> float:
         """Return how often a worker about whom nothing is known is right."""
+        if self.changing:
+            return super().mean_accuracy
         return float(1.0 - self.reading.typical_error)
+
+    @property
+    def changing(self) -> bool:
+        """Whether workers are shown to change, so that what they did lately decides."""
+        return self.reading.changing
 
     @property
     def excess_correlation(self) -> float:
@@ -445,18 +532,28 @@ class Committee(Model):
         ]
 
     def read(self) -> WorkerReading:
-        """Error rates, weights and confusions by the student that is believed."""
+        """Error rates, weights and confusions by the student that is believed.
+
+        While workers change, by what they did lately; errors are then spread evenly.
+        """
         sums, reading, (known, _) = self.sums, self.reading, self.identify()
         apart = sums.groups != reading.teacher.main
+        solved = np.full(sums.workers, known) & ~(apart & (reading.reason == ""))
+        weights = vote_effects(reading.scorer(), sums, reading.discount)
+        if self.changing:
+            errors = error_rates(self.skills(), sums.classes)
+            return WorkerReading(errors, weights, solved, apart & known)
         (confusions, ways), prior = reading.confusions(), reading.prior()
         return WorkerReading(
             errors=ways[reading.believed],
-            weights=vote_effects(reading.scorer(), sums, reading.discount),
-            solved=np.full(sums.workers, known) & ~(apart & (reading.reason == "")),
+            weights=weights,
+            solved=solved,
             apart=apart & known,
             confusions=confusions,
             prior=prior / prior.sum(),
             ways=ways,
+            copies=self.copies.among(sums.workers, self.copies.declared),
+            suspects=self.copies.among(sums.workers, self.copies.suspects),
         )
 
     # Merging and saving ----------------------------------------------------------------------
@@ -468,10 +565,14 @@ class Committee(Model):
         mine.taught.merge(theirs.taught, names, classes)
         mine.swept.merge(theirs.swept, names, classes)
         mine.gold.merge(theirs.gold, classes)
+        if not self.forgets:
+            mine.horizons.merge(theirs.horizons, names)
         self.sample.merge(other.sample, names, classes)
+        self.gold_sample.merge(other.gold_sample, names, classes)
         self.clock = max(self.clock, other.clock) if self.forgets else self.clock + other.clock
         self.looked, self._before = 0.0, None
         mine.converged = mine.converged and theirs.converged
+        self._use_copies(Copies())  # who copies is looked for anew, in both samples
         self._look_if_due()
         self.renew()
         mine.renew_gold()
@@ -482,11 +583,15 @@ class Committee(Model):
         measured = {"tasks": np.array(self.looked), "pairs": np.array(self.pairs)}
         if self._before is not None:
             found |= over("before", self._before.pack())
-        return found | over("measured", measured)
+        found |= over("measured", measured) | over("gold_sample", self.gold_sample.pack())
+        return found | over("copies", self.copies.pack(self.sums.workers))
 
     def unpack(self, arrays: Mapping[str, NDArray[Any]]) -> None:
         """Take over what `pack` gave."""
+        self._use_copies(Copies.unpack(under("copies", arrays), self.sums.workers))
         super().unpack(arrays)
+        known = under("gold_sample", arrays)
+        self.gold_sample.unpack(known, self.sums.workers, self.sums.classes)
         self.sample.unpack(under("sample", arrays), self.sums.workers, self.sums.classes)
         self.reading.unpack(arrays, self.named)
         if before := under("before", arrays):

@@ -26,6 +26,7 @@ from crowdstream.models.agreement import CLIP, SHRINKAGE
 from crowdstream.models.confusion_loops import recount
 from crowdstream.models.fitting import recount_swept
 from crowdstream.models.fixed_point_loops import FixedPoint
+from crowdstream.models.independence import draw_twin, second_look_of
 from crowdstream.models.passes import TaskTable
 from crowdstream.models.reading import Reading
 from crowdstream.models.scoring_loops import FamilyPowers
@@ -54,6 +55,11 @@ PER_NUMBER = 4
 """Labels that there must be for each number in the confusions: of fewer, most of what the likeliest
 confusions say of a worker is chance."""
 
+MANY, MORE = 0.15, 0.05
+"""Share of the second look's decisions whose being overturned is doubted, and the share beyond a
+twin's from which on it is not believed. Where one expert is among nine who nearly guess, 0.09 are
+overturned, and of classes that are hard to tell apart 0.2, as of the twin."""
+
 SMALL = 20_000
 """Labels with which the way begins where there are many more: it ends nearby."""
 
@@ -75,8 +81,24 @@ def is_enough(labels: int, workers: int, classes: int) -> bool:
     return labels >= PER_NUMBER * workers * classes * classes
 
 
-def converge(reading: Reading, batch: LabelBatch) -> None:
-    """Put the likeliest confusions of a batch in place of the swept ones of a reading."""
+def converge(reading: Reading, batch: LabelBatch) -> bool:
+    """Put the likeliest confusions of a batch in place of the swept ones of a reading.
+
+    Unless they overturn many more decisions of the second look than they would of an independent
+    crowd with these confusions: then nothing is changed, and False returned.
+    """
+    before = reading.swept.copy()
+    _follow_both(reading, batch)
+    overturned = _overturned(reading, batch)
+    if overturned > MANY and overturned - _overturned_of_twin(reading, batch) > MORE:
+        reading.converged = reading.even = False
+        reading.swept.take_over(before)
+        reading.renew_swept()
+    return reading.converged
+
+
+def _follow_both(reading: Reading, batch: LabelBatch) -> None:
+    """Follow the even and the free model to their ends, and take over one of them."""
     reading.converged = True
     even = free = None
     for part in _stages(batch):
@@ -93,6 +115,19 @@ def converge(reading: Reading, batch: LabelBatch) -> None:
     assert free is not None
     reading.even = 2.0 * (likelier - likely) < _chance(reading)
     climb.step(even if reading.even else free)
+
+
+def _overturned(reading: Reading, batch: LabelBatch) -> float:
+    """The share of tasks that swept confusions decide otherwise than the second look."""
+    return float((reading.posteriors(batch).argmax(axis=1) != reading.second_look(batch)).mean())
+
+
+def _overturned_of_twin(reading: Reading, batch: LabelBatch) -> float:
+    """The same share of a crowd that errs independently, with the confusions of this one."""
+    twin = draw_twin(batch, reading.posteriors(batch), reading.sums.workers)
+    other = second_look_of(twin, reading.sums.workers, reading.sums.classes)
+    _follow_both(other, twin)
+    return _overturned(other, twin)
 
 
 def go_on(reading: Reading, table: TaskTable, sample: LabelBatch) -> None:

@@ -1,5 +1,6 @@
 # C types of these loops.
 
+from crowdstream.models.change_loops cimport ChangeEvidence
 from crowdstream.models.confusion_loops cimport Student
 from crowdstream.models.teacher_loops cimport Teacher
 from crowdstream.labels.batch_loops cimport Tasks
@@ -9,6 +10,7 @@ cdef class Crowd(Scoring):
     cdef Teacher teacher
     cdef Student taught
     cdef Student swept
+    cdef ChangeEvidence change
     cdef Py_ssize_t classes
     cdef double[::1] weights
     cdef double[::1] bias
@@ -19,6 +21,9 @@ cdef class Crowd(Scoring):
 
     cdef void judge(self, Tasks tasks, Py_ssize_t begin, Py_ssize_t end, double own) noexcept nogil
     cdef void weigh(self, Tasks tasks, Py_ssize_t begin, Py_ssize_t end, double[:, ::1] scores, Py_ssize_t t) noexcept nogil
+    cdef bint is_changing(self) noexcept nogil
+    cdef void weigh_lately(self, Tasks tasks, Py_ssize_t begin, Py_ssize_t end, double[:, ::1] scores, Py_ssize_t t) noexcept nogil
+    cdef void watch(self, Tasks tasks, Py_ssize_t begin, Py_ssize_t end, Py_ssize_t truth) noexcept nogil
     cdef double weighed(self, Py_ssize_t a) noexcept nogil
     cdef void fill_features(self, Tasks tasks, Py_ssize_t begin, Py_ssize_t end) noexcept nogil
     cdef void look(self, Tasks tasks, Py_ssize_t begin, Py_ssize_t end) noexcept nogil

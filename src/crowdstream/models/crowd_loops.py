@@ -11,6 +11,7 @@ import cython
 
 if cython.compiled:
     from cython.cimports.crowdstream.labels.batch_loops import Tasks
+    from cython.cimports.crowdstream.models.change_loops import ChangeEvidence
     from cython.cimports.crowdstream.models.confusion_loops import Student
     from cython.cimports.crowdstream.models.scoring_loops import Scoring, count
     from cython.cimports.crowdstream.models.teacher_loops import Teacher
@@ -20,6 +21,7 @@ else:
     from math import exp, log, sqrt
 
     from crowdstream.labels.batch_loops import Tasks
+    from crowdstream.models.change_loops import ChangeEvidence
     from crowdstream.models.confusion_loops import Student
     from crowdstream.models.scoring_loops import Scoring, count
     from crowdstream.models.teacher_loops import Teacher
@@ -47,11 +49,20 @@ class Crowd(Scoring):
     be identified, so that votes are counted. ``golden``: whether known truths have given each score
     its weight and each class its bias (see `GoldModel`). ``panel``: whether the common factor
     decides, times ``trust``. ``rho``: how much errors within a task are
-    correlated, ``discount``: by which correlation scores are taken to be too sure.
+    correlated, ``discount``: by which correlation scores are taken to be too sure. ``change``: the
+    short memories that decide in place of all this while workers are shown to change.
     """
 
-    def __init__(self, sums: AgreementRows, teacher: Teacher, taught: Student, swept: Student):
+    def __init__(
+        self,
+        sums: AgreementRows,
+        teacher: Teacher,
+        taught: Student,
+        swept: Student,
+        change: ChangeEvidence,
+    ):
         Scoring.__init__(self, sums)
+        self.change = change
         self.teacher = teacher
         self.taught = taught
         self.swept = swept
@@ -85,9 +96,30 @@ class Crowd(Scoring):
         """Judge a task, by the labels of known workers alone if ``least`` says so, and weigh it."""
         self.teacher.powers.least = self.least
         self.teacher.powers.own = own
-        self.judge(tasks, begin, end, own)
-        self.weigh(tasks, begin, end, scores, t)
+        if self.is_changing():
+            self.weigh_lately(tasks, begin, end, scores, t)
+        else:
+            self.judge(tasks, begin, end, own)
+            self.weigh(tasks, begin, end, scores, t)
         self.teacher.powers.least = 0.0
+
+    def is_changing(self):
+        """Whether short memories decide; votes are counted all the same where nothing is known."""
+        return self.change.is_shown() and not self.fell_back
+
+    def weigh_lately(self, tasks, begin, end, scores, t):
+        """By what workers did lately; discounted as `fill_features` does where truths are known."""
+        discount: cython.double = self.discount if self.golden else 0.0
+        self.change.score(tasks, begin, end, discount, scores, t)
+
+    def watch(self, tasks, begin, end, truth):
+        """Compare short memories with the students on a task that was judged, and teach them."""
+        if not self.change.watching:
+            return
+        if self.gate > 0.0:
+            self.change.see(self.swept, tasks, begin, end, truth, self.discount)
+        else:
+            self.change.see(self.taught, tasks, begin, end, truth, self.discount)
 
     def weigh(self, tasks, begin, end, scores, t):
         """Of a task that was judged (1 − g)·(A + B)/2 + g·B_swept, in logarithms; or its votes."""
@@ -224,7 +256,9 @@ class Crowd(Scoring):
                 end = tasks.starts[t + 1]
                 truth = tasks.truth(t)
                 self.judge(tasks, begin, end, 0.0)
-                if scores.shape[0]:
+                if scores.shape[0] and self.is_changing():
+                    self.weigh_lately(tasks, begin, end, scores, t)
+                elif scores.shape[0]:
                     self.weigh(tasks, begin, end, scores, t)
                 if (self.golden and not scores.shape[0]) or (truth >= 0 and end > begin):
                     self.look(tasks, begin, end)
@@ -235,6 +269,7 @@ class Crowd(Scoring):
                     row += 1
                 self.sums.add_task(tasks, begin, end, truth, weight)
                 if end > begin:
+                    self.watch(tasks, begin, end, truth)
                     self.teach(tasks, begin, end, truth, weight)
                 weight *= growth
 
@@ -255,6 +290,8 @@ class Crowd(Scoring):
         self.judge(tasks, begin, end, own)
         if self.golden:
             self.fill_features(tasks, begin, end)
+        if weight > 0.0:
+            self.watch(tasks, begin, end, truth)
         self.teach(tasks, begin, end, truth, weight)
 
     def look_at(self, tasks: Tasks, own: cython.double, features: cython.double[:, :, ::1]):

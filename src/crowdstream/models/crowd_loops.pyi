@@ -2,6 +2,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from crowdstream.labels.batch_loops import Tasks
+from crowdstream.models.change_loops import ChangeEvidence
 from crowdstream.models.confusion_loops import Student
 from crowdstream.models.scoring_loops import Scoring
 from crowdstream.models.teacher_loops import Teacher
@@ -18,7 +19,12 @@ class Crowd(Scoring):
     panel: bool
     trust: float
     def __init__(
-        self, sums: AgreementRows, teacher: Teacher, taught: Student, swept: Student
+        self,
+        sums: AgreementRows,
+        teacher: Teacher,
+        taught: Student,
+        swept: Student,
+        change: ChangeEvidence,
     ) -> None: ...
     def bind(self, weights: Floats, bias: Floats, features: Floats, parts: Floats) -> None: ...
     def follow_all(

@@ -1,9 +1,10 @@
 # C types of these loops.
 
 from crowdstream.labels.batch_loops cimport Tasks
-from crowdstream.models.scoring_loops cimport Scoring
+from crowdstream.models.scoring_loops cimport FamilyPowers
 
-cdef class Horizons(Scoring):
+cdef class Horizons:
+    cdef FamilyPowers powers
     cdef double[:, ::1] rows
     cdef double[:, ::1] crowd
     cdef double[:, ::1] work
@@ -13,16 +14,18 @@ cdef class Horizons(Scoring):
     cdef double[::1] odds
     cdef object room
     cdef Py_ssize_t horizons, classes
-    cdef public Py_ssize_t named
-    cdef readonly double mean
+    cdef readonly double mean, mixed, lasting
 
     cdef void find_mean(self) noexcept nogil
     cdef void find_priors(self) noexcept nogil
-    cdef void set_classes(self, Py_ssize_t classes) noexcept nogil
+    cdef void renew(self) noexcept nogil
     cdef double skill(self, Py_ssize_t i) noexcept nogil
     cdef double ratio(self, Py_ssize_t i) noexcept nogil
-    cdef void make_work(self, Py_ssize_t labels) noexcept nogil
-    cdef void meet(self, Tasks tasks, Py_ssize_t begin, Py_ssize_t end, Py_ssize_t truth) noexcept nogil
+    cdef double odds_of(self, Tasks tasks, Py_ssize_t begin, Py_ssize_t end, Py_ssize_t i) noexcept nogil
+    cdef void score(self, Tasks tasks, Py_ssize_t begin, Py_ssize_t end, double[:, ::1] scores, Py_ssize_t t) noexcept nogil
+    cdef void learn(self, Tasks tasks, Py_ssize_t begin, Py_ssize_t end, Py_ssize_t truth) noexcept nogil
+    cdef void make_room(self, Py_ssize_t workers, Py_ssize_t labels) noexcept nogil
+    cdef void meet(self, Tasks tasks, Py_ssize_t begin, Py_ssize_t end) noexcept nogil
     cdef void judge(self, Tasks tasks, Py_ssize_t begin, Py_ssize_t end, Py_ssize_t truth) noexcept nogil
     cdef void study(self, Tasks tasks, Py_ssize_t begin, Py_ssize_t end, Py_ssize_t truth) noexcept nogil
     cdef void mirror_if_wrong(self) noexcept nogil

@@ -1,6 +1,6 @@
 # cython: language_level=3
 # cython: infer_types=True
-"""Skills that change, at several horizons, each believed as far as it foresees: for `Tracking`.
+"""Skills that change, at several horizons, each believed as far as it foresees.
 
 A label y is judged by the posterior π of its task's *other* labels. With θ its worker's skill,
 
@@ -8,24 +8,22 @@ A label y is judged by the posterior π of its task's *other* labels. With θ it
 
 so that B = Σ h over C = Σ e estimates θ without knowing any truth. B and C are kept at several
 horizons j; an answer leaves ``keep[j]`` of what was before. Arrays only; letters as in
-docs/how-it-works.md. Changing it changes what `Tracking` decides and saves, and the tests that
-compare bits; benchmarks/core.py times it.
+docs/how-it-works.md. Changing it changes what `Adaptive` decides where workers change, and what it
+saves; benchmarks/core.py times it.
 """
 
 import cython
 
 if cython.compiled:
     from cython.cimports.crowdstream.labels.batch_loops import Tasks
-    from cython.cimports.crowdstream.models.scoring_loops import Scoring, count
-    from cython.cimports.crowdstream.sums.agreement_loops import AgreementRows
+    from cython.cimports.crowdstream.models.scoring_loops import FamilyPowers
     from cython.cimports.crowdstream.sums.rows import ACCURACY, FLOOR, LARGE
-    from cython.cimports.libc.math import exp, log, sqrt
+    from cython.cimports.libc.math import exp, log, pow, sqrt  # noqa: A004
 else:
-    from math import exp, log, sqrt
+    from math import exp, log, pow, sqrt  # noqa: A004
 
     from crowdstream.labels.batch_loops import Tasks
-    from crowdstream.models.scoring_loops import Scoring, count
-    from crowdstream.sums.agreement_loops import AgreementRows
+    from crowdstream.models.scoring_loops import FamilyPowers
     from crowdstream.sums.rows import ACCURACY, FLOOR, LARGE
 
 # Shared by all workers, in `total`.
@@ -45,7 +43,7 @@ FORESEEN = cython.declare(cython.Py_ssize_t, 3)  # Π (1 + θ_ij h) over this ta
 H = cython.declare(cython.double, 4.0)  # answers or tasks that every prior is worth
 KAPPA = cython.declare(cython.double, 50.0)  # pairs of answers that the prior of τ² is worth
 LEAST = cython.declare(cython.double, 2.0)  # answers that the crowd's mean is worth, at least
-MOST = cython.declare(cython.double, 100.0)  # and at most
+MOST = cython.declare(cython.double, 1e4)  # and at most: equals must not look as if they changed
 TOP = cython.declare(cython.double, 0.98)  # nobody is taken to be better
 BOTTOM = cython.declare(cython.double, -0.9)  # over K − 1: nor worse
 SWITCH = cython.declare(cython.double, 0.02)  # chance, an answer, that another horizon is best now
@@ -53,39 +51,40 @@ CROWD_SWITCH = cython.declare(cython.double, 0.001)  # the same for the whole cr
 MEMORY = cython.declare(cython.double, 0.999)  # what a task leaves of the crowd's sums
 MIRRORED = cython.declare(cython.double, 3.0)  # standard errors of Σ h below 0: upside down
 RARE = cython.declare(cython.double, 1e-3)  # no label is taken for less likely, times K
-FEW = 8  # labels that there is room to work on at first
-NEVER = cython.declare(cython.double, -1e300)  # score of a class that nobody has named yet
 
 
 @cython.final
 @cython.cclass
-class Horizons(Scoring):
+class Horizons:
     """The sums of all workers at all horizons.
 
     ``rows``: of each worker B, then C, then the weights of the horizons, one number per horizon
-    each. ``named``: classes that were learnt so far; ``classes``, ``mean`` and ``prior`` are those
-    of the task at hand: K, ψ̄ and the answers that ψ̄ is worth beside each horizon's own; ``work``
-    has two rows with space for its labels, ``odds`` a number per class.
+    each. ``classes``: K. ``mean`` and ``prior`` are those of the task at hand: ψ̄ and the answers
+    that ψ̄ is worth beside each horizon's own; ``work`` has two rows with space for its labels,
+    ``odds`` a number per class. Of the task learnt last, ``mixed`` is log P of its labels by all
+    horizons as far as each is believed, ``lasting`` by the one that never forgets.
     """
 
-    def __init__(self, sums: AgreementRows, crowd, total, keep, prior):
-        Scoring.__init__(self, sums)
+    def __init__(self, powers: FamilyPowers, crowd, total, keep, prior):
+        self.powers = powers
         self.crowd = crowd
         self.total = total
         self.keep = keep
         self.prior = prior
         self.horizons = keep.shape[0]
-        self.named = 0
+        self.classes = 2
+        self.mean = self.mixed = self.lasting = 0.0
 
-    def bind(self, rows, odds, room):
-        """Work on these rows from now on; ``odds`` has space for the classes.
+    def bind(self, rows, odds, work, room):
+        """Work on these arrays from now on; ``odds`` has space for the classes, and no more.
 
-        ``room``: what makes two rows with space for so many labels.
+        ``room``: what binds larger ones, with rows for so many workers and work for so many labels.
         """
         self.rows = rows
         self.odds = odds
+        self.work = work
         self.room = room
-        self.work = room(FEW)
+        self.classes = odds.shape[0]
 
     # Reading ---------------------------------------------------------------------------------
 
@@ -105,15 +104,14 @@ class Horizons(Scoring):
             found = spread / (self.crowd[PAIRS, j] + KAPPA)
             self.prior[j] = min(max(noise / found, LEAST), MOST)
 
-    def set_classes(self, classes):
-        """Labels are of so many classes: read what all workers share."""
-        self.classes = max(classes, 2)
+    def renew(self):
+        """Read what all workers share."""
         self.find_mean()
         self.find_priors()
 
-    def prepare(self, classes: cython.Py_ssize_t):
-        """Read what all workers share, for labels of so many classes."""
-        self.set_classes(classes)
+    def prepare(self):
+        """`renew`, for Python."""
+        self.renew()
 
     def skill(self, i):
         """θ_i = Σ_j w_ij θ_ij, θ_ij = (B_ij + k_j ψ̄)/(C_ij + k_j); of an unknown worker ψ̄."""
@@ -140,55 +138,34 @@ class Horizons(Scoring):
         for i in range(out.shape[0]):
             out[i] = self.skill(i)
 
-    def fill_weights(self, out: cython.double[::1]):
-        """The weight of every worker's vote."""
-        for i in range(out.shape[0]):
-            out[i] = log(self.ratio(i))
-
-    def score_all(self, tasks: Tasks, scores: cython.double[:, ::1]):
-        """Scores of tasks by the weights of their workers, as last prepared."""
-        with cython.nogil:
-            for t in range(tasks.size):
-                for a in range(scores.shape[1]):
-                    scores[t, a] = 0.0
-                for z in range(tasks.starts[t], tasks.starts[t + 1]):
-                    scores[t, tasks.labels[z]] += log(self.ratio(tasks.workers[z]))
-
     # One by one ------------------------------------------------------------------------------
 
-    def score(self, tasks, begin, end, own, scores, t):
-        """The sum of the weights for each class, which the task's own labels are not in; or votes.
+    def odds_of(self, tasks, begin, end, i):
+        """`ratio` of a worker's vote, to the power that its family leaves it."""
+        found = self.ratio(i)
+        if self.powers.rho.shape[0] or self.powers.least > 0.0:
+            return pow(found, self.powers.of(tasks, begin, end, i))
+        return found
 
-        Classes that no task has named yet, by their numbers, score `NEVER`.
-        """
+    def score(self, tasks, begin, end, scores, t):
+        """The sum of the weights for each class, which an open task's own labels are not in."""
+        self.renew()
+        for a in range(scores.shape[1]):
+            scores[t, a] = 0.0
         for z in range(begin, end):
-            self.named = max(self.named, tasks.labels[z] + 1)
-        self.set_classes(self.named)
-        if self.fell_back:
-            count(tasks, begin, end, scores, t)
-        else:
-            for a in range(scores.shape[1]):
-                scores[t, a] = 0.0
-            for z in range(begin, end):
-                i = tasks.workers[z]
-                if self.least > 0.0 and not self.sums.is_known(i, end - begin, own, self.least):
-                    continue
-                scores[t, tasks.labels[z]] += log(self.ratio(i))
-        for a in range(self.classes, scores.shape[1]):
-            scores[t, a] = NEVER
+            scores[t, tasks.labels[z]] += log(self.odds_of(tasks, begin, end, tasks.workers[z]))
 
-    def close(self, tasks, begin, end, truth, weight):
+    def learn(self, tasks, begin, end, truth):
         """Judge a task's labels, and add them to the sums at each horizon."""
-        if self.work.shape[1] < end - begin:
-            self.make_work(end - begin)
-        self.meet(tasks, begin, end, truth)
+        self.mixed = self.lasting = 0.0
         if end > begin:
+            self.meet(tasks, begin, end)
             self.study(tasks, begin, end, truth)
 
-    def make_work(self, labels):
-        """Have room to work on so many labels."""
+    def make_room(self, workers, labels):
+        """Have rows for so many workers, and space to work on so many labels."""
         with cython.gil:
-            self.work = self.room(2 * labels)
+            self.room(workers, labels)
 
     def take_back(self, tasks: Tasks):
         """Take tasks back by today's judgement; how far horizons are believed is left as it is."""
@@ -197,9 +174,7 @@ class Horizons(Scoring):
                 begin = tasks.starts[t]
                 end = tasks.starts[t + 1]
                 truth = tasks.truth(t)
-                if self.work.shape[1] < end - begin:
-                    self.make_work(end - begin)
-                self.meet(tasks, begin, end, truth)
+                self.meet(tasks, begin, end)
                 self.judge(tasks, begin, end, truth)
                 for z in range(begin, end):
                     if truth >= 0 or end > begin + 1:
@@ -213,14 +188,16 @@ class Horizons(Scoring):
 
     # One task --------------------------------------------------------------------------------
 
-    def meet(self, tasks, begin, end, truth):
-        """The classes named so far include this task's; of each label the odds and the weight."""
-        self.named = max(self.named, truth + 1)
+    def meet(self, tasks, begin, end):
+        """Of each label the odds and the weight, as readings are now; there is room for all."""
+        last: cython.Py_ssize_t = -1
         for z in range(begin, end):
-            self.named = max(self.named, tasks.labels[z] + 1)
-        self.set_classes(self.named)
+            last = max(last, tasks.workers[z])
+        if last >= self.rows.shape[0] or end - begin > self.work.shape[1]:
+            self.make_room(last + 1, end - begin)
+        self.renew()
         for z in range(begin, end):
-            self.work[0, z - begin] = self.ratio(tasks.workers[z])
+            self.work[0, z - begin] = self.odds_of(tasks, begin, end, tasks.workers[z])
             self.work[1, z - begin] = log(self.work[0, z - begin])
 
     def judge(self, tasks, begin, end, truth):
@@ -309,6 +286,7 @@ class Horizons(Scoring):
         J = self.horizons
         most: cython.double = 0
         total: cython.double = 0
+        foreseen: cython.double = 1
         if not self.rows[i, 2 * J - 1] > 0.0:
             for j in range(J):
                 self.rows[i, 2 * J + j] = self.crowd[BELIEF, j]
@@ -325,6 +303,8 @@ class Horizons(Scoring):
             self.crowd[PAIRS, j] += e * C
             self.rows[i, j] = self.keep[j] * B + h
             self.rows[i, J + j] = self.keep[j] * C + e
+        self.mixed += log(total / self.classes)
+        self.lasting += log(foreseen / self.classes)
         if most > LARGE or most < 1.0 / LARGE:
             for j in range(J):
                 self.crowd[FORESEEN, j] /= most

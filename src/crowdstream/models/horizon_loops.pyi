@@ -4,20 +4,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from crowdstream.labels.batch_loops import Tasks
-from crowdstream.models.scoring_loops import Scoring
-from crowdstream.sums.agreement_loops import AgreementRows
+from crowdstream.models.scoring_loops import FamilyPowers
 
 Floats = NDArray[np.float64]
 
-class Horizons(Scoring):
-    named: int
+class Horizons:
     mean: float
+    mixed: float
+    lasting: float
     def __init__(
-        self, sums: AgreementRows, crowd: Floats, total: Floats, keep: Floats, prior: Floats
+        self, powers: FamilyPowers, crowd: Floats, total: Floats, keep: Floats, prior: Floats
     ) -> None: ...
-    def bind(self, rows: Floats, odds: Floats, room: Callable[[int], Floats]) -> None: ...
-    def prepare(self, classes: int) -> None: ...
+    def bind(
+        self, rows: Floats, odds: Floats, work: Floats, room: Callable[[int, int], None]
+    ) -> None: ...
+    def prepare(self) -> None: ...
     def fill_skills(self, out: Floats) -> None: ...
-    def fill_weights(self, out: Floats) -> None: ...
-    def score_all(self, tasks: Tasks, scores: Floats) -> None: ...
     def take_back(self, tasks: Tasks) -> None: ...

@@ -57,8 +57,8 @@ def measure_excess(batch: LabelBatch, classes: int, twins: int = 1) -> Excess:
     (Not their means: now and then a twin's labels have no good fit.)
     """
     truthless = LabelBatch(batch.starts, batch.workers, batch.labels)
-    keys = content_keys(truthless, classes)
-    n = keys.workers.size
+    n = int(batch.workers.max(initial=-1)) + 1
+    keys = content_keys(truthless, classes, n)
     posterior, overturned = _swept(truthless, n, classes)
     found = []
     for twin in range(twins):
@@ -82,7 +82,7 @@ class ContentKeys(NamedTuple):
     classes: Keys
 
 
-def content_keys(batch: LabelBatch, classes: int) -> ContentKeys:
+def content_keys(batch: LabelBatch, classes: int, n: int) -> ContentKeys:
     """Number tasks by their labels, workers and classes by their tasks, and so on for some rounds.
 
     (Weisfeiler and Leman's refinement.) Tasks with the same labels of the same workers are told
@@ -90,7 +90,6 @@ def content_keys(batch: LabelBatch, classes: int) -> ContentKeys:
     """
     task = np.repeat(np.arange(len(batch)), batch.sizes)
     who, what = batch.workers, batch.labels
-    n = int(who.max(initial=-1)) + 1
     workers, labels = np.ones(n, np.uint64), np.ones(classes, np.uint64)  # mix(0) is 0
     tasks = np.zeros(len(batch), np.uint64)
     for _ in range(ROUNDS):
@@ -147,19 +146,29 @@ def error_of_excess(pairs: float) -> float:
     return float((2.0 / max(pairs, 1.0)) ** 0.5)
 
 
-def _swept(batch: LabelBatch, n: int, classes: int) -> tuple[Floats, float]:
-    """Swept posteriors, and the share of tasks that they decide otherwise than the second look."""
+def second_look_of(batch: LabelBatch, n: int, classes: int) -> Reading:
+    """A reading fitted to some tasks as far as the second look."""
     sums = AgreementSums()
     sums.make_room(n, classes)
-    reading = Reading(sums)
-    table = InMemory(batch)
+    reading, table = Reading(sums), InMemory(batch)
     add_tasks([reading], table)
     fit_students([reading], table, classes)
-    second = np.empty((len(batch), classes))
-    reading.by_logs()(batch, second)
-    sweep([reading], table)
+    return reading
+
+
+def draw_twin(batch: LabelBatch, posterior: Floats, n: int) -> LabelBatch:
+    """Labels of a crowd that errs independently, with the confusions that a posterior gives."""
+    truthless = LabelBatch(batch.starts, batch.workers, batch.labels)
+    return _twin(truthless, posterior, n, content_keys(truthless, posterior.shape[1], n))
+
+
+def _swept(batch: LabelBatch, n: int, classes: int) -> tuple[Floats, float]:
+    """Swept posteriors, and the share of tasks that they decide otherwise than the second look."""
+    reading = second_look_of(batch, n, classes)
+    second = reading.second_look(batch)
+    sweep([reading], InMemory(batch))
     found = reading.posteriors(batch)
-    return found, float((found.argmax(axis=1) != second.argmax(axis=1)).mean())
+    return found, float((found.argmax(axis=1) != second).mean())
 
 
 def _counts(batch: LabelBatch, posterior: Floats, n: int) -> Floats:

@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from crowdstream.labels.batch import Codes, Ints, LabelBatch
+from crowdstream.models.copies import Copies
 from crowdstream.models.fallback import MAJORITY
 from crowdstream.models.newcomers import AGAINST, newcomers_against
 from crowdstream.models.passes import AddTasks, TaskTable
@@ -39,7 +40,8 @@ class WorkerReading:
     ``solved``: whose error rate is known; ``apart``: who shares no task with the main group;
     ``confusions`` n×K×K: how often a class (rows) is called each; without them errors are spread
     evenly. ``prior``: how frequent the classes are; without it all alike. ``ways``: error rates by
-    each way of reading them, one row each, where there are several.
+    each way of reading them, one row each, where there are several. ``copies``, ``suspects``: who
+    is found to copy, and of whom that is in doubt, where it is looked for.
     """
 
     errors: Floats
@@ -49,6 +51,8 @@ class WorkerReading:
     confusions: Floats | None = None
     prior: Floats | None = None
     ways: Floats | None = None
+    copies: Flags | None = None
+    suspects: Flags | None = None
 
 
 class Model(ABC):
@@ -72,8 +76,8 @@ class Model(ABC):
     """Whether, without forgetting, `fit` is sums over tasks, wherever these are."""
     reversible: ClassVar[bool] = True
     """Whether tasks can be taken back and models merged."""
-    follows: ClassVar[bool] = False
-    """Whether a table is decided task by task as of its time, because workers change."""
+    copies: Copies | None = None
+    """Groups of workers who copy, or may do so; None where that is not looked for."""
 
     in_loop: ClassVar[bool] = True
     """Whether a stream's compiled loop can run it, by its `scoring`."""
@@ -322,6 +326,11 @@ class Model(ABC):
     def dependence(self) -> float:
         """Return how far workers err together, from 0 to 1; 0 unless it is measured."""
         return 0.0
+
+    @property
+    def changing(self) -> bool:
+        """Whether workers are shown to change, so that what they did lately decides."""
+        return False
 
     @property
     def calibration(self) -> str:

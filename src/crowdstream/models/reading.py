@@ -14,12 +14,13 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from crowdstream.labels.batch import LabelBatch
+from crowdstream.labels.batch import Ints, LabelBatch
 from crowdstream.models.confusion_loops import Student
 from crowdstream.models.crowd_loops import SCORES, Crowd
 from crowdstream.models.fallback import MAJORITY, NO_MEETINGS, majority, why_not
 from crowdstream.models.families import correlations
 from crowdstream.models.gold_model import GoldModel
+from crowdstream.models.horizons import HorizonSums
 from crowdstream.models.passes import CountPosteriors, Hidden
 from crowdstream.models.scorer import Score, Scorer, TableVotes, WeightedVotes
 from crowdstream.models.scoring_loops import FamilyPowers
@@ -92,7 +93,18 @@ class Reading:
         self.turn = threading.Lock()
         """Held while tasks are worked out in the crowd's arrays."""
         self.powers = FamilyPowers(sums.loops, NOTHING)
+        self.horizons = HorizonSums(self.powers)
+        """What workers did lately; learnt only where `watch` was called."""
         self._set_classes(gate=0.0, fell_back=True)
+
+    def watch(self) -> None:
+        """Watch from now on whether workers change, to follow them where that is shown."""
+        self.horizons.change.watching = True
+
+    @property
+    def changing(self) -> bool:
+        """Whether workers are shown to change, so that short memories decide."""
+        return self.horizons.change.shown and not self.crowd.fell_back
 
     @property
     def rho(self) -> float:
@@ -165,7 +177,8 @@ class Reading:
             Student(self.powers, self._pooled[1], self._prior[1], np.empty(k)),
         )
         self._bind()
-        self.crowd = Crowd(self.sums.loops, self.teacher, *self._students)
+        self.horizons.set_classes(k)
+        self.crowd = Crowd(self.sums.loops, self.teacher, *self._students, self.horizons.change)
         self.crowd.gate, self.crowd.fell_back = gate, fell_back
         self.crowd.trust = trust
         self.rho, self.even = self._rho, self._even
@@ -204,6 +217,8 @@ class Reading:
                 "pooled": self._pooled[j],
             }
             found |= over(name, sums.pack() | shared)
+        if self.horizons.change.watching:
+            found |= over("change", self.horizons.pack())
         return found | over("gold", self.gold.pack())
 
     def unpack(self, arrays: Mapping[str, NDArray[Any]], named: int) -> None:
@@ -226,6 +241,10 @@ class Reading:
         self.crowd.trust = crowd["trust"].item()
         self.crowd.gate, self.crowd.fell_back = crowd["gate"].item(), crowd["fell_back"].item()
         self.powers.rho = np.array(crowd["families"])
+        change = under("change", arrays)
+        if change:
+            self.watch()
+            self.horizons.unpack(change)
         self.reason = why_not(self.teacher, named)
         self.use_gold()
 
@@ -247,8 +266,12 @@ class Reading:
         self._find_panel()
         known = self.sums.known.any()
         self.crowd.fell_back = bool(self.reason) and not known
-        if len(self.sums.relatives):
-            self.powers.rho = correlations(self.sums, self.skills())
+        self.renew_families()
+
+    def renew_families(self) -> None:
+        """Read anew how far members of families err together."""
+        some = len(self.sums.relatives) > 0
+        self.powers.rho = correlations(self.sums, self.skills()) if some else NOTHING
 
     def use_gold(self, gold: GoldModel | None = None) -> None:
         """Let the crowd score by what known truths say of the scores, if any are known."""
@@ -332,7 +355,7 @@ class Reading:
             return MAJORITY
         if self.crowd.golden:
             return Scorer(score or self.by_crowd(), True, 0.0, self._calibrate)
-        if self.crowd.panel:
+        if self.crowd.panel or self.changing:
             return Scorer(score or self.by_crowd(), True, self.discount)
         return Scorer(score or self.by_logs(), True, self.discount)
 
@@ -342,7 +365,10 @@ class Reading:
 
     @property
     def decided_by(self) -> DecidedBy:
-        """Whose vote the decisions are: the default's, unless gold or the common factor decides."""
+        """Whose vote a table's decisions are: the default's, the common factor's, or gold weighs.
+
+        (Of workers who are shown to change in a stream, their latest labels decide instead.)
+        """
         if self.crowd.golden:
             return "gold"
         return "common factor" if self.crowd.panel and not self.crowd.fell_back else "default"
@@ -380,6 +406,14 @@ class Reading:
         logs, prior = np.empty((self.sums.workers + 1, k, k)), np.empty(k)
         self.crowd.fill_logs(logs, prior)
         return self._with_tables(logs, prior)
+
+    def second_look(self, batch: LabelBatch) -> Ints:
+        """Return what teacher and taught student decide together, without the swept confusions."""
+        gate, scores = self.crowd.gate, np.empty((len(batch), self.sums.classes))
+        self.crowd.gate = 0.0
+        self.by_logs()(batch, scores)
+        self.crowd.gate = gate
+        return np.asarray(scores.argmax(axis=1))
 
     def by_swept_or_all(self) -> Score:
         """Return what more tasks of a stream are counted by in the swept confusions.

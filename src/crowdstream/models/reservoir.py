@@ -7,6 +7,7 @@ not depend on the order in which named tasks come, and two samples merge into on
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -39,11 +40,20 @@ LABELS = 64
 
 
 class Reservoir:
-    """The tasks with the smallest keys so far."""
+    """The tasks with the smallest keys so far.
 
-    def __init__(self, size: int = TASKS, labels: int = TOTAL) -> None:
+    Parameters
+    ----------
+    size, labels
+        Most tasks, and labels of them, that are kept.
+    truths
+        Whether known truths are kept too; else nobody knows them.
+    """
+
+    def __init__(self, size: int = TASKS, labels: int = TOTAL, truths: bool = False) -> None:
         self.size = size
         self.labels = labels
+        self._truths = truths
         self._keys: Keys = np.empty(0, np.uint64)
         self._batch = LabelBatch(np.zeros(1, np.int64), NOBODY, NOBODY)
         self._more: list[tuple[Keys, LabelBatch]] = []
@@ -61,7 +71,7 @@ class Reservoir:
         if which.size > self.size:
             which = which[np.argpartition(keys[which], self.size)[: self.size]]
         if which.size:
-            self._more.append((keys[which], _cut(batch.pick(which))))
+            self._more.append((keys[which], _cut(batch.pick(which), self._truths)))
             self._waiting += which.size
         if self._waiting >= max(SLACK, self._keys.size // 4):
             self._settle()
@@ -95,7 +105,8 @@ class Reservoir:
         """The sample, in order of its keys."""
         if not self._more:
             return self._batch, self._keys
-        twin = Reservoir(self.size, self.labels)  # a question: nothing is sorted in
+        # A question: nothing is sorted in.
+        twin = Reservoir(self.size, self.labels, self._truths)
         twin._keys, twin._batch, twin._more = self._keys, self._batch, self._more
         twin._settle()
         return twin._batch, twin._keys
@@ -104,23 +115,35 @@ class Reservoir:
         """Labels are places from now on; class a is at ``homes[a]``."""
         self._settle()
         batch = self._batch
-        self._batch = LabelBatch(batch.starts, batch.workers, homes[batch.labels])
+        truths = np.where(batch.truths >= 0, homes[batch.truths], -1) if batch.truths.size else ()
+        self._batch = LabelBatch(
+            batch.starts, batch.workers, homes[batch.labels], np.asarray(truths, np.int32)
+        )
 
     def merge(self, other: Reservoir, names: Ints, classes: Ints) -> None:
         """Take in another sample; its worker i is ``names[i]`` here, its class a ``classes[a]``."""
         batch, keys = other.batch()
         workers, labels = names[batch.workers], classes[batch.labels]
-        coded = LabelBatch(batch.starts, workers.astype(np.int32), labels.astype(np.int32))
-        self.offer(coded, keys)
+        truths = np.where(batch.truths >= 0, classes[batch.truths], -1) if batch.truths.size else ()
+        self.offer(
+            LabelBatch(
+                batch.starts,
+                workers.astype(np.int32),
+                labels.astype(np.int32),
+                np.asarray(truths, np.int32),
+            ),
+            keys,
+        )
         self.close(other._bound)
 
     def pack(self) -> dict[str, NDArray[np.generic]]:
         """The sample as arrays."""
         batch, keys = self.batch()
-        return {
+        found: dict[str, NDArray[np.generic]] = {
             "starts": batch.starts, "workers": batch.workers, "labels": batch.labels, "keys": keys,
             "bound": np.array(self._bound),
         }  # fmt: skip
+        return found | ({"truths": batch.known_truths} if self._truths else {})
 
     def unpack(self, arrays: Mapping[str, NDArray[np.generic]], workers: int, classes: int) -> None:
         """Take over what `pack` gave."""
@@ -134,12 +157,21 @@ class Reservoir:
             raise StateError("a saved state whose sample does not fit")
         self._keys = keys.astype(np.uint64)
         self._batch = LabelBatch(starts, who, labels)  # type: ignore[arg-type]
+        if self._truths:
+            truths = arrays.get("truths")
+            if truths is None or truths.shape != keys.shape:
+                raise StateError("a saved state whose sample does not fit")
+            known = truths.astype(np.int32)
+            if max(known.tolist(), default=-1) >= classes:
+                raise StateError("a saved state whose sample does not fit")
+            self._batch = replace(self._batch, truths=known)
         self._bound = np.uint64(bound.item())
 
 
-def _cut(batch: LabelBatch) -> LabelBatch:
-    """The first labels of every task, and no more."""
+def _cut(batch: LabelBatch, truths: bool) -> LabelBatch:
+    """The first labels of every task, and truths if asked for, and no more."""
     sizes = batch.sizes
     if (sizes > LABELS).any():
         batch = batch.first(np.minimum(sizes, LABELS))
-    return LabelBatch(batch.starts, batch.workers, batch.labels)
+    known = batch.truths if truths else NOBODY
+    return LabelBatch(batch.starts, batch.workers, batch.labels, known)

@@ -14,7 +14,7 @@ from crowdstream.estimators.observer import Observer
 from crowdstream.monitoring.advice import advice
 from crowdstream.monitoring.difficulty import difficulty
 from crowdstream.monitoring.drift import Drift, DriftAlarm, alarms
-from crowdstream.monitoring.families import effective_votes, families
+from crowdstream.monitoring.families import effective_votes, families, suspect_tasks
 from crowdstream.monitoring.identifiability import Group, IdentifiabilityReport, identifiability
 from crowdstream.monitoring.intervals import Intervals
 from crowdstream.monitoring.pairs import Pairs, pairs
@@ -24,7 +24,7 @@ from crowdstream.monitoring.trends import Trends, trends
 __all__ = [
     "Drift", "DriftAlarm", "Group", "IdentifiabilityReport", "Intervals", "Pairs", "Trends",
     "advice", "alarms", "difficulty", "effective_votes", "families", "identifiability", "monitor",
-    "pairs", "tasks_to_resend", "trends",
+    "pairs", "suspect_tasks", "tasks_to_resend", "trends",
 ]  # fmt: skip
 
 Crowd = TypeVar("Crowd", bound=Estimator)
@@ -39,8 +39,8 @@ if Intervals not in Observer.standard:
 def monitor(crowd: Crowd) -> Crowd:
     """Attach all monitors to an estimator that has learnt nothing yet, and return it.
 
-    `alarms`, `trends`, `pairs`, `families` and `effective_votes` need them. An estimator that has
-    already learnt is refused: the monitors would have missed what it learnt.
+    `alarms`, `trends` and `pairs` need them. An estimator that has already learnt is refused: the
+    monitors would have missed what it learnt.
 
     Parameters
     ----------

@@ -18,7 +18,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from crowdstream.monitoring.columns import TINY
-from crowdstream.sums.groups import connected
 
 Floats: TypeAlias = NDArray[np.float64]
 Ints: TypeAlias = NDArray[np.int64]
@@ -27,9 +26,6 @@ Flags: TypeAlias = NDArray[np.bool_]
 LEAST_MET = 20.0
 """Pairs that met less often are left out: 20 equal labels are not rare (0.6²⁰ = 4e-5 per pair, and
 256 workers are 32,640 pairs)."""
-
-LEAST_RHO, LEAST_Z = 0.5, 5.0
-"""Correlation and standard errors from which on two workers are near-duplicates."""
 
 SMOOTHING = 0.5
 """Labels of each class that a worker is taken to have given before the first (Jeffreys)."""
@@ -43,9 +39,9 @@ SLACK = 0.005
 millions of labels from making every pair an outlier."""
 
 COPIES = 0.25
-"""The ρ from which a pair may be left out of the fit as copies. Half the ρ of a near-duplicate;
-tasks of unequal difficulty and skills that drift together reach 0.2 to 0.3. A weaker excess counts
-in full: else the fit could take a block of copies for the truth and leave out the honest pairs."""
+"""The ρ from which a pair may be left out of the fit as copies. Tasks of unequal difficulty and
+skills that drift together reach 0.2 to 0.3. A weaker excess counts in full: else the fit could take
+a block of copies for the truth and leave out the honest pairs."""
 
 CUTOFF = 3.0
 """Standard errors of excess that a pair left out must have besides: more than noise."""
@@ -132,32 +128,6 @@ def dependence(met: Floats, agreed: Floats, said: Floats) -> Dependence:
     alike = np.clip(chance + expected, 1.0 / (count + 2.0), 1.0 - 1.0 / (count + 2.0))
     noise = np.maximum(noise, alike * (1.0 - alike) / count)
     return Dependence(rho, excess / np.sqrt(noise + _uncertainty(pairs, skill)), skill)
-
-
-def families(
-    found: Dependence, least_rho: float = LEAST_RHO, least_z: float = LEAST_Z
-) -> tuple[Ints, Floats]:
-    """Groups of near-duplicates: each worker's family, 1, 2, … (0: none), and its mean ρ.
-
-    Two workers are near-duplicates when ρ ≥ ``least_rho`` and z ≥ ``least_z``; a family is all
-    that such pairs connect. The mean ρ of family f stands at f − 1, over its pairs that met.
-
-    >>> rho = np.zeros((4, 4))
-    >>> rho[1, 3] = rho[3, 1] = 0.8
-    >>> family, inside = families(Dependence(rho, 10 * rho, np.full(4, 0.4)))
-    >>> family, inside
-    (array([0, 1, 0, 1]), array([0.8]))
-    """
-    alike = (found.rho >= least_rho) & (found.z >= least_z)
-    group = connected(len(alike), *np.nonzero(np.triu(alike, 1)))
-    family = np.zeros(found.skill.size, np.int64)
-    inside: list[float] = []
-    for first in np.unique(group[alike.any(axis=1)]):
-        members = group == first
-        rho = found.rho[np.ix_(members, members)]
-        inside.append(float(rho[rho != 0.0].mean()))
-        family[members] = len(inside)
-    return family, np.array(inside, np.float64)
 
 
 def _fit(pairs: _Pairs) -> Floats:

@@ -24,6 +24,7 @@ from crowdstream.labels.batch import Codes, LabelBatch
 from crowdstream.labels.meaning.options import TableMeaning
 from crowdstream.labels.open_task import OpenTask
 from crowdstream.models.committee import Committee
+from crowdstream.models.copies import Copies
 from crowdstream.models.newcomers import without
 from crowdstream.models.reading import DecidedBy
 from crowdstream.models.reservoir import Reservoir
@@ -223,6 +224,11 @@ def panel_votes(
     return default, factor
 
 
+def is_changing(crowd: Estimator) -> bool:
+    """Whether its workers are shown to change, so that what they did lately decides."""
+    return crowd._model.changing
+
+
 def estimates(crowd: Estimator) -> tuple[Floats, Floats]:
     """The estimator's own error rates, and one row of them for each way of reading.
 
@@ -246,8 +252,14 @@ def judge_by(skills: Floats, crowd: Estimator, largest: int) -> Judge:
 
 
 def family_of(crowd: Estimator) -> Codes:
-    """The family of every worker, where any are declared."""
-    return crowd._model.sums.family if crowd.families else NO_FAMILY
+    """The family of every worker, where any are declared or found."""
+    sums = crowd._model.sums
+    return sums.family if len(sums.relatives) else NO_FAMILY
+
+
+def copies_of(crowd: Estimator) -> Copies | None:
+    """Groups of workers who copy, or may do so; None where that is not looked for."""
+    return crowd._model.copies
 
 
 def tasks_of(crowd: Estimator) -> int:
@@ -262,12 +274,12 @@ def seed_of(crowd: Estimator) -> int:
 
 def follows_change(crowd: Estimator) -> bool:
     """Whether its error rates are those of today, which old gold answers may not be."""
-    return crowd._model.follows
+    return crowd._model.changing
 
 
 def tells_order(crowd: Estimator) -> bool:
     """Whether it makes a difference to a crowd in which order tasks come."""
-    return crowd._model.follows or crowd._model.forgets
+    return crowd._model.forgets
 
 
 def labels_of(crowd: Estimator, table: Table, meaning: TableMeaning) -> CodedLabels:

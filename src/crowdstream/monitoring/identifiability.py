@@ -49,6 +49,9 @@ class IdentifiabilityReport(msgspec.Struct, frozen=True):
     excess_correlation, together
         Excess correlation of errors within a task, ``None`` if the estimator does not measure it,
         and what it means.
+    changing
+        Whether workers are shown to change, so that error rates, and decisions, rest on what they
+        did lately. `Adaptive` without ``memory`` looks for it at tasks that come in order.
 
     Examples
     --------
@@ -68,6 +71,7 @@ class IdentifiabilityReport(msgspec.Struct, frozen=True):
     sign: str
     excess_correlation: float | None
     together: str
+    changing: bool
 
 
 def identifiability(crowd: Estimator) -> IdentifiabilityReport:
@@ -108,6 +112,7 @@ def identifiability(crowd: Estimator) -> IdentifiabilityReport:
         sign=f"{gold:,} answers to tasks whose truth is known" if gold else sign,
         excess_correlation=excess,
         together=in_words(excess),
+        changing=view.is_changing(crowd),
     )
 
 

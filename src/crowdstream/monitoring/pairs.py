@@ -16,7 +16,7 @@ from crowdstream.estimators.estimator import Estimator
 from crowdstream.labels.batch import Codes, Ints, LabelBatch
 from crowdstream.labels.tables import value_series
 from crowdstream.monitoring import estimator_view as view
-from crowdstream.monitoring.dependence import LEAST_RHO, LEAST_Z, Dependence, dependence
+from crowdstream.monitoring.dependence import Dependence, dependence
 from crowdstream.monitoring.pair_loops import PairSums
 from crowdstream.monitoring.worker_sums import Floats, ForgettingSums, Shapes, mirrored
 from crowdstream.serialization import Packed
@@ -167,8 +167,8 @@ def pairs(crowd: Estimator, *, least: int = 20) -> pl.DataFrame:
     """One row per pair of workers, the most dependent first: how far they agree beyond the truth.
 
     ``tasks``: how many they share; ``agreement``; ``rho``: the correlation of their errors; ``z``:
-    its standard errors above 0; ``duplicate``: whether they are near-duplicates. The 256 most
-    active workers are compared; no worker's weight depends on it.
+    its standard errors above 0; ``duplicate``: whether they are copies of one group, as
+    `families` lists them. The 256 most active workers are compared; ρ changes no worker's weight.
 
     Parameters
     ----------
@@ -181,8 +181,8 @@ def pairs(crowd: Estimator, *, least: int = 20) -> pl.DataFrame:
     --------
     >>> import crowdstream as cs
     >>> crowd = cs.monitor(cs.Adaptive())
-    >>> copying = {1: (0, 0.95)}  # the second copies the first
-    >>> crowd.learn_many(cs.simulate(8, 500, p=0.3, copying=copying).labels())
+    >>> copying = {1: (0, 0.97)}  # the second copies the first
+    >>> crowd.learn_many(cs.simulate(8, 1000, p=0.3, copying=copying).labels())
     >>> pairs(crowd).select("one", "other", "duplicate").row(0)
     ('w0', 'w1', True)
     """
@@ -200,6 +200,15 @@ def pairs(crowd: Estimator, *, least: int = 20) -> pl.DataFrame:
             "agreement": same[one, other] / met[one, other],
             "rho": rho,
             "z": z,
-            "duplicate": (rho > LEAST_RHO) & (z > LEAST_Z),
+            "duplicate": _same_group(crowd, who[one], who[other]),
         }
     ).sort("rho", "z", descending=True)
+
+
+def _same_group(crowd: Estimator, one: Ints, other: Ints) -> NDArray[np.bool_]:
+    """Whether both are copies of one group."""
+    groups = np.full(len(crowd.workers_), -1)
+    copies = view.copies_of(crowd)
+    for number, group in enumerate(copies.declared if copies else []):
+        groups[group.members] = number
+    return np.asarray((groups[one] >= 0) & (groups[one] == groups[other]))

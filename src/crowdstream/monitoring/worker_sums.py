@@ -100,7 +100,7 @@ class WorkerSums(Observer):
         single = batch.starts.size == 2  # spares a single task the time of NumPy's calls
         largest = int(batch.starts[1] - batch.starts[0] if single else batch.sizes.max(initial=1))
         classes, (known, most) = view.class_count(crowd), self._judge_size
-        if self._judge is None or crowd.families or known != classes or largest > most:
+        if self._judge is None or view.family_of(crowd).size or known != classes or largest > most:
             self._judge_size = classes, max(largest, 2 * most if largest > most else most)
             self._judge = view.judge_by(self.skills, crowd, self._judge_size[1])
         return self._judge

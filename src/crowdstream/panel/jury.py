@@ -20,7 +20,6 @@ from crowdstream.estimators.parameters import Families
 from crowdstream.labels import ClassLabel, TaskId, Truths, in_kind, read_truths
 from crowdstream.labels.meaning.options import TableMeaning
 from crowdstream.monitoring import effective_votes, monitor
-from crowdstream.monitoring import families as alike
 from crowdstream.monitoring.estimator_view import (
     as_polars,
     decided_by,
@@ -29,6 +28,7 @@ from crowdstream.monitoring.estimator_view import (
     is_panel,
     panel_votes,
 )
+from crowdstream.monitoring.families import groups_of
 from crowdstream.monitoring.missing import (
     flip_notes,
     missing_notes,
@@ -40,6 +40,7 @@ from crowdstream.panel.report import WHY, EffectiveJudges, Jury, ToCheck
 from crowdstream.panel.votes import MOST_JUDGES, Panel, PanelVotes, read_panel
 from crowdstream.panel.wording import listed
 from crowdstream.validation import SEED, check_number
+from crowdstream.wording import GROUPS
 
 if TYPE_CHECKING:
     import polars as pl
@@ -246,9 +247,6 @@ def _notes(crowd: Adaptive, families: Families | None) -> list[str]:
     declared = {str(judge): family for judge, family in (families or {}).items()}
     if unknown := sorted(declared.keys() - set(workers["worker"].cast(str).to_list())):
         notes.append(f"families: no judges of this panel: {listed(unknown)}")
-    for group in alike(crowd) if len(crowd._workers) > 2 else []:
-        if len({declared.get(str(judge), str(judge)) for judge in group}) > 1:
-            notes.append(
-                f"err nearly alike: {listed(group)}; if they are one model, say so (families=)"
-            )
+    for kind in ("copy", "suspect"):
+        notes += [GROUPS[kind].format(listed(group)) for group in groups_of(crowd, kind)]
     return notes

@@ -246,8 +246,6 @@ def _decide(
         return cast("pl.DataFrame", crowd.predict_many(table, gold=gold, **rule))
     if not crowd.intake_.rows:
         return cast("pl.DataFrame", crowd.fit_predict(table, gold=gold, **rule))
-    if crowd._model.follows:
-        return cast("pl.DataFrame", crowd.stream_many(table, gold=gold, **rule))
     crowd.learn_many(table, gold=gold)
     return cast("pl.DataFrame", crowd.predict_many(table, gold=gold, **rule))
 

@@ -5,7 +5,7 @@ Knows nothing of terminals or files.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, cast
 
@@ -20,13 +20,23 @@ NEARBY = 50
 
 @dataclass(frozen=True)
 class MonitorReport:
-    """What the monitors found; ``shifts`` are the alarms of most workers at once, by time."""
+    """What the monitors found; ``shifts`` are the alarms of most workers at once, by time.
+
+    ``families`` are declared, ``copies`` and ``suspects`` found.
+    """
 
     families: list[list[WorkerId]]
+    copies: list[list[WorkerId]]
+    suspects: list[list[WorkerId]]
     labels_per_task: float
     effective_votes: float | None
     alarms: list[DriftAlarm]
     shifts: list[list[DriftAlarm]]
+
+    def groups(self) -> Iterator[tuple[str, list[WorkerId]]]:
+        """All groups, each with its kind, a key of `wording.GROUPS`."""
+        kinds = {"family": self.families, "copy": self.copies, "suspect": self.suspects}
+        return ((kind, group) for kind, groups in kinds.items() for group in groups)
 
 
 def monitor_report(estimator: Estimator, tasks: int) -> MonitorReport | None:
@@ -34,13 +44,15 @@ def monitor_report(estimator: Estimator, tasks: int) -> MonitorReport | None:
     if not is_monitored(estimator):
         return None
     from crowdstream import monitoring
+    from crowdstream.monitoring.families import groups_of
 
     votes = estimator.intake_.labels / tasks if tasks else 0.0
     worth = monitoring.effective_votes(estimator, votes) if votes >= 1 else None
     families = _declared_families(estimator)
-    families += [family for family in monitoring.families(estimator) if family not in families]
+    copies, suspects = (groups_of(estimator, kind) for kind in ("copy", "suspect"))
     alarms = alarms_of(estimator)
-    return MonitorReport(families, votes, worth, alarms, find_shifts(estimator, alarms))
+    shifts = find_shifts(estimator, alarms)
+    return MonitorReport(families, copies, suspects, votes, worth, alarms, shifts)
 
 
 def _declared_families(estimator: Estimator) -> list[list[WorkerId]]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import islice
 from typing import TYPE_CHECKING
 
 import polars as pl
@@ -17,6 +18,7 @@ from crowdstream.report.told import changes_words, named, workers_words
 from crowdstream.report.verdicts import answering_columns
 from crowdstream.theme import html_table
 from crowdstream.wording import (
+    GROUPS,
     UNSEEN,
     alarm_words,
     evidence_words,
@@ -174,10 +176,11 @@ def agreement_section(found: Findings) -> Section | None:
     unit = found.unit
     words = f"Of the busiest, {named(most[:2])} agree most ({_on_tasks(most, unit)})"
     words += f", {named(least[:2])} least ({_on_tasks(least, unit)})." if told.height > 1 else "."
-    body = pairs_note(found) + "".join(
-        note(f"Not independent of each other: {named(family, 8)}.")
-        for family in found.monitors.families[:ALARMS]
-    )
+    groups = [
+        GROUPS[kind].format(named(group, 8))
+        for kind, group in islice(found.monitors.groups(), ALARMS)
+    ]
+    body = pairs_note(found) + "".join(note(f"{words[0].upper()}{words[1:]}.") for words in groups)
     body += note(
         f"Per cent of the {unit}s that both answered, {LEAST} or more. Two who agree far more with "
         "each other than with the rest may be one person, one model, or copy."

@@ -33,8 +33,8 @@ def together_section(found: Findings) -> Section | None:
         )
         said = identifiability(found.crowd).together
         body += note(f"{said[0].upper()}{said[1:]}.")
-        if monitors.families:
-            groups = counted(len(monitors.families), "group")
+        if related := [*monitors.families, *monitors.copies]:
+            groups = counted(len(related), "group")
             body += note(f"{groups} of workers who are not independent of each other: see above.")
     if found.joint is not None:
         told, rest = _joint_errors(found.joint, found.workers.height)

@@ -219,6 +219,11 @@ def limits(found: Findings) -> list[str]:
         report = identifiability(crowd)
         if (report.excess_correlation or 0.0) >= NOTICED:
             lines.append(_sentence(report.together))
+        if report.changing:
+            lines.append(
+                "What workers were worth earlier: they have changed, and what is said of them here "
+                "is of late."
+            )
         if len(report.groups) > 1:
             lines.append(
                 f"How groups that share no tasks compare: there are {len(report.groups):,} of "

@@ -15,8 +15,9 @@ import msgspec
 
 from crowdstream.defaults import LEVEL
 from crowdstream.errors import CrowdstreamError
-from crowdstream.monitoring import Drift, Pairs, Trends, alarms, effective_votes, families
+from crowdstream.monitoring import Drift, Pairs, Trends, alarms, effective_votes
 from crowdstream.monitoring.estimator_view import find_observer, mean_accuracy
+from crowdstream.monitoring.families import groups_of
 from crowdstream.monitoring.trends import latest_changes
 from crowdstream.serve.store import Store
 from crowdstream.serve.wire import (
@@ -195,7 +196,7 @@ class Readings:
         votes = max(project.state.used / closed, 1.0)
         try:
             effective = effective_votes(crowd, votes)
-            copies = [[str(name) for name in group] for group in families(crowd)]
+            copies = [[str(name) for name in group] for group in groups_of(crowd, "copy")]
         except CrowdstreamError:  # not enough is known yet
             return None, []
         share = effective / votes

@@ -315,7 +315,7 @@ class Overview(msgspec.Struct):
     mean_accuracy: float
     alarms: list[AlarmOut]
     copies: list[list[str]]
-    """Groups of workers who make the same errors."""
+    """Groups of workers who copy one another."""
     hooks: HookCounts
 
 

@@ -372,7 +372,9 @@ class MicroBatch:
         """What the tasks that were open had added to the sums, in today's codes and places."""
         sums, now = AgreementSums(self.crowd._n_families), self.crowd._model.sums
         if self.before.open_sums:
-            sums.unpack(unpack_arrays(self.before.open_sums), *self.before.open_size)
+            arrays = unpack_arrays(self.before.open_sums)
+            sums = AgreementSums(len(arrays["relatives"]))  # families may have been found since
+            sums.unpack(arrays, *self.before.open_size)
         homes = self.crowd._places.homes(sums.classes)
         if homes is not None and sums.classes != now.classes:
             sums.fold(homes, now.classes)

@@ -7,7 +7,7 @@ and 2²⁹ tasks. Knows workers and classes by their codes only.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -49,6 +49,8 @@ class AgreementSums:
         self._groups: Codes = np.empty(0, np.int32)
         self._family: Codes = np.empty(0, np.int32)
         self.shares: Floats = np.zeros(2)
+        self.declared = families
+        """Families that users declare; those found in the labels come after them."""
         self.relatives: Floats = np.zeros((families, 2))
         """Of each family: pairs of its members' labels on the same task, how many are the same."""
         self.total: Floats = np.zeros(3)
@@ -147,12 +149,25 @@ class AgreementSums:
 
     @property
     def family(self) -> Codes:
-        """The number of each worker's declared family, −1 for none."""
+        """The number of each worker's family, −1 for none."""
         return self._family[: self.workers]
 
     def declare(self, family: Codes, since: int) -> None:
         """Say to which families the workers from ``since`` on belong."""
         self._family[since : since + family.size] = family
+
+    def set_found(self, groups: Sequence[Codes], relatives: Floats) -> None:
+        """Make these groups families beside those declared, in place of what was found before.
+
+        ``relatives``: one row per group, the pairs it begins with. What was added already stays as
+        it is: members were compared with one another there.
+        """
+        family = self._family
+        family[family >= self.declared] = -1
+        for number, members in enumerate(groups, start=self.declared):
+            family[members] = number
+        self.relatives = np.concatenate([self.relatives[: self.declared], relatives])
+        self._bind()
 
     def arrays(self) -> list[Floats]:
         """All that forgetting scales."""
@@ -183,7 +198,7 @@ class AgreementSums:
         """Add sums of the same crowd, in the same codes, over other tasks."""
         self._rows[: other.workers] += other.rows
         self.shares += other.shares
-        self.relatives += other.relatives
+        self._add_relatives(other, 1.0)
         self.total += other.total
         join_pairs(self._groups, np.arange(other.workers), other.groups.astype(np.int64))
         self.loops.changes += 1
@@ -192,13 +207,20 @@ class AgreementSums:
         """Take away what `add_sums` added; that two have once met stays."""
         self._rows[: other.workers] -= other.rows
         self.shares -= other.shares
-        self.relatives -= other.relatives
+        self._add_relatives(other, -1.0)
         self.total -= other.total
         self.loops.changes += 1
+
+    def _add_relatives(self, other: AgreementSums, sign: float) -> None:
+        """Add another's pairs inside families; of other families than these declared ones only."""
+        same = len(other.relatives) == len(self.relatives)
+        few = len(self.relatives) if same else self.declared
+        self.relatives[:few] += sign * other.relatives[:few]
 
     def empty(self) -> AgreementSums:
         """Return the same crowd with nothing learnt."""
         other = AgreementSums(len(self.relatives))
+        other.declared = self.declared
         other.make_room(self.workers, self.classes)
         other.declare(self.family, 0)
         return other
@@ -215,13 +237,14 @@ class AgreementSums:
     def merge(self, other: AgreementSums, names: Ints, classes: Ints) -> None:
         """Add another crowd's sums; its worker i is ``names[i]`` here, its class a ``classes[a]``.
 
-        Columns of classes that the other has columns for and never met are left out.
+        Columns of classes that the other has columns for and never met are left out, and so are
+        pairs inside families that were found, which need not be the same.
         """
         k = classes.size
         self._rows[names, :HEAD] += other.rows[:, :HEAD]
         self._by_class[np.ix_(names, np.arange(3), classes)] += other._by_class[: names.size, :, :k]
         self.shares[classes] += other.shares[:k]
-        self.relatives += other.relatives
+        self.relatives[: self.declared] += other.relatives[: self.declared]
         self.total += other.total
         join_pairs(self._groups, names, names[other.groups])
         self.loops.changes += 1
@@ -233,6 +256,7 @@ class AgreementSums:
         found = AgreementSums(len(self.relatives))
         found.make_room(self.workers, classes)
         found.merge(self, np.arange(self.workers), np.arange(classes))
+        found.declared = self.declared
         return found
 
     # Saving ----------------------------------------------------------------------------------

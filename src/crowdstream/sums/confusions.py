@@ -70,6 +70,11 @@ class ConfusionSums:
         self.counts[:rows, self.classes] = self.counts[:rows, : self.classes].sum(axis=1)
         self.mass[:] = np.maximum(self.mass - before.mass, 0.0)
 
+    def take_over(self, other: ConfusionSums) -> None:
+        """Have the counts of another, of the same workers and classes."""
+        self.counts[: other.workers] = other.counts[: other.workers]
+        self.mass[:] = other.mass
+
     def copy(self) -> ConfusionSums:
         """The counts as they are now, without spare rows."""
         found = ConfusionSums()

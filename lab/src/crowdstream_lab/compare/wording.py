@@ -11,8 +11,8 @@ from crowdstream_lab.datasets import Dataset, names
 HOW = (
     "Online: the share of tasks decided wrongly when each is decided from its labels and the tasks "
     "before it; blank for methods that need all labels first. Final: all tasks decided with what "
-    "all labels taught. Only tasks with gold are judged, and no method sees it. SBIC and tracking "
-    "never revise a decision: what they said online is final.",
+    "all labels taught. Only tasks with gold are judged, and no method sees it. SBIC never "
+    "revises a decision: what it said online is final.",
     "A tie is counted in expectation: exactly for majority vote, ½ between two classes; "
     "among more classes a weighted decision counts as the coin fell.",
     "Online methods: the mean over the file's order of tasks and random ones; others: once. One "

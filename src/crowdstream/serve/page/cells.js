@@ -67,19 +67,17 @@ export function trend(chance) {
   };
 }
 
-/** What there is to say of a worker; `copies` gives groups of those who err alike. */
-export function flags(copies) {
-  return () => {
-    const node = el("span", { class: "chips" });
-    let shown = null;
-    const update = (item) => {
-      const found = flagsOf(item, copies());
-      if (found.join() === shown) return;
-      shown = found.join();
-      replace(node, found.map((code) => chip(code)));
-    };
-    return { node, update };
+/** What there is to say of a worker. */
+export function flags() {
+  const node = el("span", { class: "chips" });
+  let shown = null;
+  const update = (item) => {
+    const found = flagsOf(item);
+    if (found.join() === shown) return;
+    shown = found.join();
+    replace(node, found.map((code) => chip(code)));
   };
+  return { node, update };
 }
 
 /** How sure a decision is: a bar and the number. */

@@ -4,11 +4,10 @@ import { CASES, LEVEL, NOTED, TONES, WORDS } from "/page/codes.js";
 
 export { CASES, LEVEL, TONES, WORDS };
 
-/** What there is to note of a worker: the server's codes, a clear trend, and whose errors are the same. */
-export function flagsOf(row, copies) {
+/** What there is to note of a worker: the server's codes and a clear trend. */
+export function flagsOf(row) {
   const found = row.flags.filter((code) => NOTED.includes(code));
   if (row.trend > 0) found.unshift("got_worse");
   if (row.trend < 0) found.unshift("got_better");
-  if ((copies ?? []).some((group) => group.includes(row.worker))) found.push("same_errors");
   return found;
 }

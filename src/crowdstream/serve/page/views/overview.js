@@ -47,7 +47,7 @@ export class Overview {
 
   makeWorkers() {
     const { axis, project } = this;
-    const flags = cells.flags(() => this.context.overview.copies);
+    const { flags } = cells;
     this.workers = new Rows({
       key: (row) => row.worker,
       caption: `Workers, the ${SORTS[this.sort]} first`,
@@ -163,7 +163,7 @@ export class Overview {
       const names = group.slice(0, 3).map((name) => this.name(name));
       const more = group.length > 3 ? [`${group.length - 3} others`] : [];
       const all = [...names, ...more];
-      parts.push(...all.flatMap((name, i) => [i === 0 ? "" : i === all.length - 1 ? " and " : ", ", name]), " make the same mistakes. ");
+      parts.push(...all.flatMap((name, i) => [i === 0 ? "" : i === all.length - 1 ? " and " : ", ", name]), " copy one another. ");
     }
     this.note.hidden = !parts.length;
     replace(this.note, el("p", {}, parts));

@@ -52,11 +52,11 @@ export class Worker {
     steady(this.sub, [found.answers, found.error_rate, source], () => known
       ? [el("b", {}, `Wrong in ${percent(found.error_rate)}`), ` of answers (${range(found.error_low, found.error_high)}, `, word(source), `). ${plural(Math.round(found.answers), "answer")}.`]
       : [`${plural(Math.round(found.answers), "answer")}, too little to say how often they are wrong.`]);
-    const flags = flagsOf(found, this.context.overview.copies);
+    const flags = flagsOf(found);
     if (found.flags.includes("better_than_chance") && !flags.length) flags.push("better_than_chance");
     const group = this.context.overview.copies.find((names) => names.includes(this.worker));
     const others = (group ?? []).filter((name) => name !== this.worker);
-    steady(this.chips, [flags, others], () => flags.map((code) => (code === "same_errors" && others.length ? chip(code, `${WORDS[code][0]} as ${others.slice(0, 3).join(", ")}`) : chip(code))));
+    steady(this.chips, [flags, others], () => flags.map((code) => (code === "copy" && others.length ? chip(code, `${WORDS[code][0]} of ${others.slice(0, 3).join(", ")}`) : chip(code))));
     this.chips.hidden = !flags.length;
     this.showOver(found);
     steady(this.rest, [found.confusions, found.alarms, found.recent], () =>

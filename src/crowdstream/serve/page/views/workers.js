@@ -35,7 +35,7 @@ export class Workers {
   make() {
     const { sort } = this.query;
     const order = this.query.order || (sort === "name" ? "asc" : "desc");
-    const flags = cells.flags(() => this.context.overview.copies);
+    const { flags } = cells;
     this.rows = new Rows({
       key: (row) => row.worker,
       caption: "Workers with their error rates",
