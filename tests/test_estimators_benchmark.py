@@ -13,8 +13,10 @@ from crowdstream.metrics import error_rate
 from tests.benchmarks import load_benchmark
 from tests.real import needs_data
 
-SIMULATED = ("regret", "simulated", "change", "cold", "centred", "copies")
-REAL = ("real", "gold", "merge")
+SIMULATED = (
+    "regret", "theorem", "simulated", "uneven_classes", "change", "cold", "centred", "copies",
+)  # fmt: skip
+REAL = ("real", "gold", "panels", "merge")
 FIGURE = re.compile(r"[+-]?\d+\.\d+")
 
 
