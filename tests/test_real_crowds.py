@@ -117,14 +117,14 @@ def errors() -> pl.DataFrame:
 def test_adaptive_errs_as_little_as_its_recipe(errors: pl.DataFrame) -> None:
     assert errors.height == 18
     mean = float(errors["final"].mean())  # type: ignore[arg-type]
-    # The recipe of 200 lines that was studied errs on 0.1913; differences of 0.001 are noise.
-    assert mean <= 0.1920
-    assert mean == pytest.approx(0.1913, abs=0.001)
+    # The recipe of 200 lines that was studied errs on 0.1913, and on 0.187 where the common factor
+    # decides dense panels and copies are discounted; differences of 0.001 are noise.
+    assert mean == pytest.approx(0.187, abs=0.001)
 
 
 def test_adaptive_decides_a_stream_nearly_as_well(errors: pl.DataFrame) -> None:
-    # The recipe's means over orders are 0.197 to 0.198.
-    assert float(errors["online"].mean()) <= 0.1985  # type: ignore[arg-type]
+    # 0.1946 in the mean over four orders; one order varies by 0.001.
+    assert float(errors["online"].mean()) <= 0.1965  # type: ignore[arg-type]
 
 
 def test_adaptive_is_nowhere_over_a_point_worse_than_majority(errors: pl.DataFrame) -> None:

@@ -122,10 +122,10 @@ def test_the_end_closes_all_in_order_of_opening() -> None:
 
 def test_closed_tasks_give_their_memory_back() -> None:
     stream = cs.Stream(max_labels=1, remember=100, settle=None)
-    for t in range(3000):  # the sample of tasks that is kept is full
+    for t in range(5000):  # the sample of tasks that is kept is full
         stream.observe(t, t % 5, t % 2)
     small = len(stream.to_bytes())
-    for t in range(3000, 9000):
+    for t in range(5000, 9000):
         stream.observe(t, t % 5, t % 2)
     assert len(stream.to_bytes()) < 1.02 * small
     assert stream.observe(8999, 0, 1).closed == "full", "the last hundred are remembered"

@@ -243,7 +243,7 @@ def test_only_gold_shows_tasks_that_fool_the_crowd() -> None:
 
 
 def test_evidence_is_in_doubt_where_workers_err_together() -> None:
-    together = simulate_dependent("difficulty", 10, 1000).labels()
+    together = simulate_dependent("difficulty", 30, 1000).labels()
     assert set(Adaptive().fit(together).workers()["evidence"]) == {DOUBT}
     alone = crowd_of(10, 5000, p=np.linspace(0.1, 0.4, 10), seed=2).labels()
     assert set(Adaptive().fit(alone).workers()["evidence"]) == {"agreement"}
