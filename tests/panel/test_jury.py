@@ -198,6 +198,13 @@ def test_a_sparse_panel_has_one_verdict() -> None:
     assert any("sparse panel" in note for note in found.notes)
 
 
+def test_a_panel_with_very_many_classes_has_one_verdict_and_is_not_called_sparse() -> None:
+    found = cs.jury([(t, who, f"c{t % 150}") for t in range(300) for who in "abcd"])
+    assert (found.verdict, found.density, found.to_check) == ("default", 1.0, None)
+    assert found.notes[0].startswith("150 classes: decided by agreement alone")
+    assert not any("sparse" in note for note in found.notes)
+
+
 CASES: dict[str, Votes] = {
     "two judges": {f"q{k}": {"a": "yes", "b": "no" if k % 3 else "yes"} for k in range(30)},
     "one judge": {f"q{k}": {"a": "yes"} for k in range(30)},

@@ -118,11 +118,6 @@ class Reading:
         self.crowd.discount = self.discount
         self._find_panel()
 
-    @property
-    def is_dense(self) -> bool:
-        """Whether the workers are a panel: each has labelled most tasks."""
-        return self.sums.density >= DENSE
-
     def weigh_panel(self, batch: LabelBatch) -> None:
         """Find how far the common factor is trusted: so that it is as sure as the second look.
 
@@ -140,7 +135,7 @@ class Reading:
 
     def _find_panel(self) -> None:
         """Let the common factor decide where a dense panel errs together."""
-        self.crowd.panel = self._rho >= TOGETHER and self.is_dense
+        self.crowd.panel = self._rho >= TOGETHER and is_dense(self.sums)
 
     @property
     def even(self) -> bool:
@@ -379,7 +374,7 @@ class Reading:
         ``None`` where workers are no panel or cannot be identified. Neither vote knows what gold
         says of the scores.
         """
-        if self.crowd.fell_back or not self.is_dense:
+        if self.crowd.fell_back or not is_dense(self.sums):
             return None
         default = Scorer(self.by_logs(), True, self.discount)
         return default, Scorer(self.by_common_factor(), True)
@@ -478,6 +473,11 @@ class Reading:
         self.by_swept()(batch, scores)
         odds = np.exp(scores - scores.max(axis=1, keepdims=True))
         return np.asarray(odds / odds.sum(axis=1, keepdims=True))
+
+
+def is_dense(sums: AgreementSums) -> bool:
+    """Whether the workers are a panel: each has labelled most tasks."""
+    return sums.density >= DENSE
 
 
 def as_sure_as(scores: Floats, others: Floats) -> float:

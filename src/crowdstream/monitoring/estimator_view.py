@@ -26,7 +26,7 @@ from crowdstream.labels.open_task import OpenTask
 from crowdstream.models.committee import Committee
 from crowdstream.models.copies import Copies
 from crowdstream.models.newcomers import without
-from crowdstream.models.reading import DecidedBy
+from crowdstream.models.reading import DecidedBy, is_dense
 from crowdstream.models.reservoir import Reservoir
 from crowdstream.models.scorer import Scorer
 from crowdstream.models.teacher import read_teacher
@@ -192,8 +192,7 @@ def decided_by(crowd: Estimator) -> DecidedBy:
 
 def is_panel(crowd: Estimator) -> bool:
     """Whether each worker has labelled most tasks."""
-    model = crowd._model
-    return isinstance(model, Committee) and model.reading.is_dense
+    return is_dense(crowd._model.sums)
 
 
 def panel_votes(
