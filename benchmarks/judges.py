@@ -1,13 +1,14 @@
-"""Panels of judges against the truth: verdicts, joint errors, dropping judges, a few gold items.
+"""Panels of judges against the truth: votes, joint errors, dropping judges, a few gold items.
 
     CROWDSTREAM_DATA=folder python benchmarks/judges.py
 
 On every dense set of the folder (a judge sees at least half of the items; among the public ones
-`llm_media_bias` and `llm_relevance`, panels of language models, and `bird`, people): how often
-majority vote, the default's verdict and the common-factor vote are right; how many independent
-judges the panel is worth; what its vote would reach if the same judges erred independently; what
-it is without its weakest judge, without its best, and without each other one; and what a few gold
-items, drawn at random, change on the others. No constant was chosen on these sets.
+`llm_media_bias` and `llm_relevance`, panels of language models, and `bird`, people): error and
+calibration error of `cs.jury` (which decides as `Adaptive`) and of majority vote, beside what was
+asked for; how often the two votes of the panel are right, and where they differ; how many
+independent judges it is worth; what its vote would reach if the same judges erred independently;
+what it is without its weakest judge, without its best, and without each other one; and what a few
+gold items, drawn at random, change on the others. No constant was chosen on these sets.
 """
 
 from __future__ import annotations
@@ -19,11 +20,18 @@ import numpy as np
 import polars as pl
 
 import crowdstream as cs
-from crowdstream.panel.jury import DENSE
+from crowdstream.models.reading import DENSE
 from crowdstream_lab import datasets
 
-GOLD, DRAWS = (20, 50), 10
+GOLD, DRAWS = (10, 20, 50), 10
 """Gold items that are given, and how often they are drawn."""
+
+ASKED = {
+    "bird": (0.11, 0.067),
+    "llm_media_bias": (0.201, 0.043),
+    "llm_relevance": (0.466, 0.259),
+}
+"""Error and calibration error that each set may have at most (issue 27)."""
 
 
 def is_dense(labels: pl.DataFrame) -> bool:
@@ -39,19 +47,29 @@ def right(decisions: pl.DataFrame, column: str, truth: pl.DataFrame) -> float:
     return float(same.mean()) if same.size else 0.0
 
 
-def verdicts(one: datasets.Dataset) -> dict[str, object]:
-    """Each verdict against the truth."""
+def errors(one: datasets.Dataset) -> dict[str, object]:
+    """Error and calibration error of jury and majority vote, and what was asked for."""
+    row: dict[str, object] = {"set": one.name}
+    # `cs.jury` decides as `Adaptive`, whose table has the margins that ties are counted by.
+    for name, crowd in (("jury", cs.Adaptive()), ("majority", cs.MajorityVote())):
+        decided = crowd.fit_predict(one.labels)
+        row[f"{name} error"] = cs.metrics.error_rate(decided, one.gold, labels=one.labels)
+        row[f"{name} ECE"] = cs.metrics.calibration_error(decided, one.gold)
+    asked = ASKED.get(one.name, (None, None))
+    return {**row, "error asked": asked[0], "ECE asked": asked[1]}
+
+
+def votes(one: datasets.Dataset) -> dict[str, object]:
+    """Each vote of the panel against the truth."""
     found = cs.jury(one.labels)
-    majority = cs.MajorityVote().fit_predict(one.labels)
     differ = found.decisions.filter(~pl.col("agree"))
     return {
         "set": one.name,
         "judges": found.judges.height,
         "items": found.items,
-        "majority": 1 - cs.metrics.error_rate(majority, one.gold, labels=one.labels),
         "default": right(found.decisions, "default", one.gold),
         "common factor": right(found.decisions, "common_factor", one.gold),
-        "jury takes": found.verdict,
+        "decides": found.verdict,
         "differ": differ.height,
         "default right there": right(differ, "default", one.gold),
         "common factor right there": right(differ, "common_factor", one.gold),
@@ -88,7 +106,7 @@ def joint_errors(one: datasets.Dataset) -> tuple[dict[str, object], pl.DataFrame
 
 
 def with_gold(one: datasets.Dataset, number: int) -> dict[str, object]:
-    """The verdict with so many gold items, on the others, beside that without."""
+    """The labels with so many gold items, on the others, beside those without."""
     rng = np.random.default_rng(0)
     before = cs.jury(one.labels).decisions
     gains, gold_right = [], []
@@ -96,7 +114,7 @@ def with_gold(one: datasets.Dataset, number: int) -> dict[str, object]:
         chosen = rng.choice(one.gold.height, number, replace=False)
         mask = np.isin(np.arange(one.gold.height), chosen)
         gold, rest = one.gold.filter(mask), one.gold.filter(~mask)
-        after = cs.jury(one.labels, gold=gold, verdict="default").decisions
+        after = cs.jury(one.labels, gold=gold).decisions
         gold_right.append(right(after, "label", rest))
         gains.append(gold_right[-1] - right(before, "label", rest))
     return {
@@ -114,7 +132,8 @@ def main() -> None:
         sys.exit("CROWDSTREAM_DATA does not name a folder of data sets")
     sets = [one for one in map(datasets.load, datasets.available()) if is_dense(one.labels)]
     pl.Config(tbl_rows=-1, tbl_cols=-1, tbl_width_chars=240, float_precision=3)
-    print("Verdicts", pl.DataFrame([verdicts(one) for one in sets]), sep="\n")
+    print("Errors", pl.DataFrame([errors(one) for one in sets]), sep="\n")
+    print("Votes", pl.DataFrame([votes(one) for one in sets]), sep="\n")
     found = [(one.name, *joint_errors(one)) for one in sets]
     print("Joint errors", pl.DataFrame([row for _, row, _ in found]), sep="\n")
     for name, _, without in found:

@@ -49,14 +49,11 @@ def test_a_wide_panel_with_gold_and_families_as_json(votes: Path) -> None:
     gold.write_bytes(csv_of([(str(q), str(x)) for q, x in list(TRUTHS.items())[:60]], "task,label"))
     families = votes.with_name("families.csv")
     families.write_bytes(csv_of([("judge-3", "one"), ("judge-4", "one")], "judge,family"))
-    result = call(
-        "jury", wide, "--wide", "--gold", gold, "--families", families, "--json",
-        "--verdict", "common-factor",
-    )  # fmt: skip
+    result = call("jury", wide, "--wide", "--gold", gold, "--families", families, "--json")
     assert result.code == 0, result.err
     report = result.report
     assert report["joint_errors"]["items"] == 60
-    assert report["verdict"] == "common factor"
+    assert report["verdict"] == "gold"
     assert [one["family"] for one in report["judges"]].count("one") == 2
     assert "decisions" not in report
 
@@ -75,7 +72,6 @@ def test_comparisons_are_rated_as_in_python(arena: Path) -> None:
 
 
 def test_mistakes_end_in_one_line(votes: Path, arena: Path) -> None:
-    refused(call("jury", votes, "--verdict", "best"), "--verdict", "common-factor")
     refused(call("jury", votes, "--sure", "3"), "--sure")
     refused(call("jury", votes, "-o", votes), "--output")
     refused(call("preferences", arena, "--position", "left"), "--position")

@@ -69,7 +69,7 @@ def test_run_jury_report_and_python_decide_alike(name: str, tmp_path: Path) -> N
     flags = [flag for flag in file.flags() if flag not in ("--on-error", "skip")]
     if "on_error" not in file.options:
         out = tmp_path / "jury.csv"
-        result = call("jury", path, *flags, "-o", out, "-q", "--verdict", "default")
+        result = call("jury", path, *flags, "-o", out, "-q")
         assert result.code == 0, result.err
         table = pl.read_csv(out, infer_schema=False)
         assert by_task(table, "item") == wanted

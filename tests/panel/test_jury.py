@@ -1,4 +1,4 @@
-"""`cs.jury`: any shape of panel, two verdicts, and words where numbers cannot be had."""
+"""`cs.jury`: `Adaptive` on any shape of panel, its two votes, and words where numbers are not."""
 
 from __future__ import annotations
 
@@ -61,12 +61,34 @@ def test_every_shape_of_a_panel_gives_the_same(panel: tuple[Votes, Truths]) -> N
     assert isinstance(joint.without, pd.DataFrame)
 
 
-def test_the_default_verdict_is_that_of_adaptive(
-    panel: tuple[Votes, Truths], found: cs.Jury
+@pytest.mark.parametrize("checked", [0, 10, 80])
+@pytest.mark.parametrize("kin", [{}, {"judge-5": "one model", "judge-6": "one model"}])
+def test_labels_and_confidences_are_those_of_adaptive(
+    panel: tuple[Votes, Truths], checked: int, kin: dict[str, str]
 ) -> None:
-    default = cs.Adaptive().fit_predict(long(panel[0]))
-    said = dict(zip(default["task"], default["label"], strict=True))
-    assert verdicts(found.decisions, "default") == said
+    gold = dict(list(panel[1].items())[:checked]) or None
+    found = cs.jury(panel[0], gold=gold, families=kin, seed=3)
+    decided = cs.Adaptive(families=kin, seed=3).fit_predict(long(panel[0]), gold=gold)
+    same = ["task", "label", "confidence", "votes"]
+    assert found.decisions.rename({"item": "task"}).select(same).equals(decided.select(same))
+    assert found.verdict == ("gold" if checked >= 20 else "common factor")
+
+
+def test_sparse_panels_scales_and_sets_are_decided_as_by_adaptive() -> None:
+    sparse = cs.simulate(20, 300, p=0.2, per_task=4, seed=1).labels()
+    ratings = sparse.with_columns(label=pl.col("label").cast(pl.Int64) * 3 + 1)
+    both = pl.when(label="0").then(pl.lit("a")).otherwise(pl.lit("a|b"))
+    tables: list[tuple[pl.DataFrame, dict[str, Any]]] = [
+        (sparse, {}),
+        (ratings, {"ordinal": True}),
+        (sparse.with_columns(label=both), {"choices": "|"}),
+    ]
+    for table, meaning in tables:
+        found = cs.jury(table, **meaning)
+        decided = cs.Adaptive().fit_predict(table, **meaning)
+        assert found.decisions["label"].to_list() == decided["label"].to_list()
+        assert found.decisions["confidence"].to_list() == decided["confidence"].to_list()
+        assert found.decisions["default"].to_list() == decided["label"].to_list()
 
 
 def test_judges_who_err_together_are_decided_by_the_common_factor(
@@ -74,11 +96,21 @@ def test_judges_who_err_together_are_decided_by_the_common_factor(
 ) -> None:
     votes, truths = panel
     assert found.verdict == "common factor"
+    assert "the common-factor vote decides" in found.summary()
     assert verdicts(found.decisions, "label") == verdicts(found.decisions, "common_factor")
     majority = cs.MajorityVote().fit_predict(long(votes))
     plain = accuracy(dict(zip(majority["task"], majority["label"], strict=True)), truths)
     # Two standard errors of a difference of 600 paired items are about 0.02.
     assert accuracy(verdicts(found.decisions, "label"), truths) > plain + 0.02
+
+
+def test_the_default_vote_is_the_second_look(panel: tuple[Votes, Truths], found: cs.Jury) -> None:
+    crowd = cs.Adaptive().fit(long(panel[0]))
+    reading = crowd._model.reading  # type: ignore[attr-defined]
+    reading.crowd.panel = False  # as if the panel were none
+    default = crowd.predict_many(long(panel[0]))
+    said = dict(zip(default["task"], default["label"], strict=True))
+    assert verdicts(found.decisions, "default") == said
 
 
 def test_where_verdicts_differ_a_human_is_asked_and_gold_would_tell(found: cs.Jury) -> None:
@@ -93,18 +125,10 @@ def test_where_verdicts_differ_a_human_is_asked_and_gold_would_tell(found: cs.Ju
     assert f"differ on {differ.height} items" in found.summary()
 
 
-def test_the_label_can_be_either_verdict(panel: tuple[Votes, Truths]) -> None:
-    votes = dict(list(panel[0].items())[:200])
-    default = cs.jury(votes, verdict="default").decisions
-    other = cs.jury(votes, verdict="common_factor").decisions
-    assert default["label"].to_list() == default["default"].to_list()
-    assert other["label"].to_list() == other["common_factor"].to_list()
-    assert (other.filter(~pl.col("agree"))["confidence"] <= 0.5).all(), "the default's doubt"
-
-
 def test_independent_judges_are_decided_by_the_default() -> None:
     found = cs.jury(cs.simulate(9, 400, p=0.25, seed=2).labels())
     assert found.verdict == "default"
+    assert found.decisions["label"].to_list() == found.decisions["default"].to_list()
     assert found.effective is not None
     assert found.effective > 7
 
@@ -120,10 +144,14 @@ def test_gold_gives_the_effective_number_and_is_not_sent_to_a_human(
     assert told.effective is not None
     assert found.effective is not None
     assert told.effective < found.effective, "agreement cannot see joint errors"
-    assert told.verdict == "default", "gold has weighed the scores"
+    assert told.verdict == "gold"
+    assert "gold weighs the votes" in told.summary()
     checked = told.decisions.filter(pl.col("item").is_in(list(gold)))
     assert not checked["needs_human"].any()
-    assert verdicts(checked, "label") == gold
+    for column in ("label", "default", "common_factor"):
+        assert verdicts(checked, column) == gold
+    assert told.to_check is not None
+    assert told.to_check.differ == told.decisions.filter(~pl.col("agree")).height
 
 
 def test_what_gold_puts_in_doubt_is_said_and_nothing_warns() -> None:
@@ -131,7 +159,7 @@ def test_what_gold_puts_in_doubt_is_said_and_nothing_warns() -> None:
     other = {"yes": "no", "no": "yes"}
     fooled = {item: other[str(truth)] for item, truth in list(truths.items())[::4]}
     gold = dict(list((truths | fooled).items())[:150])  # every fourth item fools all of them
-    found = cs.jury(votes, gold=gold, verdict="common_factor")
+    found = cs.jury(votes, gold=gold)
     assert any("confidence was lowered" in note for note in found.notes), found.notes
 
 
@@ -168,6 +196,13 @@ def test_a_sparse_panel_has_one_verdict() -> None:
     assert found.decisions["common_factor"].null_count() == 300
     assert found.decisions["agree"].all()
     assert any("sparse panel" in note for note in found.notes)
+
+
+def test_a_panel_with_very_many_classes_has_one_verdict_and_is_not_called_sparse() -> None:
+    found = cs.jury([(t, who, f"c{t % 150}") for t in range(300) for who in "abcd"])
+    assert (found.verdict, found.density, found.to_check) == ("default", 1.0, None)
+    assert found.notes[0].startswith("150 classes: decided by agreement alone")
+    assert not any("sparse" in note for note in found.notes)
 
 
 CASES: dict[str, Votes] = {
@@ -225,7 +260,6 @@ def test_hostile_names_are_shown_escaped() -> None:
     [
         ({"votes": "panel.csv"}, "votes: expected a table"),
         ({"votes": {"q1": "yes"}}, r"votes\['q1'\]: expected a dict of judge"),
-        ({"votes": CASES["two judges"], "verdict": "best"}, "verdict: expected 'auto'"),
         ({"votes": CASES["two judges"], "sure": 2}, "sure: expected a number"),
         ({"votes": CASES["two judges"], "families": "gpt"}, "families: expected a mapping"),
         ({"votes": CASES["two judges"], "gold": {"other": "yes"}}, "gold: expected tasks"),

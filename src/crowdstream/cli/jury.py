@@ -12,15 +12,12 @@ from crowdstream.cli.label_input import read_labels
 from crowdstream.cli.output import check_output, write_table
 from crowdstream.cli.terminal import say, say_paragraph
 from crowdstream.plain_text import printable
-from crowdstream.validation import check_number, one_of
+from crowdstream.validation import check_number
 
 if TYPE_CHECKING:
     import polars as pl
 
     from crowdstream.panel import Jury
-
-VERDICTS = {"auto": "auto", "default": "default", "common-factor": "common_factor"}
-"""What ``--verdict`` may be, and what it is called in Python."""
 
 
 class Judging(options.Group, panel="Judging"):
@@ -28,17 +25,15 @@ class Judging(options.Group, panel="Judging"):
 
     HELP = """
     --gold FILE  Correct labels of some items (columns task and label): they show which judges err
-        together.
+        together and, from 20 on, weigh the votes.
     --families FILE  Judges that are not independent (such as versions of one model): a file with
         columns worker and family.
     --sure CONFIDENCE  A decision less confident than this needs a human.
-    --verdict NAME  Whose verdict counts: default, common-factor (for dense panels), or auto.
     --seed NUMBER  Random seed.
     """
     gold: str | None = None
     families: str | None = None
     sure: float = defaults.JURY_SURE
-    verdict: str = "auto"
     seed: int = 0
 
 
@@ -61,10 +56,10 @@ def jury(
 ) -> None:
     """Decide what a panel of judges says of every item.
 
-    Prints one row per item: label, confidence, whether it needs a human and why, and in dense
-    panels (every judge on most items) two verdicts beside each other, the default's and the
-    common-factor vote's. The summary says what each judge and the panel as a whole are worth, and
-    which items to have checked first.
+    Decides as `run` does by default. Prints one row per item: label, confidence, whether it needs a
+    human and why, and in dense panels (every judge on most items) the two votes among which it
+    chooses: default and common factor. The summary says what each judge and the whole panel
+    are worth, and which items to have checked first.
 
     \b
     Examples:
@@ -80,7 +75,6 @@ def jury(
     check_output(out.judges, "--judges")
     check_number("--sure", judging.sure, 0.0, 1.0)
     check_number("--seed", judging.seed, 0, 2**64 - 1, whole=True)
-    one_of(*VERDICTS)("--verdict", judging.verdict)
     families = judging.families
     found = read_labels(files, {"--output": out.output, "--judges": out.judges})
     names = [question.name for question in found.meaning.questions]
@@ -100,7 +94,6 @@ def jury(
             gold=gold,
             families=None if families is None else read_families(families, option="--families"),
             sure=judging.sure,
-            verdict=VERDICTS[judging.verdict],  # type: ignore[arg-type]
             seed=judging.seed,
         )
     if out.output is not None or (not report.json and not sys.stdout.isatty()):

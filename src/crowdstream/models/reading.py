@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -37,6 +37,9 @@ from crowdstream.sums.agreement import AgreementSums, fill
 from crowdstream.sums.confusions import ConfusionSums
 
 Floats = NDArray[np.float64]
+
+DecidedBy = Literal["default", "common factor", "gold"]
+"""The vote that decides; "gold": all scores, as known truths weigh them."""
 
 UNSEEN = 4.0
 """Times the excess correlation by which confidence is discounted: it is measured at the posterior
@@ -115,13 +118,6 @@ class Reading:
         self.crowd.discount = self.discount
         self._find_panel()
 
-    @property
-    def density(self) -> float:
-        """The share of the tasks that a worker who has answered any has labelled, in the mean."""
-        workers = np.count_nonzero(self.sums.answers > 0.0)
-        cells = float(self.sums.total[1]) * workers
-        return float(self.sums.total[2]) / cells if cells > 0.0 else 0.0
-
     def weigh_panel(self, batch: LabelBatch) -> None:
         """Find how far the common factor is trusted: so that it is as sure as the second look.
 
@@ -134,12 +130,12 @@ class Reading:
         self.by_logs()(batch, second)
         second /= 1.0 + np.maximum(batch.sizes - 1, 0)[:, None] * self.discount
         factor = np.empty_like(second)
-        self.crowd.fill_common_factor(batch.coded, factor)
+        self.by_common_factor()(batch, factor)
         self.crowd.trust = as_sure_as(factor, second)
 
     def _find_panel(self) -> None:
         """Let the common factor decide where a dense panel errs together."""
-        self.crowd.panel = self._rho >= TOGETHER and self.density >= DENSE
+        self.crowd.panel = self._rho >= TOGETHER and is_dense(self.sums)
 
     @property
     def even(self) -> bool:
@@ -362,6 +358,27 @@ class Reading:
         """Return the same for scores that were made already."""
         return self.scorer(majority)
 
+    @property
+    def decided_by(self) -> DecidedBy:
+        """Whose vote a table's decisions are: the default's, the common factor's, or gold weighs.
+
+        (Of workers who are shown to change in a stream, their latest labels decide instead.)
+        """
+        if self.crowd.golden:
+            return "gold"
+        return "common factor" if self.crowd.panel and not self.crowd.fell_back else "default"
+
+    def panel_scorers(self) -> tuple[Scorer, Scorer] | None:
+        """Scorers of a panel's two votes, the default's and the common factor's.
+
+        ``None`` where workers are no panel or cannot be identified. Neither vote knows what gold
+        says of the scores.
+        """
+        if self.crowd.fell_back or not is_dense(self.sums):
+            return None
+        default = Scorer(self.by_logs(), True, self.discount)
+        return default, Scorer(self.by_common_factor(), True)
+
     def _calibrate(self, confidences: Floats) -> Floats:
         """Confidences as known truths bear them out; the winner's is never below an even share."""
         return np.maximum(self.gold.line.apply(confidences), 1.0 / self.sums.classes)
@@ -411,6 +428,10 @@ class Reading:
         """By all that the crowd's scores are made of, where known truths weigh them."""
         return CrowdVotes(self)
 
+    def by_common_factor(self) -> Score:
+        """By the common factor alone, as sure of itself as it is."""
+        return CommonFactorVotes(self)
+
     def by_swept(self) -> Score:
         """By the swept confusions alone."""
         return self._with_tables(*self.swept_logs(1))
@@ -454,6 +475,11 @@ class Reading:
         return np.asarray(odds / odds.sum(axis=1, keepdims=True))
 
 
+def is_dense(sums: AgreementSums) -> bool:
+    """Whether the workers are a panel: each has labelled most tasks."""
+    return sums.density >= DENSE
+
+
 def as_sure_as(scores: Floats, others: Floats) -> float:
     """The factor of scores under which their winners are as likely, in the mean, as others'.
 
@@ -486,6 +512,18 @@ class CrowdVotes:
         """Fill in the scores of some tasks."""
         with self._reading.turn:
             self._reading.crowd.score_tasks(batch.coded, scores)
+
+
+class CommonFactorVotes:
+    """Scores by the common factor alone; one thread at a time, in the crowd's arrays."""
+
+    def __init__(self, reading: Reading) -> None:
+        self._reading = reading
+
+    def __call__(self, batch: LabelBatch, scores: Floats) -> None:
+        """Fill in the scores of some tasks."""
+        with self._reading.turn:
+            self._reading.crowd.fill_common_factor(batch.coded, scores)
 
 
 def _restored(sums: AgreementSums, arrays: Packed, reason: str, hidden: Hidden | None) -> Reading:

@@ -11,18 +11,22 @@ from typing import TYPE_CHECKING, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from crowdstream.decisions.decision import SettleRule, decision_table
+from crowdstream.decisions.votes import decide
 from crowdstream.errors import InputError
 from crowdstream.estimators.adaptive import Adaptive
 from crowdstream.estimators.estimator import Estimator
 from crowdstream.estimators.observer import Observer
 from crowdstream.estimators.open_tasks import OpenTasks
-from crowdstream.labels import ClassLabel, CodedLabels, Table, TaskId, WorkerId
+from crowdstream.labels import ClassLabel, CodedLabels, Table, TaskId, Truths, WorkerId
 from crowdstream.labels import code_table as code
 from crowdstream.labels.batch import Codes, LabelBatch
 from crowdstream.labels.meaning.options import TableMeaning
 from crowdstream.labels.open_task import OpenTask
+from crowdstream.models.committee import Committee
 from crowdstream.models.copies import Copies
 from crowdstream.models.newcomers import without
+from crowdstream.models.reading import DecidedBy, is_dense
 from crowdstream.models.reservoir import Reservoir
 from crowdstream.models.scorer import Scorer
 from crowdstream.models.teacher import read_teacher
@@ -173,6 +177,50 @@ def groups_of(crowd: Estimator) -> Codes:
 def excess_correlation(crowd: Estimator) -> float | None:
     """Excess correlation of errors within a task, if the estimator measures it."""
     return crowd._model.excess_correlation if isinstance(crowd, Adaptive) else None
+
+
+def density_of(crowd: Estimator) -> float:
+    """The share of the tasks that a worker has labelled, in the mean."""
+    return crowd._model.sums.density
+
+
+def decided_by(crowd: Estimator) -> DecidedBy:
+    """Whose vote the decisions are: the default's, the common factor's, or gold weighs both."""
+    model = crowd._model
+    return model.reading.decided_by if isinstance(model, Committee) else "default"
+
+
+def is_panel(crowd: Estimator) -> bool:
+    """Whether each worker has labelled most tasks."""
+    return is_dense(crowd._model.sums)
+
+
+def panel_votes(
+    crowd: Estimator, table: Table, gold: Truths | None = None
+) -> tuple[pl.Series, pl.Series] | None:
+    """The labels of a dense panel's two votes, one per task: the default's, the common factor's.
+
+    Neither is weighed by gold, but the label of a task whose truth is known is the truth. ``None``
+    where there are no two votes: the panel is sparse, cannot be identified, or has more classes
+    than confusions are kept of.
+
+    >>> made = [(t, who, t % 2) for t in range(20) for who in ("ann", "bob", "cy")]
+    >>> default, factor = panel_votes(Adaptive().fit(made), made)
+    >>> default.to_list()[:4], factor.to_list()[:4]
+    ([0, 1, 0, 1], [0, 1, 0, 1])
+    """
+    model = crowd._model
+    scorers = model.reading.panel_scorers() if isinstance(model, Committee) else None
+    if scorers is None:
+        return None
+    classes = crowd._classes.copy()
+    batch, _ = code(crowd._given(table, {}).table, crowd._workers.copy(), classes, gold=gold)
+    rule = crowd._places.number(classes), crowd._ties(classes)
+    default, factor = (
+        decision_table(batch, decide(batch, scorer, *rule), classes, SettleRule())["label"]
+        for scorer in scorers
+    )
+    return default, factor
 
 
 def is_changing(crowd: Estimator) -> bool:

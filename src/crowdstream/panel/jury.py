@@ -1,14 +1,14 @@
-"""`jury`: what a panel of judges says of every item, and what that is worth.
+"""`jury`: `Adaptive` on a panel of judges, with a panel's report.
 
-Two verdicts stand beside each other: the default's (`Adaptive`), and in dense panels the
-common-factor vote. Uses estimators and monitors by their public verbs.
+Decides nothing itself: labels and confidences are the estimator's. Beside them stand, in dense
+panels, the two votes among which it chose, so that items on which they differ can be checked.
 """
 
 from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Literal, Unpack
+from typing import TYPE_CHECKING, Unpack
 
 import msgspec
 import numpy as np
@@ -19,9 +19,15 @@ from crowdstream.estimators import Adaptive
 from crowdstream.estimators.parameters import Families
 from crowdstream.labels import ClassLabel, TaskId, Truths, in_kind, read_truths
 from crowdstream.labels.meaning.options import TableMeaning
-from crowdstream.models.reading import TOGETHER
 from crowdstream.monitoring import effective_votes, monitor
-from crowdstream.monitoring.estimator_view import as_polars, excess_correlation
+from crowdstream.monitoring.estimator_view import (
+    as_polars,
+    decided_by,
+    density_of,
+    excess_correlation,
+    is_panel,
+    panel_votes,
+)
 from crowdstream.monitoring.families import groups_of
 from crowdstream.monitoring.missing import (
     flip_notes,
@@ -29,26 +35,20 @@ from crowdstream.monitoring.missing import (
     missing_verdicts,
     with_answering,
 )
-from crowdstream.panel.common_factor import common_factor_decisions
 from crowdstream.panel.effective import effective_judges
 from crowdstream.panel.report import WHY, EffectiveJudges, Jury, ToCheck
 from crowdstream.panel.votes import MOST_JUDGES, Panel, PanelVotes, read_panel
 from crowdstream.panel.wording import listed
-from crowdstream.validation import SEED, check_number, one_of
+from crowdstream.validation import SEED, check_number
 from crowdstream.wording import GROUPS
 
 if TYPE_CHECKING:
     import polars as pl
 
-DENSE = 0.5
-"""Share of the items that a judge of a dense panel sees at least: most of them. On sparse crowds
-the common-factor vote won as often as it lost."""
-
 TELL = 30
-"""Items to check where two verdicts differ: if one of them is right three times as often as the
+"""Items to check where the two votes differ: if one of them is right three times as often as the
 other, so many show it (two-sided 5 %, four times in five)."""
 
-Verdict = Literal["auto", "default", "common_factor"]
 Gold = Mapping[TaskId, ClassLabel]
 
 
@@ -58,24 +58,23 @@ def jury(
     gold: Truths | None = None,
     families: Families | None = None,
     sure: float = JURY_SURE,
-    verdict: Verdict = "auto",
     seed: int = 0,
     **meaning: Unpack[TableMeaning],
 ) -> Jury:
-    """What a panel of judges says of every item, what each judge is worth, and who must look.
+    """Decide every item by `Adaptive`, and report what each judge and the whole panel are worth.
 
-    In a dense panel (a judge sees at least half of the items) two verdicts are made: the default's,
-    as of `Adaptive`, and the common-factor vote, which subtracts what all judges of an item have in
-    common. Where judges err together as far as agreement shows it, and too little gold is known to
-    weigh one against the other (fewer than ten items), the label is the latter's; otherwise the
-    default's. In sparse panels there is the default's alone.
+    Label and confidence are those of ``Adaptive(families=families, seed=seed).fit_predict(votes,
+    gold=gold)``. In a dense panel (a judge sees at least half of the items) it chooses between two
+    votes: the default one, by each judge's skill and confusions, and the common-factor vote, which
+    also subtracts what all judges of an item have in common. The latter decides where judges
+    visibly err together; from 20 gold items on, gold weighs both. The report shows the two votes
+    beside each other; items on which they differ need a human, and are the best to check.
 
     Parameters
     ----------
     votes
-        A long table or rows (item, judge, verdict; of any kind and in any order), a wide table (an
-        item column, every other column a judge), or a dict of item → {judge: verdict}. ``None`` is
-        no verdict.
+        A long table or rows (item, judge, verdict), a wide table (an item column, every other
+        column a judge), or a dict of item → {judge: verdict}. ``None`` is no verdict.
     gold
         True labels of some items: a mapping, or a table of task and label.
     families
@@ -83,13 +82,14 @@ def jury(
         the more they err together, the less each of their votes counts.
     sure
         Confidence below which an item needs a human.
-    verdict
-        Whose verdict the labels are: "default", "common_factor" (where there is one), or "auto" as
-        said above.
     seed
-        Of coins, samples and the bootstrap.
+        Seed of coins for ties, samples and the bootstrap.
     **meaning
         What the table means, where it does not show it: as for `Estimator.fit_predict`.
+
+    Returns
+    -------
+    Tables of decisions and judges, and what the panel is worth (see `Jury`).
 
     Examples
     --------
@@ -99,32 +99,24 @@ def jury(
     >>> found = cs.jury(made.labels())
     >>> found.decisions.columns[:5]
     ['item', 'label', 'confidence', 'needs_human', 'why']
-    >>> found.human["verdicts differ"] == found.to_check.differ
-    True
+    >>> found.verdict, found.human["verdicts differ"] == found.to_check.differ
+    ('default', True)
     >>> found.effective > 8  # nine judges, as far as agreement shows it
     True
     >>> cs.jury(made.labels(), gold=made.truths()).effective < 4  # joint errors, seen with gold
     True
     """
     check_number("sure", sure, 0.0, 1.0)
-    one_of("auto", "default", "common_factor")("verdict", verdict)
     SEED("seed", seed)
     panel = read_panel(votes, meaning)
     truths = read_truths(gold)
     crowd = monitor(Adaptive(families=families, seed=seed))
-    default, doubts = _fit(crowd, panel, truths)
-    density = _density(default, crowd)
-    kind, missing = panel.question.kind, missing_verdicts(panel.table, default)
-    second = None
-    if density >= DENSE and kind.name == "classes":
-        second = common_factor_decisions(crowd, panel.table, gold=truths or None)
-    chosen = _choose(crowd, verdict, second)
-    labels = (
-        default
-        if second is None or chosen == "default"
-        else _believe(crowd, panel, default, second)
-    )
-    decisions = _decisions(labels, default, second, set(truths), sure)
+    decided, doubts = _fit(crowd, panel, truths)
+    kind, missing = panel.question.kind, missing_verdicts(panel.table, decided)
+    both = None
+    if kind.name == "classes":  # a scale or a set is made of several votes
+        both = panel_votes(crowd, panel.table, truths or None)
+    decisions = _decisions(decided, both, set(truths), sure)
     judges = _judges(crowd, families, panel.question.flips, missing)
     human = dict(decisions.filter("needs_human")["why"].value_counts().iter_rows())
     joint = None
@@ -135,18 +127,18 @@ def jury(
         decisions=in_kind(decisions, panel.kind),
         judges=in_kind(judges, panel.kind),
         weights=dict(judges.select("judge", "weight").iter_rows()),
-        verdict=chosen,
-        density=density,
+        verdict=decided_by(crowd),
+        density=density_of(crowd),
         effective=_effective(crowd, joint),
         joint_errors=joint,
         correlation=excess_correlation(crowd) if crowd.identifiable_ else None,
         human={why: human.get(why, 0) for why in WHY},
-        to_check=None if second is None else _to_check(decisions, set(truths), seed),
+        to_check=None if both is None else _to_check(decisions, set(truths), seed),
         notes=[
             *missing_notes(missing),
             *flip_notes(panel.question.flips),
             *doubts,
-            *_notes(crowd, density, families),
+            *_notes(crowd, families),
         ],
         items=decisions.height,
         classes=len(crowd.classes_) if kind.name != "choices" else _choices(panel),
@@ -154,7 +146,7 @@ def jury(
 
 
 def _fit(crowd: Adaptive, panel: Panel, truths: Gold) -> tuple[pl.DataFrame, list[str]]:
-    """The default's decisions, and whether known truths put them in doubt."""
+    """The estimator's decisions, and whether known truths put them in doubt."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         found = as_polars(crowd.fit_predict(panel.question, gold=truths or None))
@@ -162,67 +154,32 @@ def _fit(crowd: Adaptive, panel: Panel, truths: Gold) -> tuple[pl.DataFrame, lis
     return found, doubts  # what else there is to say, `_notes` does
 
 
-def _density(default: pl.DataFrame, crowd: Adaptive) -> float:
-    cells = default.height * len(crowd._workers)
-    return float(default["votes"].sum()) / cells if cells else 0.0
-
-
-def _choose(crowd: Adaptive, verdict: Verdict, second: pl.DataFrame | None) -> str:
-    """Whose verdict the labels are."""
-    if second is None or verdict == "default":
-        return "default"
-    if verdict == "common_factor":
-        return "common factor"
-    together = (excess_correlation(crowd) or 0.0) >= TOGETHER and crowd.calibration_ != "gold"
-    return "common factor" if together else "default"
-
-
-def _believe(
-    crowd: Adaptive, panel: Panel, default: pl.DataFrame, second: pl.DataFrame
-) -> pl.DataFrame:
-    """The labels of the common-factor vote, as likely as the default takes each to be."""
-    import polars as pl
-
-    confidence = default["confidence"].to_numpy().copy()
-    differ = np.flatnonzero(default["label"].ne_missing(second["label"]).to_numpy())
-    if differ.size:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", SureInDoubt)  # said already
-            chances = as_polars(crowd.predict_proba_many(panel.table)).drop("task").to_numpy()
-        places = {str(name): place for place, name in enumerate(crowd.classes_)}
-        found = [places[str(name)] for name in second["label"].gather(differ)]
-        confidence[differ] = chances[differ, found]
-    return default.with_columns(second["label"], pl.Series("confidence", confidence))
-
-
 def _decisions(
-    labels: pl.DataFrame,
-    default: pl.DataFrame,
-    second: pl.DataFrame | None,
+    decided: pl.DataFrame,
+    votes: tuple[pl.Series, pl.Series] | None,
     known: set[TaskId],
     sure: float,
 ) -> pl.DataFrame:
-    """One row per item: the label, whether a human must look and why, and both verdicts."""
+    """One row per item: the label, whether a human must look and why, and both votes."""
     import polars as pl
 
-    other = default["label"] if second is None else second["label"]
-    votes = pl.col("votes")
+    label = decided["label"]
+    default, factor = votes or (label, pl.repeat(None, len(label), dtype=label.dtype, eager=True))
+    agree = default.eq_missing(factor) if votes else label.eq_missing(label)
+    more = [name for name in ("score", "steps", "confidences", "least") if name in decided.columns]
+    table = decided.select(
+        pl.col("task").alias("item"), "label", "confidence", default.alias("default"),
+        factor.alias("common_factor"), agree.alias("agree"), "votes", *more,
+    )  # fmt: skip
     why = (
         pl.when(pl.col("item").is_in(list(known)))
         .then(None)
-        .when(votes == 0).then(pl.lit("no verdict"))
-        .when(votes == 1).then(pl.lit("one verdict"))
+        .when(pl.col("votes") == 0).then(pl.lit("no verdict"))
+        .when(pl.col("votes") == 1).then(pl.lit("one verdict"))
         .when(~pl.col("agree")).then(pl.lit("verdicts differ"))
         .when(pl.col("confidence") < sure).then(pl.lit("not sure"))
     )  # fmt: skip
-    table = labels.select(
-        pl.col("task").alias("item"), "label", "confidence", "votes",
-        default["label"].alias("default"),
-        (pl.lit(None, other.dtype) if second is None else other).alias("common_factor"),
-        (~default["label"].ne_missing(other)).alias("agree"),
-    )  # fmt: skip
-    more = [name for name in ("score", "steps", "confidences", "least") if name in labels.columns]
-    return table.with_columns(why.alias("why"), *(labels[name] for name in more)).select(
+    return table.with_columns(why.alias("why")).select(
         "item", "label", "confidence", pl.col("why").is_not_null().alias("needs_human"), "why",
         "default", "common_factor", "agree", "votes", *more,
     )  # fmt: skip
@@ -261,7 +218,7 @@ def _effective(crowd: Adaptive, joint: EffectiveJudges | None) -> float | None:
 
 
 def _to_check(decisions: pl.DataFrame, known: set[TaskId], seed: int) -> ToCheck:
-    """The items on which the two verdicts differ, in random order."""
+    """The items on which the two votes differ, in random order."""
     import polars as pl
 
     open_items = decisions.filter(~pl.col("agree") & ~pl.col("item").is_in(list(known)))
@@ -271,7 +228,7 @@ def _to_check(decisions: pl.DataFrame, known: set[TaskId], seed: int) -> ToCheck
     return ToCheck(len(items), enough, [items[k] for k in order])
 
 
-def _notes(crowd: Adaptive, density: float, families: Families | None) -> list[str]:
+def _notes(crowd: Adaptive, families: Families | None) -> list[str]:
     """What to know of this panel."""
     notes = []
     if not len(crowd._workers):
@@ -285,8 +242,8 @@ def _notes(crowd: Adaptive, density: float, families: Families | None) -> list[s
     constant = workers.filter(workers["flags"].list.contains("always_one_class"))["worker"]
     if constant.len():
         notes.append(f"says (nearly) always the same, which tells little: {listed(constant)}")
-    if density < DENSE and crowd.identifiable_:
-        notes.append("a sparse panel: the default's verdict alone, no common-factor vote")
+    if not is_panel(crowd) and crowd.identifiable_:
+        notes.append("a sparse panel: the default vote alone, no common-factor vote")
     declared = {str(judge): family for judge, family in (families or {}).items()}
     if unknown := sorted(declared.keys() - set(workers["worker"].cast(str).to_list())):
         notes.append(f"families: no judges of this panel: {listed(unknown)}")

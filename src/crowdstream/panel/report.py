@@ -26,10 +26,17 @@ NEARLY = 0.99
 WHY = {
     "no verdict": "nobody judged them",
     "one verdict": "only one judge did",
-    "verdicts differ": "the default's verdict and the common-factor vote differ",
+    "verdicts differ": "the default vote and the common-factor vote differ",
     "not sure": "the panel is not sure enough",
 }
 """Why an item needs a human, and how that is said of several."""
+
+DECIDED = {
+    "default": [],
+    "common factor": ["they err together: the common-factor vote decides"],
+    "gold": ["gold weighs the votes"],
+}
+"""What the summary says of the vote that decided."""
 
 
 class Estimate(msgspec.Struct, frozen=True):
@@ -104,7 +111,7 @@ class ToCheck(msgspec.Struct, frozen=True):
     Attributes
     ----------
     differ
-        Items on which the default's verdict and the common-factor vote differ.
+        Items on which the default vote and the common-factor vote differ.
     enough
         How many of them to have checked to tell which of the two is to be believed.
     first
@@ -124,17 +131,20 @@ class Jury(msgspec.Struct, frozen=True, kw_only=True):
     items, classes
         How many there are.
     decisions
-        One row per item: ``item``; ``label`` and its ``confidence``; ``needs_human`` and ``why``;
-        ``default``, the verdict of `Adaptive`; ``common_factor``, the other one; ``agree``.
+        One row per item: ``item``; ``label`` and its ``confidence``, as `Adaptive` decides;
+        ``needs_human`` and ``why``; the two votes of a dense panel, ``default`` and
+        ``common_factor``, and whether they ``agree``; ``votes``, how many verdicts there are. Where
+        there is one vote only, ``default`` is the label and ``common_factor`` null.
     judges
         One row per judge: ``judge``, ``verdicts``, ``error_rate`` with its interval (``error_low``,
         ``error_high``) and what it rests on (``evidence``), ``weight``, ``flags``, ``family``.
     weights
         What each judge's vote counts, in log-odds.
     verdict
-        Whose verdict the labels are: "default" or "common factor".
+        The vote that decided: "default", "common factor" (a dense panel that errs together), or
+        "gold" (all scores, weighed by 20 or more known truths).
     density
-        Which share of the items a judge sees.
+        Share of the items that a judge sees, in the mean.
     effective
         How many independent judges a full panel is worth; without gold it is seen from agreement
         alone and is too high where judges err together.
@@ -146,7 +156,7 @@ class Jury(msgspec.Struct, frozen=True, kw_only=True):
     human
         How many items need a human, by reason.
     to_check
-        What a few known truths would settle; ``None`` if there is one verdict only.
+        What a few known truths would settle; ``None`` if there is one vote only.
     notes
         What to know of this panel, in plain words.
     """
@@ -179,7 +189,8 @@ class Jury(msgspec.Struct, frozen=True, kw_only=True):
         30 items, 3 judges, 2 classes; a judge saw all of them
         """
         judges = as_polars(self.judges)
-        lines = [self._size(judges.height), *_judge_lines(judges), *self._worth(), *self._human()]
+        lines = [self._size(judges.height), *_judge_lines(judges), *self._worth()]
+        lines += [*DECIDED[self.verdict], *self._human()]
         if self.to_check is not None and self.to_check.differ:
             lines += self._gold()
         return "\n".join([*lines, *(f"note: {note}" for note in self.notes)])
@@ -215,7 +226,7 @@ class Jury(msgspec.Struct, frozen=True, kw_only=True):
         differ, enough = self.to_check.differ, self.to_check.enough
         which = "all of them" if enough == differ else f"{enough:,} of them"
         return [
-            f"the two verdicts differ on {counted(differ, 'item')} ({percent(differ / self.items)} "
+            f"the two votes differ on {counted(differ, 'item')} ({percent(differ / self.items)} "
             f"of all): have {which} checked to tell which to believe, "
             f"first {listed(self.to_check.first[:NAMED])}"
         ]

@@ -125,6 +125,12 @@ class AgreementSums:
         return np.asarray(self.said.sum(axis=1))
 
     @property
+    def density(self) -> float:
+        """The share of the tasks that a worker who has answered any has labelled, in the mean."""
+        cells = float(self.total[1]) * int(np.count_nonzero(self.answers > 0.0))
+        return float(self.total[2]) / cells if cells > 0.0 else 0.0
+
+    @property
     def groups(self) -> Codes:
         """Of each worker the first of those it is linked with by shared tasks.
 

@@ -95,7 +95,7 @@ def rescore(
     name
         What the new score is called in the log.
     options
-        Any other argument of `cs.jury`, such as ``families`` or ``verdict``.
+        Any other argument of `cs.jury`, such as ``families`` or ``sure``.
 
     Returns
     -------
