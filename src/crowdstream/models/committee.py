@@ -15,7 +15,8 @@ from crowdstream.defaults import SETTLE
 from crowdstream.errors import SureInDoubt
 from crowdstream.labels.batch import NO_TRUTHS, Codes, Ints, LabelBatch
 from crowdstream.models.centred import Centred
-from crowdstream.models.converging import converge, go_on, is_enough, sample_of
+from crowdstream.models.converging import SAMPLE as CONVERGED
+from crowdstream.models.converging import converge, go_on, is_enough
 from crowdstream.models.copies import Copies
 from crowdstream.models.copy_passes import GOLD_TASKS, ChooseGold, find_in
 from crowdstream.models.crowd_loops import SCORES
@@ -33,6 +34,7 @@ from crowdstream.models.gold_model import FEWEST, ROWS, GoldModel
 from crowdstream.models.independence import (
     compact,
     error_of_excess,
+    first_tasks,
     gate_of,
     measure_excess,
     pairs_in,
@@ -62,16 +64,16 @@ from crowdstream.sums.agreement import AgreementSums
 from crowdstream.sums.confusions import ConfusionSums
 
 SAMPLE = 200_000
-"""Labels of a table on which it is measured whether workers err together."""
+"""Labels of a table's sample."""
 
-MEASURED = 40_000
-"""Labels of a stream's sample on which the same is measured: it takes milliseconds."""
+MEASURED, PER_WORKER = 60_000, 200
+"""Labels of a sample on which it is measured whether workers err together, or so many per worker if
+that is more: of workers who are hardly known, joint errors are not seen."""
 
-TWINS = 8
-"""Independent twins that a small table is compared with: one alone is off by 0.005 now and then."""
-
-FEW_TWINS = 3
-"""The same in a stream, which is compared again and again."""
+SHOWN = 0.75
+"""Gate from which on confusions that converged are believed alone: an excess correlation of a
+hundredth, its standard error included, is one of no matter. What is left of the second look would
+cost decisions for ever."""
 
 EARLIER = 0.75
 """What earlier measurements count beside the latest."""
@@ -181,8 +183,7 @@ class Committee(Model):
             batch, _ = self.sample.batch()
             answers = np.bincount(batch.workers, minlength=self.sums.workers)
             changed = self._use_copies(self._find_copies(InMemory(batch), batch, answers))
-            some = np.arange(max(int(np.searchsorted(batch.starts[1:], MEASURED)), 1))
-            self._measure(batch.pick(some), FEW_TWINS)
+            self._measure(batch)
             self._converge(batch)
             self.looked = float(self.clock)
             if changed:
@@ -233,15 +234,23 @@ class Committee(Model):
         elif before is not None and before.classes == k:
             swept.drop(before)
         reading.renew_swept()
+        self._believe_converged()
         self._before = swept.copy()
 
-    def _measure(self, sample: LabelBatch, twins: int) -> None:
+    def _believe_converged(self) -> None:
+        """Believe confusions that converged more than others: a small excess is taken for none."""
+        crowd = self.reading.crowd
+        crowd.gate = min(crowd.gate / SHOWN, 1.0)
+
+    def _measure(self, sample: LabelBatch) -> None:
         """Find out by a sample how much workers err together, and how far to believe what."""
-        reading, batch = self.reading, sample
+        enough = max(MEASURED, PER_WORKER * self.sums.workers)
+        reading, sample = self.reading, first_tasks(sample, enough)
+        batch = sample
         if self.discounts_copies:  # they count as one, so their errors are not made together
             batch = self.copies.as_one(sample, self.sums.workers, self.sums.classes)
         batch = compact(batch)
-        excess, overturned = measure_excess(batch, self.sums.classes, twins)
+        excess, overturned = measure_excess(batch, self.sums.classes)
         before, pairs = EARLIER * self.pairs, pairs_in(batch)
         reading.rho = (before * reading.rho + pairs * excess) / max(before + pairs, 1.0)
         self.pairs = before + pairs
@@ -351,8 +360,7 @@ class Committee(Model):
         if self._use_copies(self._find_copies(table, sample.batch, self.sums.answers)):
             self._count_again(table, sums)
         fit_students([reading], table, self.named)
-        twins = min(max(SAMPLE // max(4 * sample.batch.labels.size, 1), 1), TWINS)
-        self._measure(sample.batch, twins)
+        self._measure(sample.batch)
         if reading.crowd.gate > 0.0:
             self._refine([reading], table, sample.batch)
         if self.sums.known.any():
@@ -404,7 +412,7 @@ class Committee(Model):
 
     def _refine(self, readings: list[Reading], table: TaskTable, sample: LabelBatch) -> None:
         """Recount the swept confusions of a table: the likeliest, where there are labels enough."""
-        sample = sample_of(sample)
+        sample = first_tasks(sample, CONVERGED)
         enough = is_enough(sample.labels.size, self.sums.workers, self.sums.classes)
         if not (enough and self.reading.believed):
             sweep(readings, table)
@@ -415,6 +423,8 @@ class Committee(Model):
                 sweep([reading], table)
             elif sample.labels.size < self.sums.total[2]:
                 go_on(reading, table, seen)
+        if self.reading in readings and self.reading.converged:
+            self._believe_converged()
 
     def _weigh_scores(self, table: TaskTable, sample: LabelBatch) -> None:
         """What truths say of scores: each by a crowd that knows the truths of other tasks only.

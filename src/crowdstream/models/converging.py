@@ -127,13 +127,6 @@ def _overturned_of_twin(reading: Reading, batch: LabelBatch) -> float:
     return _overturned(other, twin)
 
 
-def sample_of(batch: LabelBatch) -> LabelBatch:
-    """The first tasks of a batch, with labels enough to converge on."""
-    if batch.labels.size <= SAMPLE:
-        return batch
-    return batch.pick(np.arange(int(np.searchsorted(batch.starts, SAMPLE))))
-
-
 def go_on(reading: Reading, table: TaskTable, sample: LabelBatch) -> None:
     """Follow the swept confusions, which converged on a sample of a table, on all of it."""
     judge = Climb(reading, sample)

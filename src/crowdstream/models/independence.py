@@ -31,6 +31,10 @@ ONE_ERROR = 1.0
 """Squared error, that of one wrong label, by which correlations are shrunk: where nobody errs, what
 is left of rounding looks alike in all workers."""
 
+TWINS, TWIN_LABELS = 8, 180_000
+"""Twins at most, and labels that they have together: one alone of a small table is off by 0.005 now
+and then."""
+
 ROUNDS = 3
 """Rounds of numbering: after three, who is still alike has answered alike."""
 
@@ -51,11 +55,12 @@ class Excess(NamedTuple):
     overturned: float
 
 
-def measure_excess(batch: LabelBatch, classes: int, twins: int = 1) -> Excess:
-    """Compare a crowd with ``twins`` of it that err independently; their medians count.
+def measure_excess(batch: LabelBatch, classes: int) -> Excess:
+    """Compare a crowd with twins of it that err independently; their medians count.
 
     (Not their means: now and then a twin's labels have no good fit.)
     """
+    twins = min(max(TWIN_LABELS // max(batch.labels.size, 1), 1), TWINS)
     truthless = LabelBatch(batch.starts, batch.workers, batch.labels)
     n = int(batch.workers.max(initial=-1)) + 1
     keys = content_keys(truthless, classes, n)
@@ -105,6 +110,13 @@ def content_keys(batch: LabelBatch, classes: int, n: int) -> ContentKeys:
     return ContentKeys(tasks, workers, labels)
 
 
+def first_tasks(batch: LabelBatch, labels: int) -> LabelBatch:
+    """The first tasks of a batch, with about so many labels at most."""
+    if batch.labels.size <= labels:
+        return batch
+    return batch.pick(np.arange(max(int(np.searchsorted(batch.starts, labels)), 1)))
+
+
 def compact(batch: LabelBatch) -> LabelBatch:
     """Return the same tasks with their own workers numbered from 0."""
     codes = np.unique(batch.workers, return_inverse=True)[1].astype(np.int32)
@@ -141,7 +153,7 @@ def error_of_excess(pairs: float) -> float:
     """The standard error of an excess measured on so many pairs of labels.
 
     Among independent workers a correlation from so many pairs has the variance 1/pairs, and so has
-    the twin's.
+    a twin's.
     """
     return float((2.0 / max(pairs, 1.0)) ** 0.5)
 
