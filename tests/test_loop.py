@@ -294,7 +294,7 @@ def test_long_enough_for_all_that_is_due_now_and_then(kind: type[cs.Estimator]) 
 
 @pytest.mark.parametrize("events", [(), ("gold first", "retract", "late", "saved", "close")])
 def test_also_while_workers_change(events: tuple[str, ...]) -> None:
-    how = Situation(USUAL, right=(0.5, 0.98), rows=1_600, turn=800, events=events)
+    how = Situation(USUAL, right=(0.5, 0.98), rows=2_400, turn=1_000, events=events)
     for crowd in (cs.Adaptive(), cs.Adaptive(families={"w1": "a", "w2": "a"})):
         assert run(crowd, Program(how, 6)).crowd._model.changing
 

@@ -13,6 +13,7 @@ from crowdstream.models.copies import (
     BY_LABELS,
     IN_DOUBT,
     Copies,
+    as_one,
     copies_by_gold,
     find_copies,
 )
@@ -112,14 +113,14 @@ def test_copies_as_one_have_one_label_a_task() -> None:
     labels = copying(np.random.default_rng(0), 500, group=5, share=0.97)
     batch = batch_of(labels)
     copies = found_in(labels)
-    one = copies.as_one(batch, 20, 2)
+    one = as_one(batch, copies.places(20), 2)
     assert set(one.workers.tolist()) == {0, *range(5, 20)}
     assert (one.sizes == 16).all()
     most = (labels[:, :5].sum(axis=1) > 2).astype(int)
     assert (one.labels[one.workers == 0] == most).all()
     for worker in range(5, 20):
         assert (one.labels[one.workers == worker] == labels[:, worker]).all()
-    assert Copies().as_one(batch, 20, 2) is batch
+    assert as_one(batch, Copies().places(20), 2) is batch
 
 
 # Decisions ----------------------------------------------------------------------------------

@@ -100,7 +100,7 @@ def measure(kind, classes, tasks, per_task):
     crowd = cs.monitor(getattr(cs, kind)())
     found = crowd.fit_predict(table, as_classes=True)["label"].to_numpy()
     workers = crowd.workers()
-    cs.pairs(crowd), cs.alarms(crowd), cs.families(crowd), cs.difficulty(crowd, table)
+    cs.pairs(crowd), cs.alarms(crowd), cs.difficulty(crowd, table)
     crowd.to_bytes()
     status = open("/proc/self/status").read()  # what was there before exec does not count
     peak = int(status.partition("VmHWM:")[2].split()[0]) // 1024

@@ -17,7 +17,7 @@ from crowdstream.labels.batch import NO_TRUTHS, Codes, Ints, LabelBatch
 from crowdstream.models.centred import Centred
 from crowdstream.models.converging import SAMPLE as CONVERGED
 from crowdstream.models.converging import converge, go_on, is_enough
-from crowdstream.models.copies import Copies
+from crowdstream.models.copies import Copies, as_one
 from crowdstream.models.copy_passes import GOLD_TASKS, ChooseGold, find_in
 from crowdstream.models.crowd_loops import SCORES
 from crowdstream.models.fallback import verdict
@@ -69,6 +69,10 @@ SAMPLE = 200_000
 MEASURED, PER_WORKER = 60_000, 200
 """Labels of a sample on which it is measured whether workers err together, or so many per worker if
 that is more: of workers who are hardly known, joint errors are not seen."""
+
+AS_ONE = 0.5
+"""Correlation of errors in a family from which on it has one label a task where it is measured
+whether workers err together: half-way between workers who err independently and as one."""
 
 SHOWN = 0.75
 """Gate from which on confusions that converged are believed alone: an excess correlation of a
@@ -246,10 +250,7 @@ class Committee(Model):
         """Find out by a sample how much workers err together, and how far to believe what."""
         enough = max(MEASURED, PER_WORKER * self.sums.workers)
         reading, sample = self.reading, first_tasks(sample, enough)
-        batch = sample
-        if self.discounts_copies:  # they count as one, so their errors are not made together
-            batch = self.copies.as_one(sample, self.sums.workers, self.sums.classes)
-        batch = compact(batch)
+        batch = compact(as_one(sample, self._votes_as_one(), self.sums.classes))
         excess, overturned = measure_excess(batch, self.sums.classes)
         before, pairs = EARLIER * self.pairs, pairs_in(batch)
         reading.rho = (before * reading.rho + pairs * excess) / max(before + pairs, 1.0)
@@ -260,6 +261,11 @@ class Committee(Model):
         gate = gate_of(reading.rho, overturned, batch, self.pairs)
         reading.crowd.gate = gate if safe else 0.0
         reading.weigh_panel(sample)
+
+    def _votes_as_one(self) -> Codes:
+        """Each worker's family, if its members err as one: their errors are not made together."""
+        family, rho = self.sums.family, np.append(self.reading.powers.rho, 0.0)
+        return np.where(rho[family] > AS_ONE, family, -1).astype(np.int32)
 
     # Learning in order -----------------------------------------------------------------------
 

@@ -95,7 +95,7 @@ def converge(reading: Reading, batch: LabelBatch) -> bool:
     if overturned > MANY and overturned - _overturned_of_twin(reading, batch) > MORE:
         reading.converged = reading.even = False
         reading.swept.take_over(before)
-        reading.renew_swept()
+        reading.renew_students(1.0)
     return reading.converged
 
 

@@ -215,25 +215,6 @@ class Copies:
             found.append(group)
         return Copies(found)
 
-    def as_one(self, batch: LabelBatch, workers: int, classes: int) -> LabelBatch:
-        """Return the tasks with one label for each group of copies: what most of it say.
-
-        None where they tie. It is given by the group's first member.
-        """
-        if not self.declared:
-            return batch
-        place, task = self.places(workers), np.repeat(np.arange(len(batch)), batch.sizes)
-        who, kept = batch.workers.copy(), np.ones(batch.labels.size, np.bool_)
-        for number, group in enumerate(self.declared):  # they come before suspects
-            mine = np.flatnonzero(place[batch.workers] == number)
-            said = pluralities(batch, place, number, classes)[task[mine]]
-            agree = mine[batch.labels[mine] == said]
-            _, first = np.unique(task[agree], return_index=True)
-            kept[mine], kept[agree[first]] = False, True
-            who[mine] = group.members[0]
-        starts = np.concatenate([[0], np.cumsum(np.bincount(task[kept], minlength=len(batch)))])
-        return LabelBatch(starts, who[kept], batch.labels[kept])
-
     # Saving ----------------------------------------------------------------------------------
 
     def pack(self, workers: int) -> Packed:
@@ -276,6 +257,28 @@ def copies_by_gold(differ: int, right: int) -> bool:
     """
     likelier = differ * np.log(0.5) - right * np.log(EXPERT)
     return bool(likelier - (differ - right) * np.log(1.0 - EXPERT) >= np.log(ODDS))
+
+
+def as_one(batch: LabelBatch, place: Codes, classes: int) -> LabelBatch:
+    """Return the tasks with one label for each group of workers: what most of it say.
+
+    None where they tie. ``place``: each worker's group, below 0 for none. The label is given by the
+    group's first member.
+    """
+    groups = np.unique(place[place >= 0])
+    if not groups.size:
+        return batch
+    task = np.repeat(np.arange(len(batch)), batch.sizes)
+    who, kept = batch.workers.copy(), np.ones(batch.labels.size, np.bool_)
+    for number in groups.tolist():
+        mine = np.flatnonzero(place[batch.workers] == number)
+        said = pluralities(batch, place, number, classes)[task[mine]]
+        agree = mine[batch.labels[mine] == said]
+        _, first = np.unique(task[agree], return_index=True)
+        kept[mine], kept[agree[first]] = False, True
+        who[mine] = np.flatnonzero(place == number)[0]
+    starts = np.concatenate([[0], np.cumsum(np.bincount(task[kept], minlength=len(batch)))])
+    return LabelBatch(starts, who[kept], batch.labels[kept])
 
 
 def pluralities(batch: LabelBatch, place: Codes, which: int, classes: int) -> Codes:

@@ -60,6 +60,8 @@ def measure_excess(batch: LabelBatch, classes: int) -> Excess:
 
     (Not their means: now and then a twin's labels have no good fit.)
     """
+    if not batch.labels.size:
+        return Excess(0.0, 0.0)
     twins = min(max(TWIN_LABELS // max(batch.labels.size, 1), 1), TWINS)
     truthless = LabelBatch(batch.starts, batch.workers, batch.labels)
     n = int(batch.workers.max(initial=-1)) + 1
