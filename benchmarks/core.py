@@ -243,7 +243,7 @@ def gate(crowd: Crowd, times: int) -> float:
     some = np.argsort(keys)[: SAMPLE // LABELS]
     sample = crowd.batch.pick(some)
     model = made._model
-    return least(lambda: model._measure(sample), times)
+    return least(lambda: model._measure(sample, 1), times)
 
 
 def sweeps(crowd: Crowd, times: int) -> float:

@@ -70,6 +70,10 @@ MEASURED, PER_WORKER = 60_000, 200
 """Labels of a sample on which it is measured whether workers err together, or so many per worker if
 that is more: of workers who are hardly known, joint errors are not seen."""
 
+TWINS, FEW_TWINS = 8, 3
+"""Independent twins that a table is compared with at most, and a stream, which is again and again.
+"""
+
 AS_ONE = 0.5
 """Correlation of errors in a family from which on it has one label a task where it is measured
 whether workers err together: half-way between workers who err independently and as one."""
@@ -187,7 +191,7 @@ class Committee(Model):
             batch, _ = self.sample.batch()
             answers = np.bincount(batch.workers, minlength=self.sums.workers)
             changed = self._use_copies(self._find_copies(InMemory(batch), batch, answers))
-            self._measure(batch)
+            self._measure(batch, FEW_TWINS)
             self._converge(batch)
             self.looked = float(self.clock)
             if changed:
@@ -246,12 +250,12 @@ class Committee(Model):
         crowd = self.reading.crowd
         crowd.gate = min(crowd.gate / SHOWN, 1.0)
 
-    def _measure(self, sample: LabelBatch) -> None:
+    def _measure(self, sample: LabelBatch, twins: int) -> None:
         """Find out by a sample how much workers err together, and how far to believe what."""
         enough = max(MEASURED, PER_WORKER * self.sums.workers)
         reading, sample = self.reading, first_tasks(sample, enough)
         batch = compact(as_one(sample, self._votes_as_one(), self.sums.classes))
-        excess, overturned = measure_excess(batch, self.sums.classes)
+        excess, overturned = measure_excess(batch, self.sums.classes, twins)
         before, pairs = EARLIER * self.pairs, pairs_in(batch)
         reading.rho = (before * reading.rho + pairs * excess) / max(before + pairs, 1.0)
         self.pairs = before + pairs
@@ -366,7 +370,7 @@ class Committee(Model):
         if self._use_copies(self._find_copies(table, sample.batch, self.sums.answers)):
             self._count_again(table, sums)
         fit_students([reading], table, self.named)
-        self._measure(sample.batch)
+        self._measure(sample.batch, TWINS)
         if reading.crowd.gate > 0.0:
             self._refine([reading], table, sample.batch)
         if self.sums.known.any():

@@ -31,9 +31,8 @@ ONE_ERROR = 1.0
 """Squared error, that of one wrong label, by which correlations are shrunk: where nobody errs, what
 is left of rounding looks alike in all workers."""
 
-TWINS, TWIN_LABELS = 8, 180_000
-"""Twins at most, and labels that they have together: one alone of a small table is off by 0.005 now
-and then."""
+TWIN_LABELS = 180_000
+"""Labels that twins have together: one alone of a small table is off by 0.005 now and then."""
 
 ROUNDS = 3
 """Rounds of numbering: after three, who is still alike has answered alike."""
@@ -55,14 +54,14 @@ class Excess(NamedTuple):
     overturned: float
 
 
-def measure_excess(batch: LabelBatch, classes: int) -> Excess:
-    """Compare a crowd with twins of it that err independently; their medians count.
+def measure_excess(batch: LabelBatch, classes: int, most: int) -> Excess:
+    """Compare a crowd with twins of it that err independently, ``most`` of them; medians count.
 
-    (Not their means: now and then a twin's labels have no good fit.)
+    (Not means: now and then a twin's labels have no good fit.)
     """
     if not batch.labels.size:
         return Excess(0.0, 0.0)
-    twins = min(max(TWIN_LABELS // max(batch.labels.size, 1), 1), TWINS)
+    twins = min(max(TWIN_LABELS // max(batch.labels.size, 1), 1), most)
     truthless = LabelBatch(batch.starts, batch.workers, batch.labels)
     n = int(batch.workers.max(initial=-1)) + 1
     keys = content_keys(truthless, classes, n)
