@@ -50,7 +50,7 @@ ERRORS = 2.0
 """Standard errors beyond chance by which labels must be likelier for workers to have confusions of
 their own: without it, half of what these say is noise where workers err alike on all classes."""
 
-PER_NUMBER = 4
+PER_NUMBER = 16
 """Labels that there must be for each number in the confusions: of fewer, most of what the likeliest
 confusions say of a worker is chance."""
 
