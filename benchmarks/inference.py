@@ -250,7 +250,7 @@ def against_gold(table: pl.DataFrame, labels: pl.DataFrame, gold: pl.DataFrame) 
 
 
 def narrow(width: Floats, wilsons: Floats, fits: Floats) -> bool:
-    """Whether no interval is wider than Wilson's, and every estimate lies in its own."""
+    """Return True if no interval is wider than Wilson's and each contains its estimate."""
     return bool((width <= wilsons + 1e-9).all() and fits.all())
 
 

@@ -24,7 +24,7 @@ def check_memory(name: str, memory: object) -> None:
 
 
 Copying: TypeAlias = Literal["discount", "report"]
-"""Whether workers who are found to copy count less, or are reported only."""
+"""How to treat workers found to copy: discount their votes, or only report them."""
 
 CHECKS: Mapping[str, Check] = {
     "memory": check_memory,

@@ -514,7 +514,7 @@ class Committee(Model):
 
     @property
     def changing(self) -> bool:
-        """Whether workers are shown to change, so that what they did lately decides."""
+        """Return True while evidence shows that workers change; recent answers decide then."""
         return self.reading.changing
 
     @property

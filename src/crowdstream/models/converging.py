@@ -79,7 +79,7 @@ class Point(NamedTuple):
 
 
 def is_enough(labels: int, workers: int, classes: int) -> bool:
-    """Whether so many labels can tell so many confusions."""
+    """Return whether there are labels enough to estimate a confusion for every worker."""
     return labels >= PER_NUMBER * workers * classes * classes
 
 
@@ -120,7 +120,7 @@ def _overturned(reading: Reading, batch: LabelBatch) -> float:
 
 
 def _overturned_of_twin(reading: Reading, batch: LabelBatch) -> float:
-    """The same share of a crowd that errs independently, with the confusions of this one."""
+    """Return `_overturned` of a simulated independent crowd that has the same confusions."""
     twin = draw_twin(batch, reading.posteriors(batch), reading.sums.workers)
     other = second_look_of(twin, reading.sums.workers, reading.sums.classes)
     _follow_both(other, twin)

@@ -329,7 +329,7 @@ class Model(ABC):
 
     @property
     def changing(self) -> bool:
-        """Whether workers are shown to change, so that what they did lately decides."""
+        """Return True while evidence shows that workers change; recent answers decide then."""
         return False
 
     @property

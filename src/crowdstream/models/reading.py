@@ -103,7 +103,7 @@ class Reading:
 
     @property
     def changing(self) -> bool:
-        """Whether workers are shown to change, so that short memories decide."""
+        """Return True while evidence shows that workers change; short memories decide then."""
         return self.horizons.change.shown and not self.crowd.fell_back
 
     @property
