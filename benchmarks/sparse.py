@@ -31,6 +31,7 @@ from crowdstream.models.teacher import read_teacher, skills_of, vote_weights
 from crowdstream.models.teacher_loops import Teacher
 from crowdstream.sums.agreement import AgreementSums
 from crowdstream_lab import theory
+from crowdstream_lab.theory.sparse_votes import CAP
 
 if TYPE_CHECKING:
     import altair as alt
@@ -41,8 +42,14 @@ Ints = NDArray[np.int64]
 CROWDS: dict[str, Floats] = {
     "skills from 0 to 0.6": (np.arange(60) + 0.5) / 100,
     "half guess, half 0.6": np.array([0.0, 0.6]),
+    "skills from 0 to 1": (np.arange(100) + 0.5) / 100,
+    "half guess, half know": np.array([0.0, 1.0]),
 }
-"""The skills of equally many workers each. Both have a mean of 0.3; variances are 0.03 and 0.09."""
+"""The skills of equally many workers each. The first two have a mean of 0.3 and variances of 0.03
+and 0.09, the last two a mean of 0.5 and variances of 0.083 and 0.25."""
+
+WIDE = 0.95
+"""A cap of estimates beside the estimator's 0.6, for crowds with skills above that."""
 
 REPEATS = {1_000: 8, 10_000: 4, 100_000: 4}
 """Crowds drawn of each size."""
@@ -62,10 +69,14 @@ FRESH = 20_000
 TINY = 1e-6
 """A variance of skills so small that skills stay where none is cut: raw ones follow from it."""
 
+OUTVOTES = 12.0
+"""A known log-odds weight counts up to this; a worker who errs less than once in 10⁵ outvotes all
+others anyway."""
+
 LEAST = 2e-4
 """Less excess than this is not drawn: some tens of errors in all tasks decided."""
 
-WIDTH = 180
+WIDTH = 230
 """Columns of text that the widest table takes."""
 
 
@@ -105,8 +116,9 @@ class Made:
 
     def chances(self) -> Floats:
         """How likely each class is, given the labels and the true skills."""
-        best = np.log((1 + (self.classes - 1) * self.skills) / (1 - self.skills))
-        odds = np.exp(self.scores(best))
+        with np.errstate(divide="ignore"):
+            best = np.log((1 + (self.classes - 1) * self.skills) / (1 - self.skills))
+        odds = np.exp(self.scores(np.minimum(best, OUTVOTES)))
         return np.asarray(odds / odds.sum(axis=1, keepdims=True))
 
 
@@ -189,6 +201,7 @@ class Measured:
     majority: Floats
     shrunk: Floats
     raw: Floats
+    wide: Floats
     same: Floats
 
 
@@ -213,9 +226,11 @@ def measure(kind: Floats, n: int, answers: int, labels: int, classes: int, crowd
         raw = raw_skills(teacher, n, assumed)
         prior = np.log(np.asarray(teacher.f))
         row = [excess_of(fresh, fresh.scores(np.ones(n)), rng)]
-        for used in (skills_of(teacher, n), raw):
-            votes = fresh.scores(vote_weights(used, classes))
-            row.append(excess_of(fresh, votes + prior, rng))
+        shrunk = skills_of(teacher, n)
+        kept = np.clip(shrunk, 0.0, WIDE)
+        wide = np.log((1 + (classes - 1) * kept) / (1 - kept))
+        for weights in (vote_weights(shrunk, classes), vote_weights(raw, classes), wide):
+            row.append(excess_of(fresh, fresh.scores(weights) + prior, rng))
         decided = cs.CentredAgreement().fit_predict(learnt.table())
         chances = learnt.chances()
         chosen = decided["label"].to_numpy()
@@ -248,25 +263,32 @@ def excess(quick: bool, into: list[dict[str, object]] | None = None) -> Table:
     """Excess errors with shrunk, raw and equal weights: bound, formula, measured."""
     table = Table(title="Excess error over known weights, two classes")
     for name in ("crowd", "l", "r", "n", "bound", "formula", "shrunk", "same table",
-                 "bound", "formula", "raw", "formula", "majority"):  # fmt: skip
+                 "bound", "formula", "cap 0.95", "bound", "formula", "raw",
+                 "formula", "majority"):  # fmt: skip
         table.add_column(name, justify="right")
     for crowd, labels, answers, n in settings(quick):
         kind = CROWDS[crowd]
         found = measure(kind, n, answers, labels, 2, 2 if quick else REPEATS[n])
         errors = theory.weights_beat_majority(kind, answers, labels)
+        wide = theory.weights_beat_majority(kind, answers, labels, cap=WIDE)
         bounds = (
             theory.shrunk_excess_bound(kind, answers, labels),
+            theory.shrunk_excess_bound(kind, answers, labels, cap=WIDE),
             theory.excess_error_bound(kind, answers, labels),
         )
         table.add_row(
             crowd, str(labels), str(answers), f"{n:,}",
             f"{bounds[0]:.4f}", f"{errors.shrunk - errors.known:.4f}",
             with_error(found.shrunk), with_error(found.same),
-            f"{bounds[1]:.4f}", f"{errors.raw - errors.known:.4f}", with_error(found.raw),
+            f"{bounds[1]:.4f}", f"{wide.shrunk - wide.known:.4f}", with_error(found.wide),
+            f"{bounds[2]:.4f}", f"{errors.raw - errors.known:.4f}", with_error(found.raw),
             f"{errors.majority - errors.known:.4f}", with_error(found.majority),
         )  # fmt: skip
         if into is not None:
-            for weights, values in (("shrunk", found.shrunk), ("raw", found.raw)):
+            drawn = {"shrunk": found.shrunk, "raw": found.raw}
+            if reaches_above_cap(kind):
+                drawn["shrunk, cap 0.95"] = found.wide
+            for weights, values in drawn.items():
                 into.append({"crowd": crowd, "l": labels, "r": answers, "n": f"{n:,}",
                              "weights": weights, "excess": float(values.mean()),
                              "error": error_of(values)})  # fmt: skip
@@ -299,6 +321,11 @@ def classes(quick: bool) -> Table:
 # The chart -------------------------------------------------------------------------------------
 
 
+def reaches_above_cap(kind: Floats) -> bool:
+    """Whether some skills are above the estimator's cap."""
+    return bool(kind.max() > CAP)
+
+
 def lines() -> pl.DataFrame:
     """Bounds and formulas as functions of r."""
     rows = []
@@ -306,13 +333,24 @@ def lines() -> pl.DataFrame:
         for labels in LABELS:
             for answers in DRAWN:
                 errors = theory.weights_beat_majority(kind, answers, labels)
+                wide = theory.weights_beat_majority(kind, answers, labels, cap=WIDE)
+                capped, widely = (
+                    theory.shrunk_excess_bound(kind, answers, labels, cap=cap)
+                    for cap in (CAP, WIDE)
+                )
+                uncut = theory.shrunk_excess_bound(kind, answers, labels)
                 for weights, what, value in (
-                    ("shrunk", "bound", theory.shrunk_excess_bound(kind, answers, labels)),
+                    ("shrunk, no cap", "bound", uncut),
+                    ("shrunk", "bound", capped),
                     ("shrunk", "formula", errors.shrunk - errors.known),
+                    ("shrunk, cap 0.95", "bound", widely),
+                    ("shrunk, cap 0.95", "formula", wide.shrunk - wide.known),
                     ("raw", "bound", theory.excess_error_bound(kind, answers, labels)),
                     ("raw", "formula", errors.raw - errors.known),
                 ):
-                    if not (weights == "raw" and what == "bound" and value >= 0.5):
+                    if weights.startswith("shrunk, ") and not reaches_above_cap(kind):
+                        continue
+                    if not (what == "bound" and value >= 0.5):
                         rows.append((crowd, labels, answers, weights, what, value))
     names = ["crowd", "l", "r", "weights", "what", "excess"]
     return pl.DataFrame(rows, schema=names, orient="row")
@@ -331,7 +369,8 @@ def draw(points: pl.DataFrame) -> alt.VConcatChart:
     x = x.scale(alt.Scale(type="log", domain=[3, 400]))
     levels = alt.Axis(values=[0.001, 0.01, 0.1], format="~g")
     y = alt.Y("excess:Q", scale=log, title="excess error", axis=levels)
-    hues = alt.Scale(domain=["shrunk", "raw"], range=["#1f77b4", "#d95f02"])
+    kinds = ["shrunk", "shrunk, cap 0.95", "shrunk, no cap", "raw"]
+    hues = alt.Scale(domain=kinds, range=["#1f77b4", "#2a9d4e", "#555555", "#d95f02"])
     colour = alt.Color("weights:N", scale=hues, title="weights")
     strokes = alt.Scale(domain=["bound", "formula"], range=[[6, 4], [1, 0]])
     dash = alt.StrokeDash("what:N", scale=strokes, title="line")

@@ -30,6 +30,9 @@ Theorems 1 to 3 cover the paper's own estimate only: α known, no shrinkage, no 
 crowds with few answers each has formulas and bounds of its own: `skill_variance` and the other
 functions of the sparse regime, with proofs in docs/sparse.md.
 
+With ``classes=K`` Theorems 1 and 2 are those of K classes that are confused evenly, which the paper
+does not have; `plug_in_excess_bound` and `regret_bound` need no λ. Proofs: docs/maths.md.
+
 A bound on a probability is never above 1, a radius around an error rate neither: where the paper
 promises nothing, that is what it says.
 
@@ -44,7 +47,7 @@ from crowdstream_lab.theory.agreement import (
     v,
     v_0,
 )
-from crowdstream_lab.theory.crowd import Bounds, assumption_1, eta, gamma, lambda_
+from crowdstream_lab.theory.crowd import Bounds, as_two_classes, assumption_1, eta, gamma, lambda_
 from crowdstream_lab.theory.drift import (
     best_beta,
     corollary_2,
@@ -64,6 +67,11 @@ from crowdstream_lab.theory.estimation import (
     tasks_needed,
     theorem_1,
 )
+from crowdstream_lab.theory.plug_in import (
+    plug_in_excess_bound,
+    regret_bound,
+    worst_plug_in_excess,
+)
 from crowdstream_lab.theory.regret import RegretBound, theorem_2
 from crowdstream_lab.theory.sparse import (
     assumed_variance,
@@ -71,7 +79,7 @@ from crowdstream_lab.theory.sparse import (
     mean_skill_variance,
     skill_variance,
 )
-from crowdstream_lab.theory.sparse_bounds import excess_error_bound, shrunk_excess_bound
+from crowdstream_lab.theory.sparse_bounds import excess_error_bound, jensen_gap, shrunk_excess_bound
 from crowdstream_lab.theory.sparse_votes import (
     SparseErrors,
     answers_to_beat_majority,
@@ -98,6 +106,7 @@ __all__ = [
     "accuracy",
     "agreement_rates",
     "answers_to_beat_majority",
+    "as_two_classes",
     "assumed_variance",
     "assumption_1",
     "average_variance",
@@ -112,6 +121,7 @@ __all__ = [
     "eta",
     "excess_error_bound",
     "gamma",
+    "jensen_gap",
     "label_signal",
     "lambda_",
     "lemma_1",
@@ -121,6 +131,8 @@ __all__ = [
     "mean_skill_variance",
     "optimal_error",
     "optimal_weights",
+    "plug_in_excess_bound",
+    "regret_bound",
     "shrunk_excess_bound",
     "skill_variance",
     "tasks_needed",
@@ -134,4 +146,5 @@ __all__ = [
     "vote_error",
     "weighted_error_bound",
     "weights_beat_majority",
+    "worst_plug_in_excess",
 ]

@@ -57,6 +57,11 @@ def check_alpha(alpha: float) -> None:
     check_number("alpha", alpha, 0, 1, open_low=True)
 
 
+def check_classes(classes: int) -> None:
+    """Refuse a number of classes that is not whole and at least 2."""
+    check_number("classes", classes, 2, 10**9, whole=True)
+
+
 def divide(above: float, below: float) -> float:
     """Infinity where there is nothing to divide by."""
     return above / below if below > 0 else math.inf

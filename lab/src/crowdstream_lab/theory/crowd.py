@@ -8,7 +8,12 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from crowdstream_lab.theory.checks import check_error_rates, check_weights
+from crowdstream_lab.theory.checks import (
+    Floats,
+    check_classes,
+    check_error_rates,
+    check_weights,
+)
 from crowdstream_lab.theory.combinations import ATOMS, TIE, alike, halves, outer, within_reach
 
 
@@ -66,6 +71,29 @@ def gamma(p: ArrayLike) -> float:
     reliability = 1 - 2 * check_error_rates(p, least=3)
     left = float(reliability.sum() - 2 * reliability.max())
     return (max(left, 0.0) / reliability.size) ** 2
+
+
+def as_two_classes(p: ArrayLike, classes: int) -> Floats:
+    """The error rates of a crowd of two classes that agrees as this one of K does.
+
+    ``Kp/(2(K−1))``: if who errs, errs evenly, then two of K classes agree with probability
+    ``1/K + (1 − 1/K) θ_iθ_j`` with ``θ = 1 − Kp/(K−1)``. So ``(K·1{agree} − 1)/(K−1)`` has the mean
+    θ_iθ_j that agreements minus disagreements have of two classes and reliabilities θ.
+
+    Parameters
+    ----------
+    p
+        The workers' error rates, each from 0 to 1.
+    classes
+        The number K of classes, at least 2.
+
+    Examples
+    --------
+    >>> as_two_classes([0.0, 0.3, 2 / 3], classes=3).tolist()  # the last one guesses
+    [0.0, 0.22499999999999998, 0.5]
+    """
+    check_classes(classes)
+    return check_error_rates(p) * classes / (2 * (classes - 1))
 
 
 def eta(p: ArrayLike) -> float:

@@ -17,7 +17,7 @@ from crowdstream_lab.theory.checks import (
     check_error_rates,
     divide,
 )
-from crowdstream_lab.theory.crowd import gamma
+from crowdstream_lab.theory.crowd import as_two_classes, gamma
 
 
 class Region(NamedTuple):
@@ -96,12 +96,15 @@ def lemma_2(p: ArrayLike, epsilon: float) -> float:
     return radius_of(gamma(p), epsilon)
 
 
-def theorem_1(p: ArrayLike, alpha: float, tasks: float, epsilon: float) -> float:
+def theorem_1(
+    p: ArrayLike, alpha: float, tasks: float, epsilon: float, *, classes: int = 2
+) -> float:
     """How likely some error rate is off by ``epsilon`` or more after so many tasks, at most.
 
     ``P(‖p̂(t) − p‖∞ ≥ ε) ≤ 2n exp(−γ³ α⁴ t ε² / 8)`` (Theorem 1). The paper asks ε ≤ 1/20; its proof
     gives ε ≤ 1/(20 √γ), and the bound there is also one for all that is larger. Of the algorithm as
-    printed only: ``AgreementBased(answer_rate=α, shrinkage=0, clip=0)``.
+    printed only: ``AgreementBased(answer_rate=α, shrinkage=0, clip=0)``. With K classes that are
+    confused evenly it holds with ``Kε/(2(K−1))`` for ε, and γ of `as_two_classes` (docs/maths.md).
 
     Parameters
     ----------
@@ -111,6 +114,8 @@ def theorem_1(p: ArrayLike, alpha: float, tasks: float, epsilon: float) -> float
         The error rates of at least three workers, each from 0 to 1.
     epsilon
         A distance between true and estimated error rates, above 0.
+    classes
+        The number K of classes, at least 2.
 
     Examples
     --------
@@ -119,7 +124,11 @@ def theorem_1(p: ArrayLike, alpha: float, tasks: float, epsilon: float) -> float
     """
     rates = check_error_rates(p, least=3)
     check_number("epsilon", epsilon, 0, math.inf, open_low=True)
-    return lemma_1(rates.size, alpha, tasks, leeway_of(gamma(rates), epsilon))
+    nearness, scaled = (
+        gamma(as_two_classes(rates, classes)),
+        epsilon * classes / (2 * (classes - 1)),
+    )
+    return lemma_1(rates.size, alpha, tasks, leeway_of(nearness, scaled))
 
 
 def tasks_needed(p: ArrayLike, alpha: float, epsilon: float, delta: float) -> float:

@@ -1,9 +1,9 @@
 """The sparse regime: how often votes are wrong whose weights are learnt from few answers.
 
 The model of `crowdstream_lab.theory.sparse`, two classes. A vote weighs a label by
-``log((1 + ψ̃)/(1 − ψ̃))``, with an estimate ``ψ̃ = ψ̄ + trust · (raw − ψ̄)`` kept in [0, 0.6]: trust 0
-is majority vote, 1 no shrinkage. The tasks decided are not among those that the weights were
-learnt from. Proofs: docs/sparse.md.
+``log((1 + ψ̃)/(1 − ψ̃))``, with an estimate ``ψ̃ = ψ̄ + trust · (raw − ψ̄)`` kept in [0, cap], in the
+estimator [0, 0.6]: trust 0 is majority vote, 1 no shrinkage. Skills may be anything from 0 to 1.
+The tasks decided are not among those that the weights were learnt from. Proofs: docs/sparse.md.
 """
 
 from __future__ import annotations
@@ -23,6 +23,9 @@ from crowdstream_lab.theory.votes import majority_error
 
 CAP = 0.6
 """The skill beyond which a vote counts no more in the estimator."""
+
+MOST_CAP = 1 - 1e-6
+"""The largest cap: whoever is said to be surer than this is right in a million answers."""
 
 NOISES = 257
 """Normal quantiles that stand for a raw skill's noise. With a quarter as many, and four times the
@@ -149,7 +152,9 @@ def answers_to_beat_majority(mean: float, spread: float, labels: int) -> int:
     return high
 
 
-def weights_beat_majority(skills: ArrayLike, answers: int, labels: int) -> SparseErrors:
+def weights_beat_majority(
+    skills: ArrayLike, answers: int, labels: int, *, cap: float = CAP
+) -> SparseErrors:
     """How often majority vote, shrunk, raw and known weights err.
 
     Majority and known weights exactly; the other two with the noise of raw skills taken to be
@@ -163,13 +168,20 @@ def weights_beat_majority(skills: ArrayLike, answers: int, labels: int) -> Spars
         The answers r of each worker that its weight is learnt from, at least 1.
     labels
         The labels of each task, at least 2.
+    cap
+        The skill beyond which a vote counts no more, above 0 and below 1; the estimator's unless
+        given.
 
     Examples
     --------
     >>> errors = weights_beat_majority([0.0, 0.6], answers=10, labels=5)
     >>> [round(error, 3) for error in errors]
     [0.235, 0.219, 0.233, 0.16]
+    >>> errors = weights_beat_majority([0.0, 1.0], answers=10, labels=5)
+    >>> [round(error, 3) for error in errors]
+    [0.104, 0.04, 0.036, 0.016]
     """
+    check_cap(cap)
     given, mean, spread = check_crowd(skills, answers, labels, 2)
     noise = average_variance(mean, spread, answers, labels)
     spreads = np.sqrt(variances(given, mean, answers, labels, 2))[:, None]
@@ -178,22 +190,33 @@ def weights_beat_majority(skills: ArrayLike, answers: int, labels: int) -> Spars
     raw = given[:, None] + spreads * normal / math.sqrt(float(normal @ normal) / NOISES)
     found = []
     for trust in (spread / (spread + noise), 1.0):
-        used = np.clip(mean + trust * (raw - mean), 0.0, CAP)
+        used = np.clip(mean + trust * (raw - mean), 0.0, cap)
         found.append(_vote_error(2 * np.arctanh(used), given[:, None], labels))
     majority = majority_error([(1 - mean) / 2] * labels)
     return SparseErrors(majority, found[0], found[1], known_error(given, labels))
+
+
+def check_cap(cap: float) -> None:
+    """Refuse a cap at which a vote would count for ever more or for nothing."""
+    check_number("cap", cap, 0, MOST_CAP, open_low=True)
 
 
 def check_crowd(
     skills: ArrayLike, answers: int, labels: int, classes: int
 ) -> tuple[Floats, float, float]:
     """Skills that were checked, their mean and their variance."""
-    given = vector("skills", skills, 1)
-    if not (((given >= 0) & (given <= 1)).all() and given.any()):
-        raise InputError("skills", "skills from 0 to 1, not all 0", str(given.tolist()[:5]))
+    given = check_skills(skills)
     mean = float(given.mean())
     check_sizes(mean, answers, labels, classes)
     return given, mean, float(given.var())
+
+
+def check_skills(skills: ArrayLike) -> Floats:
+    """Skills from 0 to 1, some of them above 0."""
+    given = vector("skills", skills, 1)
+    if not (((given >= 0) & (given <= 1)).all() and given.any()):
+        raise InputError("skills", "skills from 0 to 1, not all 0", str(given.tolist()[:5]))
+    return given
 
 
 def known_error(skills: Floats, labels: int) -> float:

@@ -9,7 +9,13 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from crowdstream.extension import check_number
-from crowdstream_lab.theory.checks import Floats, check_alpha, check_error_rates, check_weights
+from crowdstream_lab.theory.checks import (
+    Floats,
+    check_alpha,
+    check_classes,
+    check_error_rates,
+    check_weights,
+)
 from crowdstream_lab.theory.combinations import TIE, alike, halves, outer, within_reach
 
 SAMPLES = 100_000
@@ -40,13 +46,17 @@ class ErrorRate(NamedTuple):
     standard_error: float
 
 
-def optimal_weights(p: ArrayLike) -> Floats:
+def optimal_weights(p: ArrayLike, classes: int = 2) -> Floats:
     """The weights of the best vote, ``w_i = log(1/p_i − 1)``; ±∞ at p = 0 and 1 (Proposition 1).
+
+    Of K classes that are confused evenly, ``log((K−1)(1/p_i − 1))``.
 
     Parameters
     ----------
     p
         The workers' error rates, each from 0 to 1.
+    classes
+        The number K of classes, at least 2.
 
     Examples
     --------
@@ -54,8 +64,9 @@ def optimal_weights(p: ArrayLike) -> Floats:
     [inf, 1.0986, 0.0, -inf]
     """
     rates = check_error_rates(p)
+    check_classes(classes)
     with np.errstate(divide="ignore"):
-        return np.log1p(-rates) - np.log(rates)
+        return np.log1p(-rates) - np.log(rates) + math.log(classes - 1)
 
 
 def majority_error_bound(p: ArrayLike, alpha: float = 1.0) -> float:
