@@ -83,6 +83,23 @@ def test_the_estimator_decides_as_the_paper_does(n: int) -> None:
     assert decided > 75
 
 
+@pytest.mark.parametrize("beta", [0.0, 0.05])
+def test_a_stream_decides_an_open_task_as_the_paper_does(beta: float) -> None:
+    """By the tasks before it: an open task's own labels have no part in it, nor has its place."""
+    paper, run = AB(8, beta=beta), cs.Stream(product(1.0, beta), settle=None)
+    decided = 0
+    for t, x in enumerate(stream(8, 150, 1.0, seed=3)):
+        for i, label in enumerate(x.tolist()):
+            last = run.observe(t, i, int(label), at=0)
+        p, vote = paper.error_rates, paper.decide(x)
+        if vote and abs(excess(paper.a, 0.0)) > EDGE and (p > 1e-6).all() and (p < 1 - 1e-6).all():
+            decided += 1
+            assert last.label == vote
+        paper.learn(x)
+        run.close(t)
+    assert decided > 75
+
+
 def test_the_recursion_is_the_average_it_is_said_to_be() -> None:
     x = stream(6, 50, 0.6, seed=1)
     agree = np.array([[np.sum(r * r[i] == 1) - (r[i] != 0) for i in range(6)] for r in x])

@@ -274,8 +274,11 @@ def test_an_open_task_is_decided_without_its_own_labels(mode: dict[str, float | 
             tasks.put_truth(task, truth)
         before, sums = warm(crowd), model.sums.pack()
         scorer, scores = tasks.score(task)
-        left = model.sums.without(task.batch(), model.scale.weight(task.place))
-        theirs = fixed_of(left, crowd)
+        own = model.scale.weight(task.place)
+        theirs = fixed_of(model.sums.without(task.batch(), own), crowd)
+        if crowd.answer_rate and crowd.memory:
+            # The newest task counts 1/memory of all: without it the paper's average is that before.
+            theirs.unit -= own / crowd.memory
         wanted = np.empty_like(scores)
         theirs.ask(task.batch().coded, task.size, 0.0, wanted)
         assert scorer.identified == (not theirs.fell_back)

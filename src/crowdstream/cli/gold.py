@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from crowdstream import defaults
 from crowdstream.cli import options
-from crowdstream.cli.gold_wording import show_check, show_plan, warn_of_formulas
+from crowdstream.cli.gold_wording import say_fooled, show_check, show_plan, warn_of_formulas
 from crowdstream.cli.json_output import PlanReport, StratumReport, check_report, print_json
 from crowdstream.cli.label_input import read_labels
 from crowdstream.cli.output import check_output, write_table
@@ -137,6 +137,7 @@ def plan(
     elif not report.quiet:
         say_paragraph(found_labels.read_as, indent=0)
         show_plan(summary, shown, out.output, files.labels)
+        say_fooled(found.filter(found["confidence"] >= deciding.settle)["confidence"])
         if known is not None:
             say(known.line())
         for note in notes:

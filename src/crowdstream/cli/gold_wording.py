@@ -68,6 +68,14 @@ def show_plan(
     say(f"  crowdstream run {' '.join(files)} --gold {output}")
 
 
+def say_fooled(confidences: pl.Series) -> None:
+    """Say what checking decisions of these confidences, the settled ones, tells of fooled tasks."""
+    from crowdstream.gold_plan.fooled import plan_words
+
+    claimed = float((1 - confidences).to_numpy().mean()) if confidences.len() else 0.0
+    say_paragraph(plan_words(confidences.len(), claimed), indent=0)
+
+
 def _first_tasks(tasks: pl.DataFrame) -> Table:
     shown = [name for name in ("task", "label", "votes") if name in tasks.columns]
     table = make_table("first tasks", shown, ("confidence",) if len(shown) > 1 else ())

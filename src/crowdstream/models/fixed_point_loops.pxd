@@ -34,7 +34,7 @@ cdef class FixedPoint(Scoring):
     cdef Py_ssize_t n, golds, groups, main, read_named
     cdef long long changes
     cdef bint is_current
-    cdef double seen_total, tasks, labelled, read_unit
+    cdef double seen_total, tasks, labelled, left_out, read_unit
     cdef double start, signal, strength, all_met, evidence, answered, spread, group_met
 
     cdef void make_mirrors(self, Py_ssize_t size) noexcept

@@ -346,7 +346,7 @@ class FixedPoint(Scoring):
         self.truth = -1
         self.n = self.golds = self.groups = self.main = 0
         self.changes = -1
-        self.seen_total = self.tasks = self.labelled = 0.0
+        self.seen_total = self.tasks = self.labelled = self.left_out = 0.0
         self.is_current = False
         self.read_unit = 0.0
         self.read_named = -1
@@ -530,6 +530,7 @@ class FixedPoint(Scoring):
             self.derive(i, self.spare[MET, z - begin], self.spare[KNOWN, z - begin])
         for z in range(begin, end):
             votes[tasks.labels[z]] = 0.0
+        self.left_out = own
         self.tasks -= own
         self.labelled -= own
         self.is_current = False
@@ -544,6 +545,7 @@ class FixedPoint(Scoring):
                 self.mirror[j, i] = self.spare[j, z - begin]
             self.derive(i, met, known)
         self.mirror[GROUP_MET, find(self.sums.groups, tasks.workers[begin])] = self.group_met
+        self.left_out = 0.0
         self.tasks = self.sums.total[0]
         self.labelled = self.sums.total[1]
         self.is_current = False
@@ -586,9 +588,10 @@ class FixedPoint(Scoring):
         guess = self.unit / (K - 1.0)
         shift: cython.double = 0.0
         if self.answer_rate > 0.0:
-            # Forgetting starts from â = 0, as if 1/β tasks of no agreement had come before.
+            # Forgetting starts from â = 0, as if 1/β tasks of no agreement had come before. Without
+            # the newest task, unit/β − unit is what it was before it: task t + 1 is decided by t.
             if self.memory > 0.0:
-                self.tasks = self.unit * self.memory
+                self.tasks = self.unit * self.memory - self.left_out
             self.shares.scale = 0.0  # R of all workers change with every task
             shift = self.tasks * (self.n - 1.0) / (K - 1.0)
             worth = K / (self.answer_rate * self.answer_rate * (K - 1.0))

@@ -6,7 +6,9 @@ from typing import cast
 from crowdstream_lab.experiments.common import Claim, Experiment
 
 NAMES = (
+    "ours",
     "worked",
+    "assumption",
     "fig1",
     "fig2",
     "fig3",
@@ -15,8 +17,10 @@ NAMES = (
     "fig6",
     "table1",
     "table2",
+    "complexity",
     "lemmas",
     "theorems",
+    "corollaries",
 )
 """In the order of the paper."""
 

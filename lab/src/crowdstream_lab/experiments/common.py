@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias, get_args
 
 import numpy as np
 import polars as pl
@@ -21,6 +21,11 @@ Tick: TypeAlias = Callable[[float], None]
 
 Source: TypeAlias = Literal["paper", "ours"]
 
+Verdict: TypeAlias = Literal["holds", "does not hold", "our reading", "cannot be told"]
+
+VERDICTS: tuple[Verdict, ...] = get_args(Verdict)
+"""In the order in which they are counted."""
+
 BAND = 1.96
 """Standard errors on either side of a mean in the charts: 95 % of a normal distribution."""
 
@@ -36,7 +41,19 @@ SETS = ("bird", "dog", "duchenne", "rte", "temp", "web")
 class Claim:
     """A sentence, what must be measured for it to hold, what was, and whether it does.
 
-    ``source`` says whose sentence it is: the paper's, which may be wrong, or ours, which may not.
+    Parameters
+    ----------
+    text, wanted, measured
+        The sentence, how it is read, and what was found.
+    holds
+        Whether it holds as it is read.
+    source
+        Whose sentence it is: the paper's, which may be wrong, or ours, which may not.
+    otherwise
+        Whether it holds by another fair reading, which ``wanted`` names too; None if there is none.
+        Where the two differ, the verdict is "our reading".
+    decided
+        Whether the measurement can tell. False where noise is as large as what is asked for.
     """
 
     text: str
@@ -44,11 +61,37 @@ class Claim:
     measured: str
     holds: bool
     source: Source = "paper"
+    otherwise: bool | None = None
+    decided: bool = True
 
     @property
-    def verdict(self) -> str:
-        """In words."""
+    def verdict(self) -> Verdict:
+        """One of four; what cannot be measured is said before how it is read."""
+        if not self.decided:
+            return "cannot be told"
+        if self.otherwise is not None and self.otherwise != self.holds:
+            return "our reading"
         return "holds" if self.holds else "does not hold"
+
+    @property
+    def is_our_bug(self) -> bool:
+        """Whether it is a promise of ours that does not hold, which ends the command with 1."""
+        return self.source == "ours" and self.verdict != "holds"
+
+
+@dataclass(frozen=True)
+class Use:
+    """A stream on which an experiment uses the algorithm: X(1), X(2), … in rows, α and β.
+
+    ``x`` has −1, 0 (no answer) and +1, one row per task and one column per worker. ``clip`` is what
+    decisions are made with, beside the paper's 0.
+    """
+
+    name: str
+    x: Floats
+    alpha: float = 1.0
+    beta: float = 0.0
+    clip: float = 0.0
 
 
 class Experiment(Protocol):
@@ -67,6 +110,10 @@ class Experiment(Protocol):
 
     def draw(self, data: pl.DataFrame) -> alt.TopLevelMixin | None:
         """The figure; None where the claims are table enough."""
+        ...
+
+    def uses(self) -> list[Use]:
+        """Labels on which the product is compared with the paper's algorithm; may be none."""
         ...
 
 

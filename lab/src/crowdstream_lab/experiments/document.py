@@ -13,8 +13,11 @@ Made by `{command}`; do not edit. {versions}; {seconds:.0f} s of processor time.
 
 `crowdstream paper` runs every experiment of T. Bonald and R. Combes, *A Streaming Algorithm for
 Crowdsourced Data Classification* (2016), draws its figures, fills its tables and judges its
-sentences. **{summary}.** A claim of the paper that does not hold is shown as such; the command ends
-with exit code 1 only where a promise of ours fails.
+sentences.
+
+**{summary}.**
+
+{verdicts} The command ends with exit code 1 only where a promise of ours fails.
 
 {scope}
 """
@@ -28,6 +31,7 @@ def markdown(outcomes: Sequence[Outcome], quick: bool) -> str:
         versions=versions(),
         seconds=sum(outcome.seconds for outcome in outcomes),
         summary=summary(outcomes),
+        verdicts=notes.VERDICTS,
         scope=notes.SCOPE,
     )
     parts = [intro, *(_section(outcome) for outcome in outcomes)]
@@ -49,7 +53,7 @@ def _section(outcome: Outcome) -> str:
         return "\n".join([*lines, f"Not checked: {outcome.skipped}", ""])
     lines += ["| claim | whose | read as | measured | verdict |", "|---|---|---|---|---|"]
     for claim in outcome.claims:
-        verdict = claim.verdict if claim.holds else f"**{claim.verdict}**"
+        verdict = claim.verdict if claim.verdict == "holds" else f"**{claim.verdict}**"
         cells = (claim.text, WHOSE[claim.source], claim.wanted, claim.measured, verdict)
         lines.append(f"| {' | '.join(map(_cell, cells))} |")
     return "\n".join([*lines, ""])

@@ -10,8 +10,8 @@ import polars as pl
 from crowdstream import theme
 from crowdstream.simulation import error_rates
 from crowdstream_lab import theory
-from crowdstream_lab.experiments import batch, common
-from crowdstream_lab.experiments.common import Claim, Floats, Tick
+from crowdstream_lab.experiments import batch, beside, common
+from crowdstream_lab.experiments.common import Claim, Floats, Tick, Use
 
 if TYPE_CHECKING:
     import altair as alt
@@ -35,6 +35,11 @@ FROM = 200
 SLOPE, SLACK = -0.5, 0.05
 """1/√t on logarithmic axes, and the tolerance asked for."""
 ERRORS = {"maximum": "Largest error over the workers", "average": "Mean error over the workers"}
+
+
+def uses() -> list[Use]:
+    """A crowd of the figure."""
+    return [beside.stream(f"q = {Q[2]}", error_rates(N, q=Q[2]), seed=11)]
 
 
 def compute(quick: bool, tick: Tick) -> pl.DataFrame:

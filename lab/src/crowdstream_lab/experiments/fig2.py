@@ -9,8 +9,8 @@ import numpy as np
 import polars as pl
 
 from crowdstream import theme
-from crowdstream_lab.experiments import batch, common
-from crowdstream_lab.experiments.common import Claim, Tick
+from crowdstream_lab.experiments import batch, beside, common
+from crowdstream_lab.experiments.common import Claim, Floats, Tick, Use
 
 if TYPE_CHECKING:
     import altair as alt
@@ -32,11 +32,20 @@ GAP = 0.10
 ORACLE = "oracle who knows the truths"
 
 
+def uses() -> list[Use]:
+    """A crowd of the figure."""
+    return [beside.stream(f"n = {N[3]}", _rates(N[3]), seed=12)]
+
+
+def _rates(n: int) -> Floats:
+    return np.where(np.arange(n) < n / 2, P1, 0.5)
+
+
 def compute(quick: bool, tick: Tick) -> pl.DataFrame:
     """Mean errors of AB and of the shares of answers that miss the truth."""
     rows = []
     for n in N:
-        p = np.where(np.arange(n) < n / 2, P1, 0.5)
+        p = _rates(n)
         right = batch.draw(np.random.default_rng(n), (REPETITIONS[quick], TASKS, n), p)
         ours = batch.error_rates(batch.agreeing(right).mean(axis=1))
         missed = (right < 0).mean(axis=1)

@@ -6,6 +6,7 @@ allows. A share of the bound above 1 is a counterexample.
 
 from __future__ import annotations
 
+import itertools
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -13,15 +14,18 @@ import polars as pl
 from numpy.typing import NDArray
 
 from crowdstream import theme
-from crowdstream_lab.experiments import batch, common
-from crowdstream_lab.experiments.common import Claim, Floats, Tick
+from crowdstream_lab import theory
+from crowdstream_lab.experiments import batch, beside, common
+from crowdstream_lab.experiments.common import Claim, Floats, Tick, Use
 
 if TYPE_CHECKING:
     import altair as alt
 
 TITLE = "Lemmas and propositions. On random crowds"
 PAPER = (
-    "Proposition 3: p = φ(a). Proposition 4: a unique fixed point if v₁(u) ≥ v₀(u). Proposition 5: "
+    "Proposition 1: assuming p is known, the weighted majority vote is an optimal estimator of "
+    "G(t). Proposition 2: v ↦ f(u, v) − v is strictly increasing over [v₀(u), ∞). Proposition 3: p "
+    "= φ(a). Proposition 4: a unique fixed point if v₁(u) ≥ v₀(u). Proposition 5: "
     "v₁(a) − v₀(a) > v(a). Proposition 6: |v(u) − v(u′)| ≤ (8/n)‖u − u′‖₁. Lemma 2: if ‖â − a‖∞ ≤ "
     "ε ≤ γ/80 then ‖p̂ − p‖∞ ≤ 4γ^(−3/2) ε. Proposition 7: the bias under drift is at most 2σ/β."
 )
@@ -39,6 +43,11 @@ BIAS_SIGMA, BIAS_BETA = (1e-6, 1e-3), (1e-3, 0.3)
 """Between which drifts and speeds of forgetting are drawn."""
 
 
+def uses() -> list[Use]:
+    """A random crowd like those below."""
+    return [beside.stream("a random crowd", np.random.default_rng(18).uniform(0, 0.5, 9), seed=18)]
+
+
 def compute(quick: bool, tick: Tick) -> pl.DataFrame:
     """One row a check and crowd: γ, and the share of the bound that was reached."""
     rng = np.random.default_rng(8)
@@ -49,6 +58,8 @@ def compute(quick: bool, tick: Tick) -> pl.DataFrame:
         gamma = ((1 - 2 * p).sum(axis=1) - 2 * (1 - 2 * p).max(axis=1)) ** 2 / n**2
         moved = corners(rng, p, a, gamma / 80)
         shares = {
+            "Proposition 1": _proposition_1(rng, p),
+            "Proposition 2": _proposition_2(rng, a),
             "Proposition 3": np.abs(batch.error_rates(a) - p).max(axis=1) / SAME,
             "Proposition 4": _proposition_4(rng, a),
             "Proposition 5": _proposition_5(p, a),
@@ -121,6 +132,60 @@ def _solved(found: Floats) -> NDArray[np.bool_]:
     return np.asarray((found != 0.5).any(axis=-1))
 
 
+ENUMERATED = 6
+"""Workers up to which every possible task is gone through: 3⁶ of them."""
+VOTES = 60
+"""Crowds of each such size."""
+
+
+def _proposition_1(rng: np.random.Generator, p: Floats) -> Floats:
+    """How much the weighted vote errs beyond the least possible, over rounding; all X one by one.
+
+    Whatever is decided on seeing x errs with probability L⁻(x)/2 or L⁺(x)/2, so that no estimator
+    errs less than Σ min(L⁺, L⁻)/2. Answer rates are drawn.
+    """
+    found = np.full(len(p), np.nan)
+    n = p.shape[1]
+    if n > ENUMERATED:
+        return found
+    x = np.array(list(itertools.product((-1.0, 0.0, 1.0), repeat=n)))
+    for k, rates in enumerate(p[:VOTES]):
+        alpha = rng.uniform(0.3, 1.0)
+        right, wrong = alpha * (1 - rates), alpha * rates
+        plus = np.where(x > 0, right, np.where(x < 0, wrong, 1 - alpha)).prod(axis=1)
+        minus = np.where(x < 0, right, np.where(x > 0, wrong, 1 - alpha)).prod(axis=1)
+        least = np.minimum(plus, minus).sum() / 2
+        # vote_errors has the truth +1: where it is −1 the vote errs if it would not there.
+        errs = batch.vote_errors(x, rates)
+        by_vote = (plus * errs + minus * (1 - errs)).sum() / 2
+        of_theory = theory.optimal_error(rates, alpha).value
+        found[k] = max(abs(by_vote - least), abs(of_theory - least)) / SAME
+    return found
+
+
+STEPS = np.geomspace(1e-3, 4.0, 40)
+"""Distances from v₀ at which f(u, v) − v is looked at: v is at most 1 for a crowd."""
+
+
+def _proposition_2(rng: np.random.Generator, a: Floats) -> Floats:
+    """n²/(n − 2)², by which f must rise at least, over how f rises from each v to the next.
+
+    Of any u, not only of a crowd's agreement rates.
+    """
+    u = rng.uniform(0, 1, a.shape)
+    n = u.shape[1]
+    at = v_0(u)[:, None] + np.concatenate([[0.0], STEPS])
+    slack = 4 * (n - 1) / n**2 * (2 * u - 1)
+    f = (np.sqrt(np.maximum(at[:, :, None] - slack[:, None], 0)).sum(axis=2) / (n - 2)) ** 2
+    rise = np.diff(f, axis=1) / np.diff(at, axis=1)
+    found: Floats = n**2 / (n - 2) ** 2 / rise.min(axis=1)
+    return found - ROUNDED
+
+
+ROUNDED = 1e-9
+"""What rounding leaves of a quotient that may be exactly 1, where all u are equal."""
+
+
 def _proposition_4(rng: np.random.Generator, a: Floats) -> Floats:
     """v₁/v₀ where that is at least 1 and yet there is no fixed point; 0 where there is one."""
     u = np.clip(a + rng.normal(0, 0.1, a.shape), 0, 1)
@@ -180,6 +245,8 @@ def _bias(rng: np.random.Generator, p: Floats) -> dict[str, Floats]:
 
 
 TEXTS = {
+    "Proposition 1": ("The weighted vote that knows p is optimal.", "paper"),
+    "Proposition 2": ("v ↦ f(u, v) − v is strictly increasing over [v₀(u), ∞).", "paper"),
     "Proposition 3": ("p = φ(a): error rates come back from their agreement rates.", "paper"),
     "symmetry, printed": ("p and 1 − 2p are statistically indistinguishable (section 3).", "paper"),
     "Proposition 4": ("If v₁(u) ≥ v₀(u) there is a unique fixed point.", "paper"),
@@ -192,11 +259,14 @@ TEXTS = {
     "Proposition 7, corrected": ("‖E[â^β(t)] − a(t)‖∞ ≤ 2σ/β + (1 − β)^t.", "ours"),
 }
 EQUALITIES = {
+    "Proposition 1": "the least error there is",
     "Proposition 3": "the same error rates",
     "symmetry, printed": "the same agreement rates",
     "symmetry, corrected": "the same agreement rates",
 }
 """What must be equal where no bound is stated."""
+READ = {"Proposition 2": "f rises at least n²/(n − 2)² times as fast as v, for every u drawn"}
+"""How it is read where that is not of crowds."""
 
 
 def claims(data: pl.DataFrame) -> list[Claim]:
@@ -216,7 +286,7 @@ def claims(data: pl.DataFrame) -> list[Claim]:
                 f"{check.split(',')[0].capitalize()}: {text}",
                 f"{EQUALITIES[check]} for every crowd, to {SAME:g}"
                 if equality
-                else "for every crowd",
+                else READ.get(check, "for every crowd"),
                 against if over else f"for all of {share.size:,} crowds; {largest}",
                 not over,
                 "ours" if source == "ours" else "paper",

@@ -7,16 +7,24 @@ import html
 import importlib.metadata
 import platform
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import polars as pl
 
-from crowdstream.theme import PNG_SCALE, STYLE, html_figure, page_head, theme
+from crowdstream.theme import (
+    PNG_SCALE,
+    STYLE,
+    Markup,
+    html_figure,
+    html_table,
+    page_head,
+    theme,
+)
 from crowdstream_lab.experiments import notes
-from crowdstream_lab.experiments.common import Claim, Source
+from crowdstream_lab.experiments.common import VERDICTS, Claim, Verdict
 
-__all__ = ["STYLE", "Outcome", "counted", "save_figure", "write_page"]
+__all__ = ["STYLE", "Outcome", "counted", "save_figure", "summary", "write_page"]
 
 WIDE = "<div class=wide tabindex=0 role=region aria-label=table>"
 """Around a table, which scrolls inside itself."""
@@ -40,12 +48,21 @@ class Outcome:
     """The figure as SVG, empty if there is none."""
 
     @property
-    def verdict(self) -> str:
-        """In a word or two."""
-        if self.skipped:
-            return "not checked"
-        failed = sum(not claim.holds for claim in self.claims)
-        return "holds" if not failed else f"{failed} of {len(self.claims)} do not hold"
+    def bugs(self) -> list[Claim]:
+        """Promises of ours that do not hold."""
+        return [claim for claim in self.claims if claim.is_our_bug]
+
+    def judge(self, found: Sequence[Claim], compared: Sequence[Claim]) -> None:
+        """Take the claims; where our code is not the algorithm, nothing is said of the paper.
+
+        ``compared``: what came of comparing the product with the paper's algorithm.
+        """
+        if any(claim.is_our_bug for claim in compared):
+            found = [
+                replace(claim, decided=False) if claim.source == "paper" else claim
+                for claim in found
+            ]
+        self.claims = [*found, *compared]
 
 
 def save_figure(name: str, data: pl.DataFrame, chart: object, folder: Path) -> str:
@@ -57,18 +74,25 @@ def save_figure(name: str, data: pl.DataFrame, chart: object, folder: Path) -> s
     return base64.b64encode((folder / f"{name}.png").read_bytes()).decode()
 
 
-def counted(outcomes: Iterable[Outcome], source: Source) -> tuple[int, int]:
-    """How many claims of the paper, or of ours, hold, and how many were checked."""
-    claims = [c for outcome in outcomes for c in outcome.claims if c.source == source]
-    return sum(claim.holds for claim in claims), len(claims)
+def counted(outcomes: Iterable[Outcome]) -> dict[Verdict, int]:
+    """How many claims of the paper have each verdict."""
+    found = [c.verdict for outcome in outcomes for c in outcome.claims if c.source == "paper"]
+    return {verdict: found.count(verdict) for verdict in VERDICTS}
+
+
+def kept(outcomes: Iterable[Outcome]) -> tuple[int, int]:
+    """How many promises of ours hold, and how many were checked."""
+    ours = [c for outcome in outcomes for c in outcome.claims if c.source == "ours"]
+    return sum(not claim.is_our_bug for claim in ours), len(ours)
 
 
 def summary(outcomes: Sequence[Outcome]) -> str:
     """One sentence for both."""
-    theirs, ours = counted(outcomes, "paper"), counted(outcomes, "ours")
+    found, (good, ours) = counted(outcomes), kept(outcomes)
+    holds, fails, reading, untold = found.values()
     return (
-        f"{theirs[0]} of {theirs[1]} claims of the paper hold; "
-        f"{ours[0]} of {ours[1]} promises of ours hold"
+        f"{sum(found.values())} claims of the paper: {holds} hold, {fails} do not hold, {reading} "
+        f"hang on our reading, {untold} cannot be told; {good} of {ours} promises of ours hold"
     )
 
 
@@ -83,20 +107,16 @@ def write_page(outcomes: Sequence[Outcome], path: Path, quick: bool) -> None:
     """The page, all in one file."""
     how = "Quick run, fewer repetitions. " if quick else ""
     parts = [
-        page_head("The paper, reproduced"),
+        page_head("The paper, reproduced", PAGE_STYLE),
         "<h1>A Streaming Algorithm for Crowdsourced Data Classification, reproduced</h1>",
         "<p>T. Bonald and R. Combes, 2016. Every number below was computed in this run, except "
         "those marked as printed.</p>",
         f"<p><strong>{summary(outcomes)}.</strong> "
         f"<span class=note>{how}{html.escape(versions())}.</span></p>",
+        f"<p>{_code(notes.VERDICTS)}</p>",
         f"<p>{_code(notes.SCOPE)}</p>",
-        f"{WIDE}<table><thead><tr><th>experiment<th>verdict<th>processor seconds</tr></thead>",
-        *(
-            f"<tr><td><a href='#{o.name}'>{html.escape(o.title)}</a><td>{_mark(o.verdict)}"
-            f"<td>{o.seconds:.1f}</tr>"
-            for o in outcomes
-        ),
-        "</table></div>",
+        *_bugs(outcomes),
+        _overview(outcomes),
         *(_section(outcome) for outcome in outcomes),
         "<h2>How it was repeated</h2><ul>",
         *(f"<li>{_code(note)}" for note in notes.CHOICES),
@@ -106,6 +126,27 @@ def write_page(outcomes: Sequence[Outcome], path: Path, quick: bool) -> None:
         "</table></div></html>",
     ]
     path.write_text("\n".join(parts), encoding="utf-8")
+
+
+def _bugs(outcomes: Sequence[Outcome]) -> list[str]:
+    """What is wrong with our own code stands first."""
+    found = [
+        f"<li>{_code(f'{bug.text} {bug.measured}')}" for outcome in outcomes for bug in outcome.bugs
+    ]
+    return ["<h2>Our bugs</h2><ul>", *found, "</ul>"] if found else []
+
+
+def _overview(outcomes: Sequence[Outcome]) -> str:
+    """A row per experiment, with how many claims have each verdict."""
+    head = ("experiment", *VERDICTS, "ours that hold", "processor seconds")
+    lines = []
+    for outcome in outcomes:
+        link = f"<a href='#{outcome.name}'>{html.escape(outcome.title)}</a>"
+        good, ours = kept([outcome])
+        cells = [f"{n}" if n else "" for n in counted([outcome]).values()]
+        cells += ["not checked" if outcome.skipped else f"{good} of {ours}" if ours else ""]
+        lines.append([Markup(link), *cells, f"{outcome.seconds:.1f}"])
+    return html_table(head, lines, label="verdicts by experiment", right=head[1:])
 
 
 def _section(outcome: Outcome) -> str:
@@ -118,7 +159,7 @@ def _section(outcome: Outcome) -> str:
     if outcome.picture:
         parts.append(html_figure(outcome.picture, outcome.title))
     head = "".join(f"<th>{name}" for name in ("claim", "whose", "read as", "measured", "verdict"))
-    parts.append(f"{WIDE}<table><thead><tr>{head}</tr></thead>")
+    parts.append(f"{WIDE}<table class=claims><thead><tr>{head}</tr></thead>")
     for claim in outcome.claims:
         cells = (_code(claim.text), WHOSE[claim.source], _code(claim.wanted), _code(claim.measured))
         parts.append(f"<tr><td>{'<td>'.join(cells)}<td>{_mark(claim.verdict)}</tr>")
@@ -131,6 +172,19 @@ def _code(text: str) -> str:
     return "".join(f"<code>{x}</code>" if k % 2 else x for k, x in enumerate(pieces))
 
 
-def _mark(verdict: str) -> str:
-    kind = "holds" if verdict == "holds" else "" if verdict == "not checked" else "fails"
-    return f"<span class='{kind}'>{html.escape(verdict)}</span>"
+MARKS: dict[Verdict, str] = {
+    "holds": "holds",
+    "does not hold": "fails",
+    "our reading": "reading",
+    "cannot be told": "untold",
+}
+PAGE_STYLE = """
+.claims td:first-child { min-width: 250px; } .claims td:nth-child(4) { min-width: 250px; }
+.reading { font-weight: 600; white-space: nowrap; }
+.untold { color: var(--soft); font-weight: 600; white-space: nowrap; }
+"""
+"""Room for sentences, and the two verdicts that other pages do not have."""
+
+
+def _mark(verdict: Verdict) -> str:
+    return f"<span class={MARKS[verdict]}>{html.escape(verdict)}</span>"

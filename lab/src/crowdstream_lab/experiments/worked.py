@@ -10,7 +10,7 @@ import polars as pl
 from crowdstream import theme
 from crowdstream_lab import theory
 from crowdstream_lab.experiments import batch, common
-from crowdstream_lab.experiments.common import Claim, Tick
+from crowdstream_lab.experiments.common import Claim, Tick, Use
 
 if TYPE_CHECKING:
     import altair as alt
@@ -33,6 +33,11 @@ LEAST = 1e-6
 """The least error rate of the chart."""
 TENFOLD = 10.0
 """An order of magnitude."""
+
+
+def uses() -> list[Use]:
+    """None: error rates are known here."""
+    return []
 
 
 def compute(quick: bool, tick: Tick) -> pl.DataFrame:
@@ -73,19 +78,22 @@ def claims(data: pl.DataFrame) -> list[Claim]:
         for method, printed in PRINTED.items()
     ]
     majority, weighted = at["majority"], at["weighted"]
+    tenfold = bool(majority["exact"] >= TENFOLD * weighted["exact"])
     found += [
         Claim(
             "Assuming these bounds are tight.",
-            f"exact errors within a factor {TIGHT:g} of the bounds at n = {EXAMPLE}",
+            f"as a claim: exact errors within a factor {TIGHT:g} of the bounds at n = {EXAMPLE}; "
+            "as an assumption it claims nothing but what follows from it, which is the next line",
             f"exact {majority['exact']:.4f} against {majority['bound']:.3f}; "
             f"{weighted['exact']:.4f} against {weighted['bound']:.4f}",
             all(row["bound"] <= TIGHT * row["exact"] for row in at.values()),
+            otherwise=tenfold,
         ),
         Claim(
             "The accurate estimation of p may decrease the error rate by an order of magnitude.",
             f"exact errors apart by a factor {TENFOLD:g} at n = {EXAMPLE}",
             f"{majority['exact']:.4f} and {weighted['exact']:.4f}",
-            majority["exact"] >= TENFOLD * weighted["exact"],
+            tenfold,
         ),
     ]
     worst = (data["exact"] / data["bound"]).to_numpy().max()
