@@ -116,7 +116,7 @@ NAMESAKES = {
     },
     "REASONS": {
         "models/fallback.py": "why a crowd cannot be identified",
-        "monitoring/advice.py": "codes of reasons for advice",
+        "statements/advice.py": "codes of reasons for advice",
         "wording.py": "their words",
     },
     "savings": {

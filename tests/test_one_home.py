@@ -8,7 +8,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, get_args, get_type_hints
+from typing import Any, get_args
 
 import msgspec
 import pytest
@@ -19,8 +19,10 @@ from crowdstream.cli.options import MethodName as MethodNameOption
 from crowdstream.cli.options import entries
 from crowdstream.errors import InputError
 from crowdstream.methods import METHODS, MethodName, find_method, make_estimator
+from crowdstream.models.dependence import Dependence
 from crowdstream.serve.pages import static
-from crowdstream.serve.wire import ExpectedErrors, Settings
+from crowdstream.serve.wire import Settings
+from crowdstream.statements.dependence import BRIEFLY, CONSEQUENCE
 
 SOURCE = Path(__file__).parents[1] / "src/crowdstream"
 MODULES = sorted(SOURCE.rglob("*.py"))
@@ -175,7 +177,7 @@ SCRIPTS = sorted(PAGE.rglob("*.js"))
 TITLES = {
     "expected wrong decisions": ('"expected wrong decisions"', ""),
     "labels saved": ('"labels saved"', ""),
-    "a label is worth": ('"a label is worth"', ""),
+    "independent votes per label": ('"independent votes per label"', ""),
     "error rate": ("error rate", ""),
 }
 """Words that are headings too, as which they stand where the heading is made."""
@@ -193,8 +195,8 @@ def test_every_code_that_is_documented_has_words() -> None:
     assert quoted(about_workers, "``flags``, a list of codes") == set(wording.FLAGS)
     evidence = quoted((about_workers or "").partition("``flags``")[0], "``evidence``")
     assert evidence == set(wording.EVIDENCE)
-    sources = get_args(get_type_hints(ExpectedErrors)["source"])
-    assert set(sources) == set(wording.SOURCES)
+    verdicts = quoted(Dependence.__doc__, "verdict")
+    assert verdicts == set(BRIEFLY) == set(CONSEQUENCE)
 
 
 def test_words_are_sentences_and_no_code_has_two() -> None:
@@ -221,7 +223,7 @@ def test_the_page_is_sent_the_words_that_python_has() -> None:
 def test_the_page_types_no_words_of_codes() -> None:
     sentences = [word.sentence for word in wording.PAGE.values()]
     sentences += [word.text for word in wording.PAGE.values() if " " in word.text]
-    sentences += [f"{100 * defaults.LEVEL:g} %", wording.HUNDRED, wording.worth_words(0.0)]
+    sentences += [f"{100 * defaults.LEVEL:g} %", wording.HUNDRED, *BRIEFLY.values()]
     for path in SCRIPTS:
         text = path.read_text("utf-8").lower()
         typed = [

@@ -16,7 +16,7 @@ _NAMES = {
     "NotIdentifiable OddLabels ServerError StateError SureInDoubt",
     "estimators": "Adaptive AgreementBased CentredAgreement DictEstimator Estimator "
     "Identifiability MajorityVote",
-    "gold_plan": "GoldCheck gold_check gold_needed",
+    "gold_plan": "GoldCheck fooled_limit gold_check gold_needed gold_power gold_to_detect",
     "panel.specialists": "ByGroup by_group",
     "labels": "Answers ClassLabel Intake Label TaskId WorkerId",
     "labels.cleaning": "normalise_labels",

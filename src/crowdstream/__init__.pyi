@@ -22,8 +22,11 @@ from crowdstream.estimators import Estimator as Estimator
 from crowdstream.estimators import Identifiability as Identifiability
 from crowdstream.estimators import MajorityVote as MajorityVote
 from crowdstream.gold_plan import GoldCheck as GoldCheck
+from crowdstream.gold_plan import fooled_limit as fooled_limit
 from crowdstream.gold_plan import gold_check as gold_check
 from crowdstream.gold_plan import gold_needed as gold_needed
+from crowdstream.gold_plan import gold_power as gold_power
+from crowdstream.gold_plan import gold_to_detect as gold_to_detect
 from crowdstream.labels import Answers as Answers
 from crowdstream.labels import ClassLabel as ClassLabel
 from crowdstream.labels import Intake as Intake

@@ -104,3 +104,12 @@ def percent(share: float) -> str:
     if share in (0.0, 1.0):
         return f"{share:.0%}".replace("%", " %")
     return f"{100 * share:.{2 if share < 0.01 else 1}f} %"
+
+
+def as_sentence(text: str) -> str:
+    """Return words with a capital and a full stop.
+
+    >>> as_sentence("errors look independent")
+    'Errors look independent.'
+    """
+    return text[:1].upper() + text[1:].rstrip(".") + "."

@@ -30,7 +30,7 @@ PackedArrays = dict[str, tuple[str, list[int], bytes]]
 Packed: TypeAlias = "dict[str, NDArray[np.generic]]"
 """What is saved: arrays by name."""
 
-FORMAT = 6
+FORMAT = 7
 """Version of the saved bytes; raised when their meaning changes."""
 
 HEADER = struct.Struct("<8s8sHQ16s")  # magic, kind, format, length, checksum

@@ -46,7 +46,9 @@ FLAGS = {
         "Errs more than a guesser would: perhaps misunderstood the question.",
         "bad",
     ),
-    "at_chance": Word("at chance", "Cannot be told from somebody who guesses.", "bad"),
+    "at_chance": Word(
+        "at chance", "At most a little better than somebody who guesses: a skill below 0.25.", "bad"
+    ),
     "undecided": Word("not clear yet", "Many answers, yet the interval still reaches chance."),
     "separate_group": Word(
         "separate group",
@@ -111,14 +113,14 @@ SOURCES = {
     ),
     "gold": Word("checked against gold", "Compared with tasks whose truth is known."),
 }
-"""What a share of errors is known from, as `ExpectedErrors.source` has it."""
+"""What an error rate is known from."""
 
 TERMS = {
     "open": Word("open", "Still takes labels."),
     "wrong": Word(
         "expected wrong decisions",
-        "The share of decisions that are wrong, as far as can be known, with an interval that "
-        f"holds the true one in {HUNDRED} cases.",
+        "The share of decisions that are wrong, as far as labels show: with joint errors as far as "
+        "they can be seen, without tasks that fool nearly everybody. Gold makes it a measurement.",
     ),
     "saved": Word(
         "labels saved",
@@ -126,9 +128,9 @@ TERMS = {
         "may have.",
     ),
     "worth": Word(
-        "a label is worth",
-        "How many independent votes one label counts for: less than 1 where workers make the same "
-        "mistakes.",
+        "independent votes per label",
+        "How many independent votes one label counts for, at most: less than 1 where workers make "
+        "the same mistakes. Mistakes that nearly all make look like agreement and are not seen.",
     ),
     "error_rate": Word(
         "error rate", "The share of a worker's answers that are wrong, as estimated."
@@ -173,10 +175,9 @@ ADVICE = ("drop", "coach", "pay", "keep", "wait")
 UNSEEN = "only gold can show tasks that fool most of the crowd"
 
 EVIDENCE = {
-    "agreement": "rest on agreement between workers alone, who err independently as far as labels "
-    f"can tell: {UNSEEN}",
-    "agreement-with-doubt": "rest on agreement between workers alone, and are wider since these "
-    f"make mistakes together: {UNSEEN}",
+    "agreement": f"rest on agreement between workers alone: {UNSEEN}",
+    "agreement-with-doubt": "rest on agreement between workers alone, wider for joint errors as "
+    f"far as labels show them: {UNSEEN}",
     "gold": "rest on agreement between workers, and on how often the crowd was wrong on gold",
 }
 """What intervals of error rates rest on: the column ``evidence`` of `Estimator.workers`."""
@@ -188,19 +189,6 @@ GROUPS = {
     "rest would tell: {}",
 }
 """Groups of workers who are not independent, or may not be; {} are their names."""
-
-INDEPENDENT = 0.95
-"""Independent votes per label from which errors are called independent: 19 votes of 20."""
-
-
-def worth_words(share: float) -> str:
-    """Say whether labels that are worth this many independent votes each err together.
-
-    >>> worth_words(0.99), worth_words(0.6)
-    ('errors look independent', 'workers make some mistakes together')
-    """
-    apart = share >= INDEPENDENT
-    return "errors look independent" if apart else "workers make some mistakes together"
 
 
 def evidence_words(workers: pl.DataFrame) -> str:

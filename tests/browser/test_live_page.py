@@ -264,7 +264,7 @@ def test_a_keyboard_is_enough(visit: Visit) -> None:
     expect(page.locator("th[aria-sort]")).to_contain_text("error rate")
     until(page, lambda: page.evaluate("document.activeElement.textContent").startswith("error"))
     page = visit.open("#/crowd", ".tile")
-    page.get_by_role("button", name="A label is worth").focus()
+    page.get_by_role("button", name="Independent votes per label").focus()
     expect(page.get_by_role("tooltip")).to_contain_text("independent votes")
     page.keyboard.press("Escape")
     expect(page.get_by_role("tooltip")).to_be_hidden()

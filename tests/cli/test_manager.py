@@ -10,7 +10,7 @@ import polars as pl
 import pytest
 
 from crowdstream.cli.terminal import shorten_name
-from crowdstream.monitoring.advice import REASONS as CODES
+from crowdstream.statements.advice import REASONS as CODES
 from crowdstream.wording import REASONS
 from tests.cli.tool import Row, call, csv_of, gold_of, labels, refused
 from tests.real import DATA, needs_data

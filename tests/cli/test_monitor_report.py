@@ -235,7 +235,7 @@ def test_copies_are_a_family_and_worth_less(tmp_path: Path) -> None:
     assert only["copies"] == reports[1]["copies"]
     refused(call("run", tmp_path / "l.csv", "--copies", "drop"), "--copies: expected")
     worth = f"{reports[1]['effective_votes']:.1f}"
-    assert f"8.0 labels per task are worth {worth} independent labels" in result
+    assert f"8.0 labels per task are worth at most {worth} independent ones" in result
 
 
 def test_who_changes_is_reported(turned: Path) -> None:
@@ -307,6 +307,7 @@ def test_a_state_tells_its_alarms_and_trends(turned: Path) -> None:
     assert call("workers", state, "--alarms", "-o", target).code == 0
     alarms = [json.loads(line) for line in target.read_text().splitlines()]
     assert ("w0", "worse") in {(alarm["worker"], alarm["direction"]) for alarm in alarms}
+    assert not any(alarm["pending"] for alarm in alarms)
     trends = pl.read_csv(call("workers", state, "--trends", "-q").out.encode())
     assert set(trends["worker"]) == {f"w{k}" for k in range(8)}
     first = trends.filter(pl.col("worker") == "w0").sort("tasks_seen")["error_rate"]
@@ -317,7 +318,18 @@ def test_a_crowd_without_alarms_has_a_table_without_rows(tmp_path: Path) -> None
     path = tmp_path / "l.csv"
     path.write_text(crowd(50))
     result = call("workers", state_of(path), "--alarms", "-q")
-    assert result == (0, "tasks_seen,worker,direction,before,after,evidence,answers,everyone\n", "")
+    columns = "tasks_seen,worker,direction,before,after,evidence,answers,everyone,pending\n"
+    assert result == (0, columns, "")
+
+
+def test_a_change_that_is_not_confirmed_yet_is_shown_as_pending(tmp_path: Path) -> None:
+    path, target = tmp_path / "l.csv", tmp_path / "a.csv"
+    path.write_text(crowd(315, turn=300))
+    state = state_of(path)
+    assert call("workers", state, "--alarms", "-q", "-o", target).code == 0
+    found = pl.read_csv(target).select("worker", "direction", "pending")
+    assert found.rows() == [("w0", "worse", True)]
+    assert "alarm" not in call("run", path, "-o", tmp_path / "d.csv").err
 
 
 def test_a_state_tells_what_can_be_known(label_file: Path) -> None:
@@ -406,7 +418,7 @@ def test_without_the_extra_a_chart_says_which_to_install(label_file: Path) -> No
 
 def test_a_stream_tells_each_alarm_once_and_counts_them(turned: Path) -> None:
     lines = turned.read_bytes().splitlines(keepends=True)
-    args = ("stream", "--max-labels", "8")
+    args = ("stream", "--max-labels", "8", "--settle", "0.999")
     whole = call(*args, stdin=b"".join(lines)).err.splitlines()
     result = [line for line in whole if line.startswith("alarm: ")]
     assert any(line.startswith("alarm: w0 got worse, errors ") for line in result)
@@ -452,7 +464,8 @@ def hostile(turned: Path) -> Path:
 
 def test_names_are_shown_escaped_and_without_markup(hostile: Path) -> None:
     state = state_of(hostile)
-    assert SHOWN in call("stream", "--max-labels", "8", stdin=hostile.read_bytes()).err
+    args = ("stream", "--max-labels", "8", "--settle", "0.999")
+    assert SHOWN in call(*args, stdin=hostile.read_bytes()).err
     shown = call("run", hostile, "-o", hostile.with_name("d.csv")).err
     assert f"alarm: {SHOWN} got worse" in shown
     assert "\x1b" not in shown

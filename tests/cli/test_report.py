@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 from unittest import mock
 
+import msgspec
 import polars as pl
 import pytest
 
@@ -23,6 +24,7 @@ from crowdstream.plain_text import percent
 from crowdstream.report.page import EARLY
 from crowdstream.report.told import steps_words
 from crowdstream.simulation import simulate_dependent
+from crowdstream.statements.expected import WrongDecisions, share_words
 from tests.chromium import needs_chromium
 from tests.cli.tool import Row, call, csv_of, gold_of, labels, left_in, refused
 from tests.fuzzing import FIXTURES
@@ -99,7 +101,7 @@ def test_without_truth_it_says_that_nothing_was_checked(folder: Path) -> None:
     assert call("report", folder / "labels.csv", "-q", "-o", target).code == 0
     said = text_of(target)
     assert "expected to be wrong" in said
-    assert "if the crowd's own confidence holds" in said
+    assert "wider by joint errors, as far as labels allow" in said
     assert "Hollow: rests on agreement alone" in said
     assert "only gold can show tasks that fool most of the crowd" in said
     assert "money" not in sections(target)
@@ -396,10 +398,10 @@ def test_choices_are_told_as_sets_and_doubts_by_choice(tmp_path: Path) -> None:
     run = call("run", file, "--choices", "--json").report
     page = report_of(tmp_path, file, "--choices")
     said = text_of(page)
-    wrong = percent(run["expected_errors"]["errors"] / 60)
-    assert f"about {wrong} of the sets are expected not to be exactly right" in said
+    wrong = share_words(msgspec.convert(run["expected_errors"], WrongDecisions), 60)
+    assert f"{wrong} of the sets are expected not to be exactly right" in said
     assert "300 labels on 60 tasks from 5 workers; 3 choices" in said
-    assert "A label is worth" not in said
+    assert "Independent votes per label" not in said
     assert "together" not in sections(page)
     assert f"task: choice leans to sure labels needs {run['doubtful'][0]['task']} " in said
     truth = write_table(tmp_path / "t.csv", "item label", truths)

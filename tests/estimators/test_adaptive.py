@@ -328,5 +328,5 @@ def test_workers_who_never_err_are_not_taken_to_err_together(seed: int) -> None:
             assert decision.label == truth, "no noise is not no number"
             if decision.closed:
                 break
-    assert stream.crowd.dependence_ < 0.1  # of 600 pairs, a standard error of 0.06 is 1.4 of GATE
+    assert stream.crowd.dependence_.verdict != "together"
     assert stream.counts.labels < 3 * 300

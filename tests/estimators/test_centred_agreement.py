@@ -230,7 +230,7 @@ def test_habits_that_agree_are_not_knowledge() -> None:
     block = one_block(8, 3000, confusions=guess, seed=9)
     crowd = CentredAgreement()
     crowd.learn_many(block.labels())
-    assert crowd.identifiable_.reason == "workers agree no more than by chance"
+    assert crowd.identifiable_.reason == "workers are not shown to agree more than by chance"
     plain = AgreementBased()
     plain.learn_many(block.labels())
     assert plain.identifiable_  # AB takes it for knowledge

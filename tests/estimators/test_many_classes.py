@@ -246,7 +246,7 @@ def test_free_text_is_refused_or_at_chance_and_falls_back_to_majority() -> None:
     with pytest.raises(cs.InputError, match="15,000 different ones in 15,000"):
         crowd.fit_predict(rows)
     crowd.fit_predict(rows, as_classes=True)
-    assert crowd.identifiable_.reason == "workers agree no more than by chance"
+    assert crowd.identifiable_.reason == "workers are not shown to agree more than by chance"
 
 
 # What is said ------------------------------------------------------------------------------------

@@ -66,7 +66,7 @@ def results(
     loops.IntervalSums(*rows).add(judge, tasks, 1.0, 1.01, in_order)
     slopes = [np.zeros(32), np.zeros((32, 32))]
     loops.SlopeSums(*slopes).add(judge, tasks, 1.0, 1.01, False)
-    drift = [np.zeros(size) for size in ((7, 17), (8, 3), (2, 2), (8, 7), (3,))]
+    drift = [np.zeros(size) for size in ((7, 25), (8, 3), (8, 8), (5,))]
     trend = [np.zeros((7, 5)), np.zeros((7, 4, 3)), np.zeros(1)]
     for sums in (loops.DriftSums(*drift), loops.TrendSums(*trend)):
         for _ in range(3):

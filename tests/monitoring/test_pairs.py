@@ -84,9 +84,9 @@ def test_guessers_are_at_chance_and_knowers_are_not() -> None:
     assert report.mean_skill == pytest.approx(0.6, abs=0.1)
     assert report.sign == "most workers are taken to be better than chance"
     for crowd in (guess, know):  # the report and the estimator go by the same evidence
-        agree = crowd.identifiable_.reason == "workers agree no more than by chance"
+        agree = crowd.identifiable_.reason == "workers are not shown to agree more than by chance"
         assert identifiability(crowd).at_chance == agree
-    assert "independently" in report.together
+    assert report.dependence.verdict == "independent"
 
 
 def test_workers_who_err_together_are_reported() -> None:
@@ -95,9 +95,9 @@ def test_workers_who_err_together_are_reported() -> None:
     said = rng.integers(2, size=800)[:, None] ^ (rng.random((800, 10)) < hard)
     crowd = Adaptive().fit([(t, w, int(said[t, w])) for t in range(800) for w in range(10)])
     report = identifiability(crowd)
-    assert report.excess_correlation == crowd._model.excess_correlation > 0
-    assert "mistakes together" in report.together
-    assert "not measured" in identifiability(AgreementBased()).together
+    assert report.dependence == crowd.dependence_
+    assert report.dependence.verdict == "together"
+    assert identifiability(AgreementBased()).dependence.verdict == "not_measured"
 
 
 def test_gold_tells_the_crowd_from_its_mirror_image() -> None:

@@ -162,7 +162,7 @@ def test_scores_are_refused_and_cut_by_a_threshold(
     with pytest.raises(InputError, match=told):
         spark.fit(df, cs.Adaptive())
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", UserWarning)  # workers agree no more than by chance
+        warnings.simplefilter("ignore", UserWarning)  # not identified
         expected = cs.MajorityVote().fit_predict(table, threshold=0.5)
         gold = dict.fromkeys(table["task"].unique(maintain_order=True)[:3], "0.93")
         taught = cs.MajorityVote().fit_predict(table, threshold=0.5, gold=gold)

@@ -141,7 +141,8 @@ def test_only_who_fails_twice_is_rejected_and_told_why(tmp_path: Path) -> None:
     source, out, workers = (tmp_path / name for name in ("batch.csv", "review.csv", "workers.csv"))
     batch_of(ROWS).write_csv(source)
     workers.write_text(
-        "worker,answers,advice\nbad-worker,40,drop\ngood-worker,40,pay\n=cmd,5,wait\n"
+        "worker,answers,evidence,advice\nbad-worker,40,gold,drop\ngood-worker,40,gold,pay\n"
+        "=cmd,5,gold,wait\n"
     )
     given = write_decisions(tmp_path / "decisions.csv", ON_HITS)
     done = run("mturk", given, "--source", source, "-o", out, "--reject", "--workers", workers)
@@ -155,6 +156,23 @@ def test_only_who_fails_twice_is_rejected_and_told_why(tmp_path: Path) -> None:
     assert reason[0] not in "=+-@", "a spreadsheet takes it as text"
     both = review.filter(pl.col("Approve").is_not_null() & pl.col("Reject").is_not_null())
     assert both.height == 0
+
+
+def test_nobody_is_refused_pay_by_agreement_alone_unless_asked_for(tmp_path: Path) -> None:
+    source, workers = tmp_path / "batch.csv", tmp_path / "workers.csv"
+    batch_of(ROWS).write_csv(source)
+    given = write_decisions(tmp_path / "decisions.csv", ON_HITS)
+    asked = ("mturk", given, "--source", source, "-o", tmp_path / "r.csv", "--reject")
+    for table in (
+        "answers,advice\nbad-worker,40,drop",
+        "answers,evidence,advice\nx,4,agreement,drop",
+    ):
+        workers.write_text(f"worker,{table}\n")
+        refused = run(*asked, "--workers", workers)
+        assert refused.exit_code == 2
+        assert "--without-gold" in refused.output
+        assert not (tmp_path / "r.csv").exists()
+    assert run(*asked, "--workers", workers, "--without-gold").exit_code == 0
 
 
 def test_answers_in_json_are_compared_too() -> None:

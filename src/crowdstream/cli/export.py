@@ -16,7 +16,7 @@ from crowdstream.serialization import replacing
 if TYPE_CHECKING:
     import polars as pl
 
-DROP = "drop"
+DROP, BY_GOLD = "drop", "gold"
 """The advice on workers whose answers tell nothing."""
 
 
@@ -57,10 +57,12 @@ class Rejecting(options.Group, panel="Rejecting"):
     --reject  Reject assignments of workers whom the table of workers advises to drop, where their
         answer is not the settled decision. Without it, everything is approved.
     --workers FILE  The table of workers of the same run (`crowdstream run --workers`), with the
-        columns worker, answers and advice.
+        columns worker, answers, evidence and advice.
+    --without-gold  Reject though no error rate was checked against gold.
     """
     reject: bool = False
     workers: str | None = None
+    without_gold: bool = False
 
 
 class Job(options.Group, panel="The labelling job"):
@@ -105,7 +107,9 @@ def mturk(given: Original, rejecting: Rejecting, out: Output) -> None:
 
     Every assignment that waits for a review is approved. With --reject, those are rejected that
     fail twice: the worker is advised to be dropped, and this answer is not the settled decision.
-    The worker is told so in words. Look at the file before you upload it: it decides who is paid.
+    The worker is told so in words. Error rates must rest on gold (crowdstream run --gold), since
+    agreement alone cannot show that the crowd is wrong and this worker right. Look at the file
+    before you upload it: it decides who is paid.
 
     \b
     Examples:
@@ -121,7 +125,9 @@ def mturk(given: Original, rejecting: Rejecting, out: Output) -> None:
     if rejecting.reject and rejecting.workers is None:
         raise InputError("--reject", "--workers with the table of workers", "none")
     batch = read_text_table(given.source, option="--source")
-    reject = _dropped(rejecting.workers) if rejecting.reject and rejecting.workers else None
+    reject = None
+    if rejecting.reject and rejecting.workers:
+        reject = _dropped(rejecting.workers, rejecting.without_gold)
     decisions = _decisions(given.decisions)
     found = to_mturk(decisions, batch, reject=reject, question=given.question)
     write_table(found, out.output)
@@ -180,8 +186,8 @@ def _decisions(path: str) -> pl.DataFrame:
     return found
 
 
-def _dropped(path: str) -> dict[str, int]:
-    """Workers whom the table advises to drop, with their answers."""
+def _dropped(path: str, without_gold: bool) -> dict[str, int]:
+    """Return workers whom the table advises to drop, with their answers."""
     import polars as pl
 
     from crowdstream.labels.readers.small_tables import read_text_table
@@ -192,6 +198,13 @@ def _dropped(path: str) -> dict[str, int]:
             expected = f"a column {name!r}, as crowdstream run --workers writes it"
             raise InputError(f"--workers {path}", expected, ", ".join(table.columns[:20]))
     rows = table.filter(pl.col("advice") == DROP)
+    by_gold = "evidence" in rows.columns and set(rows["evidence"]) <= {BY_GOLD}
+    if rows.height and not by_gold and not without_gold:
+        raise InputError(
+            "--reject",
+            "error rates that rest on gold (crowdstream run --gold), or --without-gold",
+            "a table of workers by agreement alone",
+        )
     answers = rows["answers"].cast(pl.Float64, strict=False).fill_null(0.0)
     return {who: int(number) for who, number in zip(rows["worker"], answers, strict=True)}
 

@@ -14,6 +14,7 @@ from typing import IO, TYPE_CHECKING
 import msgspec
 
 from crowdstream.labels.meaning.interpreting import ReadAs
+from crowdstream.statements.expected import WrongDecisions
 
 if TYPE_CHECKING:
     import polars as pl
@@ -93,17 +94,12 @@ class Cost(msgspec.Struct):
     replayed_tasks: int | None
 
 
-class ExpectedErrors(msgspec.Struct):
-    """How many decisions of ``run --json`` are expected to be wrong, with a 95 % interval.
+class ErrorDependence(msgspec.Struct):
+    """Whether workers make mistakes together, as `Estimator.dependence_` has it."""
 
-    ``gold_tasks``: how many tasks with a known truth it was checked against; 0 where it rests on
-    the crowd's own confidence alone.
-    """
-
-    errors: float
-    low: float
-    high: float
-    gold_tasks: int
+    verdict: str
+    excess: float | None
+    error: float | None
 
 
 class TruthMatch(msgspec.Struct):
@@ -126,9 +122,10 @@ class RunReport(msgspec.Struct, kw_only=True):
     ``families``: groups of workers who do not answer independently, declared or found;
     ``copies``: those found, who copy one another; ``suspects``: groups who may copy.
     ``effective_votes``: how many independent labels carry as much information as the labels of an
-    average task. ``alarms``: how often a worker's error rate changed. ``hardest``: the tasks with
-    the least agreement. These six are null with ``--method majority``. ``expected_errors``: wrong
-    decisions to be expected. ``scored_tasks``, ``error_rate`` and ``truth_matched`` are there with
+    average task, at most. ``dependence``: whether workers make mistakes together. ``alarms``: how
+    often a worker's error rate changed. ``hardest``: the tasks with the least agreement. Of these,
+    all but ``dependence`` are null with ``--method majority``. ``expected_errors``: wrong decisions
+    to be expected. ``scored_tasks``, ``error_rate`` and ``truth_matched`` are there with
     ``--truth`` only, ``mean_distance`` with ``--ordinal`` and ``set_f1`` (of all choices of all
     tasks) with ``--choices`` too; ``gold_matched`` with ``--gold``, ``cost`` with ``--price``.
     ``read_as``: what the files mean. On a scale, ``expected_steps``: the
@@ -158,11 +155,12 @@ class RunReport(msgspec.Struct, kw_only=True):
     copies: list[list[str | int]] | None
     suspects: list[list[str | int]] | None
     effective_votes: float | None
+    dependence: ErrorDependence
     alarms: int | None
     changes: list[Change] | None
     labels_per_task: float
     hardest: list[HardTask] | None
-    expected_errors: ExpectedErrors
+    expected_errors: WrongDecisions
     warnings: list[str]
     seconds: float
     scored_tasks: int | msgspec.UnsetType = msgspec.UNSET

@@ -363,6 +363,7 @@ def _tell_questions(questions: Mapping[str, Findings]) -> None:
     """Show a line per question, as `run` does."""
     from crowdstream.report.advised import count_advice
     from crowdstream.report.told import missing_words
+    from crowdstream.statements.expected import share_words
 
     columns = ["tasks", "workers", "classes"]
     if any(not found.from_state for found in questions.values()):
@@ -377,7 +378,7 @@ def _tell_questions(questions: Mapping[str, Findings]) -> None:
             "workers": f"{len(found.crowd._workers):,}",
             "classes": f"{len(found.classes):,}",
             "settled": percent(found.settled / tasks),
-            "expected wrong": "" if found.errors is None else percent(found.errors.errors / tasks),
+            "expected wrong": "" if found.errors is None else share_words(found.errors, tasks),
             "error rate": "" if found.measured is None else percent(found.measured.error),
         }
         drop = f"{count_advice(found.workers).get('drop', 0):,}"

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from crowdstream.cli.advised import advised_workers, evidence_of
 from crowdstream.cli.json_output import (
     DoubtfulTask,
-    ExpectedErrors,
+    ErrorDependence,
     HardTask,
     QuestionsReport,
     RunReport,
@@ -32,6 +32,7 @@ def run_report(
     choices = None if job.prepared is None else job.prepared.choices
     if choices is not None:  # answers and what could be chosen, not yes and no
         labels, classes = job.answers, len(choices.classes)
+    worth = None if found is None or choices is not None else found.worth
     report = RunReport(
         read_as=done.read_as,
         method=job.factory.options.method,
@@ -51,12 +52,13 @@ def run_report(
         families=None if found is None else [*found.families, *found.copies],
         copies=None if found is None else found.copies,
         suspects=None if found is None else found.suspects,
-        effective_votes=None if found is None or choices is not None else found.effective_votes,
+        effective_votes=None if worth is None else worth.effective,
+        dependence=ErrorDependence(*estimator.dependence_),
         alarms=None if found is None else len(found.alarms),
         changes=None if found is None else latest_changes(found),
         labels_per_task=round(labels / max(job.decided, 1), 3),
         hardest=None if found is None else _hardest(job.hardest),
-        expected_errors=ExpectedErrors(*job.errors.report()),
+        expected_errors=job.errors.report(estimator, 1 if choices is None else classes),
         warnings=_warnings(job, done),
         seconds=round(seconds, 3),
     )

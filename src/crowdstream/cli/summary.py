@@ -18,6 +18,9 @@ from crowdstream.cli.terminal import (
 )
 from crowdstream.plain_text import counted, percent
 from crowdstream.report.advised import shown_workers
+from crowdstream.statements.dependence import BRIEFLY, measured_words
+from crowdstream.statements.expected import expected_words, share_words
+from crowdstream.statements.worth import worth_words
 from crowdstream.wording import (
     GROUPS,
     alarm_words,
@@ -25,7 +28,6 @@ from crowdstream.wording import (
     evidence_words,
     flag_words,
     has_flag,
-    rate_words,
     reason_words,
     shift_words,
 )
@@ -89,7 +91,7 @@ def show_questions(reports: list[RunReport], done: Done, seconds: float) -> None
             f"{report.workers:,}",
             f"{report.classes:,}",
             percent(report.settled / tasks),
-            percent(report.expected_errors.errors / tasks),
+            share_words(report.expected_errors, report.tasks),
             f"{report.advice.get('drop', 0):,}",
         ]
         if scored:
@@ -116,28 +118,17 @@ def _print(table: Table) -> None:
 def _show_quality(report: RunReport, job: Job) -> None:
     """How many decisions are expected to be wrong, how that is known, and how many are settled."""
     say("How good are the decisions?", "bold")
-    found = report.expected_errors
-    if found.gold_tasks:
-        how = f"checked against {counted(found.gold_tasks, 'gold task')}"
-    elif job.gold_used:
-        how = "by the crowd's own confidence, which has learnt from gold: not checked against it"
-    elif job.estimator.weighs_ and not job.estimator.identifiable_:
-        how = "by the share of the votes alone: how good the workers are cannot be told"
-    elif job.estimator.calibration_ == "independence":
-        how = "by the crowd's own confidence: workers err independently, as far as labels can tell"
-    else:
-        how = "by the crowd's own confidence: uncalibrated"
-        if job.estimator.dependence_:
-            how += ", since these workers make mistakes together (a few gold tasks would help)"
     if (score := job.score) is not None:
         scored = counted(score.tasks, "task", "whose truth is known")
         far = "" if score.distance is None else f", mean distance {score.distance:.4f}"
         far += "" if score.sets is None else f", F1 of the choices {score.sets.micro:.4f}"
         say_paragraph(f"error rate {score.error:.4f} ({percent(score.error)}){far} on {scored}")
-    shares = [number / report.tasks for number in (found.errors, found.low, found.high)]
-    # Its interval is that of chance alone: without gold the crowd may be off by far more.
-    rate = rate_words(*shares) if found.gold_tasks else f"about {percent(shares[0])}"
-    say_paragraph(f"expected wrong decisions {rate}, {how}")
+    taught = job.gold_used and not report.expected_errors.gold_tasks
+    note = " (gold was learnt from, not checked against)" if taught else ""
+    say_paragraph(expected_words(report.expected_errors, report.tasks) + note)
+    if job.estimator.weighs_ and report.identifiable:
+        found = job.estimator.dependence_
+        say_paragraph(BRIEFLY[found.verdict] + measured_words(found))
     if report.expected_steps is not UNSET:
         say_paragraph(f"expected distance from the truth {report.expected_steps:.2f} steps")
     for file in job.truth_files:
@@ -268,11 +259,8 @@ def _show_monitors(found: MonitorReport, report: RunReport) -> None:
         rest = f" and {len(group) - MEMBERS:,} more" if len(group) > MEMBERS else ""
         groups.append(GROUPS[kind].format(named + rest))
     _show_list(groups, "such groups")
-    if report.effective_votes is not None and report.identifiable:
-        say_paragraph(
-            f"{found.labels_per_task:.1f} labels per task are worth {report.effective_votes:.1f} "
-            "independent labels"
-        )
+    if found.worth is not None and report.effective_votes is not None and report.identifiable:
+        say_paragraph(worth_words(found.worth))
     _show_list([shift_words(alarms) for alarms in found.shifts], "such changes", "yellow")
     alone = [alarm_words(alarm) for alarm in reversed(found.alarms) if not alarm.everyone]
     _show_list(alone, "alarms (crowdstream workers --alarms)", "yellow")

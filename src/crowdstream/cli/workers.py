@@ -148,15 +148,18 @@ def _other_table(estimator: Estimator, name: str) -> pl.DataFrame:
 
 
 def _alarms(estimator: Estimator) -> pl.DataFrame:
+    """Changes that were confirmed, then those that are pending."""
     import msgspec
     import polars as pl
 
     kinds = {"tasks_seen": pl.Int64, "worker": pl.String, "direction": pl.String}
     kinds |= {"before": pl.Float64, "after": pl.Float64, "evidence": pl.Float64}
-    kinds |= {"answers": pl.Int64, "everyone": pl.Boolean}
-    rows = [msgspec.structs.asdict(alarm) for alarm in alarms_of(estimator)]
-    for row in rows:
-        row["worker"] = str(row["worker"])
+    kinds |= {"answers": pl.Int64, "everyone": pl.Boolean, "pending": pl.Boolean}
+    rows = [
+        msgspec.structs.asdict(alarm) | {"worker": str(alarm.worker), "pending": pending}
+        for pending in (False, True)
+        for alarm in alarms_of(estimator, pending=pending)
+    ]
     return pl.DataFrame(rows, schema=kinds)
 
 
@@ -171,6 +174,8 @@ def _identifiability(estimator: Estimator) -> pl.DataFrame:
     row = msgspec.structs.asdict(report)
     sizes = [group.workers for group in report.groups]
     row |= {"groups": len(sizes), "in_largest": max(sizes, default=0)}
+    found = row.pop("dependence")
+    row |= {"dependence": found.verdict, "excess": found.excess, "excess_error": found.error}
     return pl.DataFrame([row])
 
 

@@ -70,6 +70,7 @@ from crowdstream.labels.folding import MOST_CLASSES
 from crowdstream.labels.meaning.interpreting import QuestionLabels
 from crowdstream.labels.meaning.kinds import fractions, refuse_scores
 from crowdstream.labels.meaning.options import HOW, TableMeaning
+from crowdstream.models.dependence import Dependence
 from crowdstream.models.passes import InMemory, TaskTable
 from crowdstream.models.scorer import Scorer
 from crowdstream.validation import check_number
@@ -590,16 +591,22 @@ class Estimator(CrowdState):
         return self._model.weighs
 
     @property
-    def dependence_(self) -> float:
-        """Return how far workers err together, from 0 to 1, where it is measured; else 0."""
+    def dependence_(self) -> Dependence:
+        """Return whether workers make mistakes together, as far as their labels show.
+
+        ``verdict`` is "independent", "cannot_tell", "together" or "not_measured"; ``excess`` is the
+        correlation of errors within a task beyond that of independent workers, ``error`` its
+        standard error. Tasks that fool nearly everybody are not seen in it.
+        """
         return self._model.dependence
 
     @property
     def calibration_(self) -> str:
         """Return what confidence rests on.
 
-        ``"gold"``: on truths that were given; ``"independence"``: workers err independently as far
-        as can be told; ``"none"``: they err together, or it was not measured.
+        ``"gold"``: on truths that were given; ``"independence"``: errors look independent;
+        ``"none"``: workers err together, or there are too few labels to tell, or it was not
+        measured.
         """
         return self._model.calibration
 

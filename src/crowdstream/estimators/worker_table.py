@@ -29,7 +29,9 @@ FEW_ANSWERS = 10
 """A worker with fewer answers than this is flagged: whatever is said of it may change."""
 
 CHANCE = 0.25
-"""Skill below which a worker is called at chance, once the interval excludes more."""
+"""Skill below which a worker is called at chance: once the interval excludes more, and does not
+exclude half of it. So a guesser whose interval ends just short of chance is told no other thing
+than the guessers beside it."""
 
 ONE_CLASS = 0.9
 """Share of one class in a worker's answers that is flagged, if the crowd's own share is lower."""
@@ -122,12 +124,12 @@ def _flags(
     for i, codes in enumerate(flags):
         if np.isnan(low[i]) or not found.solved[i]:
             pass
-        elif high[i] < chance:
-            codes.append("better_than_chance")
         elif low[i] > chance:
             codes.append("worse_than_chance")
-        elif low[i] > (1.0 - CHANCE) * chance:
+        elif low[i] > (1.0 - CHANCE) * chance and high[i] > (1.0 - CHANCE / 2.0) * chance:
             codes.append("at_chance")
+        elif high[i] < chance:
+            codes.append("better_than_chance")
         elif answers[i] >= FEW_ANSWERS:
             codes.append("undecided")
         if answers[i] < FEW_ANSWERS:

@@ -20,6 +20,14 @@ from crowdstream.models.converging import converge, go_on, is_enough
 from crowdstream.models.copies import Copies, as_one
 from crowdstream.models.copy_passes import GOLD_TASKS, ChooseGold, find_in
 from crowdstream.models.crowd_loops import SCORES
+from crowdstream.models.dependence import (
+    CANNOT_TELL,
+    INDEPENDENT,
+    TOGETHER,
+    Dependence,
+    error_of_excess,
+)
+from crowdstream.models.dependence import verdict as dependence_verdict
 from crowdstream.models.fallback import verdict
 from crowdstream.models.fitting import (
     LookAtGold,
@@ -33,7 +41,6 @@ from crowdstream.models.fitting import (
 from crowdstream.models.gold_model import FEWEST, ROWS, GoldModel
 from crowdstream.models.independence import (
     compact,
-    error_of_excess,
     first_tasks,
     gate_of,
     measure_excess,
@@ -52,7 +59,7 @@ from crowdstream.models.passes import (
     TaskTable,
     gold_tasks,
 )
-from crowdstream.models.reading import TOGETHER, Reading
+from crowdstream.models.reading import Reading
 from crowdstream.models.reservoir import LABELS, TASKS, TOTAL, Reservoir
 from crowdstream.models.scorer import Scorer
 from crowdstream.models.scoring_loops import Scoring
@@ -373,6 +380,8 @@ class Committee(Model):
         self._measure(sample.batch, TWINS)
         if reading.crowd.gate > 0.0:
             self._refine([reading], table, sample.batch)
+            if not is_enough(self.sums.total[2], self.sums.workers, self.sums.classes):
+                reading.weigh_sweeps(first_tasks(sample.batch, CONVERGED))
         if self.sums.known.any():
             self._weigh_scores(table, sample.batch)
         self.sample.offer(sample.batch, sample.keys)
@@ -523,8 +532,16 @@ class Committee(Model):
         return max(self.reading.rho, 0.0)
 
     @property
-    def dependence(self) -> float:
-        """Return how far workers err together, from 0 (no more than independent ones) to 1.
+    def dependence(self) -> Dependence:
+        """Return whether workers err together, by what was measured on the sample."""
+        met, answers = float(self.sums.met.sum()), float(self.sums.answers.sum())
+        if self.reading.crowd.fell_back:  # whom to call wrong is not known
+            return Dependence(CANNOT_TELL)
+        return dependence_verdict(self.reading.rho, self.pairs, met / max(answers, 1e-9))
+
+    @property
+    def doubt(self) -> float:
+        """Return how much intervals allow for joint errors: from 0 to 1, all doubt of the votes.
 
         The excess correlation less half a standard error of it, over the one from which on errors
         are taken to be dependent.
@@ -537,7 +554,7 @@ class Committee(Model):
         """Return what confidence rests on: "gold", "independence" or "none"."""
         if self.reading.crowd.golden:
             return "gold"
-        return "independence" if self.pairs and not self.dependence else "none"
+        return "independence" if self.dependence.verdict == INDEPENDENT else "none"
 
     def doubts(self) -> list[Warning]:
         """That decisions which looked sure are wrong too often, if known truths say so."""

@@ -48,9 +48,10 @@ class Crowd(Scoring):
     swept confusions are believed (they are not read at 0). ``fell_back``: whether the crowd cannot
     be identified, so that votes are counted. ``golden``: whether known truths have given each score
     its weight and each class its bias (see `GoldModel`). ``panel``: whether the common factor
-    decides, times ``trust``. ``rho``: how much errors within a task are
-    correlated, ``discount``: by which correlation scores are taken to be too sure. ``change``: the
-    short memories that decide in place of all this while workers are shown to change.
+    decides. ``trust``: the factor of a score that is too sure of itself, the common factor's or the
+    swept confusions'. ``rho``: how much errors within a task are correlated, ``discount``: by which
+    correlation scores are taken to be too sure. ``change``: the short memories that decide in place
+    of all this while workers are shown to change.
     """
 
     def __init__(
@@ -144,7 +145,7 @@ class Crowd(Scoring):
             scores[t, a] = log(max(both, 1e-300)) / 2.0
             if g > 0.0:
                 swept = log(max(self.swept.product[a], 1e-300))
-                scores[t, a] = (1.0 - g) * scores[t, a] + g * swept
+                scores[t, a] = self.trust * ((1.0 - g) * scores[t, a] + g * swept)
 
     def weighed(self, a):
         """What known truths make of a class's scores, which are in ``features``."""
@@ -313,7 +314,7 @@ class Crowd(Scoring):
             for a in range(K):
                 prior[a] = (1.0 - g) / 2.0 * log(self.taught.prior[a])
                 if g > 0.0:
-                    prior[a] += g * log(self.swept.prior[a])
+                    prior[a] = self.trust * (prior[a] + g * log(self.swept.prior[a]))
             for i in range(out.shape[0]):
                 vote = log(self.teacher.odds(i, 0, 1, 0.0))
                 self.taught.read(i)
@@ -325,4 +326,5 @@ class Crowd(Scoring):
                             out[i, x, a] += vote
                         out[i, x, a] *= (1.0 - g) / 2.0
                         if g > 0.0:
-                            out[i, x, a] += g * log(self.swept.likelihood(i, x, a))
+                            swept = g * log(self.swept.likelihood(i, x, a))
+                            out[i, x, a] = self.trust * (out[i, x, a] + swept)

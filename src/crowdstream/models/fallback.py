@@ -23,7 +23,7 @@ REASONS = (
     "fewer than three workers share tasks",
     "only one class was ever seen",
     "groups of workers share no task",
-    "workers agree no more than by chance",
+    "workers are not shown to agree more than by chance",
     "the agreements have no solution",
 )
 """Words for the codes of `crowdstream.models.rows`, in their order."""

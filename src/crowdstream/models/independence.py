@@ -15,9 +15,10 @@ from numpy.typing import NDArray
 
 from crowdstream.labels.batch import LabelBatch
 from crowdstream.labels.folding import add_keys, mix
+from crowdstream.models.dependence import TOGETHER, error_of_excess
 from crowdstream.models.fitting import add_tasks, fit_students, sweep
 from crowdstream.models.passes import InMemory
-from crowdstream.models.reading import TOGETHER, Reading
+from crowdstream.models.reading import Reading
 from crowdstream.sums.agreement import AgreementSums
 
 Floats = NDArray[np.float64]
@@ -36,6 +37,9 @@ TWIN_LABELS = 180_000
 
 ROUNDS = 3
 """Rounds of numbering: after three, who is still alike has answered alike."""
+
+FEW = 2.0
+"""Answers that the crowd's share of right ones is worth where a worker's own is counted."""
 
 TWIN_PRIOR = 4.0
 """Answers by the pooled confusion that a worker of the twin has beside its own."""
@@ -150,15 +154,6 @@ def _clip(share: float) -> float:
     return float(min(max(share, 0.0), 1.0))
 
 
-def error_of_excess(pairs: float) -> float:
-    """The standard error of an excess measured on so many pairs of labels.
-
-    Among independent workers a correlation from so many pairs has the variance 1/pairs, and so has
-    a twin's.
-    """
-    return float((2.0 / max(pairs, 1.0)) ** 0.5)
-
-
 def second_look_of(batch: LabelBatch, n: int, classes: int) -> Reading:
     """A reading fitted to some tasks as far as the second look."""
     sums = AgreementSums()
@@ -200,12 +195,23 @@ def _correlation(batch: LabelBatch, posterior: Floats, n: int) -> float:
     m = batch.sizes
     task = np.repeat(np.arange(len(batch)), m)
     counts = _counts(batch, posterior, n)
-    right = (np.einsum("iaa->ia", counts) + 1) / (counts.sum(axis=2) + 2)
+    right = _rights(np.einsum("iaa->ia", counts), counts.sum(axis=2))
     expected = (posterior[task] * right[batch.workers]).sum(axis=1)
     off = posterior[task, batch.labels] - expected
     total, squares = np.bincount(task, off, m.size), np.bincount(task, off * off, m.size)
     together = (total**2 - squares)[m > 1].sum() / max((m * (m - 1)).sum(), 1)
     return float(together * off.size / (off @ off + ONE_ERROR))
+
+
+def _rights(right: Floats, answers: Floats) -> Floats:
+    """How often each worker is right on tasks of each class, shrunk to the crowd and that to all.
+
+    Not to one half: where workers have met few tasks of a class, as with many classes, all would
+    be better than expected, which looks like a correlation.
+    """
+    overall = (right.sum() + 1.0) / (answers.sum() + 2.0)
+    usual = (right.sum(axis=0) + FEW * overall) / (answers.sum(axis=0) + FEW)
+    return np.asarray((right + FEW * usual) / (answers + FEW))
 
 
 def _twin(batch: LabelBatch, posterior: Floats, n: int, keys: ContentKeys) -> LabelBatch:

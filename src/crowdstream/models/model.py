@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from crowdstream.labels.batch import Codes, Ints, LabelBatch
 from crowdstream.models.copies import Copies
+from crowdstream.models.dependence import NOT_MEASURED, Dependence
 from crowdstream.models.fallback import MAJORITY
 from crowdstream.models.newcomers import AGAINST, newcomers_against
 from crowdstream.models.passes import AddTasks, TaskTable
@@ -323,8 +324,13 @@ class Model(ABC):
         return 0.0
 
     @property
-    def dependence(self) -> float:
-        """Return how far workers err together, from 0 to 1; 0 unless it is measured."""
+    def dependence(self) -> Dependence:
+        """Return whether workers err together, where that is measured."""
+        return Dependence(NOT_MEASURED)
+
+    @property
+    def doubt(self) -> float:
+        """Return how much intervals allow for joint errors, from 0 to 1; 0 unless measured."""
         return 0.0
 
     @property

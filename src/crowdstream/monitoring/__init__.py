@@ -11,7 +11,6 @@ from typing import TypeVar
 from crowdstream.errors import InputError
 from crowdstream.estimators.estimator import Estimator
 from crowdstream.estimators.observer import Observer
-from crowdstream.monitoring.advice import advice
 from crowdstream.monitoring.difficulty import difficulty
 from crowdstream.monitoring.drift import Drift, DriftAlarm, alarms
 from crowdstream.monitoring.families import effective_votes, families, suspect_tasks
@@ -23,7 +22,7 @@ from crowdstream.monitoring.trends import Trends, trends
 
 __all__ = [
     "Drift", "DriftAlarm", "Group", "IdentifiabilityReport", "Intervals", "Pairs", "Trends",
-    "advice", "alarms", "difficulty", "effective_votes", "families", "identifiability", "monitor",
+    "alarms", "difficulty", "effective_votes", "families", "identifiability", "monitor",
     "pairs", "suspect_tasks", "tasks_to_resend", "trends",
 ]  # fmt: skip
 

@@ -66,7 +66,7 @@ SETTLED = 1e-3
 """A step of v so small ends the fit: well below its standard error, 0.01 for 1,000 tasks."""
 
 
-class Dependence(NamedTuple):
+class PairErrors(NamedTuple):
     """How the answers of each pair depend on each other, once the truth is accounted for.
 
     ``rho`` is the correlation ρ_ij, ``z`` how many standard errors it lies above 0, ``skill`` the
@@ -90,7 +90,7 @@ class _Pairs(NamedTuple):
     variance: Floats
 
 
-def dependence(met: Floats, agreed: Floats, said: Floats) -> Dependence:
+def dependence(met: Floats, agreed: Floats, said: Floats) -> PairErrors:
     """Correlation of every two workers' answers beyond what the truth explains.
 
     ``met[i, j]`` tasks were answered by both, on ``agreed[i, j]`` of them alike; ``said[i, k]`` is
@@ -127,7 +127,7 @@ def dependence(met: Floats, agreed: Floats, said: Floats) -> Dependence:
     # If independent they would agree this often: 20 of 20 must not look certain.
     alike = np.clip(chance + expected, 1.0 / (count + 2.0), 1.0 - 1.0 / (count + 2.0))
     noise = np.maximum(noise, alike * (1.0 - alike) / count)
-    return Dependence(rho, excess / np.sqrt(noise + _uncertainty(pairs, skill)), skill)
+    return PairErrors(rho, excess / np.sqrt(noise + _uncertainty(pairs, skill)), skill)
 
 
 def _fit(pairs: _Pairs) -> Floats:

@@ -7,14 +7,17 @@ from libc.math cimport exp, log, sqrt
 from crowdstream.labels.batch_loops cimport Tasks
 from crowdstream.monitoring.judging_loops cimport Judge, JudgedSums
 
-cdef Py_ssize_t REF_B, REF_C, REF_D, REF_N, LOW, HIGH, UP, DOWN, BEGUN, ENDED, EXCESS
-cdef Py_ssize_t SEEN, WORKER, DIRECTION, BEFORE, AFTER, EVIDENCE, ANSWERS
-cdef Py_ssize_t REFRESH, LEVELS
-cdef double SHIFT, LOWEST, LOWEST_RATIO, HIGHEST_RATIO, WORSE, BETTER, USUAL, PRIOR, LEEWAY, LEAST_CHANGE, REFERENCE
+cdef Py_ssize_t REF_B, REF_C, REF_D, REF_E, REF_N, LOW, HIGH, WAY, UP, DOWN, BEGUN, ENDED, EXCESS
+cdef Py_ssize_t LOOK, LOOK_B, LOOK_C, LOOK_N, LOOK_SEEN, LOOK_CROWD_B, LOOK_CROWD_C
+cdef Py_ssize_t RAISED, LISTENED, CROWD_B, CROWD_C, TASKS
+cdef Py_ssize_t SEEN, WORKER, DIRECTION, BEFORE, AFTER, EVIDENCE, ANSWERS, EVERYONE
+cdef Py_ssize_t REFRESH, LEVELS, PENDING, OWN, SHARED
+cdef double SHIFT, LOWEST, LOWEST_RATIO, HIGHEST_RATIO, WORSE, BETTER, LONG, USUAL, PRIOR, SURE, WITHDRAWN, LONGEST
+cdef double APART, LEEWAY, LEAST_CHANGE, REFERENCE, SHARE, LEAST_CROWD
 cdef double LEAST_SPREAD, MOST_SKILL, SETTLED_IN, TINY
 
 cdef class DriftSums(JudgedSums):
-    cdef double[:, ::1] rows, swings, rung, events
+    cdef double[:, ::1] rows, swings, events
     cdef double[::1] count
 
     cdef void count_task(self, Judge judge, Tasks tasks, Py_ssize_t t, double weight) noexcept nogil
@@ -22,16 +25,36 @@ cdef class DriftSums(JudgedSums):
     @cython.final
     cdef bint is_unusual(self, Py_ssize_t i, Py_ssize_t way) noexcept nogil
     @cython.final
-    cdef double known(self, Judge judge, Py_ssize_t i) noexcept nogil
+    cdef double mean_excess(self, Py_ssize_t j) noexcept nogil
+    @cython.final
+    cdef double known(self, Judge judge, double right, double size) noexcept nogil
+    @cython.final
+    cdef double variance(self, Py_ssize_t i, double skill, double size) noexcept nogil
     @cython.final
     cdef void set_limits(self, Judge judge, Py_ssize_t i) noexcept nogil
     @cython.final
     cdef void move(self, Py_ssize_t i, Py_ssize_t way, double ratio) noexcept nogil
     @cython.final
+    cdef void start(self, Py_ssize_t i, Py_ssize_t way) noexcept nogil
+    @cython.final
     cdef void begin_swing(self, Py_ssize_t way, double before, double now) noexcept nogil
     @cython.final
     cdef void end_swing(self, Py_ssize_t i, Py_ssize_t way, double whole) noexcept nogil
     @cython.final
-    cdef void alarm(self, Judge judge, Py_ssize_t i, Py_ssize_t way) noexcept nogil
+    cdef void suspect(self, Judge judge, Py_ssize_t i, Py_ssize_t way) noexcept nogil
     @cython.final
-    cdef void record(self, Py_ssize_t i, Py_ssize_t way, double before, double after) noexcept nogil
+    cdef void look(self, Judge judge, Py_ssize_t i, Py_ssize_t way, double ratio) noexcept nogil
+    @cython.final
+    cdef double before(self, Judge judge, Py_ssize_t i) noexcept nogil
+    @cython.final
+    cdef double after(self, Py_ssize_t i) noexcept nogil
+    @cython.final
+    cdef Py_ssize_t verdict(self, Judge judge, Py_ssize_t i, Py_ssize_t way) noexcept nogil
+    @cython.final
+    cdef double least_change(self, Py_ssize_t i, double skill, double size) noexcept nogil
+    @cython.final
+    cdef double others_moved(self, Py_ssize_t i, double size) noexcept nogil
+    @cython.final
+    cdef void alarm(self, Judge judge, Py_ssize_t i, Py_ssize_t way, Py_ssize_t found) noexcept nogil
+    @cython.final
+    cdef void record(self, Judge judge, Py_ssize_t i, Py_ssize_t way, Py_ssize_t found) noexcept nogil

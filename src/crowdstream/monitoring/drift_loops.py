@@ -1,19 +1,23 @@
 # cython: language_level=3
 # cython: infer_types=True
-"""Page's cumulative sums: likelihood ratios for a change of skill. Knows nothing of estimators.
+"""Page's cumulative sums, and a second look: likelihood ratios for a change of skill.
 
-How high a ratio must rise to be told from noise is learnt from how it usually rises: where tasks
-come in groups, or errors depend on the class, it swings more than independent answers would have
-it. Changing this changes which alarms are raised and what saved rows mean (their columns are in
-`columns`). Types are in drift_loops.pxd.
+A sum that rises too high makes a change *pending*. The answers that raised it were selected by
+that, so they confirm nothing: the change is recorded once the answers that come afterwards differ
+from those before it, and withdrawn if they do not. How high a ratio must rise to be told from noise
+is learnt from how it usually rises: where tasks come in groups, or errors depend on the class, it
+swings more than independent answers would have it. Knows nothing of estimators. Changing this
+changes which alarms are raised and what saved rows mean (their columns are in `columns`). Types are
+in drift_loops.pxd.
 """
 
 import cython  # noqa: I001  (sorting would put each column on a line of its own)
 
 from crowdstream.monitoring.columns import (
-    AFTER, ANSWERS, BEFORE, BEGUN, DIRECTION, DOWN, ENDED, EVIDENCE, EXCESS, HIGH, LEAST_SPREAD,
-    LEVELS, LOW, MOST_SKILL, REF_B, REF_C, REF_D, REF_N, SEEN, SETTLED_IN, TINY,
-    UP, WORKER,
+    AFTER, ANSWERS, BEFORE, BEGUN, CROWD_B, CROWD_C, DIRECTION, DOWN, ENDED, EVERYONE, EVIDENCE,
+    EXCESS, HIGH, LEAST_SPREAD, LEVELS, LISTENED, LOOK, LOOK_B, LOOK_C, LOOK_CROWD_B, LOOK_CROWD_C,
+    LOOK_N, LOOK_SEEN, LOW, MOST_SKILL, RAISED, REF_B, REF_C, REF_D, REF_E, REF_N, SEEN, SETTLED_IN,
+    TASKS, TINY, UP, WAY, WORKER,
 )  # fmt: skip
 
 if not cython.compiled:
@@ -21,8 +25,8 @@ if not cython.compiled:
 
     from crowdstream.monitoring.judging_loops import JudgedSums
 
-SHIFT = 0.6
-"""Change of skill that the alarm looks for: with two classes, error rate 0.1 → 0.4."""
+SHIFT = 0.3
+"""Change of skill that the alarm looks for: with two classes, error rate 0.1 → 0.25."""
 
 LOWEST = 2.0
 """Nats above which swings are counted; then twice, four and eight times this. Low levels are met
@@ -32,21 +36,45 @@ LOWEST_RATIO, HIGHEST_RATIO = 7.38905609893065, 1e300
 """The lowest level as a ratio, e²: logarithms are taken above it only, where they are needed. And
 the highest that is kept."""
 
-WORSE, BETTER = 1e-4, 2e-5
-"""False alarms per answer that are allowed, by the swings so far; that a worker improved can
-wait."""
+WORSE, BETTER = 2e-4, 4e-5
+"""Pending changes per answer that are allowed of workers who do not change, by the swings so far;
+that a worker improved can wait."""
 
-USUAL = 0.015
+LONG = 1000.0
+"""Answers from which on fewer are allowed: so many times as few as the worker has more answers.
+A worker who does not change may then have 0.2 pending changes in the first thousand answers, and as
+many again whenever their number has grown e-fold: few enough in a life of any length for the second
+look to leave hardly any."""
+
+USUAL = 0.006
 """Swings above the lowest level per answer, of simulated workers who do not change and answer
-independently (0.011 to 0.025): what is expected until there are some to count."""
+independently (0.003 to 0.017): what is expected until there are some to count."""
 
 PRIOR = 10.0
 """Swings that this expectation counts for at each level: the standard error of a mean excess is
 then a third of it at most."""
 
+SURE = 5.0
+"""Nats for a change, by the answers since it is pending, that confirm it; times the mean excess of
+swings, 1 if answers are independent. Of changes that are none it confirms 1 in e⁵ = 150
+at most."""
+
+WITHDRAWN = 0.01
+"""Likelihood ratio of these answers at which the change is withdrawn; of true changes about as many
+are, and are looked for again."""
+
+LONGEST = 1000.0
+"""Answers after which a change that is not confirmed is withdrawn. Of workers known from 500
+answers whose error rate rose from 0.1 to 0.25, a sixth was missed within 600 more; half were where
+a ratio of 0.1 or 200 answers withdrew the change."""
+
+APART = 4.0
+"""Standard errors of the difference by which the skill in these answers must be off the skill
+before: of a worker known from few answers, both are uncertain."""
+
 LEAST_CHANGE = 0.15
-"""Change of skill that is worth an alarm, a quarter of the one it looks for: with two classes, an
-error rate of 0.1 → 0.175."""
+"""Change of skill that is worth an alarm, half of the one it looks for: with two classes, an error
+rate of 0.1 → 0.175."""
 
 LEEWAY = 0.7
 """Standard errors of the known skill that do not count as a change."""
@@ -58,26 +86,33 @@ has changed once must not be measured by what others are."""
 REFRESH = 8
 """Answers after which the limits of the known skill are computed again: a power of two."""
 
+SHARE = 0.5
+"""Share of a worker's change that the others have made, too, at which it is the tasks that
+changed."""
+
+PENDING, OWN, SHARED = range(3)
+"""What a second look finds: nothing yet, a change of the worker, a change of most workers."""
+
+LEAST_CROWD = 20.0
+"""Judged answers (Σe₂) of others by which this can be told."""
+
 
 class DriftSums(JudgedSums):
     """Two likelihood ratios per worker, how those of all swing, and the alarms they raised.
 
-    ``swings``: see `columns`, one row per level for the better, then for the worse; ``rung``:
-    alarms for the better and for the worse, and the sum of their heights. ``events``: the latest
-    alarms, the oldest overwritten first; ``count``: alarms raised, answers that could have raised
-    one, and tasks seen so far.
+    ``swings``: see `columns`, one row per level for the better, then for the worse; ``events``:
+    the latest alarms, the oldest overwritten first; ``count``: see `columns`.
     """
 
-    def __init__(self, rows, swings, rung, events, count):
+    def __init__(self, rows, swings, events, count):
         self.rows = rows
         self.swings = swings
-        self.rung = rung
         self.events = events
         self.count = count
 
     def count_task(self, judge, tasks, t, weight):
         """One more task seen."""
-        self.count[2] += 1.0
+        self.count[TASKS] += 1.0
 
     def add_label(self, judge, i, at):
         """W ← max(1, W (1 + θ₁ h)/(1 + θ₀ h)), θ₀ the known skill, θ₁ = θ₀ ∓ SHIFT."""
@@ -85,22 +120,31 @@ class DriftSums(JudgedSums):
         self.rows[i, REF_B] += h
         self.rows[i, REF_C] += judge.e2[at]
         self.rows[i, REF_D] += judge.e2[at] * judge.e2[at]
+        self.rows[i, REF_E] += judge.e3[at]
         self.rows[i, REF_N] += 1.0
         if self.rows[i, REF_N] <= SETTLED_IN:
             return
-        self.count[1] += 1.0
+        self.count[LISTENED] += 1.0
         answers = cython.cast(cython.Py_ssize_t, self.rows[i, REF_N])
-        if self.rows[i, LOW] == self.rows[i, HIGH] or answers & (REFRESH - 1) == 0:
+        way = cython.cast(cython.Py_ssize_t, self.rows[i, WAY])
+        if way == 0 and (self.rows[i, LOW] == self.rows[i, HIGH] or answers & (REFRESH - 1) == 0):
             self.set_limits(judge, i)
         low = self.rows[i, LOW]
         high = self.rows[i, HIGH]
+        self.count[CROWD_B] += h - 0.5 * (low + high) * judge.e2[at]
+        self.count[CROWD_C] += judge.e2[at]
         least: cython.double = -MOST_SKILL / (judge.classes - 1.0)
-        self.move(i, DOWN, (1.0 + max(low - SHIFT, least) * h) / (1.0 + low * h))
-        self.move(i, UP, (1.0 + min(high + SHIFT, MOST_SKILL) * h) / (1.0 + high * h))
+        down = (1.0 + max(low - SHIFT, least) * h) / (1.0 + low * h)
+        up = (1.0 + min(high + SHIFT, MOST_SKILL) * h) / (1.0 + high * h)
+        if way:
+            self.look(judge, i, way, down if way == DOWN else up)
+            return
+        self.move(i, DOWN, down)
+        self.move(i, UP, up)
         if self.rows[i, DOWN] > LOWEST_RATIO and self.is_unusual(i, DOWN):
-            self.alarm(judge, i, DOWN)
+            self.suspect(judge, i, DOWN)
         elif self.rows[i, UP] > LOWEST_RATIO and self.is_unusual(i, UP):
-            self.alarm(judge, i, UP)
+            self.suspect(judge, i, UP)
 
     def is_unusual(self, i, way):
         """Whether a swing above `LOWEST` is higher than all workers' get at the rate allowed.
@@ -108,41 +152,42 @@ class DriftSums(JudgedSums):
         Above a level L their heights have about an exponential tail of mean φ, 1 if answers are
         independent; with r of them per answer, ``L + φ log(r/a)`` is exceeded a times per answer.
         φ is Σ excess/ended, the likeliest mean where alarms cut some off. The level by which the
-        swing is least unusual has its say; the mean height of the alarms so far is one more.
+        swing is least unusual has its say.
         """
         height = log(self.rows[i, way])
         allowed: cython.double = BETTER if way == UP else WORSE
-        answers = self.count[1] + PRIOR / USUAL
-        side = 0 if way == UP else 1
-        first = side * LEVELS
+        allowed *= min(1.0, LONG / self.rows[i, REF_N])
+        answers = self.count[LISTENED] + PRIOR / USUAL
+        first = 0 if way == UP else LEVELS
         level: cython.double = LOWEST
-        mean: cython.double = 1.0
         for j in range(LEVELS):
             rate = (self.swings[first + j, BEGUN] + PRIOR * exp(LOWEST - level)) / answers
             if rate <= allowed:
                 break
-            mean = (self.swings[first + j, EXCESS] + PRIOR) / (
-                self.swings[first + j, ENDED] + PRIOR
-            )
-            if height < level + mean * log(rate / allowed):
+            if height < level + self.mean_excess(first + j) * log(rate / allowed):
                 return False
             level *= 2.0
-        rung = self.rung[side, 0]
-        if rung > allowed * answers:
-            return height >= self.rung[side, 1] / rung + mean * log(rung / (allowed * answers))
         return True
 
-    def known(self, judge, i):
-        """The known skill of a worker: (Σh + 4 μ)/(Σe₂ + 4)."""
+    def mean_excess(self, j):
+        """Mean by which swings rise above a level, φ."""
+        return (self.swings[j, EXCESS] + PRIOR) / (self.swings[j, ENDED] + PRIOR)
+
+    def known(self, judge, right, size):
+        """The skill that answers show: (Σh + 4 μ)/(Σe₂ + 4)."""
         mean = judge.skills[judge.skills.shape[0] - 1]
-        return (self.rows[i, REF_B] + REFERENCE * mean) / (self.rows[i, REF_C] + REFERENCE)
+        return (right + REFERENCE * mean) / (size + REFERENCE)
+
+    def variance(self, i, skill, size):
+        """Variance of a skill: (1 + (θ Σe₃ − θ² Σe₂²)/Σe₂)/Σe₂, the last Σe₂ being ``size``."""
+        more = skill * (self.rows[i, REF_E] - skill * self.rows[i, REF_D])
+        spread = 1.0 + more / max(self.rows[i, REF_C], TINY)
+        return max(spread, LEAST_SPREAD) / max(size, TINY)
 
     def set_limits(self, judge, i):
-        """Limits of the known skill, ∓ 0.7 √((1 − θ² Σe₂²/Σe₂)/(Σe₂ + 4))."""
-        size = self.rows[i, REF_C]
-        skill = self.known(judge, i)
-        spread = 1.0 - skill * skill * self.rows[i, REF_D] / max(size, TINY)
-        doubt = LEEWAY * sqrt(max(spread, LEAST_SPREAD) / (size + REFERENCE))
+        """Limits of the known skill, 0.7 standard errors from it."""
+        skill = self.known(judge, self.rows[i, REF_B], self.rows[i, REF_C])
+        doubt = LEEWAY * sqrt(self.variance(i, skill, self.rows[i, REF_C] + REFERENCE))
         least: cython.double = -MOST_SKILL / (judge.classes - 1.0)
         self.rows[i, LOW] = min(max(skill - doubt, least), MOST_SKILL)
         self.rows[i, HIGH] = max(min(skill + doubt, MOST_SKILL), least)
@@ -159,6 +204,10 @@ class DriftSums(JudgedSums):
             return
         if self.rows[i, way + 4] > LOWEST_RATIO:
             self.end_swing(i, way, 1.0)
+        self.start(i, way)
+
+    def start(self, i, way):
+        """A likelihood ratio of 1 from here on."""
         self.rows[i, way] = 1.0
         self.rows[i, way + 1] = self.rows[i, REF_B]
         self.rows[i, way + 2] = self.rows[i, REF_C]
@@ -185,32 +234,108 @@ class DriftSums(JudgedSums):
                 self.swings[first + j, EXCESS] += height - level
             level *= 2.0
 
-    def alarm(self, judge, i, way):
-        """Record the alarm, and get to know the worker anew from the next answer on.
-
-        The answers that raised the alarm are left out: the alarm itself has selected them. If they
-        hardly differ from all answers, the worker was never known otherwise: nothing is recorded.
-        """
-        before = self.known(judge, i)
-        size = self.rows[i, REF_C] - self.rows[i, way + 2]
-        after = (self.rows[i, REF_B] - self.rows[i, way + 1] + 2.0 * before) / (size + 2.0)
-        self.rung[0 if way == UP else 1, 0] += 1.0
-        self.rung[0 if way == UP else 1, 1] += log(self.rows[i, way])
+    def suspect(self, judge, i, way):
+        """Begin the second look: a change is pending, from the skill before its first answer."""
         self.end_swing(i, way, 0.0)
-        change = after - before if way == UP else before - after
-        if change >= LEAST_CHANGE:
-            self.record(i, way, before, after)
-        for k in range(self.rows.shape[1]):
-            self.rows[i, k] = 0.0
+        self.rows[i, WAY] = way
+        self.rows[i, LOOK] = 1.0
+        self.rows[i, LOOK_B] = self.rows[i, REF_B]
+        self.rows[i, LOOK_C] = self.rows[i, REF_C]
+        self.rows[i, LOOK_N] = self.rows[i, REF_N]
+        self.rows[i, LOOK_SEEN] = self.count[TASKS]
+        self.rows[i, LOOK_CROWD_B] = self.count[CROWD_B]
+        self.rows[i, LOOK_CROWD_C] = self.count[CROWD_C]
+        self.set_limits(judge, i)
 
-    def record(self, i, way, before, after):
+    def look(self, judge, i, way, ratio):
+        """One more answer since a change is pending: confirm it, withdraw it, or go on."""
+        now = min(self.rows[i, LOOK] * ratio, HIGHEST_RATIO)
+        self.rows[i, LOOK] = now
+        found = self.verdict(judge, i, way) if now > LOWEST_RATIO else PENDING
+        if found != PENDING:
+            self.alarm(judge, i, way, found)
+        elif now < WITHDRAWN or self.rows[i, REF_N] - self.rows[i, LOOK_N] >= LONGEST:
+            self.rows[i, WAY] = 0.0
+            self.start(i, UP)
+            self.start(i, DOWN)
+            self.set_limits(judge, i)
+
+    def before(self, judge, i):
+        """The skill before the change was pending."""
+        return self.known(judge, self.rows[i, LOOK_B], self.rows[i, LOOK_C])
+
+    def after(self, i):
+        """The skill in the answers since the change is pending."""
+        size = self.rows[i, REF_C] - self.rows[i, LOOK_C]
+        return (self.rows[i, REF_B] - self.rows[i, LOOK_B]) / max(size, TINY)
+
+    def verdict(self, judge, i, way):
+        """Whether the answers since a change is pending confirm it, as the worker's or of most.
+
+        They must be unlikely without it, on the scale of how swings usually are. And the skill in
+        them must be off the skill before by `LEAST_CHANGE`, and by `APART` standard errors of the
+        difference: beyond what the others have moved, or with it if they moved half as far.
+        """
+        first = 0 if way == UP else LEVELS
+        mean: cython.double = 1.0
+        for j in range(LEVELS):
+            mean = max(mean, self.mean_excess(first + j))
+        if log(self.rows[i, LOOK]) < SURE * mean:
+            return PENDING
+        before = self.before(judge, i)
+        size = self.rows[i, REF_C] - self.rows[i, LOOK_C]
+        sign: cython.double = 1.0 if way == UP else -1.0
+        change = sign * (self.after(i) - before)
+        moved: cython.double = max(sign * self.others_moved(i, size), 0.0)
+        if change - moved >= self.least_change(i, before + sign * moved, size):
+            return OWN
+        if moved >= SHARE * change and change >= self.least_change(i, before, size):
+            return SHARED
+        return PENDING
+
+    def least_change(self, i, skill, size):
+        """The least change from a skill that counts, by the answers since it is pending.
+
+        By the variance of answers at that skill, as Wilson's interval has it.
+        """
+        doubt = self.variance(i, skill, self.rows[i, LOOK_C] + REFERENCE)
+        doubt += self.variance(i, skill, size)
+        return max(LEAST_CHANGE, APART * sqrt(doubt))
+
+    def others_moved(self, i, size):
+        """How far the others' skill has moved since the change is pending; 0 if few have answered.
+
+        ``size``: what of Σe₂ since then is the worker's own.
+        """
+        others = self.count[CROWD_C] - self.rows[i, LOOK_CROWD_C] - size
+        if others < LEAST_CROWD:
+            return 0.0
+        known = 0.5 * (self.rows[i, LOW] + self.rows[i, HIGH])
+        own = self.rows[i, REF_B] - self.rows[i, LOOK_B] - known * size
+        return (self.count[CROWD_B] - self.rows[i, LOOK_CROWD_B] - own) / others
+
+    def alarm(self, judge, i, way, found):
+        """Record the change, and get to know the worker anew from the next answer on.
+
+        The answers that confirmed it are left out: they were stopped at when they looked most like
+        it. After a change that most workers share all are met anew, so that it is recorded once.
+        """
+        self.record(judge, i, way, found)
+        first = 0 if found == SHARED else i
+        end = self.rows.shape[0] if found == SHARED else i + 1
+        for j in range(first, end):
+            for k in range(self.rows.shape[1]):
+                self.rows[j, k] = 0.0
+
+    def record(self, judge, i, way, found):
         """Keep an alarm among the latest."""
-        at = cython.cast(cython.Py_ssize_t, self.count[0]) % self.events.shape[0]
-        self.events[at, SEEN] = self.count[2]
+        at = cython.cast(cython.Py_ssize_t, self.count[RAISED]) % self.events.shape[0]
+        self.events[at, SEEN] = self.count[TASKS]
         self.events[at, WORKER] = i
         self.events[at, DIRECTION] = 1.0 if way == UP else -1.0
-        self.events[at, BEFORE] = before
-        self.events[at, AFTER] = after
-        self.events[at, EVIDENCE] = log(self.rows[i, way])
+        self.events[at, BEFORE] = self.before(judge, i)
+        self.events[at, AFTER] = self.after(i)
+        self.events[at, EVIDENCE] = log(self.rows[i, way]) + log(self.rows[i, LOOK])
         self.events[at, ANSWERS] = self.rows[i, REF_N] - self.rows[i, way + 3]
-        self.count[0] += 1.0
+        self.events[at, EVERYONE] = 1.0 if found == SHARED else 0.0
+        self.count[RAISED] += 1.0

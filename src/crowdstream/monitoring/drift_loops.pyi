@@ -8,7 +8,6 @@ class DriftSums(JudgedSums):
         self,
         rows: NDArray[np.float64],
         swings: NDArray[np.float64],
-        rung: NDArray[np.float64],
         events: NDArray[np.float64],
         count: NDArray[np.float64],
     ) -> None: ...

@@ -174,6 +174,11 @@ def groups_of(crowd: Estimator) -> Codes:
     return crowd._model.sums.groups
 
 
+def doubt_of(crowd: Estimator) -> float:
+    """How much intervals allow for errors that workers make together, from 0 to 1."""
+    return crowd._model.doubt
+
+
 def excess_correlation(crowd: Estimator) -> float | None:
     """Excess correlation of errors within a task, if the estimator measures it."""
     return crowd._model.excess_correlation if isinstance(crowd, Adaptive) else None

@@ -163,7 +163,7 @@ def groups_of(crowd: Estimator, kind: str) -> list[list[WorkerId]]:
     return [[names[i] for i in group.members] for group in copies if _kind(group) == kind]
 
 
-def effective_votes(crowd: Estimator, votes: float) -> float:
+def effective_votes(crowd: Estimator, votes: float, *, more: float = 0.0) -> float:
     """How many independent votes a task's labels are worth: ``m/(1 + (m − 1) ρ)``.
 
     ρ is the correlation of errors within a task that the estimator measures, if it does, and at
@@ -176,6 +176,8 @@ def effective_votes(crowd: Estimator, votes: float) -> float:
         An estimator.
     votes
         The number m of labels on a task.
+    more
+        Added to the measured correlation, for limits.
 
     Examples
     --------
@@ -191,7 +193,7 @@ def effective_votes(crowd: Estimator, votes: float) -> float:
         min(max(group.beyond, 0.0), 1.0) * float(share[group.members].sum()) ** 2
         for group in copies.declared
     )
-    rho = max(rho, view.excess_correlation(crowd) or 0.0)
+    rho = max(rho, (view.excess_correlation(crowd) or 0.0) + more, 0.0)
     return float(votes / (1.0 + max(votes - 1.0, 0.0) * min(rho, 1.0)))
 
 

@@ -9,13 +9,10 @@ import numpy as np
 
 from crowdstream.estimators.estimator import Estimator
 from crowdstream.labels import WorkerId
-from crowdstream.models.reading import TOGETHER
+from crowdstream.models.dependence import Dependence
 from crowdstream.models.rows import CHANCE
 from crowdstream.monitoring import estimator_view as view
 from crowdstream.monitoring.pairs import Pairs
-
-NOTICED = 0.02
-"""Excess correlation that independent crowds do not reach: theirs is 0.00 ± 0.01."""
 
 
 class Group(msgspec.Struct, frozen=True):
@@ -46,9 +43,8 @@ class IdentifiabilityReport(msgspec.Struct, frozen=True):
         Whether the crowd cannot be distinguished from one that guesses.
     sign
         What tells the crowd from its mirror image, in which everybody's errors are right.
-    excess_correlation, together
-        Excess correlation of errors within a task, ``None`` if the estimator does not measure it,
-        and what it means.
+    dependence
+        Whether workers make mistakes together, as `Estimator.dependence_` has it.
     changing
         Whether workers are shown to change, so that error rates, and decisions, rest on what they
         did lately. `Adaptive` without ``memory`` looks for it at tasks that come in order.
@@ -69,8 +65,7 @@ class IdentifiabilityReport(msgspec.Struct, frozen=True):
     z: float
     at_chance: bool
     sign: str
-    excess_correlation: float | None
-    together: str
+    dependence: Dependence
     changing: bool
 
 
@@ -98,7 +93,7 @@ def identifiability(crowd: Estimator) -> IdentifiabilityReport:
     solved = crowd.identifiable_
     skill, z = view.above_chance(crowd)
     pairs, single = _shared_pairs(crowd)
-    gold, excess = view.gold_answers(crowd), view.excess_correlation(crowd)
+    gold = view.gold_answers(crowd)
     sign = "most workers are taken to be better than chance"
     return IdentifiabilityReport(
         ok=bool(solved),
@@ -110,27 +105,8 @@ def identifiability(crowd: Estimator) -> IdentifiabilityReport:
         z=z,
         at_chance=z < CHANCE,
         sign=f"{gold:,} answers to tasks whose truth is known" if gold else sign,
-        excess_correlation=excess,
-        together=in_words(excess),
+        dependence=crowd.dependence_,
         changing=view.is_changing(crowd),
-    )
-
-
-def in_words(excess: float | None) -> str:
-    """What an excess correlation of errors within tasks means.
-
-    >>> in_words(0.11).partition(":")[0]
-    'these workers make mistakes together'
-    """
-    if excess is None:
-        return "not measured by this estimator"
-    if excess < NOTICED:
-        return "as far as the labels show, these workers err independently"
-    if excess < TOGETHER:
-        return "these workers may make some mistakes together"
-    return (
-        "these workers make mistakes together: confidence is lowered because of it, and only tasks "
-        "whose truth is known can show how often all of them are wrong"
     )
 
 

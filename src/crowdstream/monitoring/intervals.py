@@ -368,7 +368,7 @@ class Intervals(ForgettingSums):
         if known >= ENOUGH:
             upper = float(wilson(wrong, known, z)[1])
             return np.minimum(against, upper), skills * upper, BY_GOLD
-        share = CAUTION * crowd.dependence_
+        share = CAUTION * view.doubt_of(crowd)
         down, up = share * against, share * agreed
         return down, up, DOUBT if up.any() or down.any() else AGREEMENT
 
@@ -447,6 +447,18 @@ class Intervals(ForgettingSums):
         """Take over what `pack` gave."""
         super().unpack(arrays)
         self._recent.unpack(arrays, self.workers)
+
+
+def doubt_of_votes(crowd: Estimator) -> float | None:
+    """How often the other labels of a task are against its winner, in the mean over labels.
+
+    None where no labels were weighted.
+    """
+    observer = view.find_observer(crowd, Intervals)
+    if observer is None or not crowd.weighs_:
+        return None
+    answered, agreed, against = observer.arrays["doubts"].sum(axis=0).tolist()
+    return (agreed + against) / answered if answered > 0.0 else None
 
 
 def score_limits(

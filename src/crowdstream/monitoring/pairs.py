@@ -16,7 +16,7 @@ from crowdstream.estimators.estimator import Estimator
 from crowdstream.labels.batch import Codes, Ints, LabelBatch
 from crowdstream.labels.tables import value_series
 from crowdstream.monitoring import estimator_view as view
-from crowdstream.monitoring.dependence import Dependence, dependence
+from crowdstream.monitoring.dependence import PairErrors, dependence
 from crowdstream.monitoring.pair_loops import PairSums
 from crowdstream.monitoring.worker_sums import Floats, ForgettingSums, Shapes, mirrored
 from crowdstream.serialization import Packed
@@ -49,7 +49,7 @@ class Compared(NamedTuple):
     who: Ints
     met: Floats
     same: Floats
-    found: Dependence
+    found: PairErrors
 
 
 class Pairs(ForgettingSums):

@@ -24,7 +24,6 @@ from crowdstream.monitoring.estimator_view import (
     as_polars,
     decided_by,
     density_of,
-    excess_correlation,
     is_panel,
     panel_votes,
 )
@@ -131,7 +130,7 @@ def jury(
         density=density_of(crowd),
         effective=_effective(crowd, joint),
         joint_errors=joint,
-        correlation=excess_correlation(crowd) if crowd.identifiable_ else None,
+        dependence=crowd.dependence_,
         human={why: human.get(why, 0) for why in WHY},
         to_check=None if both is None else _to_check(decisions, set(truths), seed),
         notes=[

@@ -7,9 +7,11 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from crowdstream.estimators.estimator import NativeTable
+from crowdstream.models.dependence import Dependence
 from crowdstream.monitoring.estimator_view import as_polars
 from crowdstream.panel.wording import NAMED, listed
 from crowdstream.plain_text import counted, percent, printable, shortened
+from crowdstream.statements.dependence import describe_dependence
 
 if TYPE_CHECKING:
     import polars as pl
@@ -33,7 +35,7 @@ WHY = {
 
 DECIDED = {
     "default": [],
-    "common factor": ["they err together: the common-factor vote decides"],
+    "common factor": ["a dense panel with correlated errors: the common-factor vote decides"],
     "gold": ["gold weighs the votes"],
 }
 """What the summary says of the vote that decided."""
@@ -146,13 +148,12 @@ class Jury(msgspec.Struct, frozen=True, kw_only=True):
     density
         Share of the items that a judge sees, in the mean.
     effective
-        How many independent judges a full panel is worth; without gold it is seen from agreement
-        alone and is too high where judges err together.
+        How many independent judges a full panel is worth; without gold an upper bound, since errors
+        that judges share look like agreement.
     joint_errors
         The same against known truths, if gold was given, with an interval.
-    correlation
-        How much more errors on an item are correlated than independent ones would be, as far as
-        agreement shows it.
+    dependence
+        Whether judges make mistakes together, as `Estimator.dependence_` has it.
     human
         How many items need a human, by reason.
     to_check
@@ -170,7 +171,7 @@ class Jury(msgspec.Struct, frozen=True, kw_only=True):
     density: float
     effective: float | None
     joint_errors: EffectiveJudges | None
-    correlation: float | None
+    dependence: Dependence
     human: dict[str, int]
     to_check: ToCheck | None
     notes: list[str]
@@ -210,8 +211,9 @@ class Jury(msgspec.Struct, frozen=True, kw_only=True):
         if self.effective is None:
             return []
         return [
-            f"worth about {self.effective:.1f} independent judges as far as agreement shows it: "
-            "errors that judges share look like agreement, so it may be fewer (gold tells)"
+            f"worth at most {self.effective:.1f} independent judges: errors that judges share look "
+            "like agreement, so it may be far fewer (gold tells)",
+            describe_dependence(self.dependence).replace("these workers", "these judges"),
         ]
 
     def _human(self) -> list[str]:

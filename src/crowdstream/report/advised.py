@@ -21,7 +21,7 @@ ACTED_ON = ("drop", "coach", "pay")
 
 def advised_table(estimator: Estimator, level: float, costs: Costs | None) -> pl.DataFrame:
     """The table of workers with the columns ``advice``, ``reason`` and ``on_class``."""
-    from crowdstream.monitoring import advice
+    from crowdstream.statements.advice import advice
 
     table = cast("pl.DataFrame", estimator.workers(level=level, costs=costs))
     if not estimator.weighs_:

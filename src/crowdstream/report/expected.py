@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
-from crowdstream.defaults import LEVEL
+import msgspec
+
+from crowdstream.gold_plan.fooled import Checked
 from crowdstream.metrics.expected import Doubt
+from crowdstream.report.fooled import check_settled
+from crowdstream.statements.expected import WrongDecisions, checked_wrong, expected_wrong
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -23,21 +27,13 @@ FOLDS = 2
 twice more, which is as long as anybody wants to wait for one line."""
 
 
-class WrongDecisions(NamedTuple):
-    """How many are expected, between which limits; gold tasks that this was checked against."""
-
-    errors: float
-    low: float
-    high: float
-    gold_tasks: int
-
-
 class ErrorCount:
     """The expected errors of the decisions taken in so far."""
 
     def __init__(self) -> None:
         self.doubt = Doubt()
         self.gold_tasks, self.wrong, self.expected = 0, 0, 0.0
+        self.checked = Checked()
 
     def take(self, decisions: pl.DataFrame, gold: list[TaskId]) -> None:
         """Take in some decisions; those on gold tasks are right."""
@@ -59,11 +55,12 @@ class ErrorCount:
         self.gold_tasks = decided.height
         self.wrong = sum(str(label) != str(known[task]) for task, label in rows)
         self.expected = Doubt.of(decided["confidence"].to_numpy()).mean
+        self.checked = check_settled(decided, known)
 
-    def report(self) -> WrongDecisions:
-        """The errors to be expected among all decisions taken in."""
-        found = self.doubt.errors(LEVEL)
+    def report(self, crowd: Estimator, parts: int) -> WrongDecisions:
+        """Return the errors to be expected among all decisions of this crowd, each of ``parts``."""
+        found = expected_wrong(self.doubt, crowd, parts=parts)
         if self.gold_tasks:
-            found = self.doubt.corrected(self.wrong, self.expected, LEVEL)
-        errors, low, high = (round(number, DIGITS) for number in found)
-        return WrongDecisions(errors, low, high, self.gold_tasks)
+            found = checked_wrong(self.doubt, self.wrong, self.expected, self.gold_tasks)
+        errors, low, high = (round(one, DIGITS) for one in (found.errors, found.low, found.high))
+        return msgspec.structs.replace(found, errors=errors, low=low, high=high)

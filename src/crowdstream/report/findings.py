@@ -15,6 +15,7 @@ from crowdstream.decisions.decision import SettleRule
 from crowdstream.defaults import LEVEL, MIN_LABELS, SETTLE
 from crowdstream.errors import ManyClasses, NotIdentifiable, SureInDoubt
 from crowdstream.estimators import Estimator
+from crowdstream.gold_plan.fooled import NOTHING_CHECKED, Checked
 from crowdstream.labels import ClassLabel, CodedLabels, TaskId
 from crowdstream.labels.choice_cells import split_cell
 from crowdstream.monitoring import tasks_to_resend
@@ -22,9 +23,10 @@ from crowdstream.monitoring.missing import missing_verdicts
 from crowdstream.panel import EffectiveJudges, effective_judges
 from crowdstream.plain_text import counted
 from crowdstream.report.advised import advised_table
-from crowdstream.report.expected import ErrorCount, WrongDecisions
+from crowdstream.report.expected import ErrorCount
 from crowdstream.report.monitors import MonitorReport, is_monitored, monitor_report
 from crowdstream.report.spending import Replay, Spending
+from crowdstream.statements.expected import WrongDecisions
 
 if TYPE_CHECKING:
     import polars as pl
@@ -87,6 +89,8 @@ class Findings:
     """Errors that the busiest workers make together, where truths are known."""
     spending: Spending | None = None
     gold_tasks: int = 0
+    checked: Checked = NOTHING_CHECKED
+    """Settled decisions on gold tasks, each made without its own answer."""
     prepared: Prepared | None = None
     read_as: str = ""
     """What the input was read as, in one line."""
@@ -292,7 +296,7 @@ def _sets_by_task(found: Findings, sets: Known) -> dict[TaskId, ClassLabel]:
 def _find_errors(found: Findings, table: CodedLabels, gold: Known, taught: list[TaskId]) -> None:
     """How many decisions are expected to be wrong; checked against gold where there is any."""
     assert found.decisions is not None
-    errors = ErrorCount()
+    errors, parts = ErrorCount(), len(found.classes) if found.kind == "choices" else 1
     errors.take(found.decisions, taught)
     if taught:
         found.gold_tasks = int(found.decisions["task"].is_in(taught).sum())
@@ -300,7 +304,7 @@ def _find_errors(found: Findings, table: CodedLabels, gold: Known, taught: list[
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", ManyClasses)
             errors.check(table, found.crowd, gold, found.settings.settle)
-    found.errors = errors.report()
+    found.errors, found.checked = errors.report(found.crowd, parts), errors.checked
 
 
 def _measure(found: Findings, table: CodedLabels, truth: Known, taught: list[TaskId]) -> None:

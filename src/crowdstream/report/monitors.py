@@ -13,9 +13,10 @@ if TYPE_CHECKING:
     from crowdstream.estimators import Estimator
     from crowdstream.labels import WorkerId
     from crowdstream.monitoring import DriftAlarm
+    from crowdstream.statements import LabelWorth
 
 NEARBY = 50
-"""Answers per worker within which alarms of most workers count as one shift, as in `monitoring`."""
+"""Answers per worker within which alarms of most workers count as one shift."""
 
 
 @dataclass(frozen=True)
@@ -29,7 +30,7 @@ class MonitorReport:
     copies: list[list[WorkerId]]
     suspects: list[list[WorkerId]]
     labels_per_task: float
-    effective_votes: float | None
+    worth: LabelWorth | None
     alarms: list[DriftAlarm]
     shifts: list[list[DriftAlarm]]
 
@@ -43,11 +44,11 @@ def monitor_report(estimator: Estimator, tasks: int) -> MonitorReport | None:
     """Ask the monitors; None where there are none."""
     if not is_monitored(estimator):
         return None
-    from crowdstream import monitoring
     from crowdstream.monitoring.families import groups_of
+    from crowdstream.statements import label_worth
 
     votes = estimator.intake_.labels / tasks if tasks else 0.0
-    worth = monitoring.effective_votes(estimator, votes) if votes >= 1 else None
+    worth = label_worth(estimator, votes) if votes >= 1 else None
     families = _declared_families(estimator)
     copies, suspects = (groups_of(estimator, kind) for kind in ("copy", "suspect"))
     alarms = alarms_of(estimator)
@@ -72,13 +73,13 @@ def is_monitored(estimator: Estimator) -> bool:
     return any(isinstance(observer, Drift) for observer in estimator.observers)
 
 
-def alarms_of(estimator: Estimator) -> list[DriftAlarm]:
-    """The alarms so far, the oldest first; none without monitors."""
+def alarms_of(estimator: Estimator, *, pending: bool = False) -> list[DriftAlarm]:
+    """The alarms so far, or what is pending, the oldest first; none without monitors."""
     if not is_monitored(estimator):
         return []
     from crowdstream import monitoring
 
-    return monitoring.alarms(estimator)
+    return monitoring.alarms(estimator, pending=pending)
 
 
 def find_shifts(estimator: Estimator, alarms: Sequence[DriftAlarm]) -> list[list[DriftAlarm]]:

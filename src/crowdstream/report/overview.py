@@ -14,10 +14,10 @@ from crowdstream.report.told import (
     named,
     steps_words,
     workers_words,
-    wrong_share,
+    wrong_words,
 )
 from crowdstream.theme import Markup, escaped, html_table
-from crowdstream.wording import reason_words, worth_words
+from crowdstream.wording import reason_words
 
 if TYPE_CHECKING:
     import polars as pl
@@ -80,7 +80,7 @@ def tiles_of(found: Findings) -> list[Tile]:
 
 
 def _wrong(found: Findings) -> Tile:
-    wrong, about = percent(wrong_share(found)), how_known(found)
+    wrong, about = wrong_words(found), how_known(found)
     expected = found.measured is None
     if found.kind == "choices":
         about = f"expected: {about}" if expected else about
@@ -121,11 +121,11 @@ def _chosen(found: Findings) -> Tile:
 
 def _worth(found: Findings) -> Tile:
     monitors = found.monitors
-    if monitors is None or monitors.effective_votes is None or not found.identified:
-        return Tile("A label is worth", "not known", "how far workers err apart cannot be told")
-    worth = monitors.effective_votes / monitors.labels_per_task
-    about = f"independent votes: {worth_words(worth)}"
-    return Tile("A label is worth", f"{worth:.2f}", about, worth)
+    name = "Independent votes per label"
+    if monitors is None or monitors.worth is None or not found.identified:
+        return Tile(name, "not known", "whether errors are independent cannot be told")
+    share = monitors.worth.effective / monitors.worth.votes
+    return Tile(name, f"{share:.2f}", f"at most: {monitors.worth.about}", share)
 
 
 def _tile(tile: Tile) -> str:

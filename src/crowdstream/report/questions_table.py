@@ -175,7 +175,7 @@ def _legend(questions: Mapping[str, Findings]) -> str:
         return ""
     said = "Band: 95 % interval of the share of wrong decisions. "
     if not all(map(is_checked, found)):
-        said += "Hollow: if the crowd's own confidence holds; checked against no truth. "
+        said += "Hollow: by labels alone, checked against no truth. "
     if any(map(is_checked, found)):
         said += "Filled: measured, or checked against gold. "
     return f"<p class=note>{escaped(said.strip())}</p>"

@@ -7,10 +7,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from crowdstream.monitoring import identifiability
 from crowdstream.panel.report import with_interval
-from crowdstream.plain_text import counted, percent
+from crowdstream.plain_text import as_sentence, counted, percent
 from crowdstream.report.parts import Section, name_of, note
+from crowdstream.statements.dependence import describe_dependence
+from crowdstream.statements.worth import worth_words
 from crowdstream.theme import html_table
 
 if TYPE_CHECKING:
@@ -26,13 +27,9 @@ def together_section(found: Findings) -> Section | None:
         return None
     answers, body = [], ""
     monitors = found.monitors
-    if monitors is not None and monitors.effective_votes is not None and found.identified:
-        answers.append(
-            f"{monitors.labels_per_task:.1f} labels per task are worth "
-            f"{monitors.effective_votes:.1f} independent ones, by agreement."
-        )
-        said = identifiability(found.crowd).together
-        body += note(f"{said[0].upper()}{said[1:]}.")
+    if monitors is not None and monitors.worth is not None and found.identified:
+        answers.append(f"{worth_words(monitors.worth)}.")
+        body += note(as_sentence(describe_dependence(found.crowd.dependence_)))
         if related := [*monitors.families, *monitors.copies]:
             groups = counted(len(related), "group")
             body += note(f"{groups} of workers who are not independent of each other: see above.")

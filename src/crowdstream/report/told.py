@@ -6,11 +6,20 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from crowdstream.estimators.worker_table import FEW_ANSWERS
+from crowdstream.models.dependence import CANNOT_TELL, ERR_TOGETHER
 from crowdstream.monitoring import identifiability
-from crowdstream.monitoring.identifiability import NOTICED
-from crowdstream.plain_text import counted, percent
+from crowdstream.plain_text import as_sentence, counted, percent
 from crowdstream.report.advised import count_advice
+from crowdstream.report.fooled import fooled_words
 from crowdstream.report.parts import plain_name
+from crowdstream.statements.dependence import describe_dependence
+from crowdstream.statements.expected import (
+    CONFIDENCE,
+    UNKNOWN,
+    basis_words,
+    expected_words,
+    share_words,
+)
 from crowdstream.wording import UNSEEN, has_flag, shift_words
 
 if TYPE_CHECKING:
@@ -58,7 +67,7 @@ def answer(found: Findings) -> str:
     if found.from_state:
         return f"This crowd has answered {counted(found.tasks, 'task')}. {workers_words(found)}"
     settled = f"{percent(found.settled / found.tasks)} of the tasks are settled"
-    wrong = percent(wrong_share(found))
+    wrong = wrong_words(found)
     if found.measured is not None:
         known = "" if found.measured.tasks == found.tasks else " whose truth is known"
         if found.kind == "choices":
@@ -68,13 +77,22 @@ def answer(found: Findings) -> str:
             return f"{settled}; {far}, and {wrong} of them are wrong."
         return f"{settled}, and {wrong} of the decisions{known} are wrong."
     assert found.errors is not None
-    wrong = wrong if found.errors.gold_tasks else f"about {wrong}"
+    if found.errors.basis == UNKNOWN:
+        return f"{settled}; {expected_words(found.errors, found.tasks)}."
+    wrong = f"about {wrong}" if found.errors.basis == CONFIDENCE else wrong
     if found.kind == "choices":
         return f"{settled}, and {wrong} of the sets are expected not to be exactly right."
     if found.steps is not None:
         far = f"are expected to be {steps_words(found.steps)} from the truth on average"
         return f"{settled}; decisions {far}, and {wrong} of them to be wrong."
     return f"{settled}, and {wrong} of the decisions are expected to be wrong."
+
+
+def wrong_words(found: Findings) -> str:
+    """Return the share of wrong decisions as far as it is known: a number, a range or "unknown"."""
+    if found.measured is None and found.errors is not None:
+        return share_words(found.errors, found.tasks)
+    return percent(wrong_share(found))
 
 
 def wrong_share(found: Findings) -> float:
@@ -104,15 +122,7 @@ def how_known(found: Findings) -> str:
         return f"{within}, measured on {counted(measured.tasks, 'task')} whose truth is known"
     if found.gold_tasks >= found.tasks:
         return "the correct label of every task was given as gold"
-    within = range_words(found.errors.low / found.tasks, found.errors.high / found.tasks)
-    if found.errors.gold_tasks:
-        return f"{within}, checked against {counted(found.errors.gold_tasks, 'gold task')}"
-    if found.crowd.dependence_:
-        return (
-            f"{within} if the crowd's own confidence holds, which is in doubt: these workers make "
-            "mistakes together"
-        )
-    return f"{within} if the crowd's own confidence holds; checked against no truth"
+    return basis_words(found.errors, found.tasks)
 
 
 def briefly_known(found: Findings) -> str:
@@ -125,11 +135,7 @@ def briefly_known(found: Findings) -> str:
         return "all given as gold"
     if found.errors.gold_tasks:
         return f"checked against {counted(found.errors.gold_tasks, 'gold task')}"
-    if found.crowd.weighs_ and not found.crowd.identifiable_:
-        return "expected, by the votes alone"
-    if found.crowd.dependence_:
-        return "expected, in doubt: mistakes made together"
-    return "expected, not checked"
+    return "expected, not checked" if found.errors.basis == CONFIDENCE else "expected, in doubt"
 
 
 def missing_words(found: Findings) -> list[str]:
@@ -181,7 +187,7 @@ def changes_words(found: Findings) -> str:
     if monitors is None or not monitors.alarms:
         return ""
     if monitors.shifts:
-        return _sentence(shift_words(monitors.shifts[-1]).removeprefix("alarm: "))
+        return as_sentence(shift_words(monitors.shifts[-1]).removeprefix("alarm: "))
     latest = monitors.alarms[-1]
     who = list(dict.fromkeys(alarm.worker for alarm in monitors.alarms))
     last = (
@@ -203,12 +209,11 @@ def limits(found: Findings) -> list[str]:
     if not crowd.weighs_:
         lines.append("This method judges nobody: every worker counts the same.")
     if crowd.many_classes_:
-        lines.append(_sentence(crowd.many_classes_))
+        lines.append(as_sentence(crowd.many_classes_))
     if found.measured is None and not found.gold_tasks:
         lines.append(
             "Whether most of the crowd is wrong together on some tasks: it agrees on them, and "
-            f"{UNSEEN}. A few dozen tasks checked by an expert (crowdstream gold plan) would show "
-            "it."
+            f"{UNSEEN} (crowdstream gold plan chooses some to check)."
         )
     elif not found.gold_tasks and found.identified:
         lines.append(
@@ -217,8 +222,8 @@ def limits(found: Findings) -> list[str]:
         )
     if crowd.weighs_:
         report = identifiability(crowd)
-        if (report.excess_correlation or 0.0) >= NOTICED:
-            lines.append(_sentence(report.together))
+        if report.dependence.verdict in (ERR_TOGETHER, CANNOT_TELL) and found.identified:
+            lines.append(as_sentence(describe_dependence(report.dependence)))
         if report.changing:
             lines.append(
                 "What workers were worth earlier: they have changed, and what is said of them here "
@@ -240,7 +245,7 @@ def limits(found: Findings) -> list[str]:
             f"Whether {counted(unclear, 'worker')} {_does(unclear)} better than a guesser: "
             f"{'the interval reaches' if unclear == 1 else 'their intervals reach'} chance."
         )
-    return lines + _task_limits(found)
+    return lines + _task_limits(found) + fooled_words(found)
 
 
 def _task_limits(found: Findings) -> list[str]:
@@ -269,7 +274,3 @@ def _task_limits(found: Findings) -> list[str]:
             "wrong."
         )
     return lines
-
-
-def _sentence(text: str) -> str:
-    return text[:1].upper() + text[1:].rstrip(".") + "."

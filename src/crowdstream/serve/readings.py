@@ -9,13 +9,13 @@ from __future__ import annotations
 import time
 from collections import deque
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 import msgspec
 
 from crowdstream.defaults import LEVEL
 from crowdstream.errors import CrowdstreamError
-from crowdstream.monitoring import Drift, Pairs, Trends, alarms, effective_votes
+from crowdstream.monitoring import Drift, Pairs, Trends, alarms
 from crowdstream.monitoring.estimator_view import find_observer, mean_accuracy
 from crowdstream.monitoring.families import groups_of
 from crowdstream.monitoring.trends import latest_changes
@@ -29,7 +29,13 @@ from crowdstream.serve.wire import (
     Saved,
     TaskCounts,
 )
-from crowdstream.wording import worth_words
+from crowdstream.statements.expected import (
+    basis_words,
+    checked_wrong,
+    expected_wrong,
+    share_words,
+)
+from crowdstream.statements.worth import label_worth
 
 if TYPE_CHECKING:
     import polars as pl
@@ -195,12 +201,11 @@ class Readings:
             return None, []
         votes = max(project.state.used / closed, 1.0)
         try:
-            effective = effective_votes(crowd, votes)
+            found = label_worth(crowd, votes)
             copies = [[str(name) for name in group] for group in groups_of(crowd, "copy")]
         except CrowdstreamError:  # not enough is known yet
             return None, []
-        share = effective / votes
-        return LabelWorth(votes, effective, share, worth_words(share)), copies
+        return LabelWorth(votes, found.effective, found.effective / votes, found.about), copies
 
 
 def task_counts(project: Project) -> TaskCounts:
@@ -223,13 +228,24 @@ def expected_errors(project: Project) -> ExpectedErrors | None:
     decided = state.doubt.tasks
     if not decided:
         return None
+    gold = state.gold_wrong, state.gold_expected, state.gold_tasks
+    found = expected_wrong(state.doubt, project.stream.crowd)
     if state.gold_tasks:
-        found = state.doubt.corrected(state.gold_wrong, state.gold_expected, LEVEL)
-    else:
-        found = state.doubt.errors(LEVEL)
-    rate, low, high = (min(number / decided, 1.0) for number in found)
-    source: Literal["gold", "agreement"] = "gold" if state.gold_tasks else "agreement"
-    return ExpectedErrors(decided, *found, rate, low, high, source, state.gold_tasks)
+        found = checked_wrong(state.doubt, *gold)
+    rate, low, high = (min(one / decided, 1.0) for one in (found.errors, found.low, found.high))
+    return ExpectedErrors(
+        decided=decided,
+        errors=found.errors,
+        low=found.low,
+        high=found.high,
+        rate=rate,
+        rate_low=low,
+        rate_high=high,
+        basis=found.basis,
+        gold_tasks=state.gold_tasks,
+        shown=share_words(found, decided),
+        about=basis_words(found, decided),
+    )
 
 
 def saved(project: Project) -> Saved | None:

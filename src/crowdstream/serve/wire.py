@@ -231,7 +231,11 @@ class HookCounts(msgspec.Struct):
 
 
 class ExpectedErrors(msgspec.Struct):
-    """Closed decisions expected to be wrong: how many, as a share, and how that is known."""
+    """Closed decisions expected to be wrong: how many, as a share, and how that is known.
+
+    ``basis``: "gold", "confidence", "joint" or "unknown", see `statements.WrongDecisions`;
+    ``shown`` and ``about``: the share and what it rests on, in words.
+    """
 
     decided: int
     errors: float
@@ -240,8 +244,10 @@ class ExpectedErrors(msgspec.Struct):
     rate: float
     rate_low: float
     rate_high: float
-    source: Literal["agreement", "gold"]
+    basis: str
     gold_tasks: int
+    shown: str
+    about: str
 
 
 class Saved(msgspec.Struct):

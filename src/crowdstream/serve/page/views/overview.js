@@ -184,7 +184,7 @@ function tiles() {
   const done = tile("Settled tasks", "settled", meter());
   const wrong = tile("Expected wrong decisions", "wrong", interval());
   const saved = tile("Labels saved", "saved", meter());
-  const worth = tile("A label is worth", "worth", meter());
+  const worth = tile("Independent votes per label", "worth", meter());
   const put = (one, value, note) => {
     setText(one.value, value, { marked: false });
     setText(one.note, note, { marked: false });
@@ -196,17 +196,16 @@ function tiles() {
     put(done, count(settled), `of ${count(open + closed)} · ${count(open)} still open${other ? ` · ${count(other)} closed in doubt` : ""}`);
     done.chart.update([[settled / all, "accent"], [other / all, "band"]]);
     const errors = now.expected_errors;
-    const source = errors?.source === "gold" ? `checked against ${plural(errors.gold_tasks, "gold task")}` : WORDS.agreement[0];
-    put(wrong, percent(errors?.rate), errors ? `${range(errors.rate_low, errors.rate_high)} · ${source}` : "known once tasks are closed");
+    put(wrong, errors?.shown ?? "–", errors?.about ?? "known once tasks are closed");
     wrong.chart.node.classList.toggle("unknown", !errors);
-    if (errors) wrong.chart.update(errors.rate_low, errors.rate, errors.rate_high, errors.source !== "gold");
+    if (errors) wrong.chart.update(errors.rate_low, errors.rate, errors.rate_high, errors.basis !== "gold");
     const less = now.saved;
     const kept = less ? [`${count(less.labels)} of ${count(less.labels / Math.max(less.share, 1e-9))}`] : [];
     if (less?.money) kept.push(money(less.money, less.currency));
     put(saved, less ? whole(less.share) : "–", less ? `${kept.join(" · ")} · against ${less.against} a task` : now.settings.max_labels ? "known once tasks are closed" : "set max_labels to compare with");
     saved.chart.update([[less?.share ?? 0, "accent"]]);
     const votes = now.label_worth;
-    put(worth, decimal(votes?.share), votes ? `independent votes: ${votes.about}` : "known once three workers share tasks");
+    put(worth, decimal(votes?.share), votes ? `at most: ${votes.about}` : "known once three workers share tasks");
     worth.chart.update([[Math.min(votes?.share ?? 0, 1), "accent"]]);
   };
   return { nodes: [done, wrong, saved, worth].map(({ node }) => node), update };

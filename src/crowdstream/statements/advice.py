@@ -1,7 +1,7 @@
-"""Whom to pay, coach or drop, and why: codes, made where what is known of workers is at hand.
+"""Whom to pay, coach or drop, and why, as codes. Words are in `crowdstream.wording`.
 
 Advice follows from the interval of an error rate, not from the rate: who is not known well enough
-is to be waited for. Changes nothing; words are made where people read.
+is to be waited for, so that workers of about the same rate are never dropped and coached.
 """
 
 from __future__ import annotations
@@ -53,14 +53,15 @@ anybody waits."""
 def advice(
     crowd: Estimator, workers: pl.DataFrame | None = None, *, level: float = LEVEL
 ) -> pl.DataFrame:
-    """What to do with each worker, and the reason.
+    """Return what to do with each worker, and the reason.
 
-    Drop: the interval of the error rate says at chance or worse. Coach: an alarm says that the
-    worker got worse and the answers since bear it out (with monitors), or the interval is above the
-    crowd's mean error rate, or one label is given nearly always, or errors are clearly more on one
-    class, both than this worker's others and than the crowd's. Pay: the interval is below the
-    crowd's mean. Wait: there are fewer than ten answers, or the interval does not exclude chance.
-    Keep: the rest.
+    By the interval of the error rate, never by the rate alone. *Drop*: its better end is at chance
+    or worse, and there are ten answers or more. *Pay*: all of it is below the crowd's mean error
+    rate. *Coach*: all of it is above the crowd's mean and below chance; or the worker got worse and
+    the answers since are so (with monitors: an alarm alone is no reason); or one label is given
+    nearly always; or errors are clearly more on one class, both than this worker's others and than
+    the crowd's. *Keep*: it is below chance and holds the crowd's mean. *Wait*: it reaches chance,
+    or there are fewer than ten answers.
 
     Parameters
     ----------
@@ -97,15 +98,16 @@ def advice(
     few = answers < FEW_ANSWERS
     on_class = _errs_on(crowd, rate, answers)
     enough = known & ~few
+    better = enough & _flagged(flags, "better_than_chance")
     held = {
         "worse_than_chance": enough & _flagged(flags, "worse_than_chance"),
         "at_chance": enough & _flagged(flags, "at_chance"),
-        "got_worse": known & _got_worse(crowd),
-        "worse_than_crowd": enough & (low > mean),
-        "always_one_class": enough & _flagged(flags, "always_one_class"),
-        "errs_on_one_class": enough & (on_class >= 0),
-        "better_than_crowd": enough & (high < mean),
-        "like_the_crowd": enough & _flagged(flags, "better_than_chance"),
+        "got_worse": better & _got_worse(crowd, mean),
+        "worse_than_crowd": better & (low > mean),
+        "always_one_class": better & _flagged(flags, "always_one_class"),
+        "errs_on_one_class": better & (on_class >= 0),
+        "better_than_crowd": better & (high < mean),
+        "like_the_crowd": better,
         "few_answers": few,
         "wide_interval": known,
     }
@@ -130,12 +132,12 @@ def _flagged(flags: pl.Series, code: str) -> np.ndarray:
     return flags.list.contains(code).to_numpy()
 
 
-def _got_worse(crowd: Estimator) -> np.ndarray:
+def _got_worse(crowd: Estimator, mean: float) -> np.ndarray:
     """Whose last alarm is for the worse, not most workers', and borne out by the answers since.
 
     An alarm may be false, and many answers hold some. The answers after it had no part in it: by
-    these the skill must be below the one before it, so clearly that of all such workers less than
-    one is expected to be so by chance.
+    these the skill must be below both the one before it and the crowd's, so clearly that of all
+    such workers less than one is expected to be so by chance.
     """
     found = np.zeros(len(crowd._workers), np.bool_)
     drift = view.find_observer(crowd, Drift)
@@ -149,7 +151,8 @@ def _got_worse(crowd: Estimator) -> np.ndarray:
     rows = drift.arrays["rows"][: found.size, [REF_B, REF_C]]
     since[: len(rows)] = rows
     size = np.maximum(since[:, 1], 1e-9)
-    skill = 1.0 - before / (1.0 - 1.0 / view.class_count(crowd))
+    chance = 1.0 - 1.0 / view.class_count(crowd)
+    skill = 1.0 - np.maximum(before, mean) / chance
     z = NormalDist().inv_cdf(1.0 - 0.5 / max(int(found.sum()), LEAST_SUSPECTS))
     return np.asarray(found & (skill - since[:, 0] / size > z / np.sqrt(size)))
 

@@ -1,0 +1,321 @@
+"""How often each sentence about a crowd is said where it is not so, and where it is.
+
+    python benchmarks/statements.py [--crowds NUMBER] [--labels NUMBER] [NAME …]
+
+Crowds are drawn at random: 5 to 500 workers, 2 to 10 classes, 100 to 20,000 tasks, 3 to 10 labels a
+task, error rates alike, spread, of hammers and spammers, or by class. Prints one row per sentence:
+of how many crowds (or workers) it is not so, the share of which it is said all the same, which is
+to be at most 5 %; then of how many it is so, and the share of which it is said.
+"""
+
+from __future__ import annotations
+
+import argparse
+import warnings
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from functools import cache
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+import crowdstream as cs
+from crowdstream.metrics.expected import Doubt
+from crowdstream.models.dependence import ERR_TOGETHER, INDEPENDENT
+from crowdstream.monitoring import alarms, identifiability, monitor
+from crowdstream.monitoring.families import groups_of
+from crowdstream.panel import effective_judges
+from crowdstream.simulation import Simulated, jump, simulate, simulate_dependent
+from crowdstream.statements import advice, expected_wrong, label_worth
+
+Floats = NDArray[np.float64]
+
+CROWDS, LABELS = 240, 100_000
+"""Crowds of each kind, and labels that one has at most."""
+
+ALLOWED = 0.05
+"""Share of crowds of which a sentence may be said though it is not so."""
+
+
+@dataclass
+class Told:
+    """One sentence: of how many it is not so and it is said, and the same where it is so."""
+
+    sentence: str
+    false: list[float] = field(default_factory=list)
+    true: list[float] = field(default_factory=list)
+
+    @property
+    def false_share(self) -> float:
+        """How often it is said where it is not so."""
+        return float(np.mean(self.false)) if self.false else 0.0
+
+    def row(self) -> list[str]:
+        """The sentence and its two shares, as text."""
+        cells = [self.sentence]
+        for said in (self.false, self.true):
+            cells += [f"{len(said):,}", f"{np.mean(said):.3f}" if said else ""]
+        return cells
+
+
+@dataclass
+class Drawn:
+    """A crowd drawn at random, its estimator and its decisions."""
+
+    made: Simulated
+    crowd: cs.Estimator
+    decisions: pl.DataFrame
+    per_task: int
+
+    @property
+    def chance(self) -> float:
+        """The error rate of somebody who guesses."""
+        return 1.0 - 1.0 / self.made.classes
+
+    def wrong(self) -> float:
+        """The share of decisions that are wrong."""
+        both = self.decisions.join(self.made.truths(), on="task", suffix="_true")
+        return float((both["label"] != both["label_true"]).mean())  # type: ignore[arg-type]
+
+
+def shape(seed: int, labels: int) -> tuple[int, int, int, int]:
+    """Workers, classes, tasks and labels per task of a crowd."""
+    rng = np.random.default_rng((seed, 1))
+    n = int(np.exp(rng.uniform(np.log(5), np.log(500))))
+    per_task = min(n, int(rng.integers(3, 11)))
+    tasks = int(np.exp(rng.uniform(np.log(100), np.log(20_000))))
+    return n, int(rng.integers(2, 11)), max(min(tasks, labels // per_task), 100), per_task
+
+
+def rates(seed: int, n: int, classes: int) -> dict[str, object]:
+    """Error rates alike, spread, of hammers and spammers, or by class."""
+    rng = np.random.default_rng((seed, 2))
+    kind = seed % 4
+    if kind == 0:
+        return {"p": rng.uniform(0.1, 0.35)}
+    if kind == 1:
+        return {"p": rng.uniform(0.05, 0.45, n)}
+    if kind == 2:
+        spam = rng.random(n) < 0.3
+        return {"p": np.where(spam, 1.0 - 1.0 / classes, rng.uniform(0.02, 0.25, n))}
+    right = rng.uniform(0.5, 0.95, (n, classes))
+    wrong = rng.dirichlet(np.full(classes, 0.5), (n, classes)) + 1e-6
+    wrong[:, np.arange(classes), np.arange(classes)] = 0.0
+    wrong *= ((1.0 - right) / wrong.sum(axis=2))[:, :, None]
+    wrong[:, np.arange(classes), np.arange(classes)] = right
+    return {"confusions": wrong}
+
+
+@cache
+def independent(seed: int, labels: int) -> Drawn:
+    """A crowd whose workers err independently, do not change and do not copy."""
+    n, classes, tasks, per_task = shape(seed, labels)
+    how = rates(seed, n, classes)
+    made = simulate(n, tasks, per_task=per_task, classes=classes, seed=seed, **how)  # type: ignore[arg-type]
+    return fitted(made, per_task)
+
+
+@cache
+def joint(seed: int, labels: int) -> Drawn:
+    """A crowd whose tasks differ in difficulty, so that errors come together."""
+    n, classes, tasks, per_task = shape(seed, labels)
+    made = simulate_dependent("difficulty", n, tasks, per_task=per_task, classes=classes, seed=seed)
+    return fitted(made, per_task)
+
+
+def fitted(made: Simulated, per_task: int) -> Drawn:
+    """A crowd with monitors, as `crowdstream run` has it."""
+    crowd = monitor(cs.Adaptive())
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)
+        decisions = crowd.fit_predict(made.labels())
+    assert isinstance(decisions, pl.DataFrame)
+    return Drawn(made, crowd, decisions, per_task)
+
+
+Measure = Callable[[int, int], Iterator[Told]]
+
+
+def dependence(crowds: int, labels: int) -> Iterator[Told]:
+    """Whether workers make mistakes together; one verdict is false of each kind of crowd."""
+    together, apart = Told("these workers make mistakes together"), Told("errors look independent")
+    for seed in range(crowds):
+        said = independent(seed, labels).crowd.dependence_.verdict
+        together.false.append(said == ERR_TOGETHER)
+        apart.true.append(said == INDEPENDENT)
+        said = joint(seed, labels).crowd.dependence_.verdict
+        together.true.append(said == ERR_TOGETHER)
+        apart.false.append(said == INDEPENDENT)
+    yield from (together, apart)
+
+
+def identifying(crowds: int, labels: int) -> Iterator[Told]:
+    """Whether error rates can be known: never of guessers."""
+    known = Told("error rates can be known")
+    for seed in range(crowds):
+        n, classes, tasks, per_task = shape(seed, min(labels, 5_000))
+        p = 1.0 - 1.0 / classes
+        guess = simulate(n, tasks, p=p, per_task=per_task, classes=classes, seed=seed)
+        known.false.append(bool(fitted(guess, per_task).crowd.identifiable_))
+        known.true.append(bool(independent(seed, labels).crowd.identifiable_))
+    yield known
+
+
+def advising(crowds: int, labels: int) -> Iterator[Told]:
+    """Whom to drop, coach and pay: of each worker, against its own error rate."""
+    drop = Told("drop: at chance or worse (of workers with a skill above 0.25)")
+    coach = Told("coach: worse than the crowd (of workers who are not)")
+    pay = Told("pay: better than the crowd (of workers who are not)")
+    guess = Told("coach, pay or keep (of workers who guess)")
+    for seed in range(crowds):
+        drawn = independent(seed, labels)
+        if not drawn.crowd.identifiable_:
+            continue
+        found = advice(drawn.crowd)
+        rate = true_rates(drawn, found["worker"].to_list())
+        answers = drawn.crowd.workers()["answers"].to_numpy()
+        mean = float(rate @ answers / answers.sum())
+        skill = 1.0 - rate / drawn.chance
+        for said, reason, p, s in zip(found["advice"], found["reason"], rate, skill, strict=True):
+            (drop.true if s <= 0.01 else drop.false).append(said == "drop")
+            if s > 0.25:
+                (coach.true if p > mean else coach.false).append(reason == "worse_than_crowd")
+            (pay.true if p < mean else pay.false).append(said == "pay")
+            if s <= 0.01:
+                guess.false.append(said in ("coach", "pay", "keep"))
+            elif s > 0.25:
+                guess.true.append(said in ("coach", "pay", "keep"))
+    yield from (drop, coach, pay, guess)
+
+
+def true_rates(drawn: Drawn, workers: list[str]) -> Floats:
+    """The error rate of each worker on the tasks that it answered."""
+    truths = drawn.made.truths().rename({"label": "truth"})
+    wrong = (
+        drawn.made.labels()
+        .join(truths, on="task")
+        .select("worker", wrong=pl.col("label") != pl.col("truth"))
+    )
+    found = dict(wrong.group_by("worker").agg(pl.col("wrong").mean()).iter_rows())
+    return np.array([found[worker] for worker in workers])
+
+
+def alarming(crowds: int, labels: int) -> Iterator[Told]:
+    """Who got worse or better: nobody of a crowd that does not change."""
+    worse = Told("a worker got worse or better (of crowds that do not change)")
+    worker = Told("got worse (of workers; where so, 0.1 → 0.4 after 500 answers)")
+    changing = Told("workers change")
+    for seed in range(crowds):
+        drawn = independent(seed, labels)
+        rung = alarms(drawn.crowd)
+        worse.false.append(bool(rung))
+        changing.false.append(identifiability(drawn.crowd).changing)
+        worker.false += [0.0] * (len(drawn.crowd.workers_) - len({one.worker for one in rung}))
+        worker.false += [1.0] * len({one.worker for one in rung})
+        if seed % 10 == 0:
+            crowd = monitor(cs.Adaptive())
+            drift = jump(500, [0.4] + [0.1] * 9)
+            crowd.learn_many(simulate(10, 800, p=0.1, drift=drift, seed=seed).labels())
+            worker.true.append(any(one.worker == "w0" for one in alarms(crowd)))
+    yield from (worse, worker, changing)
+
+
+def copying(crowds: int, labels: int) -> Iterator[Told]:
+    """Who copies: nobody of a crowd that judges by itself."""
+    copy = Told("these workers copy one another")
+    suspect = Told("these workers copy one another or are experts")
+    for seed in range(crowds):
+        crowd = independent(seed, labels).crowd
+        copy.false.append(bool(groups_of(crowd, "copy")))
+        suspect.false.append(bool(groups_of(crowd, "suspect")))
+        if seed % 10 == 0:
+            how = {1: (0, 0.97), 2: (0, 0.97)}
+            made = simulate(9, 800, p=0.3, copying=how, seed=seed)
+            copy.true.append(bool(groups_of(fitted(made, 9).crowd, "copy")))
+            loose = {1: (0, 0.9), 2: (0, 0.9)}
+            made = simulate(9, 800, p=0.3, copying=loose, seed=seed)
+            suspect.true.append(bool(groups_of(fitted(made, 9).crowd, "suspect")))
+    yield from (copy, suspect)
+
+
+def expecting(crowds: int, labels: int) -> Iterator[Told]:
+    """How many decisions are wrong: the limits do not hold the true share."""
+    outside = Told("limits of the share of wrong decisions that do not hold it")
+    for seed in range(crowds):
+        for drawn in (independent(seed, labels), joint(seed, labels)):
+            found = expected_wrong(Doubt.of(drawn.decisions["confidence"].to_numpy()), drawn.crowd)
+            wrong = drawn.wrong() * drawn.decisions.height
+            outside.false.append(not found.low <= wrong <= found.high)
+    yield outside
+
+
+def calibrating(crowds: int, labels: int) -> Iterator[Told]:
+    """Whether gold shows that sure decisions are wrong too often."""
+    doubt = Told("sure decisions are wrong on gold twice as often as promised (100 gold tasks)")
+    for seed in range(crowds):
+        made = independent(seed, labels).made
+        doubt.false.append(is_doubted(made))
+        if seed % 5 == 0:
+            doubt.true.append(is_doubted(simulate_dependent("tricky", 9, 600, seed=seed)))
+    yield doubt
+
+
+def is_doubted(made: Simulated) -> bool:
+    """Whether 100 gold tasks raise the warning that sure decisions are wrong too often."""
+    gold = made.truths().sample(100, seed=0)  # each has 100 tasks or more
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        cs.Adaptive().fit_predict(made.labels(), gold=gold)
+    return any(issubclass(one.category, cs.SureInDoubt) for one in caught)
+
+
+def worth(crowds: int, labels: int) -> Iterator[Told]:
+    """What labels are worth: at most so much, so never clearly less than they are."""
+    below = Told("labels are worth at most … (of crowds of which they are worth more)")
+    for seed in range(crowds):
+        for drawn in (independent(seed, labels), joint(seed, labels)):
+            m = float(drawn.per_task)
+            true = 0.0
+            if drawn.made.n <= 20:
+                exact = effective_judges(drawn.made.labels(), drawn.made.truths())
+                rho = 0.0 if exact.correlation is None else exact.correlation.low or 0.0
+                true = m / (1.0 + (m - 1.0) * max(rho, 0.0))
+            elif drawn is independent(seed, labels):
+                true = m
+            if true and drawn.crowd.identifiable_:
+                below.false.append(label_worth(drawn.crowd, m).high < 0.95 * true)
+    yield below
+
+
+MEASURES: dict[str, Measure] = {
+    "dependence": dependence,
+    "identifying": identifying,
+    "advising": advising,
+    "alarming": alarming,
+    "copying": copying,
+    "expecting": expecting,
+    "calibrating": calibrating,
+    "worth": worth,
+}
+
+
+def main() -> None:
+    """Print the table; exit code 1 where a sentence is said too often."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
+    parser.add_argument("names", nargs="*", metavar="NAME", help=", ".join(MEASURES))
+    parser.add_argument("--crowds", type=int, default=CROWDS)
+    parser.add_argument("--labels", type=int, default=LABELS)
+    asked = parser.parse_args()
+    rows = []
+    for name in asked.names or MEASURES:
+        rows += list(MEASURES[name](asked.crowds, asked.labels))
+    print("| sentence | not so of | said | so of | said |\n|---|---|---|---|---|")
+    for told in rows:
+        print(f"| {' | '.join(told.row())} |", flush=True)
+    if any(told.false_share > ALLOWED for told in rows):
+        raise SystemExit(1)
+
+
+if __name__ == "__main__":
+    main()
