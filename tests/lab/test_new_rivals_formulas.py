@@ -330,7 +330,7 @@ def test_the_second_pass_weighs_by_accuracy_less_chance_and_takes_named_classes_
     assert streamed["confidence"][0] == pytest.approx(1 / (1 + np.exp(-2)))
     # Cy is outvoted thrice: 1/5, below chance. What it says alone is still the only candidate.
     rows = [(t, who, "x") for t in range(3) for who in ("ann", "bob")]
-    rows += [(t, "cy", "y") for t in range(3)] + [("alone", "cy", "y")]
+    rows += [(t, "cy", "y") for t in range(3)] + [(3, "cy", "y")]
     assert crowd.fit_predict(rows)["label"][3] == "y"
 
 
