@@ -413,6 +413,11 @@ def test_a_run_that_was_ended_goes_on(tmp_path: Path, monkeypatch: pytest.Monkey
     done, first = list(run), json.loads((tmp_path / "compare.json").read_text("utf-8"))
     assert len(done) == 4
     assert {(row["method"], row["set"]) for row in first["rows"]} == set(done)
+    # Ended again at the first method, it still has what it had.
+    again = Journal(sets, PLAN, tmp_path, resume=True)
+    again.add(again.known(methods[0].name, sets[0]))
+    second = json.loads((tmp_path / "compare.json").read_text("utf-8"))
+    assert sorted(map(str, second["rows"])) == sorted(map(str, first["rows"]))
     run.clear()
     rows = compare(sets, methods, **PLAN, journal=Journal(sets, PLAN, tmp_path, resume=True))
     assert not set(run) & set(done)

@@ -199,8 +199,8 @@ REFERENCE = {
     "iwmv": {"bird": 0.278, "rte": 0.072, "dog": 0.170, "web": 0.154, "music_genre": 0.204},
     # A reconstruction by others from the paper, whose mean accuracy it has on the paper's sets.
     "ptbcc": {"bird": 0.194, "rte": 0.074, "dog": 0.176, "web": 0.181, "music_genre": 0.206},
-    # On web all but one of 319 starts of their program; that one, as the best of their 40, has
-    # 0.231 (docs/benchmark-protocol.md).
+    # On web 399 of 400 starts of their program; the other, as the best of their 40, has 0.231
+    # (docs/benchmark-protocol.md).
     "ebcc": {"bird": 0.139, "rte": 0.069, "dog": 0.160, "product": 0.065, "web": 0.256},
 }
 """Error rates of other implementations."""

@@ -75,9 +75,9 @@ class Journal:
         if self.folder is None:
             return
         _replace(self.folder / "compare.json", json.dumps(self._report(), ensure_ascii=False))
-        outcomes = self.outcomes()
-        if outcomes is not None:
-            _replace(self.folder / "outcomes.csv", outcomes.write_csv())
+        kept = [row.outcomes for row in self._waiting() if row.outcomes is not None]
+        if len(self.sets) == 1 and (self._outcomes or kept):
+            _replace(self.folder / "outcomes.csv", pl.concat(self._outcomes + kept).write_csv())
 
     def table(self) -> pl.DataFrame:
         """The long table: one line per row."""
@@ -89,13 +89,18 @@ class Journal:
             return None
         return pl.concat(self._outcomes)
 
+    def _waiting(self) -> list[Row]:
+        """Rows of the earlier run that were not reached yet: this run may be ended too."""
+        reached = {(row.set, row.method) for row in self.rows}
+        return [row for key, rows in self._old.items() if key not in reached for row in rows]
+
     def _report(self) -> dict[str, Any]:
         """What can be said before the end."""
         return {
             "schema_version": SCHEMA,
             "plan": self.plan,
             "sets": [{"name": data.name, **sizes(data)} for data in self.sets],
-            "rows": [_cells(row) for row in self.rows],
+            "rows": [_cells(row) for row in (*self.rows, *self._waiting())],
         }
 
     def _read(self, folder: Path) -> None:
