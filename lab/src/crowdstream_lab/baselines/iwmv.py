@@ -25,6 +25,11 @@ class IWMV(Iterated):
     ``K/(K − 1)`` times the sums of weights for log-odds. Time O(labels + K tasks) an iteration,
     memory the same.
 
+    Parameters
+    ----------
+    max_iterations
+        Iterations after which to stop, even if decisions go round in circles.
+
     Attributes
     ----------
     weights_
