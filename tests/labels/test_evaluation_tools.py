@@ -1,4 +1,4 @@
-"""Shapes of evaluation tools' files: who judges, what is a verdict, and what is said of the rest."""
+"""Shapes of evaluation tools' files: who judges, what a verdict is, and what is none."""
 
 from __future__ import annotations
 
@@ -45,7 +45,10 @@ def test_a_judgement_that_a_person_overrides_is_still_the_judges(tmp_path: Path)
 
 
 def test_the_root_span_is_the_trace_and_an_inner_span_is_not(tmp_path: Path) -> None:
-    spans = [{"span_id": "r", "parent_span_id": None}, {"span_id": "i", "parent_span_id": "r"}]
+    spans: list[Json] = [
+        {"span_id": "r", "parent_span_id": None},
+        {"span_id": "i", "parent_span_id": "r"},
+    ]
     found = [assessment(span_id="r"), assessment(who="n"), assessment(who="o", span_id="i")]
     path = tmp_path / "t.json"
     path.write_text(json.dumps([trace(*found, spans=spans)]))
@@ -116,7 +119,7 @@ def test_who_annotated_in_phoenix(tmp_path: Path, keys: Json, worker: str) -> No
 def test_a_table_of_phoenix_without_its_index_says_so(tmp_path: Path) -> None:
     path = tmp_path / "table.csv"
     path.write_text("id,annotation_name,annotator_kind,result.label\n1,q,LLM,x\n")
-    with pytest.raises(InputError, match="span_id: expected the id of a span.*with its index"):
+    with pytest.raises(InputError, match=r"span_id: expected the id of a span.*with its index"):
         cs.read_labels(path)
 
 
@@ -232,7 +235,22 @@ def test_a_log_without_evaluations_holds_no_labels(tmp_path: Path) -> None:
 
 # Anything --------------------------------------------------------------------------------------
 
-ODD = (None, True, 0, -1.5, 1e400, "", "x", "\n", [], [None], {}, {"a": {}}, [[[[1]]]], "0x0")
+ODD: tuple[object, ...] = (
+    None,
+    True,
+    0,
+    -1.5,
+    1e400,
+    "",
+    "x",
+    "\n",
+    [],
+    [None],
+    {},
+    {"a": {}},
+    [[[[1]]]],
+    "0x0",
+)
 
 
 def spoilt(value: object, draw: random.Random) -> object:
