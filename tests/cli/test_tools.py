@@ -7,6 +7,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 
+from crowdstream.plain_text import counted
 from tests.cli.tool import call
 from tests.fuzzing import FIXTURES
 from tests.labels.test_tools import MIXED, WANTED
@@ -22,7 +23,7 @@ def test_every_fixture_is_decided(name: str, tmp_path: Path) -> None:
     assert result.code == 0, result.err
     assert (result.report["tasks"], result.report["labels"]) == (wanted.tasks, wanted.labels)
     assert f"read as {wanted.title}: " in result.err
-    assert f"{wanted.tasks} tasks, {wanted.workers} workers" in result.err
+    assert f"{wanted.tasks} tasks, {counted(wanted.workers, 'worker')}" in result.err
 
 
 @pytest.mark.parametrize("name", MIXED)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import zipfile
+from contextlib import ExitStack
 from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -24,8 +25,9 @@ from crowdstream.labels.readers import (
     read_batches,
 )
 from crowdstream.labels.readers.answer import Answer
+from crowdstream.labels.readers.archives import read_archive
 from crowdstream.labels.readers.sniffing import Dialect
-from crowdstream.labels.readers.sources import open_bytes
+from crowdstream.labels.readers.sources import Readable, Source, open_bytes
 from crowdstream.labels.readers.tally import Tally
 from crowdstream.labels.readers.text_stream import TextStream
 from crowdstream.labels.readers.tool_files import read_tool
@@ -49,6 +51,8 @@ class Counts(NamedTuple):
     left_out: int = 0
     several: int = 0
 
+
+LM_EVAL = "lm-eval/house__large/samples_colours_2026-01-01T00-00-00.000000.jsonl"
 
 WANTED = {
     "label-studio/export.json": Counts("a Label Studio export", 7, 4, 26, 1, gold=1, several=1),
@@ -74,6 +78,7 @@ WANTED = {
     "promptfoo/results.json": Counts("results of promptfoo", 6, 3, 17, 1, left_out=12),
     "langfuse/scores.json": Counts("scores of langfuse", 6, 4, 24),
     "langfuse/page.json": Counts("scores of langfuse", 6, 4, 23, 1),
+    LM_EVAL: Counts("samples of lm-evaluation-harness", 5, 1, 5, gold=5),
 }
 
 MIXED: dict[str, dict[str, tuple[set[str], int]]] = {
@@ -96,6 +101,78 @@ MIXED: dict[str, dict[str, tuple[set[str], int]]] = {
 MIXED["langfuse/v3.json"] = MIXED["langfuse/mixed.json"]
 """Fixtures with several questions: who answers each, and how many labels it has."""
 
+JUDGES = {"gpt-5", "claude-sonnet-4-5", "gemini-2.5-pro"}
+MODELS = {"house__large", "house__small", "other-7b"}
+
+
+def add_mixed(who: set[str], labels: dict[str, int], *names: str) -> None:
+    """Say of fixtures that hold the same labels who answers their questions how often."""
+    for name in names:
+        MIXED[name] = {question: (who, number) for question, number in labels.items()}
+
+
+add_mixed(
+    {"openai:/gpt-5", "anthropic:/claude-sonnet-4-5", "ann@example.org"},
+    {"is_grounded": 17, "tone": 18},
+    "mlflow/traces.jsonl",
+    "mlflow/table.json",
+)
+METRICS = {"Correctness [GEval]": 17, "Answer Relevancy": 18}
+add_mixed(JUDGES, METRICS, "deepeval/test_run.json")
+add_mixed(JUDGES, METRICS | {"Intent": 18}, "deepeval/evaluation.json")
+PHOENIX = tuple(f"phoenix/{name}" for name in ("annotations.json", "page.json", "table.csv"))
+add_mixed({"gpt-5", "claude", "VXNlcjox"}, {"hallucination": 17, "helpfulness": 18}, *PHOENIX)
+add_mixed(
+    {"gpt-5", "auto_eval rule-7", "ann"}, {"correct": 17, "tone": 18}, "langsmith/feedback.jsonl"
+)
+add_mixed(MODELS, {"colours": 15, "sums (strict-match)": 14}, "lm-eval/results.zip")
+OTEL = ("opentelemetry/otlp.json", "opentelemetry/console.jsonl")
+add_mixed(JUDGES, {"Relevance": 17, "Safety": 18}, *OTEL)
+
+
+class Asides(NamedTuple):
+    """What else is in a fixture of several questions: verdicts that are missing, gold, checks."""
+
+    title: str
+    missing: tuple[str, str]
+    gold: dict[str, int]
+    checks: int
+
+
+EVALUATIONS = {
+    "mlflow/traces.jsonl": Asides(
+        "assessments of MLflow", ("is_grounded", "openai:/gpt-5"), {"is_grounded": 2}, 6
+    ),
+    "deepeval/test_run.json": Asides(
+        "results of DeepEval", ("Correctness [GEval]", "claude-sonnet-4-5"), {}, 6
+    ),
+    "phoenix/annotations.json": Asides(
+        "annotations of Phoenix", ("hallucination", "claude"), {}, 1
+    ),
+    "langsmith/feedback.jsonl": Asides(
+        "feedback of LangSmith", ("correct", "auto_eval rule-7"), {}, 0
+    ),
+    "lm-eval/results.zip": Asides(
+        "samples of lm-evaluation-harness",
+        ("sums (strict-match)", "other-7b"),
+        {"colours": 5, "sums (strict-match)": 5},
+        0,
+    ),
+    "opentelemetry/otlp.json": Asides(
+        "evaluations of OpenTelemetry", ("Relevance", "claude-sonnet-4-5"), {}, 0
+    ),
+}
+EVALUATIONS["mlflow/table.json"] = EVALUATIONS["mlflow/traces.jsonl"]
+EVALUATIONS["deepeval/evaluation.json"] = EVALUATIONS["deepeval/test_run.json"]._replace(
+    gold={"Intent": 2}
+)
+EVALUATIONS |= dict.fromkeys(PHOENIX, EVALUATIONS["phoenix/annotations.json"])
+EVALUATIONS |= dict.fromkeys(OTEL, EVALUATIONS["opentelemetry/otlp.json"])
+
+TITLES = {name: wanted.title for name, wanted in WANTED.items()} | {
+    name: asides.title for name, asides in EVALUATIONS.items()
+}
+
 
 def read(
     path: Path | str, tool: str | None = None, policy: str = "fail", **options: Any
@@ -110,13 +187,22 @@ def read(
 def read_questions(path: Path | str, **options: Any) -> tuple[pl.DataFrame, Tally]:
     """The table that `read_tool` makes of a file, with the questions, and what else was in it."""
     (source,) = find_sources([str(path)], None, make_options(**options))
-    with BadRows() as bad, open_bytes(source) as file:
-        text = TextStream(file, source, partial(count_roles, ColumnNames()))
-        found = find_tool(text.head, text.dialect, ColumnNames(), None, source.name)
-        assert found is not None
-        ((_, table),) = read_tool(text, found, source, bad, 1 << 20, whole=True)
+    tables = []
+    with BadRows() as bad, ExitStack() as files:
+        parts: list[tuple[Source, Readable]]
+        if source.format == "zip":
+            inside = [(f"{source.path}/{name}", file) for name, file in read_archive(source)]
+            parts = [(source._replace(path=name, format="jsonl"), file) for name, file in inside]
+        else:
+            parts = [(source, files.enter_context(open_bytes(source)))]
+        for part, file in parts:
+            text = TextStream(file, part, partial(count_roles, ColumnNames()))
+            found = find_tool(text.head, text.dialect, ColumnNames(), None, part.name)
+            assert found is not None
+            ((_, table),) = read_tool(text, found, part, bad, 1 << 20, whole=True)
+            tables.append(table)
     assert bad.tally is not None
-    return table, bad.tally
+    return pl.concat(tables), bad.tally
 
 
 def written(folder: Path, name: str, content: object) -> Path:
@@ -154,8 +240,35 @@ def test_pieces_of_a_file_hold_the_same_labels_as_the_whole(name: str) -> None:
         assert rows_of(raw for _, raw in pieces).equals(whole)
 
 
+@pytest.mark.parametrize("name", EVALUATIONS)
+def test_what_is_no_vote_in_a_file_of_evaluations_is_counted(name: str) -> None:
+    wanted = EVALUATIONS[name]
+    table, tally = read_questions(FIXTURES / name)
+    assert list(tally.titles) == [wanted.title]
+    assert tally.missing == {wanted.missing: 1}
+    assert {question: len(gold) for question, gold in tally.golds.items()} == wanted.gold
+    assert tally.left_out.total() == wanted.checks
+    assert table.null_count().select("task", "worker", "label").sum_horizontal().item() == 0
+    timed = table["at"].null_count() == 0
+    assert timed == (wanted.title not in ("results of DeepEval", TITLES[LM_EVAL]))
+
+
+@pytest.mark.parametrize("name", EVALUATIONS)
+def test_checks_of_a_file_of_evaluations_are_votes_when_asked_for(name: str) -> None:
+    table, tally = read_questions(FIXTURES / name, include=["checks"])
+    less, _ = read_questions(FIXTURES / name)
+    assert table.height == less.height + EVALUATIONS[name].checks
+    assert tally.left_out.total() == 0
+
+
+@pytest.mark.parametrize("names", [PHOENIX, OTEL, ("mlflow/traces.jsonl", "mlflow/table.json")])
+def test_all_shapes_of_one_tool_hold_the_same_labels(names: tuple[str, ...]) -> None:
+    first, *others = (read_questions(FIXTURES / name)[0] for name in names)
+    assert all(other.equals(first) for other in others)
+
+
 def test_every_tool_has_a_fixture() -> None:
-    assert {name.split("/")[0] for name in WANTED} == set(TOOL_NAMES)
+    assert {name.split("/")[0] for name in TITLES} == set(TOOL_NAMES)
 
 
 def test_json_and_eval_logs_of_one_evaluation_hold_the_same_labels() -> None:
@@ -459,7 +572,7 @@ def test_what_is_wrong_is_set_aside_with_its_record(tmp_path: Path) -> None:
 
 
 def test_a_format_that_is_not_the_files_says_what_it_looks_like() -> None:
-    for name in WANTED:
+    for name in TITLES:
         tool = name.split("/")[0]
         other = "toloka" if tool != "toloka" else "appen"
         with pytest.raises(InputError, match=f"looks like .*; use --format {tool}"):
@@ -486,13 +599,13 @@ def test_the_first_records_may_have_no_answers_yet(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("cut", [0.4, 0.7, 0.95])
-@pytest.mark.parametrize("name", [name for name in WANTED if name.endswith((".json", ".jsonl"))])
+@pytest.mark.parametrize("name", [name for name in TITLES if name.endswith((".json", ".jsonl"))])
 def test_the_beginning_of_a_file_is_enough_to_tell(name: str, cut: float) -> None:
     text = (FIXTURES / name).read_text()
     dialect = Dialect("array" if text.startswith("[") else "jsonl")
     found = find_tool(text[: int(cut * len(text))], dialect, ColumnNames(), None, name)
     assert found is not None
-    assert found.tool.title == WANTED[name].title
+    assert found.tool.title == TITLES[name]
 
 
 def test_the_beginning_of_json_closed_is_json() -> None:

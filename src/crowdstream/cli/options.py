@@ -265,7 +265,8 @@ class FileMeaning(Columns, InputForm, Kinds):
     --leave-out COLUMN  With --wide: this column is no worker. May be repeated.
     --format FORMAT  csv, tsv, jsonl, parquet, ipc, xlsx or zip, if the file name does not tell; or
         the tool that wrote it, if its keys do not: label-studio, argilla, prodigy, doccano, mturk,
-        toloka, appen, ground-truth, inspect-ai, promptfoo or langfuse.
+        toloka, appen, ground-truth, inspect-ai, promptfoo, langfuse, mlflow, deepeval, phoenix,
+        langsmith, lm-eval or opentelemetry.
     """
     wide: bool = False
     leave_out: list[str] | None = None

@@ -2,22 +2,46 @@
 
 from __future__ import annotations
 
+import asyncio
+import math
 import os
+import shutil
 import time
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import msgspec
 from starlette.requests import Request
 from starlette.responses import Response
 
 from crowdstream.serve.engine import Engine
-from crowdstream.serve.readings import task_counts
+from crowdstream.serve.readings import expected_errors, task_counts
 from crowdstream.serve.server import Endpoint, json, server_of
 from crowdstream.serve.wire import Health
 
+if TYPE_CHECKING:
+    import polars as pl
+
 STARTED = time.time()
+
+MOST_WORKERS = 100
+"""Workers of a project that have gauges, the busiest: each is a time series per gauge, which a
+server of metrics keeps for weeks."""
+
+WORKER_GAUGES = {
+    "error_rate": "Estimated error rate",
+    "error_low": "Lower end of the interval of the error rate",
+    "error_high": "Upper end of the interval of the error rate",
+    "answers": "Answers",
+    "weight": "Weight of a vote",
+}
+"""Columns of the table of workers that are gauges, and what they are."""
+
+Sample = tuple[str, str, float]
+"""Name, labels and value of a number."""
 
 HELP = {
     "labels_total": ("counter", "Labels taken."),
@@ -25,11 +49,23 @@ HELP = {
     "closed_tasks_total": ("counter", "Tasks closed, by why."),
     "open_tasks": ("gauge", "Tasks that take labels."),
     "workers": ("gauge", "Workers met."),
+    "expected_wrong_share": (
+        "gauge",
+        "Expected share of wrong decisions among closed tasks, with its interval.",
+    ),
+    **{
+        f"worker_{column}": (
+            "gauge",
+            f"{about}, of the busiest workers: at most {MOST_WORKERS} a project.",
+        )
+        for column, about in WORKER_GAUGES.items()
+    },
     "alarms_total": ("counter", "Changes of workers noticed, as far as they are remembered."),
     "hook_requests_total": ("counter", "Requests of annotation tools, by what became of them."),
     "waiting_requests": ("gauge", "Requests that wait to be written."),
     "commits_total": ("counter", "Groups of requests written."),
     "writable": ("gauge", "Whether labels can be written."),
+    "disk_free_bytes": ("gauge", "Bytes that are free where the data are."),
     "listeners": ("gauge", "Listeners to /events."),
     "responses_total": ("counter", "Responses, by status."),
     "resident_bytes": ("gauge", "Memory of the process."),
@@ -40,30 +76,64 @@ HELP = {
 async def metrics(request: Request) -> Response:
     """Numbers for Prometheus."""
     server = server_of(request)
-    found = await server.engine.ask(lambda: list(_of_projects(server.engine)))
+    engine = server.engine
+    found = await engine.ask(lambda: list(_of_projects(engine)))
+    # One project at a time, so that labels are taken in between; tables are those of the page.
+    for name in await engine.ask(lambda: list(engine.projects)):
+        table = await engine.ask(partial(_workers, engine, name))
+        if table is not None:
+            found += await asyncio.to_thread(list, _of_workers(name, table))
     statuses: Counter[int] = request.app.state.statuses
     found += [("responses_total", f'status="{code}"', n) for code, n in sorted(statuses.items())]
     found += [
-        ("waiting_requests", "", server.engine.waiting),
-        ("commits_total", "", server.engine.groups),
-        ("writable", "", 0 if server.engine.failing else 1),
+        ("waiting_requests", "", engine.waiting),
+        ("commits_total", "", engine.groups),
+        ("writable", "", 0 if engine.failing else 1),
+        *(("disk_free_bytes", "", free) for free in _free(server.store.folder)),
         ("listeners", "", request.app.state.feeds.listeners),
         ("resident_bytes", "", _resident()),
         ("start_time_seconds", "", STARTED),
     ]
+    by_name: defaultdict[str, list[str]] = defaultdict(list)
+    for name, labels, value in found:
+        shown = f"{{{labels}}}" if labels else ""
+        by_name[name].append(f"crowdstream_{name}{shown} {value}")
     lines = []
     for name, (kind, about) in HELP.items():
         lines += [f"# HELP crowdstream_{name} {about}", f"# TYPE crowdstream_{name} {kind}"]
-        for found_name, labels, value in found:
-            if found_name == name:
-                shown = f"{{{labels}}}" if labels else ""
-                lines.append(f"crowdstream_{name}{shown} {value}")
+        lines += by_name[name]
     return Response("\n".join(lines) + "\n", media_type="text/plain; version=0.0.4")
 
 
-def _of_projects(engine: Engine) -> Iterator[tuple[str, str, float]]:
+def escape(text: str) -> str:
+    r"""Return a name as a label's value may have it: backslash, quote and line end are escaped.
+
+    >>> print(escape('a"b'), escape("back\\slash"))
+    a\"b back\\slash
+    """
+    return text.replace("\\", r"\\").replace('"', r"\"").replace("\n", r"\n")
+
+
+def _workers(engine: Engine, name: str) -> pl.DataFrame | None:
+    """The table of workers that pages show too; none of a project that is gone by now."""
+    return engine.readings(name).workers() if name in engine.projects else None
+
+
+def _of_workers(project: str, table: pl.DataFrame) -> Iterator[Sample]:
+    """Gauges of the busiest workers; what cannot be told of a worker has none."""
+    columns = list(WORKER_GAUGES)
+    # Ties are broken by name, so that the same workers are shown from scrape to scrape.
+    busiest = table.sort(["answers", "worker"], descending=[True, False]).head(MOST_WORKERS)
+    for worker, *values in busiest.select("worker", *columns).iter_rows():
+        label = f'project="{escape(project)}",worker="{escape(worker)}"'
+        for column, value in zip(columns, values, strict=True):
+            if value is not None and math.isfinite(value):
+                yield f"worker_{column}", label, value
+
+
+def _of_projects(engine: Engine) -> Iterator[Sample]:
     for name, project in engine.projects.items():
-        label, counts = f'project="{name}"', project.stream.counts
+        label, counts = f'project="{escape(name)}"', project.stream.counts
         yield "labels_total", label, counts.labels
         yield "late_labels_total", label, counts.late + project.state.late
         yield "workers", label, len(project.stream.crowd._workers)
@@ -71,11 +141,27 @@ def _of_projects(engine: Engine) -> Iterator[tuple[str, str, float]]:
         hooks = engine.readings(name).hooks
         for outcome in ("answered", "refused"):
             yield "hook_requests_total", f'{label},outcome="{outcome}"', getattr(hooks, outcome)
+        wrong = expected_errors(project)
+        if wrong is not None:
+            for bound, share in (
+                ("estimate", wrong.rate),
+                ("low", wrong.rate_low),
+                ("high", wrong.rate_high),
+            ):
+                yield "expected_wrong_share", f'{label},bound="{bound}"', share
         tasks = msgspec.structs.asdict(task_counts(project))
         yield "open_tasks", label, tasks["open"]
         for why, number in tasks.items():
             if why not in ("open", "closed"):
                 yield "closed_tasks_total", f'{label},why="{why}"', number
+
+
+def _free(folder: Path) -> list[int]:
+    """Bytes that are free in a folder; none if that cannot be told."""
+    try:
+        return [shutil.disk_usage(folder).free]
+    except OSError:
+        return []
 
 
 def _resident() -> int:

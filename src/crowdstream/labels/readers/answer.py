@@ -16,6 +16,12 @@ from crowdstream.labels.label import as_text
 Complain = Callable[[str, str, object], None]
 """Takes what is wrong in a record: the path in it, what was expected, what was found."""
 
+VERDICTS = {True: "pass", False: "fail"}
+"""Labels of what tools keep as passed or not."""
+
+EVALUATORS = ("evaluator", "judge", "grader", "model")
+"""Keys of metadata, which is free in most tools, that name who judged; the first that is there."""
+
 
 def overlook(path: str, expected: str, found: object) -> None:
     """A complaint that nobody hears."""
@@ -24,10 +30,12 @@ def overlook(path: str, expected: str, found: object) -> None:
 class Reading(NamedTuple):
     """What a tool's reader is told beside the record.
 
-    ``file``: the name of its file without its ending. ``question``: the one that is asked for.
+    ``file``: the name of its file without its ending, ``folder`` that of the folder it is in.
+    ``question``: the one that is asked for.
     """
 
     file: str = ""
+    folder: str = ""
     question: str | None = None
     complain: Complain = overlook
 
@@ -151,6 +159,33 @@ def split_classes(label: str) -> list[str]:
     if isinstance(found, list) and found and all(isinstance(one, str) for one in found):
         return found
     return [label]
+
+
+def evaluator_of(metadata: object, *more: str) -> str | None:
+    """Return who judged as metadata names it; ``more``: keys of one tool, which go first.
+
+    >>> evaluator_of({"model": "m1", "judge": "strict"}), evaluator_of({"cost": 3})
+    ('strict', None)
+    """
+    found = mapping(metadata)
+    return next(filter(None, (name_of(found.get(key)) for key in (*more, *EVALUATORS))), None)
+
+
+def paged(
+    record: Mapping[str, object], key: str, own: bool
+) -> Iterator[tuple[str, Mapping[str, object]]]:
+    """Yield path and record of what a page of an API lists under ``key``.
+
+    ``own``: the record is no page but one of those itself.
+
+    >>> list(paged({"data": [{"id": 1}]}, "data", own=False))
+    [('data[0].', {'id': 1})]
+    """
+    if own:
+        yield "", record
+        return
+    for place, one in enumerate(items(record.get(key))):
+        yield f"{key}[{place}].", mapping(one)
 
 
 def mapping(value: object) -> Mapping[str, object]:

@@ -26,7 +26,7 @@ PREDICTIONS, CHECKS = "predictions", "checks"
 
 INCLUDABLE = {
     PREDICTIONS: "what models predicted, as Label Studio and Argilla keep it beside answers",
-    CHECKS: "assertions of promptfoo that compute a verdict instead of asking a model",
+    CHECKS: "verdicts of evaluation tools that code computes instead of asking a model",
 }
 """Words of ``--include``: answers that are no votes unless asked for."""
 

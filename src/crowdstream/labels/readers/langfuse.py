@@ -11,9 +11,11 @@ from crowdstream.labels.readers.answer import (
     Answer,
     Reading,
     Tool,
+    evaluator_of,
     items,
     mapping,
     name_of,
+    paged,
     seconds_of,
 )
 
@@ -25,9 +27,6 @@ SUBJECT = "subject"
 
 FIELDS = "fields=details,subject,annotation"
 """The parameter by which version 3 of the API adds what is needed here to a score."""
-
-EVALUATORS = ("evaluator", "judge", "grader", "model")
-"""Keys of a score's metadata, which is free, that name the evaluator, the first that is there."""
 
 TEXTS = ("TEXT", "CORRECTION")
 """Data types of scores that are no classes."""
@@ -55,11 +54,8 @@ def _scored(score: Mapping[str, object]) -> str | None:
 
 def _answers(record: Mapping[str, object], reading: Reading) -> Iterator[Answer]:
     """The scores of a record: itself, or those of a page."""
-    if _scored(record) is not None:
-        yield from _score_answers(record, reading, "")
-    else:
-        for place, score in enumerate(map(mapping, items(record.get("data")))):
-            yield from _score_answers(score, reading, f"data[{place}].")
+    for path, score in paged(record, "data", own=_scored(record) is not None):
+        yield from _score_answers(score, reading, path)
 
 
 def _score_answers(score: Mapping[str, object], reading: Reading, path: str) -> Iterator[Answer]:
@@ -105,10 +101,9 @@ def _worker(score: Mapping[str, object]) -> str | None:
     author = name_of(score.get("authorUserId"))
     if author is not None:
         return author
-    metadata = mapping(score.get("metadata"))
-    for key in EVALUATORS:
-        if evaluator := name_of(metadata.get(key)):
-            return evaluator
+    evaluator = evaluator_of(score.get("metadata"))
+    if evaluator is not None:
+        return evaluator
     return " ".join(filter(None, [name_of(score.get(key)) for key in ("source", "configId")]))
 
 

@@ -13,10 +13,16 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
-from crowdstream.labels.readers.answer import Answer, Reading, Tool, items, mapping, name_of
+from crowdstream.labels.readers.answer import (
+    VERDICTS,
+    Answer,
+    Reading,
+    Tool,
+    items,
+    mapping,
+    name_of,
+)
 from crowdstream.labels.readers.input_options import CHECKS
-
-VERDICTS = {True: "pass", False: "fail"}
 
 GRADED = frozenset(
     {

@@ -6,7 +6,7 @@ Knows records and answers; nothing of what a tool calls things.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from pathlib import PurePath
+from pathlib import Path, PurePath
 from typing import TYPE_CHECKING
 
 from crowdstream.labels.label import shorten
@@ -75,8 +75,9 @@ def _answers(
 ) -> Iterator[list[Answer]]:
     """The answers of each record."""
     tool, tally = found.tool, bad.tally
-    file = PurePath(source.path.removesuffix(source.packed)).stem  # a user's name may have dots
-    reading = Reading(file, source.options.question)
+    path = PurePath(source.path.removesuffix(source.packed))
+    folder = "" if source.path == "-" else path.parent.name or Path.cwd().name
+    reading = Reading(path.stem, folder, source.options.question)  # a user's name may have dots
     for where, record, raw in records:
 
         def complain(
