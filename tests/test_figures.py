@@ -17,8 +17,8 @@ DEVELOPED = re.compile(
     r"(?: `AgreementBased` on (?P<agreement>[\d.]+) %,)? majority vote on (?P<majority>[\d.]+) %"
 )
 KEPT_ASIDE = re.compile(
-    r"On 22 real (?:crowds|sets) (?:that were )?kept aside .*? errs on (?P<adaptive>[\d.]+) % of the "
-    r"tasks.*? majority vote on (?P<majority>[\d.]+) %; on one of them it is 6\.7 points worse"
+    r"On 22 real (?:crowds|sets) (?:that were )?kept aside .*? errs on (?P<adaptive>[\d.]+) % of "
+    r"the tasks.*? majority vote on (?P<majority>[\d.]+) %; on one of them it is 6\.7 points worse"
 )
 PAGES = ["README.md", "docs/promises.md"]
 
