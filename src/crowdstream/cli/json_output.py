@@ -110,6 +110,33 @@ class TruthMatch(msgspec.Struct):
     by_spelling: int
 
 
+class FlipRate(msgspec.Struct):
+    """How often a worker of ``run --json`` contradicts itself, on so many tasks asked again.
+
+    ``low`` and ``high``: 95 % interval (Wilson).
+    """
+
+    rate: float
+    low: float
+    high: float
+    tasks: int
+
+
+class MissingOnClass(msgspec.Struct):
+    """Share of the tasks decided as a class that a worker of ``run --json`` did not answer.
+
+    ``share_low`` and ``share_high``: 95 % interval (Wilson).
+    """
+
+    worker: str | int
+    label: str
+    asked: int
+    missing: int
+    share: float
+    share_low: float
+    share_high: float
+
+
 class RunReport(msgspec.Struct, kw_only=True):
     """What ``crowdstream run --json`` prints.
 
@@ -131,7 +158,7 @@ class RunReport(msgspec.Struct, kw_only=True):
     ``read_as``: what the files mean. On a scale, ``expected_steps``: the
     expected distance from the truth, in steps. ``flip_rates``: share of the tasks that a worker was
     asked again on which it contradicts itself. ``missing``: share of a worker's tasks without an
-    answer. ``question``: where there are several.
+    answer; ``missing_by_class``: the same per decided class. ``question``: where there are several.
     """
 
     schema_version: int = SCHEMA_VERSION
@@ -171,8 +198,9 @@ class RunReport(msgspec.Struct, kw_only=True):
     gold_matched: TruthMatch | msgspec.UnsetType = msgspec.UNSET
     cost: Cost | msgspec.UnsetType = msgspec.UNSET
     expected_steps: float | msgspec.UnsetType = msgspec.UNSET
-    flip_rates: dict[str | int, float] | msgspec.UnsetType = msgspec.UNSET
+    flip_rates: dict[str | int, FlipRate] | msgspec.UnsetType = msgspec.UNSET
     missing: dict[str | int, float] | msgspec.UnsetType = msgspec.UNSET
+    missing_by_class: list[MissingOnClass] | msgspec.UnsetType = msgspec.UNSET
 
 
 class QuestionsReport(msgspec.Struct, kw_only=True):
@@ -210,7 +238,7 @@ class SparkReport(msgspec.Struct, kw_only=True):
     identifiable: bool
     warnings: list[str]
     seconds: float
-    flip_rates: dict[str | int, float] | msgspec.UnsetType = msgspec.UNSET
+    flip_rates: dict[str | int, FlipRate] | msgspec.UnsetType = msgspec.UNSET
 
 
 class SparkQuestionsReport(msgspec.Struct, kw_only=True):
@@ -221,6 +249,15 @@ class SparkQuestionsReport(msgspec.Struct, kw_only=True):
     questions: list[SparkReport]
     warnings: list[str]
     seconds: float
+
+
+def flip_rates_of(flips: pl.DataFrame) -> dict[str | int, FlipRate]:
+    """Return the flip rates of workers who were asked again (worker, repeated, flips)."""
+    from crowdstream.monitoring.missing import flip_rates
+
+    columns = "worker", "flip_rate", "flip_low", "flip_high", "repeated"
+    rows = flip_rates(flips).select(columns).iter_rows()
+    return {worker: FlipRate(*numbers) for worker, *numbers in rows}
 
 
 def savings_report(
@@ -268,12 +305,14 @@ def jury_report(found: Jury, warnings: list[str], read_as: ReadAs) -> dict[str, 
     fields = msgspec.structs.asdict(found)
     joint = found.joint_errors
     more = {
-        "judges": found.judges.to_dicts(),
+        "workers": found.workers.to_dicts(),
         "joint_errors": None
         if joint is None
         else {**msgspec.structs.asdict(joint), "without": joint.without.to_dicts()},
         "notes": [*warnings, *found.notes],
     }
+    if found.missing_by_class is not None:
+        more["missing_by_class"] = found.missing_by_class.to_dicts()
     del fields["decisions"]
     return {"schema_version": SCHEMA_VERSION, "read_as": read_as, **fields, **more}
 
@@ -292,7 +331,7 @@ def questions_of(
 
 def preferences_report(found: Preferences, warnings: list[str]) -> dict[str, object]:
     """What ``crowdstream preferences --json`` prints."""
-    more = {"items": found.items.to_dicts(), "judges": found.judges.to_dicts()}
+    more = {"items": found.items.to_dicts(), "workers": found.workers.to_dicts()}
     more["notes"] = [*warnings, *found.notes]
     return {"schema_version": SCHEMA_VERSION, **msgspec.structs.asdict(found), **more}
 
