@@ -311,18 +311,20 @@ def test_tables_have_the_columns_of_any_run_and_then_what_a_panel_adds(
 
 
 def test_flips_and_gaps_are_told_per_judge_and_class() -> None:
-    rows = [
-        {"task": t, "worker": w, "epoch": e, "label": "yes" if t % 2 else "no"}
-        for t in range(60)
-        for w in "abcd"
-        for e in range(2)
-    ]
-    for row in rows:
-        if row["worker"] == "b" and row["epoch"] and row["task"] < 15:
-            row["label"] = "yes" if row["label"] == "no" else "no"
-        if row["worker"] == "c" and row["task"] % 2 and row["task"] < 40:
-            row["label"] = None
-    found = cs.jury(rows)
+    def said(task: int, worker: str, epoch: int) -> str | None:
+        if worker == "c" and task % 2 and task < 40:
+            return None
+        flipped = worker == "b" and epoch == 1 and task < 15
+        return "yes" if (task % 2 == 1) != flipped else "no"
+
+    found = cs.jury(
+        [
+            {"task": t, "worker": w, "epoch": e, "label": said(t, w, e)}
+            for t in range(60)
+            for w in "abcd"
+            for e in range(2)
+        ]
+    )
     moody = found.workers.filter(worker="b").row(0, named=True)
     assert moody["flip_rate"] == 0.25
     assert moody["flip_low"] < 0.25 < moody["flip_high"]

@@ -18,6 +18,7 @@ from crowdstream.defaults import THREADS_VARIABLE
 from crowdstream.errors import CrowdstreamError
 
 COMMANDS = {
+    "demo": "Show what crowdstream does, on a simulated panel of judges.",
     "run": "Decide every task in files of labels.",
     "stream": "Decide tasks while their labels come in.",
     "serve": "Take labels over HTTP, decide at once, lose nothing.",
@@ -174,7 +175,7 @@ def app() -> None:
 
     \b
     Start here:
-      crowdstream simulate -o labels.csv          simulate labels to try it on
+      crowdstream demo                            what it does, in five seconds
       crowdstream run labels.csv -o decisions.csv --workers workers.csv
       crowdstream run --help                      every command has examples
 

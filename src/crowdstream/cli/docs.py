@@ -20,6 +20,7 @@ Shell completion: `crowdstream --show-completion bash >> ~/.bashrc` (or zsh, fis
 """
 
 COMMANDS: tuple[str, ...] = (
+    "demo",
     "run",
     "stream",
     "serve",

@@ -1,9 +1,9 @@
 """Every JSON that the command line prints: its fields, its version, and how it is written.
 
-``run --json``, ``spark run --json``, ``savings --json``, ``gold plan --json``, ``gold check
---json``, ``jury --json`` and ``preferences --json`` print one object on one line; ``stream`` prints
-one `crowdstream.Decision` per line; a table in a ``.jsonl`` file has one object per row with the
-names of its columns.
+``demo --json``, ``run --json``, ``spark run --json``, ``savings --json``, ``gold plan --json``,
+``gold check --json``, ``jury --json``, ``drift --json`` and ``preferences --json`` print one object
+on one line; ``stream`` prints one `crowdstream.Decision` per line; a table in a ``.jsonl`` file has
+one object per row with the names of its columns.
 """
 
 from __future__ import annotations
@@ -260,6 +260,36 @@ def flip_rates_of(flips: pl.DataFrame) -> dict[str | int, FlipRate]:
     return {worker: FlipRate(*numbers) for worker, *numbers in rows}
 
 
+class DemoReport(msgspec.Struct, kw_only=True):
+    """What ``crowdstream demo --json`` prints: claims about a simulated panel, and the truth.
+
+    ``error_rate``: share of decisions that are wrong; ``majority_error_rate``: of majority vote;
+    ``best_worker``: the judge who errs least. ``expected_errors``: wrong decisions as they were
+    expected without the truth; ``expected_errors_held``: whether the truth is within their limits.
+    ``sure``: decisions of a confidence of 0.95 or more; ``sure_error_rate``: share of them that are
+    wrong. ``intervals_held``: workers whose true error rate is in their interval.
+    ``effective_votes``: how many independent votes the panel is worth at most, by its labels;
+    ``true_effective_votes``: by its true errors.
+    """
+
+    schema_version: int = SCHEMA_VERSION
+    tasks: int
+    workers: int
+    labels: int
+    seed: int
+    error_rate: float
+    majority_error_rate: float
+    best_worker: str
+    best_worker_error_rate: float
+    expected_errors: WrongDecisions
+    expected_errors_held: bool
+    sure: int
+    sure_error_rate: float | None
+    intervals_held: int
+    effective_votes: float
+    true_effective_votes: float
+
+
 def savings_report(
     method: str, found: Savings, warnings: list[str], read_as: ReadAs
 ) -> dict[str, object]:
@@ -342,6 +372,7 @@ def print_json(
     | SparkReport
     | SparkQuestionsReport
     | PlanReport
+    | DemoReport
     | Decision
     | dict[str, object],
 ) -> None:
