@@ -38,6 +38,7 @@ COMMANDS: tuple[str, ...] = (
     "report",
     "merge",
     "jury",
+    "drift",
     "preferences",
     "savings",
     "gold plan",

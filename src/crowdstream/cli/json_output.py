@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from crowdstream.decisions.decision import Decision
     from crowdstream.gold_plan import GoldCheck
-    from crowdstream.panel import Jury, Preferences
+    from crowdstream.panel import Jury, Preferences, RunComparison
     from crowdstream.savings import Savings
 
 SCHEMA_VERSION = 1
@@ -345,6 +345,16 @@ def jury_report(found: Jury, warnings: list[str], read_as: ReadAs) -> dict[str, 
         more["missing_by_class"] = found.missing_by_class.to_dicts()
     del fields["decisions"]
     return {"schema_version": SCHEMA_VERSION, "read_as": read_as, **fields, **more}
+
+
+def comparison_report(
+    found: RunComparison, warnings: list[str], read_as: ReadAs
+) -> dict[str, object]:
+    """What ``crowdstream drift --json`` prints: all of `RunComparison`."""
+    tables = {name: getattr(found, name).to_dicts() for name in ("workers", "classes", "estimated")}
+    more = {**tables, "notes": [*warnings, *found.notes]}
+    head = {"schema_version": SCHEMA_VERSION, "read_as": read_as}
+    return {**head, **msgspec.structs.asdict(found), **more}
 
 
 def questions_of(
