@@ -314,7 +314,8 @@ def _show_next(page: Page, file: str) -> None:
     ):
         line = Text("  crowdstream ")
         line.append(f"{command:<38}", "bold")
-        line.append(f"  {what}", "dim")
+        if len(line) + len(what) + 2 <= page.console.width:
+            line.append(f"  {what}", "dim")
         page.console.print(
             line, soft_wrap=True
         )  # a command is not cut, however long the file's name

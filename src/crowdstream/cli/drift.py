@@ -24,8 +24,8 @@ class Runs(options.FileMeaning):
     """Two files of labels."""
 
     HELP = """
-    before: FILE  Labels of the first run: CSV, TSV, JSON lines, Parquet or a tool's export.
-    after: FILE  Labels of the second run, on the same tasks.
+    before: BEFORE  Labels of the first run: CSV, TSV, JSON lines, Parquet or a tool's export.
+    after: AFTER  Labels of the second run, on the same tasks.
     """
     before: str
     after: str

@@ -110,7 +110,10 @@ def jury(
             if name:
                 say(name, "bold")
             for line in one.summary().splitlines():
-                print(printable(line), file=sys.stderr)
+                if sys.stderr.isatty():
+                    say_paragraph(line, indent=0)
+                else:
+                    print(printable(line), file=sys.stderr)
         for note in notes:
             say_paragraph(f"note: {note}", "yellow", indent=0)
 

@@ -91,7 +91,10 @@ class RunComparison(msgspec.Struct, frozen=True, kw_only=True):
         >>> votes = {k: {worker: k % 2 for worker in "abc"} for k in range(60)}
         >>> cs.compare_runs(votes, votes)
         60 tasks in both runs: no judge is seen to have changed
-        a  no change seen, and changes of more than 3.2 points are excluded; 0 of 60 answered ...
+        a  no change seen, over 6.0 points excluded; flips 0 % of 60 tasks
+        b  no change seen, over 6.0 points excluded; flips 0 % of 60 tasks
+        c  no change seen, over 6.0 points excluded; flips 0 % of 60 tasks
+        note: by what the others say: if most of them changed alike, that is not seen (gold tells)
         """
         workers, classes = as_polars(self.workers), as_polars(self.classes)
         found = f"{counted(len(self.changed), 'judge')} changed"
@@ -117,7 +120,9 @@ def _most(classes: pl.DataFrame, worker: object) -> tuple[str, Change] | None:
     rows = classes.filter(classes["worker"] == worker)
     if not rows.height:
         return None
-    row = rows.sort(rows["change"].abs(), descending=True, maintain_order=True).row(0, named=True)
+    # Of two classes one gains what the other loses: the one that gains is named.
+    rows = rows.sort(rows["change"].abs().round(9), rows["change"], descending=True)
+    row = rows.row(0, named=True)
     return str(row["label"]), Change(row["change"], row["change_low"], row["change_high"])
 
 

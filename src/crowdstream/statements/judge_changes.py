@@ -13,7 +13,7 @@ from math import comb, sqrt
 from typing import NamedTuple
 
 from crowdstream.metrics import Z95
-from crowdstream.plain_text import percent
+from crowdstream.plain_text import counted, percent
 
 CHANGED, NO_CHANGE, TOO_FEW = "changed", "no_change_seen", "too_few_tasks"
 """What may be said of a worker."""
@@ -43,7 +43,8 @@ def paired_change(gained: int, lost: int, tasks: int) -> Change:
     """Return the change of a share by the tasks that entered it and those that left it.
 
     The interval is that of Agresti and Min (2005): Wald's, with half a task more in each of the
-    four cells.
+    four cells; it reaches at least as far as Wilson's limit of none out of so many tasks, so that a
+    worker who answered nothing otherwise is not taken to be surer than its tasks allow.
 
     >>> [round(number, 3) for number in paired_change(12, 2, 100)]
     [0.1, 0.026, 0.17]
@@ -51,6 +52,7 @@ def paired_change(gained: int, lost: int, tasks: int) -> Change:
     more = tasks + 2.0
     middle = (gained - lost) / more
     half = Z95 * sqrt(max((gained + lost + 1.0) - (gained - lost) ** 2 / more, 0.0)) / more
+    half = max(half, Z95**2 / (tasks + Z95**2))
     value = (gained - lost) / tasks if tasks else 0.0
     return Change(value, min(middle - half, value), max(middle + half, value))
 
@@ -134,31 +136,42 @@ def change_words(
     >>> change_words("changed", 300, Change(0.08, 0.02, 0.14), None, "gold", 0.14)
     'changed: errors +8.0 points (+2.0 to +14.0) by gold'
     >>> change_words("no_change_seen", 300, None, None, "gold", 0.04)
-    'no change seen, and changes of more than 4.0 points are excluded'
+    'no change seen, over 4.0 points excluded'
     """
     if verdict == TOO_FEW:
         return f"too few tasks in both runs to tell ({tasks:,} of at least {FEWEST})"
     if verdict == NO_CHANGE:
-        return f"no change seen, and changes of more than {100 * most:.1f} points are excluded"
+        return f"no change seen, over {100 * most:.1f} points excluded"
     parts = []
     if errors is not None:
         judge = "by gold" if by == "gold" else "by what the others say"
         parts.append(f"errors {_points_words(errors)} {judge}")
     if said is not None:
-        parts.append(f"says {said[0]!r} {_points_words(said[1], 'more often')}")
+        parts.append(f"says {said[0]!r} {_oftener(said[1])}")
     return f"changed: {', '.join(parts)}"
 
 
-def _points_words(change: Change, rest: str = "") -> str:
+def _points_words(change: Change) -> str:
     """A change in points with its interval."""
-    limits = f"({points(change.low)} to {points(change.high)})"
-    return " ".join(filter(None, [points(change.value), "points", rest, limits]))
+    return f"{points(change.value)} points ({points(change.low)} to {points(change.high)})"
+
+
+def _oftener(change: Change) -> str:
+    """How much more or less often something is said.
+
+    >>> _oftener(Change(-0.043, -0.067, -0.019))
+    '4.3 points less often (1.9 to 6.7)'
+    """
+    less = change.value < 0.0
+    low, high = (-change.high, -change.low) if less else (change.low, change.high)
+    limits = f"({100 * low:.1f} to {100 * high:.1f})".replace("-", "−")
+    return f"{100 * abs(change.value):.1f} points {'less' if less else 'more'} often {limits}"
 
 
 def flip_words(flips: int, tasks: int) -> str:
-    """Return how many tasks were answered otherwise.
+    """Return how often tasks were answered otherwise.
 
     >>> flip_words(9, 300)
-    '9 of 300 answered otherwise (3.0 %)'
+    'flips 3.0 % of 300 tasks'
     """
-    return f"{flips:,} of {tasks:,} answered otherwise ({percent(flips / max(tasks, 1))})"
+    return f"flips {percent(flips / max(tasks, 1))} of {counted(tasks, 'task')}"
