@@ -15,7 +15,7 @@ RUN_LOOPS := $(filter-out %/test_tools.py %/test_tool_shapes.py, $(wildcard test
 .PHONY: demo build test test-bounds paper soak e2e sanitise lint bench docs clean
 
 demo: $(VENV)/.base
-	$(BIN)/python examples/demo.py
+	$(BIN)/crowdstream demo
 
 build: $(VENV)/.built
 

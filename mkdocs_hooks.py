@@ -23,7 +23,7 @@ import crowdstream as cs
 ROOT = Path(__file__).parent
 PAGES = "README.md", "CONTRIBUTING.md", "CHANGELOG.md", "SECURITY.md"
 """Pages beside docs/ that are part of the site."""
-OTHERS = "CITATION.cff", "LICENSE", "examples/demo.py", "examples/river_pipeline.py"
+OTHERS = "CITATION.cff", "LICENSE", "examples/river_pipeline.py"
 """What these pages link to, copied as it is."""
 LAB = "baselines", "compare", "crowdkit", "datasets", "experiments", "policies", "theory"
 """The modules of crowdstream-lab."""

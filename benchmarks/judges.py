@@ -42,7 +42,7 @@ def is_dense(labels: pl.DataFrame) -> bool:
 
 def right(decisions: pl.DataFrame, column: str, truth: pl.DataFrame) -> float:
     """The share of items that a column of the decisions gets right."""
-    both = decisions.join(truth.select(item="task", truth="label"), on="item")
+    both = decisions.join(truth.select("task", truth="label"), on="task")
     same = (both[column] == both["truth"]).fill_null(False).to_numpy()
     return float(same.mean()) if same.size else 0.0
 
@@ -62,18 +62,18 @@ def errors(one: datasets.Dataset) -> dict[str, object]:
 def votes(one: datasets.Dataset) -> dict[str, object]:
     """Each vote of the panel against the truth."""
     found = cs.jury(one.labels)
-    differ = found.decisions.filter(~pl.col("agree"))
+    differ = found.decisions.filter(~pl.col("votes_agree"))
     return {
         "set": one.name,
-        "judges": found.judges.height,
-        "items": found.items,
-        "default": right(found.decisions, "default", one.gold),
-        "common factor": right(found.decisions, "common_factor", one.gold),
-        "decides": found.verdict,
+        "judges": found.workers.height,
+        "items": found.tasks,
+        "weighted": right(found.decisions, "weighted_vote", one.gold),
+        "common factor": right(found.decisions, "common_factor_vote", one.gold),
+        "decides": found.decided_by,
         "differ": differ.height,
-        "default right there": right(differ, "default", one.gold),
-        "common factor right there": right(differ, "common_factor", one.gold),
-        "human": sum(found.human.values()) / found.items,
+        "weighted right there": right(differ, "weighted_vote", one.gold),
+        "common factor right there": right(differ, "common_factor_vote", one.gold),
+        "human": sum(found.needs_human.values()) / found.tasks,
         "right if no human": right(
             found.decisions.filter(~pl.col("needs_human")), "label", one.gold
         ),
@@ -90,7 +90,7 @@ def joint_errors(one: datasets.Dataset) -> tuple[dict[str, object], pl.DataFrame
     best, worst = without.row(-1, named=True), without.row(0, named=True)
     row: dict[str, object] = {
         "set": one.name,
-        "judges": found.judges,
+        "judges": found.workers,
         "effective": found.effective.value,
         "low": found.effective.low,
         "high": found.effective.high,

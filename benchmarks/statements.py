@@ -288,6 +288,57 @@ def worth(crowds: int, labels: int) -> Iterator[Told]:
     yield below
 
 
+def changing_between_runs(crowds: int, labels: int) -> Iterator[Told]:
+    """Which judge changed between two runs: nobody of a panel that is only asked again.
+
+    Panels of 3 to 15 judges on 40 to 400 tasks that differ in difficulty; each judge answers a
+    share of the tasks anew. Where so, one judge errs on 15 points more of 300 tasks.
+    """
+    panel = Told("a judge changed between two runs (of panels; where so, +15 points on 300 tasks)")
+    judge = Told("changed (of judges; where so, +15 points on 300 tasks)")
+    golden = Told("a judge changed between two runs, by gold on half of the tasks (of panels)")
+    for seed in range(crowds):
+        rng = np.random.default_rng((seed, 3))
+        n, tasks = int(rng.integers(3, 16)), int(rng.integers(40, 401))
+        runs = two_runs(seed, n, tasks, rng.uniform(0.05, 0.4, n))
+        found = cs.compare_runs(runs[0], runs[1])
+        panel.false.append(bool(found.changed))
+        judge.false += [float(k < len(found.changed)) for k in range(n)]
+        gold = runs[2].head(tasks // 2)
+        golden.false.append(bool(cs.compare_runs(runs[0], runs[1], gold=gold).changed))
+        if seed % 5 == 0:
+            worse = two_runs(seed, 7, 300, np.full(7, 0.15), more=0.15)
+            changed = cs.compare_runs(worse[0], worse[1]).changed
+            panel.true.append(bool(changed))
+            judge.true.append("w0" in changed)
+            judge.false += [float(f"w{k}" in changed) for k in range(1, 7)]
+            checked = cs.compare_runs(worse[0], worse[1], gold=worse[2].head(150)).changed
+            golden.true.append("w0" in checked)
+    yield from (panel, judge, golden)
+
+
+def two_runs(
+    seed: int, n: int, tasks: int, errors: Floats, more: float = 0.0
+) -> tuple[pl.DataFrame, pl.DataFrame, pl.DataFrame]:
+    """Two runs of a panel and the truth; in the second the first judge errs by so much more."""
+    rng = np.random.default_rng((seed, 4))
+    classes = 2 + seed % 2
+    truth = rng.integers(0, classes, tasks)
+    wrong = (truth[:, None] + rng.integers(1, classes, (tasks, n))) % classes
+    limits = (errors, errors + more * (np.arange(n) == 0))
+    hard, kept = rng.uniform(0.4, 1.6, (tasks, 1)), rng.random((tasks, n)) < 0.6
+    draws = rng.random((tasks, n)), rng.random((tasks, n))
+    tables = []
+    # What a judge says again is the same draw on most tasks, and another on the others.
+    for draw, limit in zip((draws[0], np.where(kept, *draws)), limits, strict=True):
+        said = np.where(draw < np.minimum(hard * limit, 0.95), wrong, truth[:, None])
+        where, who = np.nonzero(np.ones((tasks, n), bool))
+        columns = {"task": where, "worker": [f"w{k}" for k in who], "label": said[where, who]}
+        tables.append(pl.DataFrame(columns).with_columns(pl.format("c{}", "label").alias("label")))
+    known = pl.DataFrame({"task": np.arange(tasks), "label": [f"c{k}" for k in truth]})
+    return tables[0], tables[1], known
+
+
 MEASURES: dict[str, Measure] = {
     "dependence": dependence,
     "identifying": identifying,
@@ -297,6 +348,7 @@ MEASURES: dict[str, Measure] = {
     "expecting": expecting,
     "calibrating": calibrating,
     "worth": worth,
+    "changing_between_runs": changing_between_runs,
 }
 
 

@@ -91,8 +91,8 @@ def test_a_wheel_runs_the_demo_where_there_is_no_compiler(tmp_path: Path, wheel:
     assert "-cp311-abi3-" in wheel.name
     programs = new_environment(tmp_path / "env")
     run(programs / "python", "-m", "pip", "install", wheel, path=programs, cwd=tmp_path)
-    told = run(programs / "python", ROOT / "examples" / "demo.py", path=programs, cwd=tmp_path)
-    assert "decisions.csv" in told.stdout
+    told = run(programs / "crowdstream", "demo", path=programs, cwd=tmp_path)
+    assert "13 judges, worth at most" in told.stdout
     assert "not compiled" not in told.stderr
     has = run(programs / "python", "-m", "pip", "list", path=programs, cwd=tmp_path).stdout.lower()
     assert not any(name in has for name in ("numba", "llvmlite", "cython"))

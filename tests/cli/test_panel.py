@@ -32,14 +32,14 @@ def arena(tmp_path: Path) -> Path:
 
 def test_a_panel_is_decided_as_in_python(votes: Path) -> None:
     out, judges = votes.with_name("decisions.csv"), votes.with_name("judges.csv")
-    result = call("jury", votes, "-o", out, "--judges", judges)
+    result = call("jury", votes, "-o", out, "--workers", judges)
     found = cs.jury(VOTES)
     assert result.code == 0
     assert pl.read_csv(out)["label"].to_list() == found.decisions["label"].to_list()
     assert pl.read_csv(judges).height == 5
     read_as = "read as: task=item, worker=judge, label=verdict (no, yes)\n"
     assert result.err == read_as + found.summary() + "\n"
-    assert call("jury", votes).out.splitlines()[0].startswith("item,label,confidence,needs_human")
+    assert call("jury", votes).out.splitlines()[0].startswith("task,label,confidence,margin,votes")
 
 
 def test_a_wide_panel_with_gold_and_families_as_json(votes: Path) -> None:
@@ -52,23 +52,23 @@ def test_a_wide_panel_with_gold_and_families_as_json(votes: Path) -> None:
     result = call("jury", wide, "--wide", "--gold", gold, "--families", families, "--json")
     assert result.code == 0, result.err
     report = result.report
-    assert report["joint_errors"]["items"] == 60
-    assert report["verdict"] == "gold"
-    assert [one["family"] for one in report["judges"]].count("one") == 2
+    assert report["joint_errors"]["tasks"] == 60
+    assert report["decided_by"] == "gold"
+    assert [one["family"] for one in report["workers"]].count("one") == 2
     assert "decisions" not in report
 
 
 def test_comparisons_are_rated_as_in_python(arena: Path) -> None:
     out, judges = arena.with_name("ratings.csv"), arena.with_name("judges.csv")
-    result = call("preferences", arena, "-o", out, "--judges", judges)
+    result = call("preferences", arena, "-o", out, "--workers", judges)
     found = cs.preferences(compare(UNLIKE, 300)[0])
     assert result.code == 0, result.err
     assert pl.read_csv(out)["item"].to_list() == found.items["item"].to_list()
-    assert pl.read_csv(judges)["judge"].to_list() == found.judges["judge"].to_list()
+    assert pl.read_csv(judges)["worker"].to_list() == found.workers["worker"].to_list()
     assert result.err == found.summary() + "\n"
     report = call("preferences", arena, "--json", "--position", "none").report
     assert report["items"][0]["item"] == "m7"
-    assert "lean" not in report["judges"][0]
+    assert "lean" not in report["workers"][0]
 
 
 def test_mistakes_end_in_one_line(votes: Path, arena: Path) -> None:

@@ -429,7 +429,7 @@ def test_who_contradicts_itself_or_does_not_answer_is_named(tmp_path: Path) -> N
     run = call("run", file, "--json").report
     page = report_of(tmp_path, file)
     said = text_of(page)
-    rate = percent(run["flip_rates"]["moody"])
+    rate = percent(run["flip_rates"]["moody"]["rate"])
     assert f"moody contradicts itself on {rate} of the 120 tasks it was asked again." in said
     assert "remarks contradicts itself no answer" in said  # columns of the numbers of workers
     share = percent(run["missing"]["shy"])

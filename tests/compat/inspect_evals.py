@@ -145,8 +145,8 @@ def main(folder: Path) -> None:
         "apart": shown(apart),
         "rescored": shown(whole.log),
         "labels": whole.jury.decisions["label"].to_list(),
-        "three": three.jury.judges["judge"].to_list(),
-        "known": told.jury.joint_errors.items,
+        "three": three.jury.workers["worker"].to_list(),
+        "known": told.jury.joint_errors.tasks,
         "asked": told.jury.decisions["needs_human"].to_list(),
         "epochs": shown(epochs),
     }

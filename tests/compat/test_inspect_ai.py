@@ -76,7 +76,7 @@ def test_the_metric_is_that_of_the_library(evals: dict[str, Any]) -> None:
     expected = cs.effective_judges(log["votes"], log["truths"])
     assert expected.effective is not None
     assert log["metrics"]["effective_judges"] == pytest.approx(expected.effective.value)
-    assert log["metrics"]["judges"] == len(ERRORS)
+    assert log["metrics"]["workers"] == len(ERRORS)
 
 
 def test_a_log_is_decided_as_a_whole(evals: dict[str, Any]) -> None:
@@ -164,7 +164,7 @@ def test_the_metric_says_when_it_cannot_tell(caplog: pytest.LogCaptureFixture) -
     count: Any = effective_judges()
     assert count([SampleScore(score=Score(value="C"))]) == {}
     always: dict[str, Any] = {"panel": {"a": "C", "b": "C"}, "target": "C"}
-    assert count([SampleScore(score=Score(value="C", metadata=always))] * 5) == {"judges": 2}
+    assert count([SampleScore(score=Score(value="C", metadata=always))] * 5) == {"workers": 2}
     assert "never erred" in caplog.text
     human = [
         SampleScore(

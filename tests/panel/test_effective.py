@@ -38,9 +38,9 @@ def test_the_correlation_is_that_of_being_wrong() -> None:
     wrong = rng.random((50, 3)) < 0.4
     votes, gold = panel_of(wrong)
     table = cs.error_correlation(votes, gold)
-    assert table["judge"].to_list() == ["j0", "j1", "j2"]
+    assert table["worker"].to_list() == ["j0", "j1", "j2"]
     expected = np.corrcoef(wrong.T.astype(float))
-    assert table.drop("judge").to_numpy() == pytest.approx(expected, abs=1e-12)
+    assert table.drop("worker").to_numpy() == pytest.approx(expected, abs=1e-12)
 
 
 def test_only_items_that_both_judged_count() -> None:
@@ -104,7 +104,7 @@ def test_judges_who_never_err_are_named_and_leave_no_nan() -> None:
         (np.ones((20, 3), bool), "always erred"),
         (np.random.default_rng(0).random((20, 1)) < 0.3, "one judge alone"),
         (np.eye(30, 2, dtype=bool), "mostly chance"),
-        (np.eye(3, 2, dtype=bool), "fewer than 20 items"),
+        (np.eye(3, 2, dtype=bool), "fewer than 20 tasks"),
     ],
 )
 def test_what_cannot_be_told_is_said(wrong: np.ndarray[Any, Any], words: str) -> None:
@@ -134,7 +134,7 @@ def test_dropping_the_weakest_judge_can_make_a_panel_worse() -> None:
     weak = rng.random((1500, 2)) < np.array([0.3, 0.33])
     found = cs.effective_judges(*panel_of(np.hstack([near, weak])))
     worst = found.without.row(0, named=True)
-    assert worst["judge"] == "j4", "sorted by error rate, the worst first"
+    assert worst["worker"] == "j4", "sorted by error rate, the worst first"
     assert found.effective is not None
     assert found.correlation is not None
     assert worst["correlation_without"] > found.correlation.value

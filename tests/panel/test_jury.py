@@ -33,7 +33,7 @@ def long(votes: Votes) -> pl.DataFrame:
 
 def verdicts(decisions: Any, column: str) -> Truths:
     table = pl.DataFrame(decisions)
-    return dict(zip(table["item"], table[column], strict=True))
+    return dict(zip(table["task"], table[column], strict=True))
 
 
 def test_every_shape_of_a_panel_gives_the_same(panel: tuple[Votes, Truths]) -> None:
@@ -70,8 +70,8 @@ def test_labels_and_confidences_are_those_of_adaptive(
     found = cs.jury(panel[0], gold=gold, families=kin, seed=3)
     decided = cs.Adaptive(families=kin, seed=3).fit_predict(long(panel[0]), gold=gold)
     same = ["task", "label", "confidence", "votes"]
-    assert found.decisions.rename({"item": "task"}).select(same).equals(decided.select(same))
-    assert found.verdict == ("gold" if checked >= 20 else "common factor")
+    assert found.decisions.select(same).equals(decided.select(same))
+    assert found.decided_by == ("gold" if checked >= 20 else "common_factor_vote")
 
 
 def test_sparse_panels_scales_and_sets_are_decided_as_by_adaptive() -> None:
@@ -88,16 +88,16 @@ def test_sparse_panels_scales_and_sets_are_decided_as_by_adaptive() -> None:
         decided = cs.Adaptive().fit_predict(table, **meaning)
         assert found.decisions["label"].to_list() == decided["label"].to_list()
         assert found.decisions["confidence"].to_list() == decided["confidence"].to_list()
-        assert found.decisions["default"].to_list() == decided["label"].to_list()
+        assert found.decisions["weighted_vote"].to_list() == decided["label"].to_list()
 
 
 def test_judges_who_err_together_are_decided_by_the_common_factor(
     panel: tuple[Votes, Truths], found: cs.Jury
 ) -> None:
     votes, truths = panel
-    assert found.verdict == "common factor"
+    assert found.decided_by == "common_factor_vote"
     assert "the common-factor vote decides" in found.summary()
-    assert verdicts(found.decisions, "label") == verdicts(found.decisions, "common_factor")
+    assert verdicts(found.decisions, "label") == verdicts(found.decisions, "common_factor_vote")
     majority = cs.MajorityVote().fit_predict(long(votes))
     plain = accuracy(dict(zip(majority["task"], majority["label"], strict=True)), truths)
     # Two standard errors of a difference of 600 paired items are about 0.02.
@@ -110,25 +110,25 @@ def test_the_default_vote_is_the_second_look(panel: tuple[Votes, Truths], found:
     reading.crowd.panel = False  # as if the panel were none
     default = crowd.predict_many(long(panel[0]))
     said = dict(zip(default["task"], default["label"], strict=True))
-    assert verdicts(found.decisions, "default") == said
+    assert verdicts(found.decisions, "weighted_vote") == said
 
 
 def test_where_verdicts_differ_a_human_is_asked_and_gold_would_tell(found: cs.Jury) -> None:
     table = found.decisions
-    differ = table.filter(~pl.col("agree"))
+    differ = table.filter(~pl.col("votes_agree"))
     assert differ.height > 0
-    assert differ["why"].unique().to_list() == ["verdicts differ"]
+    assert differ["reason"].unique().to_list() == ["votes_differ"]
     assert found.to_check is not None
     assert found.to_check.differ == differ.height
-    assert set(found.to_check.first) <= set(differ["item"])
+    assert set(found.to_check.first) <= set(differ["task"])
     assert len(found.to_check.first) == found.to_check.enough == min(30, differ.height)
-    assert f"differ on {differ.height} items" in found.summary()
+    assert f"differ on {differ.height} tasks" in found.summary()
 
 
 def test_independent_judges_are_decided_by_the_default() -> None:
     found = cs.jury(cs.simulate(9, 400, p=0.25, seed=2).labels())
-    assert found.verdict == "default"
-    assert found.decisions["label"].to_list() == found.decisions["default"].to_list()
+    assert found.decided_by == "weighted_vote"
+    assert found.decisions["label"].to_list() == found.decisions["weighted_vote"].to_list()
     assert found.effective is not None
     assert found.effective > 7
 
@@ -140,18 +140,18 @@ def test_gold_gives_the_effective_number_and_is_not_sent_to_a_human(
     gold = dict(list(truths.items())[:80])
     told = cs.jury(votes, gold=gold)
     assert told.joint_errors is not None
-    assert told.joint_errors.items == 80
+    assert told.joint_errors.tasks == 80
     assert told.effective is not None
     assert found.effective is not None
     assert told.effective < found.effective, "agreement cannot see joint errors"
-    assert told.verdict == "gold"
+    assert told.decided_by == "gold"
     assert "gold weighs the votes" in told.summary()
-    checked = told.decisions.filter(pl.col("item").is_in(list(gold)))
+    checked = told.decisions.filter(pl.col("task").is_in(list(gold)))
     assert not checked["needs_human"].any()
-    for column in ("label", "default", "common_factor"):
+    for column in ("label", "weighted_vote", "common_factor_vote"):
         assert verdicts(checked, column) == gold
     assert told.to_check is not None
-    assert told.to_check.differ == told.decisions.filter(~pl.col("agree")).height
+    assert told.to_check.differ == told.decisions.filter(~pl.col("votes_agree")).height
 
 
 def test_what_gold_puts_in_doubt_is_said_and_nothing_warns() -> None:
@@ -167,7 +167,7 @@ def test_a_crowd_too_large_for_pairs_is_decided_all_the_same() -> None:
     made = cs.simulate(1100, 300, p=0.2, per_task=9, seed=1)
     found = cs.jury(made.labels(), gold=dict(made.truths().head(20).iter_rows()))
     assert found.joint_errors is None
-    assert found.items == 300
+    assert found.tasks == 300
 
 
 def test_a_declared_family_counts_less(panel: tuple[Votes, Truths]) -> None:
@@ -179,11 +179,11 @@ def test_a_declared_family_counts_less(panel: tuple[Votes, Truths]) -> None:
     before, after = cs.jury(votes), cs.jury(votes, families=family)
     assert "copy one another: judge-6, copy-1, copy-2" in before.notes
     assert not any("copy one another" in note for note in after.notes)
-    assert after.judges.filter(judge="copy-1")["family"].item() == "one model"
+    assert after.workers.filter(worker="copy-1")["family"].item() == "one model"
     truths: Truths = {item: truth for item, truth in panel[1].items() if item in votes}
     # Paired, 300 items: three copies of the worst judge do not outvote better ones, found or
     # declared; each worth a vote of its own they would.
-    right = [accuracy(verdicts(one.decisions, "default"), truths) for one in (before, after)]
+    right = [accuracy(verdicts(one.decisions, "weighted_vote"), truths) for one in (before, after)]
     assert right[0] == right[1]
     alone = cs.Adaptive(copies="report").fit_predict(long(votes))
     said = dict(zip(alone["task"], alone["label"], strict=True))
@@ -193,14 +193,14 @@ def test_a_declared_family_counts_less(panel: tuple[Votes, Truths]) -> None:
 def test_a_sparse_panel_has_one_verdict() -> None:
     found = cs.jury(cs.simulate(20, 300, p=0.2, per_task=4).labels())
     assert found.to_check is None
-    assert found.decisions["common_factor"].null_count() == 300
-    assert found.decisions["agree"].all()
+    assert found.decisions["common_factor_vote"].null_count() == 300
+    assert found.decisions["votes_agree"].all()
     assert any("sparse panel" in note for note in found.notes)
 
 
 def test_a_panel_with_very_many_classes_has_one_verdict_and_is_not_called_sparse() -> None:
     found = cs.jury([(t, who, f"c{t % 150}") for t in range(300) for who in "abcd"])
-    assert (found.verdict, found.density, found.to_check) == ("default", 1.0, None)
+    assert (found.decided_by, found.density, found.to_check) == ("weighted_vote", 1.0, None)
     assert found.notes[0].startswith("150 classes: decided by agreement alone")
     assert not any("sparse" in note for note in found.notes)
 
@@ -220,7 +220,7 @@ def test_panels_of_which_little_is_known_get_words_and_no_nan(case: str) -> None
     text = found.summary()
     assert "nan" not in text.lower()
     assert found.decisions.height == len(CASES[case])
-    for table in (found.decisions, found.judges):
+    for table in (found.decisions, found.workers):
         for column in table.select(pl.selectors.float()):
             assert not column.drop_nulls().is_nan().any()
     assert found.notes, "what cannot be told is said"
@@ -244,10 +244,10 @@ def test_missing_verdicts_are_no_verdicts() -> None:
         judge: said if judge == "judge-0" else None for judge, said in votes["q1"].items()
     }
     table = cs.jury(votes).decisions
-    assert table.filter(item="q0").select("label", "why").row(0) == (None, "no verdict")
-    assert table.filter(item="q1")["why"].item() == "one verdict"
+    assert table.filter(task="q0").select("label", "reason").row(0) == (None, "no_votes")
+    assert table.filter(task="q1")["reason"].item() == "one_vote"
     wide = pl.DataFrame([{"item": item, **each} for item, each in votes.items()])
-    assert cs.jury(wide).decisions.filter(item="q0")["why"].item() == "no verdict"
+    assert cs.jury(wide).decisions.filter(task="q0")["reason"].item() == "no_votes"
 
 
 def test_hostile_names_are_shown_escaped() -> None:
@@ -285,9 +285,50 @@ def test_what_is_no_panel_is_refused(votes: Any) -> None:
 
 def test_pandas_is_summed_up_where_there_is_no_pyarrow(panel: tuple[Votes, Truths]) -> None:
     found = cs.jury(long(dict(list(panel[0].items())[:60])).to_pandas())
-    assert isinstance(found.judges, pd.DataFrame)
+    assert isinstance(found.workers, pd.DataFrame)
     expected = found.summary()
     missing = ImportError("pyarrow is required")
     with mock.patch("polars.dataframe.frame.pandas_to_pydf", side_effect=missing) as tried:
         assert found.summary() == expected
     assert tried.called
+
+
+def test_tables_have_the_columns_of_any_run_and_then_what_a_panel_adds(
+    panel: tuple[Votes, Truths],
+) -> None:
+    table = long(panel[0])
+    crowd = cs.monitor(cs.Adaptive())
+    decided = crowd.fit_predict(table)
+    found = cs.jury(table)
+    added = ["needs_human", "reason", "weighted_vote", "common_factor_vote", "votes_agree"]
+    assert found.decisions.columns == [*decided.columns, *added]
+    assert found.decisions.select(decided.columns).equals(decided)
+    assert found.workers.columns == [*crowd.workers().columns, "family"]
+    assert found.workers.drop("family").equals(crowd.workers())
+    documented = cs.Jury.__doc__ or ""
+    for name in (*found.decisions.columns, *found.workers.columns):
+        assert f"``{name}``" in documented, name
+
+
+def test_flips_and_gaps_are_told_per_judge_and_class() -> None:
+    def said(task: int, worker: str, epoch: int) -> str | None:
+        if worker == "c" and task % 2 and task < 40:
+            return None
+        flipped = worker == "b" and epoch == 1 and task < 15
+        return "yes" if (task % 2 == 1) != flipped else "no"
+
+    found = cs.jury(
+        [
+            {"task": t, "worker": w, "epoch": e, "label": said(t, w, e)}
+            for t in range(60)
+            for w in "abcd"
+            for e in range(2)
+        ]
+    )
+    moody = found.workers.filter(worker="b").row(0, named=True)
+    assert moody["flip_rate"] == 0.25
+    assert moody["flip_low"] < 0.25 < moody["flip_high"]
+    assert found.workers.filter(worker="c")["missing"].item() == pytest.approx(1 / 3)
+    assert found.missing_by_class is not None
+    gaps = found.missing_by_class.select("worker", "label", "asked", "missing").rows()
+    assert gaps == [("c", "no", 30, 0), ("c", "yes", 30, 20)]

@@ -76,7 +76,7 @@ def test_intervals_cover_about_as_often_as_they_say() -> None:
         for item, low, high in found.items.select("item", "low", "high").iter_rows():
             hits.append(low < truth[item] < high)
         mean = np.mean(list(UNLIKE.values()))
-        for judge, low, high in found.judges.select("judge", "low", "high").iter_rows():
+        for judge, low, high in found.workers.select("worker", "low", "high").iter_rows():
             of_judges.append(low < UNLIKE[judge] / mean < high)
     # 160 and 100 intervals, of one fit not independent: at 0.95 a share below 0.87 is rare.
     assert np.mean(hits) > 0.87
@@ -96,13 +96,13 @@ def test_judges_who_differ_are_weighed_and_ratings_gain() -> None:
 
 def test_random_and_reversed_judges_are_found() -> None:
     rows, _ = compare(UNLIKE, 4000, seed=1)
-    judges = cs.preferences(rows).judges
-    found, flags = column(judges, "discrimination", "judge"), column(judges, "flag", "judge")
+    judges = cs.preferences(rows).workers
+    found, flags = column(judges, "discrimination", "worker"), column(judges, "flag", "worker")
     assert abs(found["random"]) < 0.2, "three standard errors"
     assert found["reversed"] < -0.7
     assert flags["random"] == "may_guess"
     assert flags["reversed"] == "prefers_the_worse"
-    assert judges["judge"].to_list()[:2] == ["sharp", "good"]
+    assert judges["worker"].to_list()[:2] == ["sharp", "good"]
     assert judges["discrimination"].to_numpy().mean() == pytest.approx(1.0), "the scale"
 
 
@@ -114,7 +114,7 @@ def test_a_one_sided_judge_has_no_influence(side: str) -> None:
     assert column(after.items, "rating", "item") == pytest.approx(
         column(before.items, "rating", "item"), abs=1e-6
     )
-    stuck = after.judges.filter(judge="stuck").row(0, named=True)
+    stuck = after.workers.filter(worker="stuck").row(0, named=True)
     assert (stuck["discrimination"], stuck["flag"]) == (0.0, "one_sided")
     assert any("stuck" in note for note in after.notes)
 
@@ -122,14 +122,14 @@ def test_a_one_sided_judge_has_no_influence(side: str) -> None:
 def test_a_lean_to_the_first_is_not_taken_for_an_opinion() -> None:
     rows, _ = compare(ALIKE, 5000, leans={"j0": 1.5, "j1": -1.0}, seed=3)
     found = cs.preferences(rows)
-    lean = column(found.judges, "lean", "judge")
+    lean = column(found.workers, "lean", "worker")
     assert lean["j0"] == pytest.approx(1.5, abs=0.3), "three standard errors"
     assert lean["j1"] == pytest.approx(-1.0, abs=0.3)
     shared, _ = compare(ALIKE, 3000, leans=dict.fromkeys(ALIKE, 1.0), seed=4)
-    one = cs.preferences(shared, position="shared").judges["lean"]
+    one = cs.preferences(shared, position="shared").workers["lean"]
     assert one.n_unique() == 1
     assert one[0] == pytest.approx(1.0, abs=0.15)
-    assert "lean" not in cs.preferences(shared, position="none").judges.columns
+    assert "lean" not in cs.preferences(shared, position="none").workers.columns
 
 
 def test_swapping_positions_changes_only_the_lean() -> None:
@@ -137,11 +137,11 @@ def test_swapping_positions_changes_only_the_lean() -> None:
     other = {"a": "b", "b": "a", "tie": "tie"}
     swapped = [(b, a, who, other[won]) for a, b, who, won in rows]
     one, two = cs.preferences(rows), cs.preferences(swapped)
-    for table, name, of in (("items", "rating", "item"), ("judges", "discrimination", "judge")):
+    for table, name, of in (("items", "rating", "item"), ("workers", "discrimination", "worker")):
         assert column(getattr(one, table), name, of) == pytest.approx(
             column(getattr(two, table), name, of), abs=1e-5
         )
-    leans = column(one.judges, "lean", "judge"), column(two.judges, "lean", "judge")
+    leans = column(one.workers, "lean", "worker"), column(two.workers, "lean", "worker")
     assert leans[0] == pytest.approx({who: -lean for who, lean in leans[1].items()}, abs=1e-5)
 
 
@@ -184,7 +184,7 @@ EXTREME: dict[str, Rows] = {
 @pytest.mark.parametrize("case", EXTREME)
 def test_extreme_comparisons_stay_finite(case: str) -> None:
     found = cs.preferences(EXTREME[case])
-    for table in (found.items, found.judges):
+    for table in (found.items, found.workers):
         for values in table.select(pl.selectors.float()):
             assert values.drop_nulls().is_finite().all()
     assert "nan" not in found.summary().lower()

@@ -26,6 +26,7 @@ SEEN = {
     "expecting": 0.0,
     "calibrating": 0.6,
     "worth": 0.0,
+    "changing_between_runs": 0.8,  # 15 points more errors on 300 tasks
 }
 """Least share of crowds of which each must be said where it is so; 0 where none was made so."""
 

@@ -18,6 +18,7 @@ from crowdstream.defaults import THREADS_VARIABLE
 from crowdstream.errors import CrowdstreamError
 
 COMMANDS = {
+    "demo": "Show what crowdstream does, on a simulated panel of judges.",
     "run": "Decide every task in files of labels.",
     "stream": "Decide tasks while their labels come in.",
     "serve": "Take labels over HTTP, decide at once, lose nothing.",
@@ -28,7 +29,8 @@ COMMANDS = {
     "workers": "Show what a state file knows about each worker.",
     "report": "Tell what a crowd came to on one page.",
     "merge": "Merge state files of different tasks into one.",
-    "jury": "Decide what a panel of judges says of every item.",
+    "jury": "Decide what a panel of judges says of every task.",
+    "drift": "Find which judges changed between two runs over the same tasks.",
     "preferences": "Rate items by pairwise comparisons of judges who differ.",
     "savings": "Show how many of the labels in a file would have been enough.",
     "simulate": "Simulate labels with known truth.",
@@ -174,7 +176,7 @@ def app() -> None:
 
     \b
     Start here:
-      crowdstream simulate -o labels.csv          simulate labels to try it on
+      crowdstream demo                            what it does, in five seconds
       crowdstream run labels.csv -o decisions.csv --workers workers.csv
       crowdstream run --help                      every command has examples
 

@@ -20,6 +20,7 @@ Shell completion: `crowdstream --show-completion bash >> ~/.bashrc` (or zsh, fis
 """
 
 COMMANDS: tuple[str, ...] = (
+    "demo",
     "run",
     "stream",
     "serve",
@@ -37,6 +38,7 @@ COMMANDS: tuple[str, ...] = (
     "report",
     "merge",
     "jury",
+    "drift",
     "preferences",
     "savings",
     "gold plan",

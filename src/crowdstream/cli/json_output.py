@@ -1,9 +1,9 @@
 """Every JSON that the command line prints: its fields, its version, and how it is written.
 
-``run --json``, ``spark run --json``, ``savings --json``, ``gold plan --json``, ``gold check
---json``, ``jury --json`` and ``preferences --json`` print one object on one line; ``stream`` prints
-one `crowdstream.Decision` per line; a table in a ``.jsonl`` file has one object per row with the
-names of its columns.
+``demo --json``, ``run --json``, ``spark run --json``, ``savings --json``, ``gold plan --json``,
+``gold check --json``, ``jury --json``, ``drift --json`` and ``preferences --json`` print one object
+on one line; ``stream`` prints one `crowdstream.Decision` per line; a table in a ``.jsonl`` file has
+one object per row with the names of its columns.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from crowdstream.decisions.decision import Decision
     from crowdstream.gold_plan import GoldCheck
-    from crowdstream.panel import Jury, Preferences
+    from crowdstream.panel import Jury, Preferences, RunComparison
     from crowdstream.savings import Savings
 
 SCHEMA_VERSION = 1
@@ -110,6 +110,33 @@ class TruthMatch(msgspec.Struct):
     by_spelling: int
 
 
+class FlipRate(msgspec.Struct):
+    """How often a worker of ``run --json`` contradicts itself, on so many tasks asked again.
+
+    ``low`` and ``high``: 95 % interval (Wilson).
+    """
+
+    rate: float
+    low: float
+    high: float
+    tasks: int
+
+
+class MissingOnClass(msgspec.Struct):
+    """Share of the tasks decided as a class that a worker of ``run --json`` did not answer.
+
+    ``share_low`` and ``share_high``: 95 % interval (Wilson).
+    """
+
+    worker: str | int
+    label: str
+    asked: int
+    missing: int
+    share: float
+    share_low: float
+    share_high: float
+
+
 class RunReport(msgspec.Struct, kw_only=True):
     """What ``crowdstream run --json`` prints.
 
@@ -131,7 +158,7 @@ class RunReport(msgspec.Struct, kw_only=True):
     ``read_as``: what the files mean. On a scale, ``expected_steps``: the
     expected distance from the truth, in steps. ``flip_rates``: share of the tasks that a worker was
     asked again on which it contradicts itself. ``missing``: share of a worker's tasks without an
-    answer. ``question``: where there are several.
+    answer; ``missing_by_class``: the same per decided class. ``question``: where there are several.
     """
 
     schema_version: int = SCHEMA_VERSION
@@ -171,8 +198,9 @@ class RunReport(msgspec.Struct, kw_only=True):
     gold_matched: TruthMatch | msgspec.UnsetType = msgspec.UNSET
     cost: Cost | msgspec.UnsetType = msgspec.UNSET
     expected_steps: float | msgspec.UnsetType = msgspec.UNSET
-    flip_rates: dict[str | int, float] | msgspec.UnsetType = msgspec.UNSET
+    flip_rates: dict[str | int, FlipRate] | msgspec.UnsetType = msgspec.UNSET
     missing: dict[str | int, float] | msgspec.UnsetType = msgspec.UNSET
+    missing_by_class: list[MissingOnClass] | msgspec.UnsetType = msgspec.UNSET
 
 
 class QuestionsReport(msgspec.Struct, kw_only=True):
@@ -210,7 +238,7 @@ class SparkReport(msgspec.Struct, kw_only=True):
     identifiable: bool
     warnings: list[str]
     seconds: float
-    flip_rates: dict[str | int, float] | msgspec.UnsetType = msgspec.UNSET
+    flip_rates: dict[str | int, FlipRate] | msgspec.UnsetType = msgspec.UNSET
 
 
 class SparkQuestionsReport(msgspec.Struct, kw_only=True):
@@ -221,6 +249,45 @@ class SparkQuestionsReport(msgspec.Struct, kw_only=True):
     questions: list[SparkReport]
     warnings: list[str]
     seconds: float
+
+
+def flip_rates_of(flips: pl.DataFrame) -> dict[str | int, FlipRate]:
+    """Return the flip rates of workers who were asked again (worker, repeated, flips)."""
+    from crowdstream.monitoring.missing import flip_rates
+
+    columns = "worker", "flip_rate", "flip_low", "flip_high", "repeated"
+    rows = flip_rates(flips).select(columns).iter_rows()
+    return {worker: FlipRate(*numbers) for worker, *numbers in rows}
+
+
+class DemoReport(msgspec.Struct, kw_only=True):
+    """What ``crowdstream demo --json`` prints: claims about a simulated panel, and the truth.
+
+    ``error_rate``: share of decisions that are wrong; ``majority_error_rate``: of majority vote;
+    ``best_worker``: the judge who errs least. ``expected_errors``: wrong decisions as they were
+    expected without the truth; ``expected_errors_held``: whether the truth is within their limits.
+    ``sure``: decisions of a confidence of 0.95 or more; ``sure_error_rate``: share of them that are
+    wrong. ``intervals_held``: workers whose true error rate is in their interval.
+    ``effective_votes``: how many independent votes the panel is worth at most, by its labels;
+    ``true_effective_votes``: by its true errors.
+    """
+
+    schema_version: int = SCHEMA_VERSION
+    tasks: int
+    workers: int
+    labels: int
+    seed: int
+    error_rate: float
+    majority_error_rate: float
+    best_worker: str
+    best_worker_error_rate: float
+    expected_errors: WrongDecisions
+    expected_errors_held: bool
+    sure: int
+    sure_error_rate: float | None
+    intervals_held: int
+    effective_votes: float
+    true_effective_votes: float
 
 
 def savings_report(
@@ -268,14 +335,26 @@ def jury_report(found: Jury, warnings: list[str], read_as: ReadAs) -> dict[str, 
     fields = msgspec.structs.asdict(found)
     joint = found.joint_errors
     more = {
-        "judges": found.judges.to_dicts(),
+        "workers": found.workers.to_dicts(),
         "joint_errors": None
         if joint is None
         else {**msgspec.structs.asdict(joint), "without": joint.without.to_dicts()},
         "notes": [*warnings, *found.notes],
     }
+    if found.missing_by_class is not None:
+        more["missing_by_class"] = found.missing_by_class.to_dicts()
     del fields["decisions"]
     return {"schema_version": SCHEMA_VERSION, "read_as": read_as, **fields, **more}
+
+
+def comparison_report(
+    found: RunComparison, warnings: list[str], read_as: ReadAs
+) -> dict[str, object]:
+    """What ``crowdstream drift --json`` prints: all of `RunComparison`."""
+    tables = {name: getattr(found, name).to_dicts() for name in ("workers", "classes", "estimated")}
+    more = {**tables, "notes": [*warnings, *found.notes]}
+    head = {"schema_version": SCHEMA_VERSION, "read_as": read_as}
+    return {**head, **msgspec.structs.asdict(found), **more}
 
 
 def questions_of(
@@ -292,7 +371,7 @@ def questions_of(
 
 def preferences_report(found: Preferences, warnings: list[str]) -> dict[str, object]:
     """What ``crowdstream preferences --json`` prints."""
-    more = {"items": found.items.to_dicts(), "judges": found.judges.to_dicts()}
+    more = {"items": found.items.to_dicts(), "workers": found.workers.to_dicts()}
     more["notes"] = [*warnings, *found.notes]
     return {"schema_version": SCHEMA_VERSION, **msgspec.structs.asdict(found), **more}
 
@@ -303,6 +382,7 @@ def print_json(
     | SparkReport
     | SparkQuestionsReport
     | PlanReport
+    | DemoReport
     | Decision
     | dict[str, object],
 ) -> None:

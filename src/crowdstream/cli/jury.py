@@ -1,4 +1,4 @@
-"""`crowdstream jury`: what a panel of judges says of every item, and what that is worth."""
+"""`crowdstream jury`: what a panel of judges says of every task, and what that is worth."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class Judging(options.Group, panel="Judging"):
     """How the panel is judged."""
 
     HELP = """
-    --gold FILE  Correct labels of some items (columns task and label): they show which judges err
+    --gold FILE  Correct labels of some tasks (columns task and label): they show which judges err
         together and, from 20 on, weigh the votes.
     --families FILE  Judges that are not independent (such as versions of one model): a file with
         columns worker and family.
@@ -42,10 +42,10 @@ class JuryOutput(options.Group, panel="Output"):
 
     HELP = f"""
     -o, --output FILE  Write the decisions: {options.TABLE_FILE}.
-    --judges FILE  Write a table of the judges.
+    --workers FILE  Write a table of the judges.
     """
     output: str | None = None
-    judges: str | None = None
+    workers: str | None = None
 
 
 def jury(
@@ -54,16 +54,16 @@ def jury(
     report: options.Report,
     judging: Judging,
 ) -> None:
-    """Decide what a panel of judges says of every item.
+    """Decide what a panel of judges says of every task.
 
-    Decides as `run` does by default. Prints one row per item: label, confidence, whether it needs a
-    human and why, and in dense panels (every judge on most items) the two votes among which it
-    chooses: default and common factor. The summary says what each judge and the whole panel
-    are worth, and which items to have checked first.
+    Decides as `run` does by default, and prints the same columns, one row per task. Added are
+    whether a task needs a human and the reason, and in dense panels (every judge on most tasks) the
+    two votes among which it chooses, weighted and common factor, and whether they agree. The
+    summary says what each judge and the whole panel are worth, and what to have checked first.
 
     \b
     Examples:
-      crowdstream jury votes.csv -o decisions.csv --judges judges.csv
+      crowdstream jury votes.csv -o decisions.csv --workers judges.csv
       crowdstream jury votes.csv --wide --gold checked.csv --json
     """
     from crowdstream.cli.truths import check_questions_of_truths, truth_file
@@ -72,11 +72,11 @@ def jury(
     from crowdstream.panel import jury as decide
 
     check_output(out.output, "--output")
-    check_output(out.judges, "--judges")
+    check_output(out.workers, "--workers")
     check_number("--sure", judging.sure, 0.0, 1.0)
     check_number("--seed", judging.seed, 0, 2**64 - 1, whole=True)
     families = judging.families
-    found = read_labels(files, {"--output": out.output, "--judges": out.judges})
+    found = read_labels(files, {"--output": out.output, "--workers": out.workers})
     names = [question.name for question in found.meaning.questions]
     check_questions_of_truths("--gold", judging.gold, names)
     panels: dict[str, Jury] = {}
@@ -98,8 +98,8 @@ def jury(
         )
     if out.output is not None or (not report.json and not sys.stdout.isatty()):
         write_table(_joined({name: one.decisions for name, one in panels.items()}), out.output)
-    if out.judges is not None:
-        write_table(_joined({name: one.judges for name, one in panels.items()}), out.judges)
+    if out.workers is not None:
+        write_table(_joined({name: one.workers for name, one in panels.items()}), out.workers)
     read_as = found.meaning.read_as
     if report.json:
         made = {name: jury_report(one, notes, read_as) for name, one in panels.items()}
@@ -110,7 +110,10 @@ def jury(
             if name:
                 say(name, "bold")
             for line in one.summary().splitlines():
-                print(printable(line), file=sys.stderr)
+                if sys.stderr.isatty():
+                    say_paragraph(line, indent=0)
+                else:
+                    print(printable(line), file=sys.stderr)
         for note in notes:
             say_paragraph(f"note: {note}", "yellow", indent=0)
 

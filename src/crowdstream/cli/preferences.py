@@ -19,13 +19,13 @@ class Comparisons(options.Group, panel="Input"):
         winner (a, b, tie, or an item).
     --item-a COLUMN  Column of the first item, unless called item_a, model_a or the like.
     --item-b COLUMN  Column of the second item.
-    --judge COLUMN  Column that names the judge, unless called judge, annotator or the like.
+    --worker COLUMN  Column that names the judge, unless called judge, annotator or the like.
     --winner COLUMN  Column of the winner, unless called winner, preference or the like.
     """
     comparisons: str
     item_a: str | None = None
     item_b: str | None = None
-    judge: str | None = None
+    worker: str | None = None
     winner: str | None = None
 
 
@@ -33,10 +33,10 @@ class Rating(options.Group, panel="Rating"):
     """What is estimated."""
 
     HELP = """
-    --position EFFECT  Whether each judge leans to what is shown first in its own way (judge), all
+    --position EFFECT  Whether each judge leans to what is shown first in its own way (worker), all
         lean alike (shared), or the order of the items means nothing (none).
     """
-    position: str = "judge"
+    position: str = "worker"
 
 
 class PreferencesOutput(options.Group, panel="Output"):
@@ -44,10 +44,10 @@ class PreferencesOutput(options.Group, panel="Output"):
 
     HELP = f"""
     -o, --output FILE  Write the ratings: {options.TABLE_FILE}.
-    --judges FILE  Write a table of the judges.
+    --workers FILE  Write a table of the judges.
     """
     output: str | None = None
-    judges: str | None = None
+    workers: str | None = None
 
 
 def preferences(
@@ -61,7 +61,7 @@ def preferences(
 
     \b
     Examples:
-      crowdstream preferences arena.csv -o ratings.csv --judges judges.csv
+      crowdstream preferences arena.csv -o ratings.csv --workers judges.csv
       crowdstream preferences arena.csv --position none --json
     """
     from crowdstream.labels.readers.small_tables import read_text_table
@@ -69,24 +69,24 @@ def preferences(
     from crowdstream.panel.comparisons import FIRST, JUDGE, SECOND, WINNER
 
     check_output(out.output, "--output")
-    check_output(out.judges, "--judges")
-    one_of("judge", "shared", "none")("--position", rating.position)
-    check_apart([given.comparisons], {"--output": out.output, "--judges": out.judges})
+    check_output(out.workers, "--workers")
+    one_of("worker", "shared", "none")("--position", rating.position)
+    check_apart([given.comparisons], {"--output": out.output, "--workers": out.workers})
     notes: list[str] = []
-    named = {given.item_a, given.item_b, given.judge, given.winner} - {None}
+    named = {given.item_a, given.item_b, given.worker, given.winner} - {None}
     wanted = {*FIRST, *SECOND, *JUDGE, *WINNER, *map(str, named)}
     found = rate(
         read_text_table(given.comparisons, notes=notes, wanted=wanted),
         position=rating.position,  # type: ignore[arg-type]
         item_a=given.item_a,
         item_b=given.item_b,
-        judge=given.judge,
+        worker=given.worker,
         winner=given.winner,
     )
     if out.output is not None or (not report.json and not sys.stdout.isatty()):
         write_table(found.items, out.output)
-    if out.judges is not None:
-        write_table(found.judges, out.judges)
+    if out.workers is not None:
+        write_table(found.workers, out.workers)
     if report.json:
         print_json(preferences_report(found, notes))
     elif not report.quiet:

@@ -9,10 +9,13 @@ from crowdstream.cli.json_output import (
     DoubtfulTask,
     ErrorDependence,
     HardTask,
+    MissingOnClass,
     QuestionsReport,
     RunReport,
+    flip_rates_of,
 )
 from crowdstream.cli.monitor_report import latest_changes
+from crowdstream.monitoring.missing import missing_by_class
 from crowdstream.plain_text import counted
 from crowdstream.report.advised import count_advice
 
@@ -75,10 +78,13 @@ def run_report(
         report.expected_steps = round(job.steps, 6)
     if job.question:
         report.question = job.question
-    if "flip_rate" in workers.columns:
-        report.flip_rates = dict(workers.select("worker", "flip_rate").drop_nulls().iter_rows())
+    if job.prepared is not None and job.prepared.question.flips is not None:
+        report.flip_rates = flip_rates_of(job.prepared.question.flips)
     if "missing" in workers.columns:
         report.missing = dict(workers.select("worker", "missing").iter_rows())
+    if job.missing is not None:
+        rows = missing_by_class(job.missing).iter_rows()
+        report.missing_by_class = [MissingOnClass(*row) for row in rows]
     return report
 
 

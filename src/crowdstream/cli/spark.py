@@ -14,7 +14,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from crowdstream import defaults
 from crowdstream.cli import options
-from crowdstream.cli.json_output import SparkQuestionsReport, SparkReport, print_json
+from crowdstream.cli.json_output import (
+    SparkQuestionsReport,
+    SparkReport,
+    flip_rates_of,
+    print_json,
+)
 from crowdstream.cli.output import check_apart, check_output, check_writable, write_table
 from crowdstream.cli.terminal import (
     add_row,
@@ -160,6 +165,8 @@ class Decided(NamedTuple):
     notes: list[str]
     no_answers: int
     """Cells that hold none, of which a note tells already."""
+    flips: pl.DataFrame | None = None
+    """Who was asked again (worker, repeated, flips)."""
 
 
 def run(
@@ -220,11 +227,11 @@ def _decide(
     cluster: Cluster,
 ) -> Decided:
     """Decide one question."""
-    import polars as pl
 
     from crowdstream.decisions.decision import SettleRule
     from crowdstream.labels.meaning.words import Done, done_notes
     from crowdstream.labels.spelling import find_twins
+    from crowdstream.monitoring.missing import with_answering
     from crowdstream.spark.batch import fit_decide_labels
 
     rule = SettleRule.checked(deciding.settle, deciding.min_labels)
@@ -236,11 +243,10 @@ def _decide(
     notes += done_notes(Done([], {}, {"worker": twins} if twins else {}))
     workers: pl.DataFrame = crowd.workers()
     if found.flips is not None and found.flips.height:
-        rates = found.flips.select("worker", flip_rate=pl.col("flips") / pl.col("repeated"))
-        workers = workers.join(rates, on="worker", how="left", maintain_order="left")
+        workers = with_answering(workers, found.flips, None)
     settled = found.decisions.where("settled").count()
     none = labels.question.no_answers
-    return Decided(labels.name, crowd, found.decisions, settled, workers, notes, none)
+    return Decided(labels.name, crowd, found.decisions, settled, workers, notes, none, found.flips)
 
 
 def _save(found: list[Decided], path: str) -> None:
@@ -459,7 +465,6 @@ def _report(found: Decided, meaning: SparkMeaning, notes: list[str], seconds: fl
     )
     if found.question:
         report.question = found.question
-    if "flip_rate" in found.workers.columns:
-        rates = found.workers.select("worker", "flip_rate").drop_nulls()
-        report.flip_rates = dict(rates.iter_rows())
+    if found.flips is not None and found.flips.height:
+        report.flip_rates = flip_rates_of(found.flips)
     return report

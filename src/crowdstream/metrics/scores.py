@@ -49,7 +49,8 @@ def wilson(hits: ArrayLike, of: ArrayLike, z: float = Z95) -> tuple[Floats, Floa
         p + z * z / (2 * total),
         z * np.sqrt(p * (1 - p) / total + (z / (2 * total)) ** 2),
     )
-    return (middle - half) / (1 + z * z / total), (middle + half) / (1 + z * z / total)
+    low, high = (middle - half) / (1 + z * z / total), (middle + half) / (1 + z * z / total)
+    return np.clip(low, 0.0, 1.0), np.clip(high, 0.0, 1.0)  # rounding leaves 0 by 1e-17
 
 
 def error_rate(

@@ -39,7 +39,7 @@ from crowdstream.sums.confusions import ConfusionSums
 
 Floats = NDArray[np.float64]
 
-DecidedBy = Literal["default", "common factor", "gold"]
+DecidedBy = Literal["weighted_vote", "common_factor_vote", "gold"]
 """The vote that decides; "gold": all scores, as known truths weigh them."""
 
 UNSEEN = 4.0
@@ -383,7 +383,8 @@ class Reading:
         """
         if self.crowd.golden:
             return "gold"
-        return "common factor" if self.crowd.panel and not self.crowd.fell_back else "default"
+        together = self.crowd.panel and not self.crowd.fell_back
+        return "common_factor_vote" if together else "weighted_vote"
 
     def panel_scorers(self) -> tuple[Scorer, Scorer] | None:
         """Scorers of a panel's two votes, the default's and the common factor's.

@@ -192,7 +192,7 @@ def density_of(crowd: Estimator) -> float:
 def decided_by(crowd: Estimator) -> DecidedBy:
     """Whose vote the decisions are: the default's, the common factor's, or gold weighs both."""
     model = crowd._model
-    return model.reading.decided_by if isinstance(model, Committee) else "default"
+    return model.reading.decided_by if isinstance(model, Committee) else "weighted_vote"
 
 
 def is_panel(crowd: Estimator) -> bool:

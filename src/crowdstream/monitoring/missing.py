@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from crowdstream.labels import CodedLabels
+from crowdstream.metrics import wilson
 from crowdstream.plain_text import percent
 
 if TYPE_CHECKING:
@@ -48,8 +49,9 @@ def missing_verdicts(table: CodedLabels, decisions: pl.DataFrame) -> pl.DataFram
     -------
     One row per worker who left something out: worker, asked, missing, share; ``on_class``: the
     decided class that it leaves out more often than the others, if it does (Fisher's exact test,
-    at a level of 5 % over all workers and classes), and ``on_class_share``. None where nothing is
-    missing or it cannot be told.
+    at a level of 5 % over all workers and classes), and ``on_class_share``; ``by_class``: label,
+    asked and missing of each decided class (see `missing_by_class`). None where nothing is missing
+    or it cannot be told.
 
     Examples
     --------
@@ -57,7 +59,7 @@ def missing_verdicts(table: CodedLabels, decisions: pl.DataFrame) -> pl.DataFram
     >>> from crowdstream.labels import code_rows
     >>> rows = [(t, w, None if w == "b" and t < 9 else t < 12) for t in range(40) for w in "abc"]
     >>> decided = pl.DataFrame({"task": range(40), "label": [t < 12 for t in range(40)]})
-    >>> missing_verdicts(code_rows(rows), decided).rows()
+    >>> missing_verdicts(code_rows(rows), decided).drop("by_class").rows()
     [('b', 40, 9, 0.225, 'true', 0.75)]
     """
     import polars as pl
@@ -107,14 +109,77 @@ def missing_verdicts(table: CodedLabels, decisions: pl.DataFrame) -> pl.DataFram
             chance = _at_least(left, n, missing, asked)
             if chance < least and left / n > missing / asked:
                 on_class, share, least = name, left / n, chance
-        found.append((table.workers[worker], asked, missing, missing / asked, on_class, share))
+        each = here.select(pl.col("class").alias("label"), "asked", "missing").to_dicts()
+        name = table.workers[worker]
+        found.append((name, asked, missing, missing / asked, on_class, share, each))
     kind = pl.Int64 if all(isinstance(row[0], int) for row in found) else pl.String
+    of_class = pl.Struct({"label": pl.String, "asked": pl.Int64, "missing": pl.Int64})
     schema = {
         "worker": kind, "asked": pl.Int64, "missing": pl.Int64, "share": pl.Float64,
-        "on_class": pl.String, "on_class_share": pl.Float64,
+        "on_class": pl.String, "on_class_share": pl.Float64, "by_class": pl.List(of_class),
     }  # fmt: skip
     made = pl.DataFrame(found, schema, orient="row", strict=False)
     return made.sort(pl.col("on_class").is_null(), -pl.col("share"), maintain_order=True)
+
+
+def missing_by_class(missing: pl.DataFrame) -> pl.DataFrame:
+    """Return the share of missing answers of each worker on the tasks of each decided class.
+
+    Parameters
+    ----------
+    missing
+        What `missing_verdicts` returned.
+
+    Returns
+    -------
+    One row per worker who left something out and class: worker, label, asked, missing, share and
+    its 95 % interval (share_low, share_high; Wilson).
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> from crowdstream.labels import code_rows
+    >>> rows = [(t, w, None if w == "b" and t < 9 else t < 12) for t in range(40) for w in "abc"]
+    >>> decided = pl.DataFrame({"task": range(40), "label": [t < 12 for t in range(40)]})
+    >>> found = missing_by_class(missing_verdicts(code_rows(rows), decided))
+    >>> found.select("worker", "label", "asked", "missing", "share").rows()
+    [('b', 'false', 28, 0, 0.0), ('b', 'true', 12, 9, 0.75)]
+    """
+    import polars as pl
+
+    rows = missing.select("worker", "by_class").explode("by_class", empty_as_null=False)
+    rows = rows.unnest("by_class")
+    low, high = wilson(rows["missing"].to_numpy(), rows["asked"].to_numpy())
+    return rows.with_columns(
+        (pl.col("missing") / pl.col("asked")).alias("share"), share_low=low, share_high=high
+    )
+
+
+def flip_rates(flips: pl.DataFrame) -> pl.DataFrame:
+    """Return how often workers contradict themselves, with 95 % intervals (Wilson).
+
+    Parameters
+    ----------
+    flips
+        One row per worker that was asked again: worker, repeated (tasks asked again) and flips
+        (tasks of them on which its answers differ).
+
+    Returns
+    -------
+    The table with flip_rate, flip_low and flip_high.
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> rows = {"worker": ["gpt", "llama"], "repeated": [50, 50], "flips": [0, 9]}
+    >>> flip_rates(pl.DataFrame(rows)).select(pl.col("^flip_.*$").round(2)).rows()
+    [(0.0, 0.0, 0.07), (0.18, 0.1, 0.31)]
+    """
+    import polars as pl
+
+    low, high = wilson(flips["flips"].to_numpy(), flips["repeated"].to_numpy())
+    rate = (pl.col("flips") / pl.col("repeated")).alias("flip_rate")
+    return flips.with_columns(rate, flip_low=low, flip_high=high)
 
 
 def _at_least(found: int, drawn: int, marked: int, total: int) -> float:
@@ -143,14 +208,15 @@ def with_answering(
 ) -> pl.DataFrame:
     """Add to a table of workers how often they contradict themselves and do not answer.
 
-    ``flip_rate``: of the tasks that a worker was asked again, those on which its answers differ.
+    ``flip_rate``: of the tasks that a worker was asked again, those on which its answers differ,
+    with its interval (``flip_low``, ``flip_high``).
     ``missing``: of the tasks that it was asked, those that it did not answer. Columns are added
     only where there is something to tell.
     """
     import polars as pl
 
     if flips is not None:
-        rates = flips.select("worker", (pl.col("flips") / pl.col("repeated")).alias("flip_rate"))
+        rates = flip_rates(flips).select("worker", "flip_rate", "flip_low", "flip_high")
         workers = workers.join(rates, on="worker", how="left", maintain_order="left")
     if missing is not None:
         shares = missing.select("worker", pl.col("share").alias("missing"))
@@ -171,12 +237,10 @@ def flip_notes(flips: pl.DataFrame | None) -> list[str]:
         return []
     import polars as pl
 
-    rows = flips.filter(pl.col("flips") > 0).with_columns(
-        (pl.col("flips") / pl.col("repeated")).alias("rate")
-    )
-    rows = rows.sort("rate", descending=True, maintain_order=True)
+    rows = flip_rates(flips.filter(pl.col("flips") > 0))
+    rows = rows.sort("flip_rate", descending=True, maintain_order=True)
     named = ", ".join(
-        f"{row['worker']} on {percent(row['rate'])} of {row['repeated']:,} tasks"
+        f"{row['worker']} on {percent(row['flip_rate'])} of {row['repeated']:,} tasks"
         for row in rows.head(NAMED).iter_rows(named=True)
     )
     more = f" and {rows.height - NAMED:,} more" if rows.height > NAMED else ""

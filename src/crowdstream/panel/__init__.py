@@ -4,13 +4,16 @@ from crowdstream.panel.effective import effective_judges, error_correlation
 from crowdstream.panel.jury import jury
 from crowdstream.panel.preferences import Preferences, preferences
 from crowdstream.panel.report import EffectiveJudges, Estimate, Jury, ToCheck
+from crowdstream.panel.run_changes import RunComparison, compare_runs
 
 __all__ = [
     "EffectiveJudges",
     "Estimate",
     "Jury",
     "Preferences",
+    "RunComparison",
     "ToCheck",
+    "compare_runs",
     "effective_judges",
     "error_correlation",
     "jury",

@@ -62,7 +62,7 @@ class PairColumns(NamedTuple):
 
     item_a: str | None = None
     item_b: str | None = None
-    judge: str | None = None
+    worker: str | None = None
     winner: str | None = None
 
 
@@ -80,7 +80,7 @@ def read_pairs(data: PairTable, columns: PairColumns) -> Pairs:
         where = f"row {number}"
         first = clean_id(one_item, f"{where}, item_a")
         second = clean_id(other, f"{where}, item_b")
-        judge = clean_id(by, f"{where}, judge")
+        judge = clean_id(by, f"{where}, worker")
         label = clean_label(said, f"{where}, winner")
         if first is None or second is None:
             raise InputError(where, "two items", "one without a name")
@@ -151,9 +151,9 @@ def _find(header: list[str], columns: PairColumns) -> list[str | None]:
             find_column(role, name, header, "comparisons", "{}=")  # says what there is instead
     wanted = {role: names for role, names in aliases.items() if given[role] is None}
     picked = dict(zip(wanted, pick_columns(wanted, header, "comparisons"), strict=True))
-    judge = columns.judge
+    judge = columns.worker
     if judge is None:
         simple = {simple_name(name): name for name in reversed(header)}
         judge = next((simple[name] for name in JUDGE if name in simple), None)
-    named = {role: name or picked[role] for role, name in given.items() if role != "judge"}
+    named = {role: name or picked[role] for role, name in given.items() if role != "worker"}
     return [named["item_a"], named["item_b"], judge, named["winner"]]

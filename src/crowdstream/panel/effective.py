@@ -72,7 +72,7 @@ def error_correlation(
     ...     item: {judge: "yes" if k in on else "no" for judge, on in wrong.items()}
     ...     for k, item in enumerate(gold)
     ... }
-    >>> cs.error_correlation(votes, gold).select("judge", "a", "d").rows()[:2]
+    >>> cs.error_correlation(votes, gold).select("worker", "a", "d").rows()[:2]
     [('a', 1.0, None), ('b', 0.4666666666666667, None)]
     """
     import polars as pl
@@ -80,20 +80,20 @@ def error_correlation(
     panel = read_panel(votes, meaning)
     scored = score_panel(panel.table, gold)
     table = _correlations(scored)
-    columns = [value_series("judge", scored.judges)]
-    for judge, column in zip(_column_names(scored.judges), table.T, strict=True):
+    columns = [value_series("worker", scored.workers)]
+    for judge, column in zip(_column_names(scored.workers), table.T, strict=True):
         columns.append(pl.Series(judge, column).fill_nan(None))
     return in_kind(pl.DataFrame(columns), panel.kind)
 
 
-def _column_names(judges: list[WorkerId]) -> list[str]:
+def _column_names(workers: list[WorkerId]) -> list[str]:
     """Names of columns, each its own, none that of the judges' column."""
-    taken = {"judge"}
+    taken = {"worker"}
     names = []
-    for judge in judges:
-        name = str(judge)
+    for worker in workers:
+        name = str(worker)
         while name in taken:
-            name = f"judge_{name}"
+            name = f"worker_{name}"
         taken.add(name)
         names.append(name)
     return names
@@ -130,22 +130,22 @@ def effective_judges(
     >>> from crowdstream.simulation import simulate_dependent
     >>> made = simulate_dependent("tricky", 9, 600, seed=3)  # a tenth of the items fools most
     >>> cs.effective_judges(made.labels(), made.truths())
-    9 judges on 600 items of known truth: worth 3.6 (3.3 to 4.1) independent ones
+    9 judges on 600 tasks of known truth: worth 3.6 (3.3 to 4.1) independent ones
     mean correlation of errors: 0.18 (0.15 to 0.22)
     their vote is right on 85.7 %; if the same judges erred independently, on 92.1 %
     """
     SEED("seed", seed)
     panel = read_panel(votes, meaning)
     scored = score_panel(panel.table, gold)
-    counted = _weights_of(weights, scored.judges)
+    counted = _weights_of(weights, scored.workers)
     table = _correlations(scored)
-    enough = len(scored.items) >= FEWEST_ITEMS
+    enough = len(scored.tasks) >= FEWEST_ITEMS
     rho = mean_correlation(table, counted) if enough else None
     number = effective_number(rho, counted)
     drawn = resampled(scored, counted, seed) if rho is not None else None
     return EffectiveJudges(
-        judges=len(scored.judges),
-        items=len(scored.items),
+        workers=len(scored.workers),
+        tasks=len(scored.tasks),
         effective=None if number is None or drawn is None else _estimate(number, drawn[1]),
         correlation=None if rho is None or drawn is None else _estimate(rho, drawn[0]),
         accuracy=majority_accuracy(scored.said, scored.truth, scored.classes),
@@ -186,15 +186,15 @@ def _without_each(scored: Scored, table: Floats, weights: Floats) -> pl.DataFram
     rows = []
     errors, judged = scored.wrong.sum(axis=0), scored.given.sum(axis=0)
     low, high = wilson(errors, judged)
-    for k in range(len(scored.judges)):
-        kept = np.arange(len(scored.judges)) != k
+    for k in range(len(scored.workers)):
+        kept = np.arange(len(scored.workers)) != k
         rho = mean_correlation(table[np.ix_(kept, kept)], weights[kept])
         rows.append(
             {
-                "items": int(judged[k]),
+                "tasks": int(judged[k]),
                 "error_rate": float(errors[k] / judged[k]) if judged[k] else None,
-                "error_low": max(float(low[k]), 0.0) if judged[k] else None,
-                "error_high": min(float(high[k]), 1.0) if judged[k] else None,
+                "error_low": float(low[k]) if judged[k] else None,
+                "error_high": float(high[k]) if judged[k] else None,
                 "correlation_without": rho,
                 "effective_without": effective_number(rho, weights[kept]),
                 "accuracy_without": majority_accuracy(
@@ -204,12 +204,12 @@ def _without_each(scored: Scored, table: Floats, weights: Floats) -> pl.DataFram
                 else None,
             }
         )
-    kinds = {"items": pl.Int64} | dict.fromkeys(
+    kinds = {"tasks": pl.Int64} | dict.fromkeys(
         ("error_rate", "error_low", "error_high", "correlation_without", "effective_without",
          "accuracy_without"), pl.Float64,
     )  # fmt: skip
     found = pl.DataFrame(rows, schema=kinds)
-    return found.insert_column(0, value_series("judge", scored.judges)).sort(
+    return found.insert_column(0, value_series("worker", scored.workers)).sort(
         "error_rate", descending=True, nulls_last=True, maintain_order=True
     )
 
@@ -217,9 +217,9 @@ def _without_each(scored: Scored, table: Floats, weights: Floats) -> pl.DataFram
 def _notes(scored: Scored, table: Floats) -> list[str]:
     """Whose correlations are not defined, and whose rest on too little."""
     errors, judged = scored.wrong.sum(axis=0), scored.given.sum(axis=0)
-    names = np.array(list(map(str, scored.judges)), object)
+    names = np.array(list(map(str, scored.workers)), object)
     groups = {
-        "judged no item of known truth": judged == 0,
+        "judged no task of known truth": judged == 0,
         "never erred: no correlation, left out of the mean": (judged > 0) & (errors == 0),
         "always erred: no correlation, left out of the mean": (judged > 0) & (errors == judged),
         f"erred fewer than {FEW_ERRORS} times: correlations with them are mostly chance": (
@@ -227,8 +227,8 @@ def _notes(scored: Scored, table: Floats) -> list[str]:
         ),
     }
     notes = [f"{listed(names[who])}: {what}" for what, who in groups.items() if who.any()]
-    if len(scored.items) < FEWEST_ITEMS:
-        notes.append(f"fewer than {FEWEST_ITEMS} items of known truth: joint errors cannot be told")
+    if len(scored.tasks) < FEWEST_ITEMS:
+        notes.append(f"fewer than {FEWEST_ITEMS} tasks of known truth: joint errors cannot be told")
     if len(names) < 2:
         notes.append("one judge alone has nobody to err together with")
     elif not (~np.isnan(table) & ~np.eye(len(table), dtype=bool)).any():

@@ -1,7 +1,7 @@
 """`jury`: `Adaptive` on a panel of judges, with a panel's report.
 
 Decides nothing itself: labels and confidences are the estimator's. Beside them stand, in dense
-panels, the two votes among which it chose, so that items on which they differ can be checked.
+panels, the two votes among which it chose, so that tasks on which they differ can be checked.
 """
 
 from __future__ import annotations
@@ -30,12 +30,13 @@ from crowdstream.monitoring.estimator_view import (
 from crowdstream.monitoring.families import groups_of
 from crowdstream.monitoring.missing import (
     flip_notes,
+    missing_by_class,
     missing_notes,
     missing_verdicts,
     with_answering,
 )
 from crowdstream.panel.effective import effective_judges
-from crowdstream.panel.report import WHY, EffectiveJudges, Jury, ToCheck
+from crowdstream.panel.report import NEEDS_HUMAN, EffectiveJudges, Jury, ToCheck
 from crowdstream.panel.votes import MOST_JUDGES, Panel, PanelVotes, read_panel
 from crowdstream.panel.wording import listed
 from crowdstream.validation import SEED, check_number
@@ -45,7 +46,7 @@ if TYPE_CHECKING:
     import polars as pl
 
 TELL = 30
-"""Items to check where the two votes differ: if one of them is right three times as often as the
+"""Tasks to check where the two votes differ: if one of them is right three times as often as the
 other, so many show it (two-sided 5 %, four times in five)."""
 
 Gold = Mapping[TaskId, ClassLabel]
@@ -60,14 +61,14 @@ def jury(
     seed: int = 0,
     **meaning: Unpack[TableMeaning],
 ) -> Jury:
-    """Decide every item by `Adaptive`, and report what each judge and the whole panel are worth.
+    """Decide every task by `Adaptive`, and report what each judge and the whole panel are worth.
 
     Label and confidence are those of ``Adaptive(families=families, seed=seed).fit_predict(votes,
-    gold=gold)``. In a dense panel (a judge sees at least half of the items) it chooses between two
-    votes: the default one, by each judge's skill and confusions, and the common-factor vote, which
-    also subtracts what all judges of an item have in common. The latter decides where judges
-    visibly err together; from 20 gold items on, gold weighs both. The report shows the two votes
-    beside each other; items on which they differ need a human, and are the best to check.
+    gold=gold)``. In a dense panel (a judge sees at least half of the tasks) it chooses between two
+    votes: the weighted vote, by each judge's skill and confusions, and the common-factor vote,
+    which also subtracts what all judges of a task have in common. The latter decides where judges
+    visibly err together; from 20 gold tasks on, gold weighs both. The report shows the two votes
+    beside each other; tasks on which they differ need a human, and are the best to check.
 
     Parameters
     ----------
@@ -75,12 +76,12 @@ def jury(
         A long table or rows (item, judge, verdict), a wide table (an item column, every other
         column a judge), or a dict of item → {judge: verdict}. ``None`` is no verdict.
     gold
-        True labels of some items: a mapping, or a table of task and label.
+        True labels of some tasks: a mapping, or a table of task and label.
     families
         Judges that do not judge independently (versions of one model), by the name of their family:
         the more they err together, the less each of their votes counts.
     sure
-        Confidence below which an item needs a human.
+        Confidence below which a task needs a human.
     seed
         Seed of coins for ties, samples and the bootstrap.
     **meaning
@@ -96,10 +97,10 @@ def jury(
     >>> from crowdstream.simulation import simulate_dependent
     >>> made = simulate_dependent("tricky", 9, 600, seed=3)  # a tenth of the items fools most
     >>> found = cs.jury(made.labels())
-    >>> found.decisions.columns[:5]
-    ['item', 'label', 'confidence', 'needs_human', 'why']
-    >>> found.verdict, found.human["verdicts differ"] == found.to_check.differ
-    ('default', True)
+    >>> found.decisions.columns[:5]  # as `fit_predict` has them, then what a panel adds
+    ['task', 'label', 'confidence', 'margin', 'votes']
+    >>> found.decided_by, found.needs_human["votes_differ"] == found.to_check.differ
+    ('weighted_vote', True)
     >>> found.effective > 8  # nine judges, as far as agreement shows it
     True
     >>> cs.jury(made.labels(), gold=made.truths()).effective < 4  # joint errors, seen with gold
@@ -116,30 +117,32 @@ def jury(
     if kind.name == "classes":  # a scale or a set is made of several votes
         both = panel_votes(crowd, panel.table, truths or None)
     decisions = _decisions(decided, both, set(truths), sure)
-    judges = _judges(crowd, families, panel.question.flips, missing)
-    human = dict(decisions.filter("needs_human")["why"].value_counts().iter_rows())
+    workers = _workers(crowd, families, panel.question.flips, missing)
+    human = dict(decisions.filter("needs_human")["reason"].value_counts().iter_rows())
+    gaps = None if missing is None else in_kind(missing_by_class(missing), panel.kind)
     joint = None
     if truths and len(crowd._workers) <= MOST_JUDGES and kind.name != "choices":
         joint = effective_judges(panel.table, truths, seed=seed)
         joint = msgspec.structs.replace(joint, without=in_kind(joint.without, panel.kind))
     return Jury(
         decisions=in_kind(decisions, panel.kind),
-        judges=in_kind(judges, panel.kind),
-        weights=dict(judges.select("judge", "weight").iter_rows()),
-        verdict=decided_by(crowd),
+        workers=in_kind(workers, panel.kind),
+        weights=dict(workers.select("worker", "weight").iter_rows()),
+        decided_by=decided_by(crowd),
         density=density_of(crowd),
         effective=_effective(crowd, joint),
         joint_errors=joint,
         dependence=crowd.dependence_,
-        human={why: human.get(why, 0) for why in WHY},
+        needs_human={reason: human.get(reason, 0) for reason in NEEDS_HUMAN},
         to_check=None if both is None else _to_check(decisions, set(truths), seed),
+        missing_by_class=gaps,
         notes=[
             *missing_notes(missing),
             *flip_notes(panel.question.flips),
             *doubts,
             *_notes(crowd, families),
         ],
-        items=decisions.height,
+        tasks=decisions.height,
         classes=len(crowd.classes_) if kind.name != "choices" else _choices(panel),
     )
 
@@ -159,29 +162,29 @@ def _decisions(
     known: set[TaskId],
     sure: float,
 ) -> pl.DataFrame:
-    """One row per item: the label, whether a human must look and why, and both votes."""
+    """One row per task: the estimator's columns, whether a human must look, and both votes."""
     import polars as pl
 
     label = decided["label"]
-    default, factor = votes or (label, pl.repeat(None, len(label), dtype=label.dtype, eager=True))
-    agree = default.eq_missing(factor) if votes else label.eq_missing(label)
-    more = [name for name in ("score", "steps", "confidences", "least") if name in decided.columns]
-    table = decided.select(
-        pl.col("task").alias("item"), "label", "confidence", default.alias("default"),
-        factor.alias("common_factor"), agree.alias("agree"), "votes", *more,
-    )  # fmt: skip
-    why = (
-        pl.when(pl.col("item").is_in(list(known)))
+    weighted, factor = votes or (label, pl.repeat(None, len(label), dtype=label.dtype, eager=True))
+    agree = weighted.eq_missing(factor) if votes else label.eq_missing(label)
+    reason = (
+        pl.when(pl.col("task").is_in(list(known)))
         .then(None)
-        .when(pl.col("votes") == 0).then(pl.lit("no verdict"))
-        .when(pl.col("votes") == 1).then(pl.lit("one verdict"))
-        .when(~pl.col("agree")).then(pl.lit("verdicts differ"))
-        .when(pl.col("confidence") < sure).then(pl.lit("not sure"))
+        .when(pl.col("votes") == 0).then(pl.lit("no_votes"))
+        .when(pl.col("votes") == 1).then(pl.lit("one_vote"))
+        .when(~pl.col("votes_agree")).then(pl.lit("votes_differ"))
+        .when(pl.col("confidence") < sure).then(pl.lit("not_sure"))
     )  # fmt: skip
-    return table.with_columns(why.alias("why")).select(
-        "item", "label", "confidence", pl.col("why").is_not_null().alias("needs_human"), "why",
-        "default", "common_factor", "agree", "votes", *more,
-    )  # fmt: skip
+    table = decided.with_columns(
+        weighted.alias("weighted_vote"),
+        factor.alias("common_factor_vote"),
+        agree.alias("votes_agree"),
+    ).with_columns(reason.alias("reason"))
+    human = pl.col("reason").is_not_null().alias("needs_human")
+    return table.select(
+        *decided.columns, human, "reason", "weighted_vote", "common_factor_vote", "votes_agree"
+    )
 
 
 def _choices(panel: Panel) -> int:
@@ -192,19 +195,19 @@ def _choices(panel: Panel) -> int:
     return 0 if choices is None else len(choices.classes)
 
 
-def _judges(
+def _workers(
     crowd: Adaptive,
     families: Families | None,
     flips: pl.DataFrame | None,
     missing: pl.DataFrame | None,
 ) -> pl.DataFrame:
-    """One row per judge."""
+    """One row per judge: the estimator's columns, and what a panel adds."""
     import polars as pl
 
-    found = with_answering(as_polars(crowd.workers()), flips, missing)
-    found = found.rename({"worker": "judge", "answers": "verdicts"})
-    family = [(families or {}).get(judge) for judge in found["judge"]]
-    return found.drop("agreement", "quality").with_columns(pl.Series("family", family, pl.String))
+    found = as_polars(crowd.workers())
+    family = [(families or {}).get(worker) for worker in found["worker"]]
+    found = found.with_columns(pl.Series("family", family, pl.String))
+    return with_answering(found, flips, missing)
 
 
 def _effective(crowd: Adaptive, joint: EffectiveJudges | None) -> float | None:
@@ -217,14 +220,14 @@ def _effective(crowd: Adaptive, joint: EffectiveJudges | None) -> float | None:
 
 
 def _to_check(decisions: pl.DataFrame, known: set[TaskId], seed: int) -> ToCheck:
-    """The items on which the two votes differ, in random order."""
+    """The tasks on which the two votes differ, in random order."""
     import polars as pl
 
-    open_items = decisions.filter(~pl.col("agree") & ~pl.col("item").is_in(list(known)))
-    items = open_items["item"].to_list()
-    enough = min(TELL, len(items))
-    order = np.random.default_rng(seed).permutation(len(items))[:enough]
-    return ToCheck(len(items), enough, [items[k] for k in order])
+    differ = decisions.filter(~pl.col("votes_agree") & ~pl.col("task").is_in(list(known)))
+    tasks = differ["task"].to_list()
+    enough = min(TELL, len(tasks))
+    order = np.random.default_rng(seed).permutation(len(tasks))[:enough]
+    return ToCheck(len(tasks), enough, [tasks[k] for k in order])
 
 
 def _notes(crowd: Adaptive, families: Families | None) -> list[str]:
@@ -242,7 +245,7 @@ def _notes(crowd: Adaptive, families: Families | None) -> list[str]:
     if constant.len():
         notes.append(f"says (nearly) always the same, which tells little: {listed(constant)}")
     if not is_panel(crowd) and crowd.identifiable_:
-        notes.append("a sparse panel: the default vote alone, no common-factor vote")
+        notes.append("a sparse panel: the weighted vote alone, no common-factor vote")
     declared = {str(judge): family for judge, family in (families or {}).items()}
     if unknown := sorted(declared.keys() - set(workers["worker"].cast(str).to_list())):
         notes.append(f"families: no judges of this panel: {listed(unknown)}")

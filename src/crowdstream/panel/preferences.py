@@ -33,7 +33,7 @@ MOST = 3000
 SHOWN = 15
 """Items and judges that the summary shows."""
 
-Position = Literal["judge", "shared", "none"]
+Position = Literal["worker", "shared", "none"]
 
 
 class Preferences(msgspec.Struct, frozen=True, kw_only=True):
@@ -45,8 +45,8 @@ class Preferences(msgspec.Struct, frozen=True, kw_only=True):
         One row per item, the best first: ``item``, ``rating`` with ``low`` and ``high``,
         ``comparisons``, ``won`` (the share, ties as halves), ``plain`` (the rating if all judges
         were alike), ``group`` (ratings are comparable within a group only).
-    judges
-        One row per judge: ``judge``, ``comparisons``, ``discrimination`` with ``low`` and ``high``
+    workers
+        One row per judge: ``worker``, ``comparisons``, ``discrimination`` with ``low`` and ``high``
         (1 is the mean, 0 guesses, below 0 prefers the worse), ``lean`` to what is shown first with
         its interval, ``flag``.
     comparisons, ties
@@ -58,7 +58,7 @@ class Preferences(msgspec.Struct, frozen=True, kw_only=True):
     """
 
     items: NativeTable
-    judges: NativeTable
+    workers: NativeTable
     comparisons: int
     ties: int
     groups: int
@@ -77,18 +77,18 @@ class Preferences(msgspec.Struct, frozen=True, kw_only=True):
         >>> print(cs.preferences(rows).summary().splitlines()[0])
         3 comparisons (1 a tie) of 2 items by 1 judge
         """
-        items, judges = as_polars(self.items), as_polars(self.judges)
+        items, judges = as_polars(self.items), as_polars(self.workers)
         sizes = f"{counted(items.height, 'item')} by {counted(judges.height, 'judge')}"
         lines = [f"{counted(self.comparisons, 'comparison')} ({self.ties:,} a tie) of {sizes}"]
-        lines += _lines(items, "item", "rating")
-        lines += _lines(judges, "judge", "discrimination")
+        lines += _lines(items["item"], items, "item", "rating")
+        lines += _lines(judges["worker"], judges, "judge", "discrimination")
         return "\n".join([*lines, *(f"note: {note}" for note in self.notes)])
 
 
-def _lines(table: pl.DataFrame, who: str, what: str) -> list[str]:
+def _lines(named: pl.Series, table: pl.DataFrame, who: str, what: str) -> list[str]:
     """The first rows of a table."""
     shown = table.head(SHOWN)
-    names = [shortened(printable(name), NAME_LENGTH) for name in shown[who]]
+    names = [shortened(printable(name), NAME_LENGTH) for name in named.head(SHOWN)]
     width = max(map(len, [who, *names]))
     lines = [f"{who:<{width}}  {what} (95 %)"]
     for name, value, low, high in zip(names, shown[what], shown["low"], shown["high"], strict=True):
@@ -101,10 +101,10 @@ def _lines(table: pl.DataFrame, who: str, what: str) -> list[str]:
 def preferences(
     comparisons: PairTable,
     *,
-    position: Position = "judge",
+    position: Position = "worker",
     item_a: str | None = None,
     item_b: str | None = None,
-    judge: str | None = None,
+    worker: str | None = None,
     winner: str | None = None,
 ) -> Preferences:
     """Which items judges prefer, and how well each judge tells them apart.
@@ -129,9 +129,9 @@ def preferences(
         may also be called model_a, model_b, preference and the like; without a judge's column there
         is one judge.
     position
-        Whether every "judge" has a lean of its own, one is "shared" by all, or there is "none": say
-        so where ``item_a`` is not what was shown first, such as always the candidate.
-    item_a, item_b, judge, winner
+        Whether every "worker" has a lean of its own, one is "shared" by all, or there is "none":
+        say so where ``item_a`` is not what was shown first, such as always the candidate.
+    item_a, item_b, worker, winner
         Names of the columns, where they are not the usual ones.
 
     Examples
@@ -142,11 +142,11 @@ def preferences(
     >>> found = cs.preferences(rows)
     >>> found.items["item"].to_list()
     ['new', 'old']
-    >>> found.judges.select("judge", "discrimination", "flag").rows()
+    >>> found.workers.select("worker", "discrimination", "flag").rows()
     [('gpt', 1.0, None), ('first', 0.0, 'one_sided')]
     """
-    one_of("judge", "shared", "none")("position", position)
-    pairs = read_pairs(comparisons, PairColumns(item_a, item_b, judge, winner))
+    one_of("worker", "shared", "none")("position", position)
+    pairs = read_pairs(comparisons, PairColumns(item_a, item_b, worker, winner))
     if len(pairs.items) + len(pairs.judges) > MOST:
         many = f"{len(pairs.items) + len(pairs.judges):,}"
         raise InputError("comparisons", f"at most {MOST:,} items and judges", many)
@@ -158,7 +158,7 @@ def preferences(
     plain = fit(made, groups, ~one_sided, alike=True)
     return Preferences(
         items=in_kind(_item_table(pairs, found, plain, groups, used), pairs.kind),
-        judges=in_kind(_judge_table(pairs, found, made, one_sided), pairs.kind),
+        workers=in_kind(_worker_table(pairs, found, made, one_sided), pairs.kind),
         comparisons=pairs.won.size,
         ties=int((pairs.won == 0.5).sum()),
         groups=np.unique(groups).size,
@@ -179,7 +179,7 @@ def _one_sided(pairs: Pairs) -> Bools:
 def _comparisons(pairs: Pairs, position: Position) -> Comparisons:
     n = len(pairs.judges)
     leans: dict[str, Ints] = {
-        "judge": np.arange(n),
+        "worker": np.arange(n),
         "shared": np.zeros(n, np.int64),
         "none": np.full(n, -1),
     }
@@ -226,7 +226,9 @@ def _interval(
     ]
 
 
-def _judge_table(pairs: Pairs, found: Ratings, made: Comparisons, one_sided: Bools) -> pl.DataFrame:
+def _worker_table(
+    pairs: Pairs, found: Ratings, made: Comparisons, one_sided: Bools
+) -> pl.DataFrame:
     import polars as pl
 
     n = len(pairs.judges)
@@ -235,7 +237,7 @@ def _judge_table(pairs: Pairs, found: Ratings, made: Comparisons, one_sided: Boo
     value = np.where(known, found.discrimination, 0.0)
     low, high = _interval(value, error, known)
     columns = [
-        value_series("judge", pairs.judges),
+        value_series("worker", pairs.judges),
         pl.Series("comparisons", np.bincount(pairs.judge, minlength=n)),
         pl.Series("discrimination", value),
         low,

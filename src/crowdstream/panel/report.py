@@ -23,19 +23,19 @@ SHOWN = 12
 """Judges that the summary lists, the heaviest first."""
 
 NEARLY = 0.99
-"""Share of the items from which on a judge saw nearly all of them."""
+"""Share of the tasks from which on a judge saw nearly all of them."""
 
-WHY = {
-    "no verdict": "nobody judged them",
-    "one verdict": "only one judge did",
-    "verdicts differ": "the default vote and the common-factor vote differ",
-    "not sure": "the panel is not sure enough",
+NEEDS_HUMAN = {
+    "no_votes": "nobody judged them",
+    "one_vote": "only one judge did",
+    "votes_differ": "the weighted vote and the common-factor vote differ",
+    "not_sure": "the panel is not sure enough",
 }
-"""Why an item needs a human, and how that is said of several."""
+"""Why a task needs a human, and how that is said of several."""
 
 DECIDED = {
-    "default": [],
-    "common factor": ["a dense panel with correlated errors: the common-factor vote decides"],
+    "weighted_vote": [],
+    "common_factor_vote": ["a dense panel with correlated errors: the common-factor vote decides"],
     "gold": ["gold weighs the votes"],
 }
 """What the summary says of the vote that decided."""
@@ -54,25 +54,27 @@ class EffectiveJudges(msgspec.Struct, frozen=True):
 
     Attributes
     ----------
-    judges, items
-        How many judges there are, and items of known truth that they judged.
+    workers, tasks
+        How many judges there are, and tasks of known truth that they judged.
     effective
         What they are worth in independent judges; ``None`` where it is not defined.
     correlation
         The mean correlation of two judges' errors.
     accuracy
-        Of the plain vote of all judges, on these items.
+        Of the plain vote of all judges, on these tasks.
     accuracy_if_independent
         What it would be if the same judges, with the same confusions, erred independently.
     without
-        One row per judge: its error rate with its interval, and what effective number, correlation
-        and accuracy of the vote are without it.
+        One row per judge, the worst first: ``worker``; ``tasks`` of known truth that it judged;
+        ``error_rate`` on them with its 95 % interval (``error_low``, ``error_high``);
+        ``correlation_without``, ``effective_without`` and ``accuracy_without``: what mean
+        correlation, effective number and accuracy of the plain vote are without it.
     notes
         What could not be told, and why.
     """
 
-    judges: int
-    items: int
+    workers: int
+    tasks: int
     effective: Estimate | None
     correlation: Estimate | None
     accuracy: float
@@ -81,7 +83,7 @@ class EffectiveJudges(msgspec.Struct, frozen=True):
     notes: list[str]
 
     def __repr__(self) -> str:
-        panel = f"{counted(self.judges, 'judge')} on {counted(self.items, 'item')} of known truth"
+        panel = f"{counted(self.workers, 'judge')} on {counted(self.tasks, 'task')} of known truth"
         worth = "what they are worth cannot be told"
         if self.effective is not None:
             worth = f"worth {with_interval(self.effective, 1)} independent ones"
@@ -113,7 +115,7 @@ class ToCheck(msgspec.Struct, frozen=True):
     Attributes
     ----------
     differ
-        Items on which the default vote and the common-factor vote differ.
+        Tasks on which the weighted vote and the common-factor vote differ.
     enough
         How many of them to have checked to tell which of the two is to be believed.
     first
@@ -126,27 +128,52 @@ class ToCheck(msgspec.Struct, frozen=True):
 
 
 class Jury(msgspec.Struct, frozen=True, kw_only=True):
-    """What a panel of judges says of every item, and what that is worth.
+    """What a panel of judges says of every task, and what that is worth.
 
     Attributes
     ----------
-    items, classes
+    tasks, classes
         How many there are.
     decisions
-        One row per item: ``item``; ``label`` and its ``confidence``, as `Adaptive` decides;
-        ``needs_human`` and ``why``; the two votes of a dense panel, ``default`` and
-        ``common_factor``, and whether they ``agree``; ``votes``, how many verdicts there are. Where
-        there is one vote only, ``default`` is the label and ``common_factor`` null.
-    judges
-        One row per judge: ``judge``, ``verdicts``, ``error_rate`` with its interval (``error_low``,
-        ``error_high``) and what it rests on (``evidence``), ``weight``, ``flags``, ``family``.
+        One row per task. First what `Estimator.fit_predict` and ``crowdstream run`` have:
+
+        - ``task``; ``label``, the verdict of the panel; ``confidence``, the probability that it is
+          right; ``margin``, by how much it is ahead of the next class; ``votes``, how many judges
+          gave a verdict; ``settled``, whether more verdicts would hardly change it (a confidence
+          of 0.95, two votes). On a scale also ``score`` and ``steps``; of sets ``confidences`` and
+          ``least``.
+
+        Then what a panel adds:
+
+        - ``needs_human``: whether a human should look; ``reason``: why, null if not. "no_votes":
+          nobody judged it; "one_vote": only one judge did; "votes_differ": the two votes do;
+          "not_sure": the confidence is below ``sure``. A task of known truth needs nobody.
+        - ``weighted_vote``: the class by each judge's skill and confusions.
+        - ``common_factor_vote``: the class by the vote that also subtracts what all judges of a
+          task have in common; null in a sparse panel, on a scale and of sets.
+        - ``votes_agree``: whether these two name one class; true where there is but one.
+    workers
+        One row per judge. First what `Estimator.workers` has:
+
+        - ``worker``; ``answers``, its verdicts; ``error_rate`` with its 95 % interval,
+          ``error_low`` and ``error_high``; ``evidence``, what that rests on (agreement or
+          gold); ``weight`` of its vote in log-odds; ``agreement`` with the others; ``quality``
+          (1 knows, 0 guesses); ``flags``, codes of what stands out.
+
+        Then what a panel adds:
+
+        - ``family``: the family that was declared of it, if any.
+        - ``flip_rate``, ``flip_low``, ``flip_high``: of the tasks that it was asked again, the
+          share on which it contradicts itself, with its 95 % interval; where judges were asked
+          again.
+        - ``missing``: of the tasks that it was asked, the share without a verdict; where some are.
     weights
         What each judge's vote counts, in log-odds.
-    verdict
-        The vote that decided: "default", "common factor" (a dense panel that errs together), or
-        "gold" (all scores, weighed by 20 or more known truths).
+    decided_by
+        The vote that decided: "weighted_vote", "common_factor_vote" (a dense panel that errs
+        together), or "gold" (all scores, weighed by 20 or more known truths).
     density
-        Share of the items that a judge sees, in the mean.
+        Share of the tasks that a judge sees, in the mean.
     effective
         How many independent judges a full panel is worth; without gold an upper bound, since errors
         that judges share look like agreement.
@@ -154,26 +181,31 @@ class Jury(msgspec.Struct, frozen=True, kw_only=True):
         The same against known truths, if gold was given, with an interval.
     dependence
         Whether judges make mistakes together, as `Estimator.dependence_` has it.
-    human
-        How many items need a human, by reason.
+    needs_human
+        How many tasks need a human, by reason.
     to_check
         What a few known truths would settle; ``None`` if there is one vote only.
+    missing_by_class
+        One row per judge who left out verdicts and decided class: ``worker``, ``label``, tasks
+        ``asked``, ``missing``, their ``share`` with its 95 % interval (``share_low``,
+        ``share_high``). ``None`` where nothing is missing or it cannot be told.
     notes
         What to know of this panel, in plain words.
     """
 
-    items: int
+    tasks: int
     classes: int
     decisions: NativeTable
-    judges: NativeTable
+    workers: NativeTable
     weights: dict[str | int, float]
-    verdict: str
+    decided_by: str
     density: float
     effective: float | None
     joint_errors: EffectiveJudges | None
     dependence: Dependence
-    human: dict[str, int]
+    needs_human: dict[str, int]
     to_check: ToCheck | None
+    missing_by_class: NativeTable | None
     notes: list[str]
 
     def __repr__(self) -> str:
@@ -187,17 +219,17 @@ class Jury(msgspec.Struct, frozen=True, kw_only=True):
         >>> import crowdstream as cs
         >>> votes = {k: {judge: k % 2 for judge in "abc"} for k in range(30)}
         >>> print(cs.jury(votes).summary().splitlines()[0])
-        30 items, 3 judges, 2 classes; a judge saw all of them
+        30 tasks, 3 judges, 2 classes; a judge saw all of them
         """
-        judges = as_polars(self.judges)
-        lines = [self._size(judges.height), *_judge_lines(judges), *self._worth()]
-        lines += [*DECIDED[self.verdict], *self._human()]
+        workers = as_polars(self.workers)
+        lines = [self._size(workers.height), *_worker_lines(workers), *self._worth()]
+        lines += [*DECIDED[self.decided_by], *self._human()]
         if self.to_check is not None and self.to_check.differ:
             lines += self._gold()
         return "\n".join([*lines, *(f"note: {note}" for note in self.notes)])
 
     def _size(self, judges: int) -> str:
-        sizes = f"{counted(self.items, 'item')}, {counted(judges, 'judge')}"
+        sizes = f"{counted(self.tasks, 'task')}, {counted(judges, 'judge')}"
         classes = f"{self.classes:,} class" + ("" if self.classes == 1 else "es")
         seen = "all" if self.density >= 1.0 else "nearly all"
         if self.density < NEARLY:
@@ -217,34 +249,36 @@ class Jury(msgspec.Struct, frozen=True, kw_only=True):
         ]
 
     def _human(self) -> list[str]:
-        total = sum(self.human.values())
+        total = sum(self.needs_human.values())
         if not total:
-            return ["no item needs a human"]
-        parts = [f"{number:,}: {WHY[why]}" for why, number in self.human.items() if number]
-        return [f"{counted(total, 'item')} of {self.items:,} to be seen by a human", *parts]
+            return ["no task needs a human"]
+        parts = [
+            f"{number:,}: {NEEDS_HUMAN[why]}" for why, number in self.needs_human.items() if number
+        ]
+        return [f"{counted(total, 'task')} of {self.tasks:,} to be seen by a human", *parts]
 
     def _gold(self) -> list[str]:
         assert self.to_check is not None
         differ, enough = self.to_check.differ, self.to_check.enough
         which = "all of them" if enough == differ else f"{enough:,} of them"
         return [
-            f"the two votes differ on {counted(differ, 'item')} ({percent(differ / self.items)} "
+            f"the two votes differ on {counted(differ, 'task')} ({percent(differ / self.tasks)} "
             f"of all): have {which} checked to tell which to believe, "
             f"first {listed(self.to_check.first[:NAMED])}"
         ]
 
 
-def _judge_lines(judges: pl.DataFrame) -> list[str]:
+def _worker_lines(workers: pl.DataFrame) -> list[str]:
     """A small table of the judges, the heaviest first."""
-    shown = judges.sort("weight", descending=True, maintain_order=True).head(SHOWN)
-    names = [shortened(printable(name), NAME) for name in shown["judge"]]
+    shown = workers.sort("weight", descending=True, maintain_order=True).head(SHOWN)
+    names = [shortened(printable(name), NAME) for name in shown["worker"]]
     width = max(map(len, ["judge", *names]))
     lines = [f"{'judge':<{width}}  verdicts  error rate (95 %)     weight"]
-    columns = ("verdicts", "error_rate", "error_low", "error_high", "weight")
+    columns = ("answers", "error_rate", "error_low", "error_high", "weight")
     for name, row in zip(names, shown.select(columns).iter_rows(), strict=True):
-        verdicts, rate, low, high, weight = row
+        answers, rate, low, high, weight = row
         error = "not known" if rate is None else f"{rate:.2f} ({low:.2f} to {high:.2f})"
-        lines.append(f"{name:<{width}}  {verdicts:>8,}  {error:<20}  {weight:>6.2f}")
-    if judges.height > SHOWN:
-        lines.append(f"… and {judges.height - SHOWN} more")
+        lines.append(f"{name:<{width}}  {answers:>8,}  {error:<20}  {weight:>6.2f}")
+    if workers.height > SHOWN:
+        lines.append(f"… and {workers.height - SHOWN} more")
     return lines

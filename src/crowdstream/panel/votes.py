@@ -106,10 +106,10 @@ def _rows_of(votes: Mapping[str, Answers] | Mapping[int, Answers]) -> list[Row]:
 
 
 class Scored(NamedTuple):
-    """Verdicts on items of known truth: one row per item, one column per judge, −1 for none."""
+    """Verdicts on tasks of known truth: one row per item, one column per judge, −1 for none."""
 
-    judges: list[WorkerId]
-    items: list[TaskId]
+    workers: list[WorkerId]
+    tasks: list[TaskId]
     said: NDArray[np.int32]
     truth: NDArray[np.int32]
 

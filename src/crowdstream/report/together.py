@@ -44,10 +44,10 @@ def together_section(found: Findings) -> Section | None:
 
 def _joint_errors(joint: EffectiveJudges, workers: int) -> tuple[str, str]:
     """In a sentence, and what the panel would be without each of its workers."""
-    who = counted(joint.judges, "worker")
-    if joint.judges < workers:
-        who = f"The {joint.judges} busiest of {workers:,} workers"
-    panel = f"{who} on {counted(joint.items, 'task')} of known truth"
+    who = counted(joint.workers, "worker")
+    if joint.workers < workers:
+        who = f"The {joint.workers} busiest of {workers:,} workers"
+    panel = f"{who} on {counted(joint.tasks, 'task')} of known truth"
     if joint.effective is None:
         return f"{panel}: what they are worth together cannot be told by their errors.", ""
     words = f"{panel} are worth {with_interval(joint.effective, 1)} independent ones."
@@ -60,7 +60,7 @@ def _joint_errors(joint: EffectiveJudges, workers: int) -> tuple[str, str]:
         lines.append(f"Mean correlation of two workers' errors: {correlation}.")
     rows = [
         [
-            name_of(row["judge"]),
+            name_of(row["worker"]),
             "" if row["error_rate"] is None else percent(row["error_rate"]),
             "" if row["accuracy_without"] is None else percent(row["accuracy_without"]),
             "" if row["effective_without"] is None else f"{row['effective_without']:.1f}",

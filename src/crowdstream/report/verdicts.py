@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import polars as pl
-
-from crowdstream.metrics import wilson
+from crowdstream.monitoring.missing import flip_rates
 from crowdstream.plain_text import counted, percent
 from crowdstream.report.overview import interval
 from crowdstream.report.parts import Section, chip, name_of, note, plain_name
@@ -19,6 +17,9 @@ if TYPE_CHECKING:
 LISTED = 12
 """Workers that are listed: as many as of each kind of advice."""
 
+CLASSES = 4
+"""Classes whose share of missing answers is shown, the largest first."""
+
 AGAIN, SILENT = "contradicts itself", "no answer"
 """Columns of the numbers of workers."""
 
@@ -28,17 +29,14 @@ def repeats_section(found: Findings) -> Section | None:
     flips = found.flips
     if flips is None or not flips.height:
         return None
-    low, high = wilson(flips["flips"].to_numpy(), flips["repeated"].to_numpy())
     # By the lower limit: one flip of two tasks says less than twenty of a hundred.
-    ranked = flips.with_columns(
-        (pl.col("flips") / pl.col("repeated")).alias("rate"), low=low, high=high
-    ).sort("low", "rate", descending=True, maintain_order=True)
+    ranked = flip_rates(flips).sort("flip_low", "flip_rate", descending=True, maintain_order=True)
     rows = [
         [
             name_of(row["worker"]),
             f"{row['repeated']:,}",
             f"{row['flips']:,}",
-            interval(row["rate"], row["low"], row["high"]),
+            interval(row["flip_rate"], row["flip_low"], row["flip_high"]),
         ]
         for row in ranked.head(LISTED).iter_rows(named=True)
     ]
@@ -50,7 +48,7 @@ def repeats_section(found: Findings) -> Section | None:
     body += html_table(head, rows, label="who contradicts itself", right=head[1:])
     worst = ranked.row(0, named=True)
     words = (
-        f"{plain_name(worst['worker'])} contradicts itself on {percent(worst['rate'])} of the "
+        f"{plain_name(worst['worker'])} contradicts itself on {percent(worst['flip_rate'])} of the "
         f"{counted(worst['repeated'], 'task')} it was asked again."
     )
     if not worst["flips"]:
@@ -69,11 +67,12 @@ def missing_section(found: Findings) -> Section | None:
             f"{row['asked']:,}",
             f"{row['missing']:,}",
             percent(row["share"]),
+            _by_class(row["by_class"]),
             _on_class(row["on_class"], row["on_class_share"]),
         ]
         for row in missing.head(LISTED).iter_rows(named=True)
     ]
-    head = ["worker", "tasks asked", "not answered", "share", "more often on"]
+    head = ["worker", "tasks asked", "not answered", "share", "by class decided", "more often on"]
     body = note(
         "A worker that fails on tasks of one kind looks better than it is: its error rate is that "
         f"of the tasks it answered.{_first_of(missing.height)}"
@@ -90,6 +89,15 @@ def missing_section(found: Findings) -> Section | None:
         "others."
     )
     return Section("missing", "Missing verdicts", words, body, short=True)
+
+
+def _by_class(counts: list[dict[str, str | int]]) -> str:
+    """The share of each class that is missing, the largest first."""
+    shares = [(int(one["missing"]) / int(one["asked"]), str(one["label"])) for one in counts]
+    shares.sort(key=lambda one: -one[0])
+    rest = len(shares) - CLASSES
+    shown = ", ".join(f"{plain_name(label)} {percent(share)}" for share, label in shares[:CLASSES])
+    return shown + (f" and {rest:,} more" if rest > 0 else "")
 
 
 def _on_class(name: str | None, share: float | None) -> str:

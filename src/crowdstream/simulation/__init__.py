@@ -16,6 +16,7 @@ from crowdstream.simulation.drifts import (
     replacement,
     sine,
 )
+from crowdstream.simulation.judges import SimulatedJudges, simulate_judges
 from crowdstream.simulation.model import Crowd
 from crowdstream.simulation.simulated import Simulated
 
@@ -26,6 +27,7 @@ __all__ = [
     "Floats",
     "Ints",
     "Simulated",
+    "SimulatedJudges",
     "error_rates",
     "jump",
     "learning",
@@ -33,5 +35,6 @@ __all__ = [
     "simulate",
     "simulate_blocks",
     "simulate_dependent",
+    "simulate_judges",
     "sine",
 ]

@@ -57,6 +57,17 @@ def label_worth(crowd: Estimator, votes: float) -> LabelWorth:
     return LabelWorth(votes, effective_votes(crowd, votes), least, most, about)
 
 
+def panel_words(worth: LabelWorth) -> str:
+    """Return what the judges of a panel are worth as a sentence without its full stop.
+
+    >>> panel_words(LabelWorth(13.0, 5.1, 4.6, 5.8, "these workers make mistakes together"))
+    '13 judges, worth at most 5.1 (4.6–5.8) independent ones'
+    """
+    low, high = f"{worth.low:.1f}", f"{worth.high:.1f}"
+    limits = "" if low == high else f" ({low}–{high})"
+    return f"{worth.votes:.0f} judges, worth at most {worth.effective:.1f}{limits} independent ones"
+
+
 def worth_words(worth: LabelWorth) -> str:
     """Return what labels are worth as a sentence without its full stop.
 

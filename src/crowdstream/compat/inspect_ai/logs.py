@@ -115,7 +115,7 @@ def rescore(
     votes = panel_votes(samples, scorers)
     gold = _truths(samples, names, truth) if truth is not None else None
     found = jury(votes, gold=gold, **options)
-    decided = {row["item"]: row for row in found.decisions.iter_rows(named=True)}
+    decided = {row["task"]: row for row in found.decisions.iter_rows(named=True)}
     scores = {
         (str(one.id), one.epoch): _score_of(decided[item], votes[item])
         for item, one in zip(names, samples, strict=True)
@@ -133,7 +133,7 @@ def rescore(
 
 
 def _score_of(row: Mapping[str, Any], answers: Mapping[str, ClassLabel | None]) -> Score:
-    about = {key: row[key] for key in ("confidence", "needs_human", "why", "agree")}
+    about = {key: row[key] for key in ("confidence", "needs_human", "reason", "votes_agree")}
     about[PANEL] = dict(answers)
     if row["label"] is None:
         return Score.unscored(reason="scoring_failed", metadata=about)

@@ -57,7 +57,7 @@ def effective_judges(truth: str = TARGET_TEXT) -> Metric:
         found = joint_errors(votes, gold)
         for note in found.notes:
             logger.warning("effective_judges: %s", note)
-        shown: dict[str, str | int | float | bool | None] = {"judges": found.judges}
+        shown: dict[str, str | int | float | bool | None] = {"workers": found.workers}
         if found.effective is not None and found.correlation is not None:
             shown["effective_judges"] = found.effective.value
             shown["effective_judges_low"] = found.effective.low
