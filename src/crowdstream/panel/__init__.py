@@ -1,6 +1,7 @@
 """Panels of judges, such as language models: what they say together, and what that is worth."""
 
 from crowdstream.panel.effective import effective_judges, error_correlation
+from crowdstream.panel.gate import Gate, GateCheck, gate
 from crowdstream.panel.jury import jury
 from crowdstream.panel.preferences import Preferences, preferences
 from crowdstream.panel.report import EffectiveJudges, Estimate, Jury, ToCheck
@@ -8,11 +9,14 @@ from crowdstream.panel.report import EffectiveJudges, Estimate, Jury, ToCheck
 __all__ = [
     "EffectiveJudges",
     "Estimate",
+    "Gate",
+    "GateCheck",
     "Jury",
     "Preferences",
     "ToCheck",
     "effective_judges",
     "error_correlation",
+    "gate",
     "jury",
     "preferences",
 ]
