@@ -11,13 +11,13 @@ from crowdstream import defaults
 from crowdstream.cli import options
 from crowdstream.cli.json_output import SCHEMA_VERSION, print_json
 from crowdstream.cli.label_input import read_labels
-from crowdstream.cli.output import check_output
+from crowdstream.cli.output import check_writable
 from crowdstream.cli.terminal import add_row, console, make_table, say, say_paragraph
 from crowdstream.errors import InputError
 from crowdstream.validation import check_number
 
 if TYPE_CHECKING:
-    from crowdstream.panel.gate import Gate
+    from crowdstream.panel import Gate
 
 EXIT_CODES = {"passed": 0, "failed": 1, "cannot_tell": 3}
 """Exit code of each outcome; 2 is a mistake in the call or in a file."""
@@ -87,7 +87,6 @@ def gate(
     from crowdstream.labels.readers.small_tables import read_families
     from crowdstream.panel.gate import check_minima
     from crowdstream.panel.gate import gate as check
-    from crowdstream.statements.gating import check_row
 
     asked = {
         "min_kappa": minima.min_kappa,
@@ -97,7 +96,8 @@ def gate(
     check_minima(asked, minima.only, option=True)
     check_number("--level", judging.level, *defaults.LEVEL_RANGE)
     check_number("--seed", judging.seed, 0, 2**64 - 1, whole=True)
-    check_output(out.markdown, "--markdown")
+    if out.markdown is not None and out.markdown != "-":
+        check_writable(out.markdown, "--markdown")
     families = judging.families
     declared = None if families is None else read_families(families, option="--families")
     found = read_labels(files, {"--markdown": out.markdown})
@@ -119,13 +119,14 @@ def gate(
         gates[question.name] = check(
             question,
             matched,
-            **asked,
+            min_kappa=minima.min_kappa,
+            min_accuracy=minima.min_accuracy,
+            min_effective=minima.min_effective,
             only=minima.only,
             families=declared,
             level=judging.level,
             seed=judging.seed,
         )
-    rows = {name: [check_row(each) for each in one.checks] for name, one in gates.items()}
     if report.json:
         outcomes = [
             {"question": name, "gold_tasks": one.gold_tasks, "outcome": one.outcome,
@@ -144,11 +145,11 @@ def gate(
         )
     elif not report.quiet:
         say_paragraph(found.meaning.read_as.text, indent=0)
-        _show(gates, rows)
+        _show(gates)
         for note in notes:
             say_paragraph(f"note: {note}", "yellow", indent=0)
     if out.markdown is not None:
-        _append(out.markdown, gates, rows)
+        _append(out.markdown, gates)
     raise click.exceptions.Exit(EXIT_CODES[_worst(gates)])
 
 
@@ -158,25 +159,27 @@ def _worst(gates: dict[str, Gate]) -> str:
     return overall([one.outcome for one in gates.values()])
 
 
-def _show(gates: dict[str, Gate], rows: dict[str, list[list[str]]]) -> None:
-    from crowdstream.statements.gating import HEAD, outcome_words
+def _show(gates: dict[str, Gate]) -> None:
+    from crowdstream.statements.gating import HEAD, check_row, more_words, outcome_words
 
     styles = {"passed": "green", "failed": "red", "cannot_tell": "yellow"}
     for name, one in gates.items():
         if name:
             say(name, "bold")
         table = make_table("", HEAD[:1], HEAD[1:4], HEAD[4], line=True)
-        for row in rows[name]:
-            add_row(table, *row)
+        for check in one.checks:
+            add_row(table, *check_row(check))
         console().print(table)
         say_paragraph(outcome_words(one), styles[one.outcome], indent=0)
+        if more := more_words(one):
+            say_paragraph(more, indent=0)
 
 
-def _append(path: str, gates: dict[str, Gate], rows: dict[str, list[list[str]]]) -> None:
+def _append(path: str, gates: dict[str, Gate]) -> None:
     """Add the summary to a file: that of GitHub's steps is shared by all of them."""
     from crowdstream.statements.gating import as_markdown
 
-    text = as_markdown({name: (one, rows[name]) for name, one in gates.items()})
+    text = as_markdown(gates)
     if path == "-":
         print(text)
         return

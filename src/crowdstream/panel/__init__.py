@@ -1,10 +1,11 @@
 """Panels of judges, such as language models: what they say together, and what that is worth."""
 
 from crowdstream.panel.effective import effective_judges, error_correlation
-from crowdstream.panel.gate import Gate, GateCheck, gate
+from crowdstream.panel.gate import gate
 from crowdstream.panel.jury import jury
 from crowdstream.panel.preferences import Preferences, preferences
 from crowdstream.panel.report import EffectiveJudges, Estimate, Jury, ToCheck
+from crowdstream.statements.gating import Gate, GateCheck
 
 __all__ = [
     "EffectiveJudges",

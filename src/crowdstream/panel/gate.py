@@ -7,13 +7,14 @@ otherwise it cannot be told yet. Decisions are made without the gold that they a
 from __future__ import annotations
 
 import math
+import warnings
 from collections.abc import Callable, Mapping
 from typing import Unpack
 
 import numpy as np
 
 from crowdstream.defaults import LEVEL, LEVEL_RANGE
-from crowdstream.errors import CrowdstreamError, InputError
+from crowdstream.errors import CrowdstreamError, InputError, NotIdentifiable
 from crowdstream.estimators import Adaptive
 from crowdstream.estimators.parameters import Families
 from crowdstream.labels import ClassLabel, TaskId, Truths, WorkerId, read_truths
@@ -175,7 +176,10 @@ def _more_gold(found: Estimate, least: float, tasks: int) -> int | None:
 def _decided(panel: Panel, families: Families | None, seed: int) -> dict[TaskId, ClassLabel]:
     """Return the decisions of tasks, made without gold: else they would be right on it."""
     crowd = Adaptive(families=families, seed=seed)
-    decided = as_polars(crowd.fit_predict(panel.question)).drop_nulls("label")
+    with warnings.catch_warnings():
+        # One judge alone is decided by its votes, and gold says how good that is.
+        warnings.simplefilter("ignore", NotIdentifiable)
+        decided = as_polars(crowd.fit_predict(panel.question)).drop_nulls("label")
     return dict(decided.select("task", "label").iter_rows())
 
 
@@ -185,7 +189,7 @@ def _verdicts(panel: Panel, worker: WorkerId) -> dict[TaskId, ClassLabel]:
     table = panel.table.frame().drop_nulls()
     own = table.filter(pl.col("worker").cast(pl.String) == str(worker))
     if not own.height:
-        raise InputError("only", "a worker of these labels", repr(worker))
+        raise InputError("only", "the name of a worker", repr(worker))
     return dict(own.select("task", "label").iter_rows())
 
 
@@ -195,11 +199,11 @@ def _kappa(pairs: list[tuple[ClassLabel, ClassLabel]], level: float) -> Estimate
     table = np.zeros((len(names), len(names)))
     for said, true in pairs:
         table[place[str(said)], place[str(true)]] += 1.0
-    value, _ = cohen_kappa(table)
-    if value is None:
+    found = cohen_kappa(table)
+    if found is None:
         return None
     low, high = kappa_interval(table, level)
-    return Estimate(value, min(low, value), max(high, value))
+    return Estimate(found[0], min(low, found[0]), max(high, found[0]))
 
 
 def _accuracy(pairs: list[tuple[ClassLabel, ClassLabel]], level: float) -> Estimate:

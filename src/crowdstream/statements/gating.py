@@ -82,15 +82,19 @@ class Gate(msgspec.Struct, frozen=True):
 
 def check_row(check: GateCheck) -> list[str]:
     """Return the cells of a check, under `HEAD`."""
-    if check.value is None or check.low is None or check.high is None:
-        found = ["not defined", ""]
-    else:
-        found = [_shown(check.name, check.value)]
-        found.append(f"{_shown(check.name, check.low)} to {_shown(check.name, check.high)}")
-    said = CHECKS[check.outcome]
-    if check.more_gold is not None:
-        said += f" (about {counted(check.more_gold, 'more gold task')})"
-    return [NAMES[check.name], *found, _shown(check.name, check.minimum), said]
+    found = ["not defined", ""]
+    if check.value is not None and check.low is not None and check.high is not None:
+        low, high = (_shown(check.name, limit) for limit in (check.low, check.high))
+        found = [_shown(check.name, check.value), f"{low} to {high}"]
+    return [NAMES[check.name], *found, _shown(check.name, check.minimum), CHECKS[check.outcome]]
+
+
+def more_words(found: Gate) -> str:
+    """Return about how many more gold tasks would tell, as a sentence; empty if it is told."""
+    needed = [check.more_gold for check in found.checks if check.more_gold is not None]
+    if found.outcome != CANNOT_TELL or not needed:
+        return ""
+    return f"About {counted(max(needed), 'more gold task')} would tell, if what is measured stays."
 
 
 def _shown(name: str, value: float) -> str:
@@ -105,22 +109,22 @@ def outcome_words(found: Gate) -> str:
     return f"{OUTCOMES[found.outcome]} ({rests})"
 
 
-def as_markdown(gates: Mapping[str, tuple[Gate, list[list[str]]]]) -> str:
+def as_markdown(gates: Mapping[str, Gate]) -> str:
     """Return a summary for a pull request: a sentence and a table per question.
 
     Parameters
     ----------
     gates
-        By question (the empty name if there is one only), what was found and the rows of its table.
+        What was found, by question; the empty name if there is one only.
     """
     lines = ["## Judge gate", ""]
-    for name, (found, rows) in gates.items():
+    for name, found in gates.items():
         if name:
             lines += [f"### {_cell(name)}", ""]
         lines += [f"**{outcome_words(found)}**", ""]
         lines += [f"| {' | '.join(HEAD)} |", "|---|--:|--:|--:|---|"]
-        lines += [f"| {' | '.join(map(_cell, row))} |" for row in rows]
-        lines.append("")
+        lines += [f"| {' | '.join(map(_cell, row))} |" for row in map(check_row, found.checks)]
+        lines += ["", more_words(found), ""] if more_words(found) else [""]
     return "\n".join(lines)
 
 
