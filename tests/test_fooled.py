@@ -12,7 +12,8 @@ import polars as pl
 import pytest
 
 import crowdstream as cs
-from crowdstream.gold_plan.fooled import Checked, exclusion_words, upper_tail, wrong_to_tell
+from crowdstream.gold_plan.fooled import Checked, exclusion_words, wrong_to_tell
+from crowdstream.metrics.binomial import upper_tail
 from crowdstream.report.told import limits
 
 ROUNDING = 1e-12

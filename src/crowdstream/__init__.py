@@ -25,8 +25,8 @@ _NAMES = {
     "monitoring": "DriftAlarm IdentifiabilityReport alarms difficulty effective_votes families "
     "identifiability monitor pairs suspect_tasks trends",
     "ordinal": "expected_steps ordinal_decisions",
-    "panel": "EffectiveJudges Jury Preferences RunComparison compare_runs effective_judges "
-    "error_correlation jury preferences",
+    "panel": "EffectiveJudges Gate GateCheck Jury Preferences RunComparison compare_runs "
+    "effective_judges error_correlation gate jury preferences",
     "parallel": "set_threads",
     "questions": "Questions fit_questions",
     "report.charts": "",

@@ -49,12 +49,15 @@ from crowdstream.monitoring import trends as trends
 from crowdstream.ordinal import expected_steps as expected_steps
 from crowdstream.ordinal import ordinal_decisions as ordinal_decisions
 from crowdstream.panel import EffectiveJudges as EffectiveJudges
+from crowdstream.panel import Gate as Gate
+from crowdstream.panel import GateCheck as GateCheck
 from crowdstream.panel import Jury as Jury
 from crowdstream.panel import Preferences as Preferences
 from crowdstream.panel import RunComparison as RunComparison
 from crowdstream.panel import compare_runs as compare_runs
 from crowdstream.panel import effective_judges as effective_judges
 from crowdstream.panel import error_correlation as error_correlation
+from crowdstream.panel import gate as gate
 from crowdstream.panel import jury as jury
 from crowdstream.panel import preferences as preferences
 from crowdstream.panel.specialists import ByGroup as ByGroup

@@ -11,12 +11,12 @@ probability ``e = e₀ + ε (1 − e₀)``, and of m gold tasks Binomial(m, e) a
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from typing import NamedTuple
 
 from crowdstream.defaults import LEVEL, LEVEL_RANGE
 from crowdstream.errors import InputError
+from crowdstream.metrics.binomial import upper_limit, upper_tail
 from crowdstream.plain_text import counted, percent
 from crowdstream.validation import check_number
 
@@ -29,16 +29,10 @@ POWER = 0.8
 MOST = 10**9
 """Gold tasks that anybody could mean seriously."""
 
-NEGLIGIBLE = 1e-17
-"""Terms of a sum, relative to the sum, that change no digit of a double."""
-
 SCANNED = 500
 """Wrong decisions that may be asked for, up to which every number is tried. Whether a power is
 reached is not quite monotone in it; beyond, the number of tasks found is up
 to 2 % above the least."""
-
-HALVINGS = 60
-"""Halvings of [0, 1] after which the limit is exact to the last digit of a double."""
 
 SURE = f"{100 * LEVEL:g} %"
 
@@ -180,37 +174,7 @@ def fooled_limit(
     check_number("checked", checked, 0, MOST, whole=True)
     check_number("wrong", wrong, 0, checked, whole=True)
     _check_claim(claimed, level)
-    if wrong == checked:
-        return 1.0
-    low, high = wrong / checked, 1.0
-    for _ in range(HALVINGS):
-        middle = (low + high) / 2
-        more = upper_tail(checked, wrong + 1, middle) < level
-        low, high = (middle, high) if more else (low, middle)
-    return max((high - claimed) / (1 - claimed), 0.0)
-
-
-def upper_tail(n: int, k: int, p: float) -> float:
-    """Return the probability that Binomial(n, p) is at least k.
-
-    >>> round(upper_tail(10, 3, 0.1), 6)
-    0.070191
-    """
-    if k <= 0 or p >= 1:
-        return float(k <= n)
-    if k > n or p <= 0:
-        return 0.0
-    if k <= n * p:  # the other tail is the shorter sum
-        return 1.0 - upper_tail(n, n - k + 1, 1.0 - p)
-    ways = math.lgamma(n + 1) - math.lgamma(k + 1) - math.lgamma(n - k + 1)
-    first = math.exp(ways + k * math.log(p) + (n - k) * math.log1p(-p))
-    term = total = 1.0
-    for i in range(k, n):
-        term *= (n - i) / (i + 1) * p / (1 - p)
-        total += term
-        if term < NEGLIGIBLE * total:
-            break
-    return min(first * total, 1.0)
+    return max((upper_limit(wrong, checked, level) - claimed) / (1 - claimed), 0.0)
 
 
 def wrong_to_tell(checked: int, claimed: float, level: float) -> int:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Unpack
 
 import numpy as np
 
+from crowdstream.defaults import LEVEL, LEVEL_RANGE
 from crowdstream.errors import InputError
 from crowdstream.estimators.estimator import NativeTable
 from crowdstream.labels import Truths, WorkerId, in_kind
@@ -26,7 +27,7 @@ from crowdstream.panel.joint_errors import (
 from crowdstream.panel.report import EffectiveJudges, Estimate
 from crowdstream.panel.votes import PanelVotes, Scored, read_panel, score_panel
 from crowdstream.panel.wording import listed
-from crowdstream.validation import SEED
+from crowdstream.validation import SEED, check_number
 
 if TYPE_CHECKING:
     import polars as pl
@@ -104,6 +105,7 @@ def effective_judges(
     gold: Truths,
     *,
     weights: Mapping[WorkerId, float] | None = None,
+    level: float = LEVEL,
     seed: int = 0,
     **meaning: Unpack[TableMeaning],
 ) -> EffectiveJudges:
@@ -121,6 +123,8 @@ def effective_judges(
         True labels of items: a mapping, or a table of task and label.
     weights
         What each judge's vote counts, if not all the same; at least 0.
+    level
+        Confidence level of the intervals.
     seed
         Of the bootstrap and of the shuffled verdicts.
 
@@ -135,6 +139,7 @@ def effective_judges(
     their vote is right on 85.7 %; if the same judges erred independently, on 92.1 %
     """
     SEED("seed", seed)
+    check_number("level", level, *LEVEL_RANGE)
     panel = read_panel(votes, meaning)
     scored = score_panel(panel.table, gold)
     counted = _weights_of(weights, scored.workers)
@@ -146,8 +151,8 @@ def effective_judges(
     return EffectiveJudges(
         workers=len(scored.workers),
         tasks=len(scored.tasks),
-        effective=None if number is None or drawn is None else _estimate(number, drawn[1]),
-        correlation=None if rho is None or drawn is None else _estimate(rho, drawn[0]),
+        effective=None if number is None or drawn is None else _estimate(number, drawn[1], level),
+        correlation=None if rho is None or drawn is None else _estimate(rho, drawn[0], level),
         accuracy=majority_accuracy(scored.said, scored.truth, scored.classes),
         accuracy_if_independent=independent_accuracy(scored, seed),
         without=in_kind(_without_each(scored, table, counted), panel.kind),
@@ -173,9 +178,10 @@ def _correlations(scored: Scored) -> Floats:
     return correlations_of(error_counts(scored.given.astype(float), scored.wrong.astype(float)))
 
 
-def _estimate(value: float, drawn: Floats) -> Estimate:
-    """With the limits that hold 95 % of what was drawn, and the value itself."""
-    low, high = np.quantile(drawn, [0.025, 0.975]) if drawn.size else (value, value)
+def _estimate(value: float, drawn: Floats, level: float) -> Estimate:
+    """Return the value with limits that hold it and this share of what was drawn."""
+    tail = (1.0 - level) / 2.0
+    low, high = np.quantile(drawn, [tail, 1.0 - tail]) if drawn.size else (value, value)
     return Estimate(value, min(float(low), value), max(float(high), value))
 
 

@@ -7,9 +7,12 @@ how often each sentence is said of crowds of which it is not so.
 from crowdstream.statements.advice import advice
 from crowdstream.statements.dependence import describe_dependence
 from crowdstream.statements.expected import WrongDecisions, expected_wrong
+from crowdstream.statements.gating import Gate, GateCheck
 from crowdstream.statements.worth import LabelWorth, label_worth
 
 __all__ = [
+    "Gate",
+    "GateCheck",
     "LabelWorth",
     "WrongDecisions",
     "advice",
