@@ -31,7 +31,7 @@ def test_exit_codes_say_what_was_found(
     files: tuple[Path, Path], least: float, code: int, words: str
 ) -> None:
     labels, gold = files
-    found = call("gate", labels, "--gold", gold, "--min-accuracy", least)
+    found = call("gate", labels, "--gold", gold, "--min-accuracy", str(least))
     assert found.code == code
     assert words in " ".join(found.err.split())
 
@@ -40,7 +40,7 @@ def test_a_missed_minimum_ends_with_1(files: tuple[Path, Path], tmp_path: Path) 
     labels, gold = files
     wrong = pl.read_csv(gold).with_columns(label=1 - pl.col("label"))
     wrong.write_csv(tmp_path / "wrong.csv")
-    found = call("gate", labels, "--gold", tmp_path / "wrong.csv", "--min-kappa", 0.2)
+    found = call("gate", labels, "--gold", tmp_path / "wrong.csv", "--min-kappa", "0.2")
     assert found.code == 1
     assert "not trusted" in found.err
 
@@ -50,7 +50,7 @@ def test_json_and_markdown(files: tuple[Path, Path], tmp_path: Path) -> None:
     summary = tmp_path / "summary.md"
     summary.write_text("what another step wrote\n")
     found = call(
-        "gate", labels, "--gold", gold, "--min-kappa", 0.5, "--min-effective", 2,
+        "gate", labels, "--gold", gold, "--min-kappa", "0.5", "--min-effective", "2",
         "--json", "--markdown", summary,
     )  # fmt: skip
     assert found.report["outcome"] == "passed"
@@ -72,7 +72,7 @@ def test_each_question_is_checked(tmp_path: Path) -> None:
     pl.concat(parts).write_csv(tmp_path / "labels.csv")
     pl.concat(truths).write_csv(tmp_path / "gold.csv")
     found = call(
-        "gate", tmp_path / "labels.csv", "--gold", tmp_path / "gold.csv", "--min-accuracy", 0.9,
+        "gate", tmp_path / "labels.csv", "--gold", tmp_path / "gold.csv", "--min-accuracy", "0.9",
         "--json",
     )  # fmt: skip
     outcomes = {each["question"]: each["outcome"] for each in found.report["questions"]}
