@@ -65,6 +65,8 @@ class Coefficients(msgspec.Struct, frozen=True):
         scale, how much alike they are).
     tasks, labels
         Tasks with two labels or more, and their labels: only these show agreement.
+    commonest
+        Share of the most frequent class among these labels.
     scale
         "nominal", "ordinal" or "interval".
     level
@@ -77,6 +79,7 @@ class Coefficients(msgspec.Struct, frozen=True):
     raw: Coefficient
     tasks: int
     labels: int
+    commonest: float
     scale: str
     level: float
 
@@ -194,7 +197,8 @@ def read_coefficients(
     limits = Limits(tasks, level)
     raw, fleiss, gwet = _by_weights(moments, measure.weights, several, limits)
     alpha = _alpha(moments, measure, several, limits)
-    return Coefficients(alpha, fleiss, gwet, raw, tasks, labels, scale, level)
+    commonest = float(counts.max(initial=0.0)) / max(labels, 1)
+    return Coefficients(alpha, fleiss, gwet, raw, tasks, labels, commonest, scale, level)
 
 
 class Limits(NamedTuple):
@@ -236,7 +240,8 @@ class Limits(NamedTuple):
             low, high = (1.0 - (1.0 - (end or 0.0)) / expected for end in (raw.low, raw.high))
             return Coefficient(value, min(low, value), max(high, value), error)
         stretch = math.exp(min(self.width * error / ratio, 50.0))
-        return Coefficient(value, 1.0 - ratio * stretch, 1.0 - ratio / stretch, error)
+        low = max(1.0 - ratio * stretch, 1.0 - 1.0 / expected)  # where all labels differ
+        return Coefficient(value, min(low, value), 1.0 - ratio / stretch, error)
 
 
 def _by_weights(
@@ -320,3 +325,42 @@ def _alpha(
     )
     variance = _variance(moments, alike, parts, limits.tasks)
     return limits.beyond(value, variance, chance / (total * (total - 1.0)))
+
+
+class PairTables(NamedTuple):
+    """Kappas of pairs of workers, their standard errors, the agreement of each pair, and how much
+    disagreement chance would make."""
+
+    kappa: Floats
+    error: Floats
+    agreed: Floats
+    expected: Floats
+
+
+def cohen_kappas(tables: NDArray[np.integer], weights: Floats) -> PairTables:
+    """Cohen's kappa of each of several tables of two workers' labels, and its standard error.
+
+    NaN where it is not defined: one of the two, or both, gave one class only. The error is that of
+    Fleiss, Cohen and Everitt (1969), Psychological Bulletin 72.
+
+    >>> found = cohen_kappas(np.array([[[20, 5], [10, 15]]]), np.eye(2))
+    >>> found.kappa.round(3).tolist(), found.error.round(3).tolist()
+    ([0.4], [0.127])
+    """
+    counts = tables.astype(np.float64)
+    many = counts.sum(axis=(1, 2))
+    p = counts / np.maximum(many, 1.0)[:, None, None]
+    one, other = p.sum(axis=2), p.sum(axis=1)
+    agreed = np.einsum("pkl,kl->p", p, weights)
+    rows, columns = other @ weights.T, one @ weights  # what a label of either meets by chance
+    chance = (one * rows).sum(axis=1)
+    rest = 1.0 - chance
+    with np.errstate(divide="ignore", invalid="ignore"):
+        kappa = np.where(rest > NOTHING, (agreed - chance) / rest, np.nan)
+        # Σ p (w (1 − p_e) − (w̄_k + w̄_l)(1 − p_a))² − (p_a p_e − 2 p_e + p_a)²
+        part = weights[None] * rest[:, None, None] - (rows[:, :, None] + columns[:, None, :]) * (
+            1.0 - agreed
+        )[:, None, None]
+        square = (p * part**2).sum(axis=(1, 2)) - (agreed * chance - 2 * chance + agreed) ** 2
+        error = np.sqrt(np.maximum(square, 0.0) / np.maximum(many, 1.0)) / rest**2
+    return PairTables(kappa, np.where(rest > NOTHING, error, np.nan), agreed, rest)
