@@ -29,6 +29,7 @@ COMMANDS = {
     "report": "Tell what a crowd came to on one page.",
     "merge": "Merge state files of different tasks into one.",
     "jury": "Decide what a panel of judges says of every item.",
+    "agree": "Measure how far labels agree: alpha, kappas, AC1, with intervals.",
     "preferences": "Rate items by pairwise comparisons of judges who differ.",
     "savings": "Show how many of the labels in a file would have been enough.",
     "simulate": "Simulate labels with known truth.",

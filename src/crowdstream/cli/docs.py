@@ -37,6 +37,7 @@ COMMANDS: tuple[str, ...] = (
     "report",
     "merge",
     "jury",
+    "agree",
     "preferences",
     "savings",
     "gold plan",

@@ -1,9 +1,9 @@
 """Every JSON that the command line prints: its fields, its version, and how it is written.
 
 ``run --json``, ``spark run --json``, ``savings --json``, ``gold plan --json``, ``gold check
---json``, ``jury --json`` and ``preferences --json`` print one object on one line; ``stream`` prints
-one `crowdstream.Decision` per line; a table in a ``.jsonl`` file has one object per row with the
-names of its columns.
+--json``, ``jury --json``, ``agree --json`` and ``preferences --json`` print one object on one line;
+``stream`` prints one `crowdstream.Decision` per line; a table in a ``.jsonl`` file has one object
+per row with the names of its columns.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from crowdstream.decisions.decision import Decision
     from crowdstream.gold_plan import GoldCheck
     from crowdstream.panel import Jury, Preferences
+    from crowdstream.panel.agreement import AgreementReport
     from crowdstream.savings import Savings
 
 SCHEMA_VERSION = 1
@@ -276,6 +277,31 @@ def jury_report(found: Jury, warnings: list[str], read_as: ReadAs) -> dict[str, 
     }
     del fields["decisions"]
     return {"schema_version": SCHEMA_VERSION, "read_as": read_as, **fields, **more}
+
+
+def agree_report(
+    found: AgreementReport, pairs: pl.DataFrame, warnings: list[str], read_as: ReadAs
+) -> dict[str, object]:
+    """What ``crowdstream agree --json`` prints: all of `Coefficients`, and kappas of pairs in brief.
+
+    Of ``cohen``, ``pairs`` is how many share enough tasks, the others their Cohen's kappas, null
+    where none is defined.
+    """
+    kappas = pairs["kappa"].drop_nulls()
+    return {
+        "schema_version": SCHEMA_VERSION,
+        "read_as": read_as,
+        "workers": found.workers,
+        "classes": found.classes,
+        **msgspec.structs.asdict(found.coefficients),
+        "cohen": {
+            "pairs": pairs.height,
+            "median": kappas.median(),
+            "least": kappas.min(),
+            "most": kappas.max(),
+        },
+        "notes": [*warnings, *found.notes],
+    }
 
 
 def questions_of(

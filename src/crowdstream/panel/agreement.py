@@ -264,17 +264,26 @@ def _of_crowd(
 
 
 def question_agreement(
-    question: QuestionLabels, *, scale: str | None = None, level: float = LEVEL, least: int = LEAST
+    question: QuestionLabels,
+    *,
+    scale: str | None = None,
+    level: float = LEVEL,
+    least: int = LEAST,
+    spelled: str = "{}=",
 ) -> AgreementReport:
-    """Return how far the labels of one question agree; arguments as for `agreement`."""
+    """Return how far the labels of one question agree; arguments as for `agreement`.
+
+    ``spelled``: how messages write the name of an argument.
+    """
     prepared, kind = Prepared.of(question), question.kind
     scale = scale or ("ordinal" if kind.name == "scale" else "nominal")
     if kind.name == "choices" and scale != "nominal":
-        raise InputError("scale", "nominal, since labels are sets of choices", repr(scale))
+        where = spelled.format("scale")
+        raise InputError(where, "nominal, since labels are sets of choices", scale)
     workers, classes = Vocabulary(), Vocabulary()
     batch, _ = code_table(prepared.table, workers, classes)
     names = classes.to_list()
-    places = _places(kind, names, scale, None)
+    places = _places(kind, names, scale, None, spelled)
     found = None
     if len(names) <= MOST_CLASSES:
         sums = add_up(batch, len(names))
@@ -292,6 +301,7 @@ def _places(
     classes: Sequence[ClassLabel],
     scale: str,
     order: Sequence[ClassLabel] | None,
+    spelled: str = "{}=",
 ) -> dict[str, float] | None:
     """Where classes lie on a scale."""
     if scale == "nominal":
@@ -303,8 +313,9 @@ def _places(
     except InputError as error:
         if order is not None:
             raise
-        expected = "labels that are numbers, or their order (order=[…])"
-        raise InputError(f"scale={scale!r}", expected, error.found) from None
+        order_of = spelled.format("order")
+        expected = f"labels that are numbers, or {order_of} with all of them"
+        raise InputError(f"{spelled.format('scale')} {scale}", expected, error.found) from None
 
 
 def _report(

@@ -7,8 +7,17 @@ that of alpha and most labels are of one class.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
 from crowdstream.monitoring.coefficients import Coefficient, Coefficients
-from crowdstream.plain_text import percent
+from crowdstream.plain_text import counted, percent, printable, shortened
+
+if TYPE_CHECKING:
+    import polars as pl
+
+NAME = 24
+"""Characters of a worker's name in a sentence."""
 
 ORDER = ("alpha", "fleiss", "gwet", "raw")
 """Coefficients in the order in which they are shown."""
@@ -22,14 +31,14 @@ NAMES = {
 """What coefficients are called; Gwet's is AC2 on a scale."""
 
 PURPOSES = {
-    "alpha": "what papers ask for: any number of workers, missing labels, any scale",
-    "fleiss": "the same idea; comparable with older studies",
-    "gwet": "does not fall where nearly all labels are of one class",
-    "raw": "how often two labels of a task are the same, chance included",
+    "alpha": "what papers ask for; gaps are fine",
+    "fleiss": "as alpha; for older studies",
+    "gwet": "steady where one class is frequent",
+    "raw": "pairs of labels that are the same",
 }
-"""What each is for, in the words that a line has room for."""
+"""What each is for, in the words that a line of a terminal has room for."""
 
-ON_SCALES = {"raw": "how near two labels of a task are, 1 for the same; chance included"}
+ON_SCALES = {"raw": "how near two labels are; 1 is same"}
 """The same on a scale, where it differs."""
 
 MOSTLY = 0.75
@@ -103,6 +112,30 @@ def agreement_words(found: Coefficients | None) -> str:
         return f"labels agree: {same}, all of one class"
     on_scale = "" if found.scale == "nominal" else f", {found.scale}"
     return f"labels agree with Krippendorff's alpha {interval_words(found.alpha)}{on_scale}; {same}"
+
+
+def pairs_words(pairs: pl.DataFrame, least: int, compared: int) -> str:
+    """Return Cohen's kappas of pairs of workers in a sentence without its full stop."""
+    shared = f"{least:,} task{'' if least == 1 else 's'} or more"
+    if not pairs.height:
+        return f"no two of {counted(compared, 'worker')} share {shared}"
+    known = pairs.drop_nulls("kappa")
+    if not known.height:
+        return f"Cohen's kappa of {counted(pairs.height, 'pair')} is not defined: one class each"
+    first, last = known.row(0, named=True), known.row(-1, named=True)
+    if known.height == 1:
+        one = Coefficient(first["kappa"], first["low"], first["high"])
+        return f"Cohen's kappa of {_two(first)} {interval_words(one)}"
+    return (
+        f"Cohen's kappa of {counted(known.height, 'pair')} that share {shared}: median "
+        f"{known['kappa'].median():.2f}, from {first['kappa']:.2f} ({_two(first)}) to "
+        f"{last['kappa']:.2f} ({_two(last)})"
+    )
+
+
+def _two(pair: Mapping[str, object]) -> str:
+    one, other = (shortened(printable(pair[name]), NAME) for name in ("one", "other"))
+    return f"{one} and {other}"
 
 
 def agreement_notes(found: Coefficients) -> list[str]:
