@@ -28,7 +28,7 @@ CROWDS, LABELS = 400, 10_000_000
 """Crowds of each kind, and labels of the race."""
 
 MANY = 200_000
-"""Tasks that the true coefficient is read from: its own error is a tenth of the interval's or less."""
+"""Tasks that the true coefficient is read from: its own error is a tenth of an interval's or less."""
 
 LEAST = 0.93
 """Coverage below which a 95 % interval does not hold what it says: 400 crowds have a standard error
@@ -148,7 +148,9 @@ def race(labels: int, classes: int, seed: int = 0) -> tuple[float, float]:
 
 def show_speed(labels: int) -> None:
     """Print the race for a few numbers of classes."""
-    print(f"{labels:,} labels, five a task; polars {pl.__version__} counts labels by task and class")
+    print(
+        f"{labels:,} labels, five a task; polars {pl.__version__} counts labels by task and class"
+    )
     for classes in (2, 5, 12, 50, 100):
         ours, theirs = race(labels, classes)
         print(

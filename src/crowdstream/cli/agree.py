@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from crowdstream import defaults
@@ -85,6 +86,8 @@ def agree(
         one_of("nominal", "ordinal", "interval")("--scale", measuring.scale)
     check_number("--level", measuring.level, *defaults.LEVEL_RANGE)
     check_number("--min-tasks", measuring.min_tasks, 1, 10**12, whole=True)
+    if measuring.scale in ("ordinal", "interval") and files.order is None and files.bins is None:
+        files = replace(files, ordinal=True)  # type: ignore[type-var]  # every group is a dataclass
     read = read_labels(files, {"--output": out.output, "--pairs": out.pairs})
     found = {
         question.name: question_agreement(
@@ -112,7 +115,7 @@ def agree(
 
 
 def _pairs(found: AgreementReport) -> pl.DataFrame:
-    table: pl.DataFrame = found.pairs
+    table: pl.DataFrame = found.pairs  # type: ignore[assignment]  # of labels there always is one
     return table
 
 
@@ -133,12 +136,12 @@ def _show(read: LabelInput, found: dict[str, AgreementReport], least: int) -> No
     if "" in found:
         one = found[""]
         c = one.coefficients
+        size = f"{counted(c.labels, 'label')} on {counted(c.tasks, 'task')} with two or more, "
         noun = "class" if one.classes == 1 else "classes"
+        say(f"{size if c.tasks else ''}{counted(one.workers, 'worker')}, {one.classes:,} {noun}")
         say(
-            f"{counted(c.labels, 'label')} on {counted(c.tasks, 'task')} with two or more, "
-            f"{counted(one.workers, 'worker')}, {one.classes:,} {noun}"
+            f"How far do the labels agree? ({c.scale} scale, {100 * c.level:g} % intervals)", "bold"
         )
-        say(f"How far do the labels agree? ({c.scale} scale, {100 * c.level:g} % intervals)", "bold")
         _show_one(one)
         say_paragraph(pairs_words(_pairs(one), least, one.compared))
     else:

@@ -14,6 +14,7 @@ from typing import IO, TYPE_CHECKING
 import msgspec
 
 from crowdstream.labels.meaning.interpreting import ReadAs
+from crowdstream.monitoring.coefficients import Coefficients
 from crowdstream.statements.expected import WrongDecisions
 
 if TYPE_CHECKING:
@@ -125,8 +126,9 @@ class RunReport(msgspec.Struct, kw_only=True):
     ``effective_votes``: how many independent labels carry as much information as the labels of an
     average task, at most. ``dependence``: whether workers make mistakes together. ``alarms``: how
     often a worker's error rate changed. ``hardest``: the tasks with the least agreement. Of these,
-    all but ``dependence`` are null with ``--method majority``. ``expected_errors``: wrong decisions
-    to be expected. ``scored_tasks``, ``error_rate`` and ``truth_matched`` are there with
+    all but ``dependence`` are null with ``--method majority``. ``agreement``: how far labels agree,
+    by the usual coefficients (null without monitors, with more than 100 classes, or if no task has
+    two labels). ``expected_errors``: wrong decisions to be expected. ``scored_tasks``, ``error_rate`` and ``truth_matched`` are there with
     ``--truth`` only, ``mean_distance`` with ``--ordinal`` and ``set_f1`` (of all choices of all
     tasks) with ``--choices`` too; ``gold_matched`` with ``--gold``, ``cost`` with ``--price``.
     ``read_as``: what the files mean. On a scale, ``expected_steps``: the
@@ -161,6 +163,7 @@ class RunReport(msgspec.Struct, kw_only=True):
     changes: list[Change] | None
     labels_per_task: float
     hardest: list[HardTask] | None
+    agreement: Coefficients | None
     expected_errors: WrongDecisions
     warnings: list[str]
     seconds: float
@@ -190,7 +193,7 @@ class SparkReport(msgspec.Struct, kw_only=True):
     """What ``crowdstream spark run --json`` prints; the counts of rows are those of `Intake`.
 
     ``null_task``, ``null_worker``: rows of the input that were left out (``--on-error skip``), on
-    whatever question. ``flip_rates``: as of `RunReport`. ``question``: where there are several.
+    whatever question. ``agreement`` and ``flip_rates``: as of `RunReport`. ``question``: where there are several.
     """
 
     schema_version: int = SCHEMA_VERSION
@@ -209,6 +212,7 @@ class SparkReport(msgspec.Struct, kw_only=True):
     replaced: int
     settled: int
     identifiable: bool
+    agreement: Coefficients | None
     warnings: list[str]
     seconds: float
     flip_rates: dict[str | int, float] | msgspec.UnsetType = msgspec.UNSET
@@ -282,7 +286,7 @@ def jury_report(found: Jury, warnings: list[str], read_as: ReadAs) -> dict[str, 
 def agree_report(
     found: AgreementReport, pairs: pl.DataFrame, warnings: list[str], read_as: ReadAs
 ) -> dict[str, object]:
-    """What ``crowdstream agree --json`` prints: all of `Coefficients`, and kappas of pairs in brief.
+    """What ``crowdstream agree --json`` prints: `Coefficients`, and kappas of pairs in brief.
 
     Of ``cohen``, ``pairs`` is how many share enough tasks, the others their Cohen's kappas, null
     where none is defined.

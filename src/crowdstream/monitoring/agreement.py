@@ -17,6 +17,7 @@ from crowdstream.estimators.estimator import Estimator
 from crowdstream.estimators.observer import Observer
 from crowdstream.labels.batch import Ints, LabelBatch
 from crowdstream.labels.label import ClassLabel
+from crowdstream.labels.meaning.interpreting import QuestionLabels
 from crowdstream.models.passes import InMemory, Pass, TaskTable
 from crowdstream.monitoring import estimator_view as view
 from crowdstream.monitoring.coefficients import Coefficients, read_coefficients
@@ -98,6 +99,15 @@ class Agreement(Observer):
         self.sums.unpack(arrays)
 
 
+def watch_agreement(crowd: Estimator) -> None:
+    """Attach `Agreement` alone to an estimator that has learnt nothing yet.
+
+    Unlike other monitors it needs no order of tasks, so it may go along on a cluster.
+    """
+    if view.find_observer(crowd, Agreement) is None:
+        crowd.observers.append(Agreement())
+
+
 def coefficients_of(
     sums: Coincidences,
     classes: Sequence[ClassLabel],
@@ -124,10 +134,10 @@ def coefficients_of(
     if not sums.kept:
         return None
     names = [str(label) for label in classes[: sums.classes]]
+    where, moments = None, None
     if scale == "nominal" or places is None:
         # By name, not by code: which class was met first must not change a bit.
         moments = sums.read(np.array(sorted(range(len(names)), key=names.__getitem__), np.int64))
-        where = None
     else:
         ranked = sorted(places, key=places.__getitem__)
         codes = {name: code for code, name in enumerate(names)}
@@ -136,8 +146,10 @@ def coefficients_of(
         wide.merge(sums)
         free = iter(range(len(names), wide.classes))
         order = [codes[name] if name in codes else next(free) for name in ranked]
-        moments = wide.read(np.array(order, np.int64)) if wide.kept else None
-        where = np.array([places[name] for name in ranked]) if scale == "interval" else None
+        if wide.kept:
+            moments = wide.read(np.array(order, np.int64))
+        if scale == "interval":
+            where = np.array([places[name] for name in ranked])
     if moments is None or not (moments.sizes >= 2).any():
         return None
     return read_coefficients(moments, scale=scale, places=where, level=level)
@@ -165,3 +177,15 @@ def crowd_coefficients(
     return coefficients_of(found.sums, crowd.classes_, places=places, scale=scale, level=level)
 
 
+def question_coefficients(
+    crowd: Estimator, question: QuestionLabels | None, level: float = LEVEL
+) -> Coefficients | None:
+    """The same of a crowd that learnt this question's labels: on a scale, of ordinal ones.
+
+    None of choices, which a crowd learns as yes or no to each.
+    """
+    if question is not None and question.kind.name == "choices":
+        return None
+    places = None if question is None else question.kind.places
+    scale = "ordinal" if places else "nominal"
+    return crowd_coefficients(crowd, places=places, scale=scale, level=level)

@@ -6,8 +6,8 @@ and n, so to first order a task moves it by
 
     c_m q + Σ_k g_mk n_k + u_m
 
-and the sum of the squares of that (the delta method over tasks) is its variance. Intervals are those
-of other tasks from the same source, labelled by the same workers.
+and the sum of the squares of that (the delta method over tasks) is its variance. Intervals are
+those of other tasks from the same source, labelled by the same workers.
 """
 
 from __future__ import annotations
@@ -294,8 +294,8 @@ def _alpha(
 ) -> Coefficient:
     """Krippendorff's alpha, 1 − (N − 1) D_o/D_e with D_o = Σ o δ² and D_e = Σ n_k n_l δ².
 
-    Krippendorff (2019), Content Analysis, chapter 12: ``o_kl = Σ n_k (n_l − 1{k = l})/(m − 1)`` over
-    tasks with two labels or more, which have N labels.
+    Krippendorff (2019), Content Analysis, chapter 12: ``o_kl = Σ n_k (n_l − 1{k = l})/(m − 1)``
+    over tasks with two labels or more, which have N labels.
     """
     counts = moments.said[several].sum(axis=0).astype(np.float64)
     total, top = float(counts.sum()), float(measure.distance.max(initial=0.0))
@@ -328,8 +328,7 @@ def _alpha(
 
 
 class PairTables(NamedTuple):
-    """Kappas of pairs of workers, their standard errors, the agreement of each pair, and how much
-    disagreement chance would make."""
+    """Kappas of pairs of workers and their errors, agreement, and disagreement by chance."""
 
     kappa: Floats
     error: Floats
@@ -358,9 +357,10 @@ def cohen_kappas(tables: NDArray[np.integer], weights: Floats) -> PairTables:
     with np.errstate(divide="ignore", invalid="ignore"):
         kappa = np.where(rest > NOTHING, (agreed - chance) / rest, np.nan)
         # Σ p (w (1 − p_e) − (w̄_k + w̄_l)(1 − p_a))² − (p_a p_e − 2 p_e + p_a)²
-        part = weights[None] * rest[:, None, None] - (rows[:, :, None] + columns[:, None, :]) * (
-            1.0 - agreed
-        )[:, None, None]
+        part = (
+            weights[None] * rest[:, None, None]
+            - (rows[:, :, None] + columns[:, None, :]) * (1.0 - agreed)[:, None, None]
+        )
         square = (p * part**2).sum(axis=(1, 2)) - (agreed * chance - 2 * chance + agreed) ** 2
         error = np.sqrt(np.maximum(square, 0.0) / np.maximum(many, 1.0)) / rest**2
     return PairTables(kappa, np.where(rest > NOTHING, error, np.nan), agreed, rest)

@@ -24,7 +24,7 @@ from crowdstream.labels.meaning.interpreting import QuestionLabels
 from crowdstream.labels.meaning.kinds import LabelKind
 from crowdstream.labels.meaning.options import TableMeaning
 from crowdstream.labels.scale import scale_of
-from crowdstream.labels.tables import value_series
+from crowdstream.labels.tables import Kind, value_series
 from crowdstream.monitoring.agreement import Agreement, add_up, coefficients_of
 from crowdstream.monitoring.coefficients import (
     SCALES,
@@ -197,7 +197,7 @@ def agreement(
     table = cast("Table", data)
     question = interpret(table, **meaning).only("table", ONE_QUESTION)
     found = question_agreement(question, scale=scale, level=level, least=least)
-    return msgspec.structs.replace(found, pairs=in_kind(found.pairs, kind_of(table)))
+    return _in_kind(found, kind_of(table))
 
 
 def agreement_by_question(
@@ -236,9 +236,14 @@ def agreement_by_question(
     made = {}
     for question in interpret(data, **meaning).questions:
         found = question_agreement(question, scale=scale, level=level, least=least)
-        pairs = in_kind(found.pairs, kind)
-        made[question.name] = msgspec.structs.replace(found, pairs=pairs)
+        made[question.name] = _in_kind(found, kind)
     return made
+
+
+def _in_kind(found: AgreementReport, kind: Kind) -> AgreementReport:
+    """The table of pairs in the kind of table that came in."""
+    pairs: pl.DataFrame = found.pairs  # type: ignore[assignment]  # of labels there always is one
+    return msgspec.structs.replace(found, pairs=in_kind(pairs, kind))
 
 
 def _check(scale: str | None, level: float, least: int) -> None:

@@ -10,6 +10,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from crowdstream.monitoring.coefficients import Coefficient, Coefficients
 from crowdstream.plain_text import counted, percent, printable, shortened
 
@@ -117,6 +119,8 @@ def agreement_words(found: Coefficients | None) -> str:
 def pairs_words(pairs: pl.DataFrame, least: int, compared: int) -> str:
     """Return Cohen's kappas of pairs of workers in a sentence without its full stop."""
     shared = f"{least:,} task{'' if least == 1 else 's'} or more"
+    if compared < 2:
+        return "there are no two workers to compare"
     if not pairs.height:
         return f"no two of {counted(compared, 'worker')} share {shared}"
     known = pairs.drop_nulls("kappa")
@@ -128,7 +132,7 @@ def pairs_words(pairs: pl.DataFrame, least: int, compared: int) -> str:
         return f"Cohen's kappa of {_two(first)} {interval_words(one)}"
     return (
         f"Cohen's kappa of {counted(known.height, 'pair')} that share {shared}: median "
-        f"{known['kappa'].median():.2f}, from {first['kappa']:.2f} ({_two(first)}) to "
+        f"{np.median(known['kappa']):.2f}, from {first['kappa']:.2f} ({_two(first)}) to "
         f"{last['kappa']:.2f} ({_two(last)})"
     )
 

@@ -79,9 +79,7 @@ class Coincidences:
         few = k * (k + 1) // 2 if k <= FEW else 0
         fourth = (rows, few, few) if few else (0, 0, 0)
         shapes = ((rows,), (rows,), (rows, k), (rows, k), (rows, k, k), fourth)
-        return {
-            name: np.zeros(shape, np.int64) for name, shape in zip(ARRAYS, shapes, strict=True)
-        }
+        return {name: np.zeros(shape, np.int64) for name, shape in zip(ARRAYS, shapes, strict=True)}
 
     def _bind(self) -> None:
         k = self.classes if self.kept else 0
@@ -166,9 +164,7 @@ class Coincidences:
     def _read(self, rows: range | list[int]) -> dict[str, Ints]:
         """Some rows of every array; of fourth moments none if they are not kept."""
         which = list(rows)
-        return {
-            name: array[which] if len(array) else array for name, array in self._arrays.items()
-        }
+        return {name: array[which] if len(array) else array for name, array in self._arrays.items()}
 
     def _used(self) -> list[int]:
         """The rows that hold tasks, by their number of labels."""
