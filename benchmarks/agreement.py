@@ -28,7 +28,7 @@ CROWDS, LABELS = 400, 10_000_000
 """Crowds of each kind, and labels of the race."""
 
 MANY = 200_000
-"""Tasks that the true coefficient is read from: its own error is a tenth of an interval's or less."""
+"""Tasks that the true coefficient is read from: its own error is a tenth of theirs or less."""
 
 LEAST = 0.93
 """Coverage below which a 95 % interval does not hold what it says: 400 crowds have a standard error
@@ -153,9 +153,8 @@ def show_speed(labels: int) -> None:
     )
     for classes in (2, 5, 12, 50, 100):
         ours, theirs = race(labels, classes)
-        print(
-            f"{classes:4} classes: {ours:6.3f} s, polars {theirs:6.3f} s, {theirs / ours:5.1f} times"
-        )
+        ratio = theirs / ours
+        print(f"{classes:4} classes: {ours:6.3f} s, polars {theirs:6.3f} s, {ratio:5.1f} times")
 
 
 def main(arguments: list[str] | None = None) -> int:

@@ -87,7 +87,7 @@ def agree(
     check_number("--level", measuring.level, *defaults.LEVEL_RANGE)
     check_number("--min-tasks", measuring.min_tasks, 1, 10**12, whole=True)
     if measuring.scale in ("ordinal", "interval") and files.order is None and files.bins is None:
-        files = replace(files, ordinal=True)  # type: ignore[type-var]  # every group is a dataclass
+        files = replace(files, ordinal=True)
     read = read_labels(files, {"--output": out.output, "--pairs": out.pairs})
     found = {
         question.name: question_agreement(

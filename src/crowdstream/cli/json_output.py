@@ -128,13 +128,13 @@ class RunReport(msgspec.Struct, kw_only=True):
     often a worker's error rate changed. ``hardest``: the tasks with the least agreement. Of these,
     all but ``dependence`` are null with ``--method majority``. ``agreement``: how far labels agree,
     by the usual coefficients (null without monitors, with more than 100 classes, or if no task has
-    two labels). ``expected_errors``: wrong decisions to be expected. ``scored_tasks``, ``error_rate`` and ``truth_matched`` are there with
-    ``--truth`` only, ``mean_distance`` with ``--ordinal`` and ``set_f1`` (of all choices of all
-    tasks) with ``--choices`` too; ``gold_matched`` with ``--gold``, ``cost`` with ``--price``.
-    ``read_as``: what the files mean. On a scale, ``expected_steps``: the
-    expected distance from the truth, in steps. ``flip_rates``: share of the tasks that a worker was
-    asked again on which it contradicts itself. ``missing``: share of a worker's tasks without an
-    answer. ``question``: where there are several.
+    two labels). ``expected_errors``: wrong decisions to be expected. ``scored_tasks``,
+    ``error_rate`` and ``truth_matched`` are there with ``--truth`` only, ``mean_distance`` with
+    ``--ordinal`` and ``set_f1`` (of all choices of all tasks) with ``--choices`` too;
+    ``gold_matched`` with ``--gold``, ``cost`` with ``--price``. ``read_as``: what the files mean.
+    On a scale, ``expected_steps``: the expected distance from the truth, in steps. ``flip_rates``:
+    share of the tasks that a worker was asked again on which it contradicts itself. ``missing``:
+    share of a worker's tasks without an answer. ``question``: where there are several.
     """
 
     schema_version: int = SCHEMA_VERSION

@@ -198,7 +198,7 @@ class Jury(msgspec.Struct, frozen=True, kw_only=True):
         judges = as_polars(self.judges)
         lines = [self._size(judges.height), *_judge_lines(judges), *self._worth()]
         if words := agreement_words(self.agreement):
-            lines.append(words.replace("labels", "verdicts").replace("a task", "an item"))
+            lines.append(words)
         lines += [*DECIDED[self.verdict], *self._human()]
         if self.to_check is not None and self.to_check.differ:
             lines += self._gold()

@@ -103,17 +103,15 @@ def agreement_words(found: Coefficients | None) -> str:
     >>> none = Coefficient(None)
     >>> alpha, raw = Coefficient(0.61, 0.58, 0.64), Coefficient(0.782, 0.76, 0.8)
     >>> agreement_words(Coefficients(alpha, none, none, raw, 90, 300, 0.5, "nominal", 0.95))
-    "labels agree with Krippendorff's alpha 0.61 (0.58–0.64); two of a task are the same in 78.2 %"
+    "agreement: Krippendorff's alpha 0.61 (0.58–0.64), raw 78.2 %"
     """
     if found is None or found.raw.value is None:
         return ""
-    same = f"two of a task are the same in {percent(found.raw.value)}"
-    if found.scale != "nominal":
-        same = f"two of a task are {percent(found.raw.value)} alike"
+    raw = percent(found.raw.value)
     if found.alpha.value is None:
-        return f"labels agree: {same}, all of one class"
-    on_scale = "" if found.scale == "nominal" else f", {found.scale}"
-    return f"labels agree with Krippendorff's alpha {interval_words(found.alpha)}{on_scale}; {same}"
+        return f"agreement: raw {raw}; all labels are of one class"
+    scale = "" if found.scale == "nominal" else f"{found.scale} "
+    return f"agreement: Krippendorff's {scale}alpha {interval_words(found.alpha)}, raw {raw}"
 
 
 def pairs_words(pairs: pl.DataFrame, least: int, compared: int) -> str:

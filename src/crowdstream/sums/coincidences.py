@@ -179,7 +179,8 @@ class Coincidences:
         order = np.arange(self.classes if self.kept else 0) if order is None else order
         said, pairs = found["said"][:, order], _written_out(found["pairs"])[:, order][:, :, order]
         # A sum of n[k] n[l] n[p] n[r] is at most m⁴ for every task: in Python's whole numbers.
-        sure = all(int(t) * m**4 <= LARGEST for t, m in zip(found["tasks"], sizes, strict=True))
+        rows_of = zip(found["tasks"].tolist(), sizes.tolist(), strict=True)
+        sure = all(tasks * m**4 <= LARGEST for tasks, m in rows_of)
         fourth = None
         if sure and found["fourth"].size:
             place = _pair_places(order)

@@ -31,7 +31,7 @@ export class Overview {
     this.doubt = el("div", { class: "note plain", hidden: true });
     this.refusals = new Refusals(context.overview);
     this.tiles = tiles();
-    this.agreement = el("p", { class: "sub agreement", hidden: true }, word("agreement", "Agreement"), ": ", this.agreed = el("span", {}));
+    this.agreement = el("p", { class: "sub agreement", hidden: true }, word("agreement", "Agreement"), " ", this.agreed = el("span", {}));
     this.workersPanel = panel("Whom to trust", "");
     this.makeWorkers();
     this.tasks = this.makeTasks();
@@ -136,7 +136,7 @@ export class Overview {
     const now = this.context.overview;
     this.tiles.update(now);
     this.agreement.hidden = !now.agreement;
-    setText(this.agreed, now.agreement?.text ?? "", { marked: false });
+    setText(this.agreed, now.agreement?.text.replace("agreement: ", "") ?? "", { marked: false });
     if (overview && "hooks" in overview) this.refusals.update(now);
     if (!overview || "alarms" in overview || "copies" in overview) this.changes(now);
     this.doubt.hidden = now.identifiable || !now.labels;
