@@ -106,7 +106,7 @@ CLOSINGS = {
 """Reasons why a task takes no more labels, as `Decision.closed` has them."""
 
 SOURCES = {
-    "agreement": Word(
+    "alpha": Word(
         "by agreement alone",
         "Known from how often workers agree, not from correct answers: it cannot show where most "
         "of them are wrong together. Gold can.",
@@ -132,7 +132,7 @@ TERMS = {
         "How many independent votes one label counts for, at most: less than 1 where workers make "
         "the same mistakes. Mistakes that nearly all make look like agreement and are not seen.",
     ),
-    "agreement": Word(
+    "alpha": Word(
         "agreement",
         "How far labels of closed tasks agree beyond chance: 1 always, 0 no more than guesses. It "
         "looks higher where tasks close once they are sure, and says nothing of who is right.",

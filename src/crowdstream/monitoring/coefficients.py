@@ -43,7 +43,7 @@ class Coefficient(msgspec.Struct, frozen=True):
     value
         ``None`` where it is not defined: no task has two labels, or all labels are the same.
     low, high
-        Limits of the interval, ``None`` where there is none.
+        TaskIntervals of the interval, ``None`` where there is none.
     error
         Its standard error.
     """
@@ -194,14 +194,14 @@ def read_coefficients(
     labels = int(moments.said[several].sum())
     counts = moments.said[several].sum(axis=0).astype(np.float64)
     measure = measure_of(scale, places, counts)
-    limits = Limits(tasks, level)
+    limits = TaskIntervals(tasks, level)
     raw, fleiss, gwet = _by_weights(moments, measure.weights, several, limits)
     alpha = _alpha(moments, measure, several, limits)
     commonest = float(counts.max(initial=0.0)) / max(labels, 1)
     return Coefficients(alpha, fleiss, gwet, raw, tasks, labels, commonest, scale, level)
 
 
-class Limits(NamedTuple):
+class TaskIntervals(NamedTuple):
     """Intervals from variances, of so many tasks with two labels or more."""
 
     tasks: int
@@ -245,7 +245,7 @@ class Limits(NamedTuple):
 
 
 def _by_weights(
-    moments: Moments, weights: Floats, several: NDArray[np.bool_], limits: Limits
+    moments: Moments, weights: Floats, several: NDArray[np.bool_], limits: TaskIntervals
 ) -> tuple[Coefficient, Coefficient, Coefficient]:
     """Raw agreement, Fleiss' kappa and Gwet's coefficient.
 
@@ -290,7 +290,7 @@ def _by_weights(
 
 
 def _alpha(
-    moments: Moments, measure: Measure, several: NDArray[np.bool_], limits: Limits
+    moments: Moments, measure: Measure, several: NDArray[np.bool_], limits: TaskIntervals
 ) -> Coefficient:
     """Krippendorff's alpha, 1 − (N − 1) D_o/D_e with D_o = Σ o δ² and D_e = Σ n_k n_l δ².
 

@@ -31,7 +31,7 @@ from crowdstream.monitoring.coefficients import (
     WEIGHTS,
     Coefficient,
     Coefficients,
-    Limits,
+    TaskIntervals,
     cohen_kappas,
     weights_of,
 )
@@ -87,7 +87,7 @@ class AgreementReport(msgspec.Struct, frozen=True):
     >>> import crowdstream as cs
     >>> found = cs.agreement(cs.simulate(6, 500, p=0.2, seed=1).labels())
     >>> round(found.alpha.value, 2), round(found.raw.value, 2)
-    (0.36, 0.68)
+    (0.38, 0.69)
     >>> found.table["coefficient"].to_list()
     ["Krippendorff's alpha", "Fleiss' kappa", "Gwet's AC1", 'raw agreement']
     """
@@ -386,7 +386,9 @@ def _pairs(
     limits = [
         Coefficient(None)
         if np.isnan(kappa)
-        else Limits(int(tasks), level).beyond(float(kappa), float(error) ** 2, float(expected))
+        else TaskIntervals(int(tasks), level).beyond(
+            float(kappa), float(error) ** 2, float(expected)
+        )
         for kappa, error, _, expected, tasks in zip(*found, shared[listed], strict=True)
     ]
     names = workers.to_list()

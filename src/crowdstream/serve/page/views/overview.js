@@ -31,7 +31,7 @@ export class Overview {
     this.doubt = el("div", { class: "note plain", hidden: true });
     this.refusals = new Refusals(context.overview);
     this.tiles = tiles();
-    this.agreement = el("p", { class: "sub agreement", hidden: true }, word("agreement", "Agreement"), " ", this.agreed = el("span", {}));
+    this.agreement = el("p", { class: "sub agreement", hidden: true }, word("alpha", "Agreement"), " ", this.agreed = el("span", {}));
     this.workersPanel = panel("Whom to trust", "");
     this.makeWorkers();
     this.tasks = this.makeTasks();
