@@ -136,7 +136,7 @@ def test_the_core_works_alone_and_the_lab_adds_its_commands(tmp_path: Path, whee
     crowdstream("simulate", "-t", "50", "-o", "made.csv", "--truth", "truth.csv")
     compared = crowdstream("compare", "made.csv", "--truth", "truth.csv", "--quick", "-o", "study")
     assert "dawid-skene" in compared.stdout
-    assert "claims of the paper hold" in crowdstream("paper", "worked", "--quick").stdout
+    assert "promises of ours hold" in crowdstream("paper", "worked", "--quick").stdout
 
 
 def test_the_lab_has_the_version_of_the_core_and_needs_that() -> None:

@@ -133,5 +133,5 @@ def test_of_a_crowd_that_cannot_be_judged_nothing_is_said_of_how_it_errs(tmp_pat
     path.write_text("task,worker,label\n1,ann,a\n1,bob,a\n2,ann,b\n2,bob,a\n")
     result = call("run", path, "-o", tmp_path / "out.csv")
     said = " ".join(result.err.split())
-    assert "how good the workers are cannot be told" in said
+    assert "how many decisions are wrong is unknown" in said
     assert "err independently" not in said

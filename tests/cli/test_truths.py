@@ -113,7 +113,7 @@ def test_savings_and_compare_match_by_spelling(
 ) -> None:
     for command in (
         ("savings", label_file, "--orders", "1"),
-        ("compare", label_file, "--methods", "majority", "--quick"),
+        ("compare", label_file, "--methods", "majority", "--quick", "--limit", "60"),
     ):
         found = [call(*command, "--truth", file, "--json").report for file in (exact, respelt)]
         assert [len(each["warnings"]) for each in found] == [0, 1]

@@ -10,19 +10,28 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import asdict
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 import polars as pl
 import pytest
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
 
+from crowdstream import MajorityVote
 from crowdstream.errors import InputError
+from crowdstream.metrics import error_rate
 from crowdstream_lab import compare as comparing
 from crowdstream_lab import datasets
+from crowdstream_lab.baselines import OneCoinEM
 from crowdstream_lab.compare import (
     BASELINE,
     FILE,
     OURS,
+    Journal,
     Laboratory,
     Method,
+    Row,
     Study,
     choose,
     compare,
@@ -32,9 +41,11 @@ from crowdstream_lab.compare import (
     rank_test,
     ready,
     shuffled,
+    task_errors,
 )
 from crowdstream_lab.datasets import Dataset, Meta
 from tests.cli.tool import call, csv_of, gold_of, labels, refused
+from tests.simulated import ROWS
 
 HERE = "tests.lab.test_compare"
 MAJORITY = choose(["majority"])[0]
@@ -155,6 +166,26 @@ def test_another_order_keeps_every_task_whole() -> None:
     assert other["task"].to_list() != table["task"].to_list()
     assert other.sort(table.columns).equals(table.sort(table.columns))
     assert shuffled(table, 3).equals(other)
+
+
+@given(ROWS, st.booleans())
+@settings(max_examples=100, deadline=None)
+def test_errors_of_tasks_have_the_librarys_error_rate_as_their_mean(
+    rows: list[tuple[int, str, str | None]], majority: bool
+) -> None:
+    schema = {"task": pl.Int64, "worker": pl.String, "label": pl.String}
+    table = pl.DataFrame(rows, schema, orient="row")
+    table = table.drop_nulls().unique(["task", "worker"], keep="last", maintain_order=True)
+    assume(table.height > 0)
+    gold = table.group_by("task", maintain_order=True).agg(pl.col("label").first())
+    data = Dataset("", table, gold, Meta(""))
+    decided = (MajorityVote() if majority else OneCoinEM()).fit_predict(table)
+    classes = table["label"].n_unique()
+    expected = error_rate(
+        decided, gold, labels=table if majority else None, classes=max(classes, 1)
+    )
+    assert task_errors(decided, data, majority=majority).mean() == pytest.approx(expected)
+    assert dataset_error(decided.head(0), data) == 1.0  # undecided is wrong
 
 
 # Ranks -------------------------------------------------------------------------------------
@@ -317,6 +348,154 @@ def test_the_command_compares_on_files_and_json_is_one_object(files: tuple[Path,
     assert [row["order"] for row in found["rows"]] == [
         *(FILE, "shuffle 1", "shuffle 2", "shuffle 3") * 2
     ]
+
+
+@pytest.mark.usefixtures("in_process")
+def test_on_one_set_methods_are_paired_over_its_tasks(files: tuple[Path, Path]) -> None:
+    given, gold = files
+    asked = ("--truth", gold, "--methods", "adaptive,wawa", "--shuffles", "1")
+    told = call("compare", given, *asked, "--json").report
+    found = {row["method"]: row for row in told["summary"]}
+    data = ready(made("mine", labels(30)))
+
+    def errors(name: str) -> np.ndarray:
+        """Of each task, the mean over orders."""
+        rows = measure(choose([name])[-1], data, 1, 0)
+        return np.mean([x.outcomes["final"] for x in rows if x.outcomes is not None], axis=0)
+
+    differences = errors("wawa") - errors("adaptive")
+    assert found["wawa"]["behind"] == pytest.approx(differences.mean())
+    assert found["wawa"]["behind_se"] == pytest.approx(differences.std(ddof=1) / 30**0.5)
+    assert found["wawa"]["verdict"] in ("better", "worse", "cannot be told apart")
+    assert found["wawa"]["excess_se"] is not None
+    assert found["majority"]["online_behind_se"] is not None
+    assert found["wawa"]["equivalent"] is False
+    assert told["plan"] == {"shuffles": 1, "seed": 0, "limit": 60.0, "runs": 5}
+
+
+@pytest.mark.usefixtures("in_process")
+def test_a_page_of_one_set_has_standard_errors_over_tasks(
+    files: tuple[Path, Path], tmp_path: Path
+) -> None:
+    given, gold = files
+    asked = ("--truth", gold, "--methods", "adaptive,wawa", "--shuffles", "0")
+    assert call("compare", given, *asked, "-o", tmp_path / "out").code == 0
+    told = (tmp_path / "out" / "benchmark.md").read_text("utf-8")
+    assert re.search(r"\| wawa \| 1/1 \| [\d.]+ \| [+-][\d.]+ ± [\d.]+ \|", told)
+    assert "On these tasks" in told
+    assert "±" in (tmp_path / "out" / "index.html").read_text("utf-8")
+    outcomes = pl.read_csv(tmp_path / "out" / "outcomes.csv")
+    assert outcomes.columns == ["method", "order", "task", "final", "prequential"]
+    assert outcomes.height == 3 * 30
+
+
+# Going on ----------------------------------------------------------------------------------
+
+PLAN: dict[str, Any] = {"shuffles": 1, "seed": 0, "limit": 60.0, "runs": 5}
+
+
+def test_a_run_that_was_ended_goes_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    sets = [made("one", labels(40, seed=1)), made("two", labels(40, seed=2))]
+    methods = choose(["agreement", "dawid-skene"])
+    run: list[tuple[str, str]] = []
+
+    def once(_: object, method: Method, data: Dataset, *job: float) -> list[Row]:
+        if len(run) == 4:
+            raise KeyboardInterrupt
+        run.append((method.name, data.name))
+        return list(measure(method, data, int(job[0]), int(job[1])))
+
+    monkeypatch.setattr(Laboratory, "__enter__", lambda self: self)
+    monkeypatch.setattr(Laboratory, "__exit__", lambda *_: None)
+    monkeypatch.setattr(Laboratory, "run", once)
+    with pytest.raises(KeyboardInterrupt):
+        compare(sets, methods, **PLAN, journal=Journal(sets, PLAN, tmp_path))
+    done, first = list(run), json.loads((tmp_path / "compare.json").read_text("utf-8"))
+    assert len(done) == 4
+    assert {(row["method"], row["set"]) for row in first["rows"]} == set(done)
+    # Ended again at the first method, it still has what it had.
+    again = Journal(sets, PLAN, tmp_path, resume=True)
+    again.add(again.known(methods[0].name, sets[0]))
+    second = json.loads((tmp_path / "compare.json").read_text("utf-8"))
+    assert sorted(map(str, second["rows"])) == sorted(map(str, first["rows"]))
+    run.clear()
+    rows = compare(sets, methods, **PLAN, journal=Journal(sets, PLAN, tmp_path, resume=True))
+    assert not set(run) & set(done)
+    assert len(run) == 2
+    assert rows.head(len(first["rows"])).to_dicts() == first["rows"]
+    run.clear()
+    journal = Journal(sets, PLAN, tmp_path, resume=True)
+    assert compare(sets, methods, **PLAN, journal=journal).equals(rows)
+    assert run == []
+
+
+def rows_of(status: str, note: str = "", orders: int = 2) -> list[Row]:
+    """What a method that decides online left behind."""
+    found = [
+        Row("one", "agreement", order, final=0.1, prequential=0.1)
+        for order in (FILE, "shuffle 1", "shuffle 2")[:orders]
+    ]
+    return found if status == "ok" else [Row("one", "agreement", FILE, status, note)]
+
+
+@pytest.mark.parametrize(
+    ("rows", "plan", "taken"),
+    [
+        (rows_of("ok"), {}, 2),
+        (rows_of("ok"), {"limit": 600.0}, 2),
+        (rows_of("ok"), {"shuffles": 0}, 1),
+        (rows_of("ok"), {"shuffles": 2}, 0),
+        (rows_of("ok"), {"seed": 1}, 0),
+        (rows_of("over the time limit", "600 s"), {}, 1),
+        (rows_of("over the time limit", "600 s"), {"limit": 601.0}, 0),
+        (rows_of("over the time limit", "not tried: it was on a, which is smaller"), {}, 0),
+        (rows_of("failed", "KeyError"), {}, 0),
+        (rows_of("not installed"), {}, 0),
+    ],
+)
+def test_taken_over_is_what_would_come_out_again(
+    tmp_path: Path, rows: list[Row], plan: dict[str, float], taken: int
+) -> None:
+    sets = [made("one", labels(40, seed=1)), made("two", labels(40, seed=2))]
+    wrote = Journal(sets, PLAN, tmp_path)
+    wrote.add(rows)
+    found = Journal(sets, {**PLAN, **plan}, tmp_path, resume=True)
+    assert len(found.known("agreement", sets[0])) == taken
+    assert found.known("agreement", sets[1]) == []
+    # A file of an earlier version has no plan: its seed is taken for 0.
+    told = json.loads((tmp_path / "compare.json").read_text("utf-8"))
+    del told["plan"]
+    (tmp_path / "compare.json").write_text(json.dumps(told), "utf-8")
+    found = Journal(sets, {**PLAN, **plan}, tmp_path, resume=True)
+    assert len(found.known("agreement", sets[0])) == taken
+    # Another set of the same name is another set.
+    other = [made("one", labels(41, seed=1)), sets[1]]
+    assert Journal(other, PLAN, tmp_path, resume=True).known("agreement", other[0]) == []
+    assert Journal(sets, PLAN, tmp_path).known("agreement", sets[0]) == []
+
+
+@pytest.mark.usefixtures("in_process")
+def test_the_command_goes_on_with_a_set_of_ones_own(
+    files: tuple[Path, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    given, gold = files
+    asked = ("compare", given, "--truth", gold, "--shuffles", "1", "-o", tmp_path / "out")
+    first = call(*asked, "--methods", "adaptive", "--json").report
+    ran, run = [], Laboratory.run
+
+    def noted(self: Laboratory, method: Method, *job: Any) -> list[Row]:
+        ran.append(method.name)
+        return run(self, method, *job)
+
+    monkeypatch.setattr(Laboratory, "run", noted)
+    found = call(*asked, "--methods", "adaptive,wawa", "--json", "--resume").report
+    assert ran == ["wawa"]
+    before = next(row for row in first["summary"] if row["method"] == "majority")
+    after = next(row for row in found["summary"] if row["method"] == "majority")
+    assert (after["behind"], after["behind_se"]) == (before["behind"], before["behind_se"])
+    refused(call(*asked[:-2], "--resume"), "--resume", "-o FOLDER")
+    (tmp_path / "out" / "compare.json").write_text("[]")
+    refused(call(*asked, "--resume"), "compare.json", "a file that compare wrote")
 
 
 def test_a_quick_look_has_ours_the_known_rivals_and_none_of_crowd_kits() -> None:

@@ -14,11 +14,16 @@ from crowdstream.labels import Table
 from crowdstream.simulation import simulate
 from crowdstream_lab.baselines import (
     BCC,
+    BWA,
     CATD,
     EBCC,
     GLAD,
+    IWMV,
     MACE,
     PM,
+    PTBCC,
+    LightweightOnePass,
+    LightweightTwoPass,
     Wawa,
     ZenCrowd,
     ZeroBasedSkill,
@@ -297,14 +302,139 @@ def test_the_skills_of_wawa_and_of_zero_based_skill_are_as_by_hand() -> None:
     assert skills.skills_.tolist() == pytest.approx([1.0, 1.0, 0.6, 0.2])
 
 
+def test_accuracies_of_one_pass_are_as_by_hand() -> None:
+    said = {"ann": "xyx", "bob": "xxy", "cy": "yx"}
+    rows = [(t, who, x) for t in range(3) for who, text in said.items() for x in text[t : t + 1]]
+    crowd = LightweightOnePass()
+    found = crowd.fit_predict(rows)
+    # All start with 1/2. Task 0: x, so ann and bob have 2/3 and cy 1/3. Task 1: bob and cy say x
+    # with weight 1, ann y with 2/3: ann 2/4, bob 3/4, cy 2/4. Task 2: bob's y outweighs ann's x,
+    # ann has 2/5 and bob 4/5.
+    assert "".join(found["label"]) == "xxy"
+    assert (1 - crowd.error_rates_).tolist() == pytest.approx([2 / 5, 4 / 5, 1 / 2])
+    # With one vote of mean weight on each side: 3/4 + 5/8 of the four votes' 5/2.
+    assert found["confidence"][2] == pytest.approx((3 / 4 + 5 / 8) / (5 / 2))
+    assert found.equals(crowd.stream_predict(rows))
+
+
+def test_the_second_pass_weighs_by_accuracy_less_chance_and_takes_named_classes_only() -> None:
+    said = {"ann": "xyx", "bob": "xxy", "cy": "yx"}
+    rows = [(t, who, x) for t in range(3) for who, text in said.items() for x in text[t : t + 1]]
+    crowd = LightweightTwoPass()
+    # Weights 2 a − 1: ann −1/5, bob 3/5, cy 0; log-odds are twice the sums. Task 0: x has 2/5.
+    found = crowd.fit_predict(rows)
+    assert "".join(found["label"]) == "xxy"
+    assert found["confidence"][0] == pytest.approx(1 / (1 + np.exp(-4 / 5)))
+    # Streamed, the first task is decided again when it was learnt from: 2/3, 2/3 and 1/3.
+    streamed = crowd.stream_predict(rows)
+    assert streamed["confidence"][0] == pytest.approx(1 / (1 + np.exp(-2)))
+    # Cy is outvoted thrice: 1/5, below chance. What it says alone is still the only candidate.
+    rows = [(t, who, "x") for t in range(3) for who in ("ann", "bob")]
+    rows += [(t, "cy", "y") for t in range(3)] + [(3, "cy", "y")]
+    assert crowd.fit_predict(rows)["label"][3] == "y"
+
+
+def test_iwmv_is_the_papers_loop() -> None:
+    labels = crowd_of(3, 60).labels()
+    coded = code(labels)
+    n, k, tasks = len(coded.workers), coded.n_classes, by_task(coded)
+    weights = [1.0] * n
+    for _ in range(3):
+        agreed, answers = [0.0] * n, [0] * n
+        for said in tasks:
+            votes = [round(sum(weights[j] for j, x in said if x == c), 9) for c in range(k)]
+            best = [c for c in range(k) if votes[c] == max(votes)]
+            for j, x in said:
+                answers[j] += 1
+                agreed[j] += (x in best) / len(best)
+        weights = [k * a / m - 1 for a, m in zip(agreed, answers, strict=True)]
+    crowd = IWMV(max_iterations=3)
+    crowd.fit_predict(labels)
+    assert crowd.weights_ == pytest.approx(weights, abs=1e-9)  # rounding
+
+
+def test_bwa_alternates_precisions_and_means_as_the_paper_writes() -> None:
+    labels = tiny(3)
+    coded = code(labels)
+    n, k, tasks = len(coded.workers), coded.n_classes, by_task(coded)
+    crowd = BWA(tolerance=0.0, max_iterations=4)
+    found = crowd.fit_predict(labels)
+    means = np.zeros((len(tasks), k))
+    for c in range(k):
+        z = [sum(x == c for _, x in said) / len(said) for said in tasks]
+        size = sum(map(len, tasks))
+        spread = sum(len(said) * m * (1 - m) for said, m in zip(tasks, z, strict=True)) / size
+        b = 15 * spread * 4 * (1 - 1 / k)
+        for _ in range(4):
+            v = []
+            for j in range(n):
+                off = [
+                    ((x == c) - m) ** 2
+                    for said, m in zip(tasks, z, strict=True)
+                    for w, x in said
+                    if w == j
+                ]
+                v.append((15 + len(off)) / (b + sum(off)))
+            mu = sum(z) / len(z)
+            z = [
+                (mu + sum(v[j] for j, x in said if x == c)) / (1 + sum(v[j] for j, _ in said))
+                for said in tasks
+            ]
+        means[:, c] = z
+        assert crowd.precisions_[:, c] == pytest.approx(v, abs=1e-9)  # rounding
+    sure = means.max(axis=1) / means.sum(axis=1)
+    assert found["confidence"].to_list() == pytest.approx(sure.tolist(), abs=1e-9)
+
+
+def test_ptbccs_iteration_is_the_papers_equations_in_loops() -> None:
+    from scipy.special import digamma
+
+    coded = code(tiny(3))
+    n, k, tasks = len(coded.workers), coded.n_classes, by_task(coded)
+    crowd = PTBCC()
+    phi = crowd._start(coded)
+    theta, first = {}, {}
+    start = np.zeros((2, k, k))
+    for a, b in itertools.product(range(k), repeat=2):
+        start[0, a, b] = (5 if a == b else 1) / (5 + (k - 1))
+        start[1, a, b] = (1 if a == b else 1.35) / (1 + 1.35 * (k - 1))
+    for i, said in enumerate(tasks):
+        for j, x in said:
+            raw = np.array([sum(phi[i, c] * start[s, c, x] for c in range(k)) for s in (0, 1)])
+            first[i, j], theta[i, j] = raw, raw / raw.sum()
+    u = phi.sum(axis=0)
+    beta, prior = np.zeros((n, 2)), np.zeros((2, k, k))
+    for i, said in enumerate(tasks):
+        for j, x in said:
+            beta[j] += 0.4 * first[i, j]
+            prior[:, :, x] += 0.5 * first[i, j][:, None] * phi[i][None, :]
+    eta, mu = beta.copy(), np.maximum(prior, 1e-6)
+    for i, said in enumerate(tasks):
+        for j, x in said:
+            eta[j] += theta[i, j]
+            mu[:, :, x] += theta[i, j][:, None] * phi[i][None, :]
+    nu = u + phi.sum(axis=0)
+    log_tau = digamma(nu) - digamma(nu.sum())
+    log_pi = digamma(eta) - digamma(eta.sum(axis=1, keepdims=True))
+    log_v = digamma(mu) - digamma(mu.sum(axis=2, keepdims=True))
+    found = np.exp(crowd._iterate(coded, phi))
+    for i, said in enumerate(tasks):
+        score = log_tau.copy()
+        for j, x in said:
+            weight = np.exp(log_pi[j] + log_v[:, :, x] @ phi[i])
+            score += (weight / weight.sum()) @ log_v[:, :, x]
+        expected = np.exp(score - score.max())
+        assert found[i] == pytest.approx(expected / expected.sum(), abs=1e-9)  # rounding
+
+
 # Monotone ----------------------------------------------------------------------------------
 
 
 def traces(rows: Table) -> list[np.ndarray]:
     glad, zencrowd, bcc = GLAD(), ZenCrowd(), BCC()
-    ebcc, mace = EBCC(3, restarts=2), MACE(restarts=2)
+    ebcc, mace, ptbcc = EBCC(3, restarts=2), MACE(restarts=2), PTBCC(tolerance=1e-6)
     by_em = MACE(variational=False, knows=0.005, taste=0.005, restarts=2)
-    for crowd in (glad, zencrowd, bcc, ebcc, mace, by_em):
+    for crowd in (glad, zencrowd, bcc, ebcc, ptbcc, mace, by_em):
         crowd.fit_predict(rows)
     return [
         np.array(trace)
@@ -313,6 +443,7 @@ def traces(rows: Table) -> list[np.ndarray]:
             zencrowd.log_likelihood_,
             bcc.evidence_,
             ebcc.evidence_,
+            ptbcc.evidence_,
             mace.objective_[1:],  # the first has no cost of parameters: those of a start
             by_em.objective_[1:],
         )

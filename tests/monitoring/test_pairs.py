@@ -86,7 +86,7 @@ def test_guessers_are_at_chance_and_knowers_are_not() -> None:
     for crowd in (guess, know):  # the report and the estimator go by the same evidence
         agree = crowd.identifiable_.reason == "workers are not shown to agree more than by chance"
         assert identifiability(crowd).at_chance == agree
-    assert report.dependence.verdict == "independent"
+    assert report.dependence.verdict == "cannot_tell", "7,500 pairs of labels are too few"
 
 
 def test_workers_who_err_together_are_reported() -> None:

@@ -116,7 +116,7 @@ def test_gold_decides_its_task_and_checks_decisions(http: httpx.Client, project:
     http.post(f"{url}/gold", json={"task": "t3", "label": "y"})
     http.post(f"{url}/gold", json={"task": "t4", "label": "x"})
     expected = http.get(url).json()["expected_errors"]
-    assert (expected["source"], expected["gold_tasks"]) == ("gold", 2)
+    assert (expected["basis"], expected["gold_tasks"]) == ("gold", 2)
     assert expected["rate_low"] <= expected["rate"] <= expected["rate_high"]
 
 
@@ -330,7 +330,7 @@ def test_an_overview_says_what_is_known(http: httpx.Client) -> None:
     assert saved["money"] == pytest.approx(0.1 * saved["labels"])
     assert 0 < saved["share"] < 1
     errors = found["expected_errors"]
-    assert (errors["decided"], errors["source"]) == (300, "agreement")
+    assert (errors["decided"], errors["basis"]) == (300, "joint")
     assert 0 < errors["rate"] < 0.1
     assert found["label_worth"]["effective"] <= found["label_worth"]["votes"]
 

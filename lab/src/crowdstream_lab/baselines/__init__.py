@@ -5,6 +5,7 @@ Each takes what the estimators take and gives the same table of decisions.
 
 from crowdstream import MajorityVote
 from crowdstream_lab.baselines.bcc import BCC
+from crowdstream_lab.baselines.bwa import BWA
 from crowdstream_lab.baselines.catd import CATD
 from crowdstream_lab.baselines.dalvi import Dalvi
 from crowdstream_lab.baselines.dawid_skene import DawidSkene
@@ -13,8 +14,10 @@ from crowdstream_lab.baselines.ghosh_kale_mcafee import GhoshKaleMcAfee
 from crowdstream_lab.baselines.glad import GLAD
 from crowdstream_lab.baselines.hui_walter import HuiWalter
 from crowdstream_lab.baselines.ising_vote import IsingVote
+from crowdstream_lab.baselines.iwmv import IWMV
 from crowdstream_lab.baselines.karger_oh_shah import KargerOhShah
 from crowdstream_lab.baselines.karger_oh_shah_svd import KargerOhShahSVD
+from crowdstream_lab.baselines.lightweight import LightweightOnePass, LightweightTwoPass
 from crowdstream_lab.baselines.liu_peng_ihler import BeliefPropagation, MeanField
 from crowdstream_lab.baselines.mace import MACE
 from crowdstream_lab.baselines.minimax_entropy import MinimaxEntropy
@@ -25,6 +28,7 @@ from crowdstream_lab.baselines.oracle_estimator import OracleEstimator
 from crowdstream_lab.baselines.oracle_vote import OracleVote
 from crowdstream_lab.baselines.overlap_triangular import OverlapTriangularEstimation
 from crowdstream_lab.baselines.pm import PM
+from crowdstream_lab.baselines.ptbcc import PTBCC
 from crowdstream_lab.baselines.raykar import Raykar
 from crowdstream_lab.baselines.recursive_em import RecursiveEM
 from crowdstream_lab.baselines.sbic import SBIC
@@ -39,11 +43,14 @@ from crowdstream_lab.baselines.zero_based_skill import ZeroBasedSkill
 
 __all__ = [
     "BCC",
+    "BWA",
     "CATD",
     "EBCC",
     "GLAD",
+    "IWMV",
     "MACE",
     "PM",
+    "PTBCC",
     "SBIC",
     "BeliefPropagation",
     "Dalvi",
@@ -53,6 +60,8 @@ __all__ = [
     "IsingVote",
     "KargerOhShah",
     "KargerOhShahSVD",
+    "LightweightOnePass",
+    "LightweightTwoPass",
     "MajorityVote",
     "MeanField",
     "MinimaxEntropy",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
+from collections.abc import Iterator
 
 import numpy as np
 import polars as pl
@@ -39,13 +40,9 @@ class OnePass(LabelsOnly):
         """One pass over the tasks: the scores each had when it came."""
         self._start(coded)
         scores = np.zeros((len(coded.tasks), coded.n_classes))
-        end = 0
-        for task, votes in enumerate(coded.votes.tolist()):
-            start, end = end, end + votes
-            if votes:
-                workers, labels = coded.worker[start:end], coded.label[start:end]
-                scores[task] = self._judge(workers, labels)
-                self._learn(workers, labels, scores[task])
+        for task, workers, labels in each_task(coded):
+            scores[task] = self._judge(workers, labels)
+            self._learn(workers, labels, scores[task])
         return scores
 
     @abstractmethod
@@ -63,6 +60,15 @@ class OnePass(LabelsOnly):
     @abstractmethod
     def _judge_all(self, coded: Coded) -> Floats:
         """Scores of all tasks by what is known now, one row per task."""
+
+
+def each_task(coded: Coded) -> Iterator[tuple[int, Ints, Ints]]:
+    """Every task that has labels, in order: its number, its workers and their labels."""
+    end = 0
+    for task, votes in enumerate(coded.votes.tolist()):
+        start, end = end, end + votes
+        if votes:
+            yield task, coded.worker[start:end], coded.label[start:end]
 
 
 def posterior_of(scores: Floats) -> Floats:

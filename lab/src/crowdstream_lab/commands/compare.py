@@ -25,7 +25,7 @@ from crowdstream.extension import check_number
 
 if TYPE_CHECKING:
     from crowdstream.cli.extension import ReadAs
-    from crowdstream_lab.compare import Method, Study
+    from crowdstream_lab.compare import Journal, Method, Study
     from crowdstream_lab.datasets import Dataset
 
 SHUFFLES = 3
@@ -96,8 +96,12 @@ class Output(options.Group, panel="Output"):
 
     HELP = """
     -o, --output FOLDER  Write tables (CSV, JSON, Markdown), charts and a page, index.html.
+        compare.json grows while methods run.
+    --resume  Go on with a run that was ended: take over from the folder what ran to its end on the
+        same sets with the same seed, and what was over at least the same limit.
     """
     output: str | None = None
+    resume: bool = False
 
 
 def compare(
@@ -119,8 +123,10 @@ def compare(
       crowdstream compare labels.csv --truth correct.csv
       crowdstream compare rte web --methods agreement,dawid-skene -o comparison
     """
-    from crowdstream_lab.compare import METHODS, choose, ready, write
+    from crowdstream_lab.compare import METHODS, Journal, choose, ready, write
 
+    if out.resume and out.output is None:
+        raise InputError("--resume", "-o FOLDER too", "none")
     plan = _plan(repeating, methods.quick, orders.seed)
     names = methods.methods
     wanted = None if names is None else [name.strip() for name in names.split(",")]
@@ -136,7 +142,8 @@ def compare(
         if len(given.sets) > 1 and not report.quiet:
             say(f"{len(given.sets)} files taken together as one set", "yellow")
     folder = None if out.output is None else make_folder(out.output)
-    study = _measure(sets, chosen, plan, report.quiet)
+    journal = Journal(sets, {**plan}, folder, resume=out.resume)
+    study = _measure(sets, chosen, plan, journal, report.quiet)
     if folder is not None:
         write(study, folder)
     if report.json:
@@ -195,7 +202,9 @@ def _read(given: Input, truth: str) -> tuple[Dataset, list[str], ReadAs]:
     return made, read.notes, read.read_as
 
 
-def _measure(sets: list[Dataset], methods: list[Method], plan: Plan, quiet: bool) -> Study:
+def _measure(
+    sets: list[Dataset], methods: list[Method], plan: Plan, journal: Journal, quiet: bool
+) -> Study:
     from crowdstream_lab.compare import Study
     from crowdstream_lab.compare import compare as measure
 
@@ -205,8 +214,9 @@ def _measure(sets: list[Dataset], methods: list[Method], plan: Plan, quiet: bool
         def tick(method: str, name: str) -> None:
             bar.update(f"{method} on {name}", advance=1)
 
-        rows = measure(sets, methods, **plan, tick=tick)
-    return Study(sets, methods, rows, shlex.join(["crowdstream", *sys.argv[1:]]))
+        rows = measure(sets, methods, **plan, tick=tick, journal=journal)
+    command = shlex.join(["crowdstream", *sys.argv[1:]])
+    return Study(sets, methods, rows, command, journal.plan, journal.outcomes())
 
 
 def _show(study: Study) -> None:

@@ -3,6 +3,7 @@
 Knows nothing of the command line.
 """
 
+from crowdstream_lab.compare.journal import Journal
 from crowdstream_lab.compare.lines import SUMMARY_HEAD, summary_lines
 from crowdstream_lab.compare.measures import (
     FILE,
@@ -12,6 +13,7 @@ from crowdstream_lab.compare.measures import (
     measure,
     ready,
     shuffled,
+    task_errors,
 )
 from crowdstream_lab.compare.methods import (
     BASELINE,
@@ -23,7 +25,13 @@ from crowdstream_lab.compare.methods import (
     choose,
 )
 from crowdstream_lab.compare.page import markdown, write
-from crowdstream_lab.compare.paired import Difference, leave_out, paired
+from crowdstream_lab.compare.paired import (
+    Difference,
+    TaskDifference,
+    leave_out,
+    paired,
+    paired_tasks,
+)
 from crowdstream_lab.compare.runs import Laboratory, compare
 from crowdstream_lab.compare.tables import SCHEMA, Study, mean_ranks, rank_test, versions
 
@@ -38,10 +46,12 @@ __all__ = [
     "SCHEMA",
     "SUMMARY_HEAD",
     "Difference",
+    "Journal",
     "Laboratory",
     "Method",
     "Row",
     "Study",
+    "TaskDifference",
     "choose",
     "compare",
     "dataset_error",
@@ -50,10 +60,12 @@ __all__ = [
     "mean_ranks",
     "measure",
     "paired",
+    "paired_tasks",
     "rank_test",
     "ready",
     "shuffled",
     "summary_lines",
+    "task_errors",
     "versions",
     "write",
 ]

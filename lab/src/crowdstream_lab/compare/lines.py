@@ -103,6 +103,12 @@ def _difference(row: dict[str, Any], name: str, against: str) -> str:
     return difference_text(row[name], row[f"{name}_se"])
 
 
+def _word(row: dict[str, Any], prefix: str = "") -> str:
+    """The word against adaptive, and whether the two are equivalent."""
+    word, same = row[f"{prefix}verdict"], row[f"{prefix}equivalent"]
+    return f"{word}, equivalent" if same else str(word)
+
+
 def summary_lines(study: Study) -> list[list[str]]:
     """The summary as text: one list of cells per method that ran on some set."""
     total = len(study.sets)
@@ -114,7 +120,7 @@ def summary_lines(study: Study) -> list[list[str]]:
             number_text(row["final"], 4),
             _difference(row, "excess", YARDSTICK),
             _difference(row, "behind", REFERENCE),
-            row["verdict"],
+            _word(row),
             number_text(row["ece"], 3),
             number_text(row["ns_fit"], 0),
             number_text(row["memory_mb"], 1),
@@ -133,7 +139,7 @@ def final_lines(study: Study) -> list[list[str]]:
             reasons.get(row["method"]) or number_text(row["final"], 4),
             _difference(row, "excess", YARDSTICK),
             _difference(row, "behind", REFERENCE),
-            row["verdict"],
+            _word(row),
             number_text(row["rank"], 2),
             str(row["worse"]),
         ]
@@ -157,7 +163,7 @@ def online_lines(study: Study) -> list[list[str]]:
             reasons.get(row["method"]) or number_text(row["prequential"], 4),
             _difference(row, "online_excess", YARDSTICK),
             _difference(row, "online_behind", REFERENCE),
-            row["online_verdict"],
+            _word(row, "online_"),
         ]
         for row in table.sort("prequential", "online_excess", nulls_last=True).iter_rows(named=True)
     ]

@@ -9,14 +9,14 @@ import contextlib
 import sys
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import polars as pl
 
-from crowdstream import Estimator, InputError, metrics
+from crowdstream import Estimator, InputError
 from crowdstream.extension import distance_on
 from crowdstream.metrics import brier, calibration_error
 from crowdstream_lab.compare.methods import CROWDKIT, Method
@@ -59,7 +59,8 @@ class Row:
 
     ``prequential`` and ``final`` are shares of wrong decisions; ``ece``, ``brier`` and, on sets
     with a scale, the mean ``distance`` from the truth are of the final ones. Times are nanoseconds
-    per label, ``memory_mb`` is in 2²⁰ bytes.
+    per label, ``memory_mb`` is in 2²⁰ bytes. ``outcomes`` has the errors of single tasks and is no
+    column of the long table.
     """
 
     set: str
@@ -75,13 +76,25 @@ class Row:
     ns_fit: float | None = None
     ns_stream: float | None = None
     memory_mb: float | None = None
+    outcomes: pl.DataFrame | None = field(default=None, compare=False, repr=False)
 
 
 COLUMNS = {
     name: pl.Float64 if "float" in str(kind) else pl.String
     for name, kind in Row.__annotations__.items()
+    if name != "outcomes"
 }
 """Of the long table."""
+
+
+OUTCOMES = {
+    "method": pl.String,
+    "order": pl.String,
+    "task": pl.String,
+    "final": pl.Float64,
+    "prequential": pl.Float64,
+}
+"""Columns of the errors of single tasks: 0, 1, or in between for a tie."""
 
 
 def ready(data: Dataset) -> Dataset:
@@ -117,11 +130,29 @@ def dataset_error(decisions: pl.DataFrame, data: Dataset, *, majority: bool = Fa
     >>> dataset_error(fell, data), round(dataset_error(fell, data, majority=True), 3)
     (1.0, 0.667)
     """
-    every = data.gold.select("task").join(decisions, on="task", how="left")  # undecided: wrong
-    classes = pl.concat([data.labels["label"], data.gold["label"]]).n_unique()
-    return metrics.error_rate(
-        every, data.gold, labels=data.labels if majority else None, classes=classes
-    )
+    return float(task_errors(decisions, data, majority=majority).to_numpy().mean())
+
+
+def task_errors(decisions: pl.DataFrame, data: Dataset, *, majority: bool = False) -> pl.Series:
+    """Return the error on each task with gold, in its order: what `dataset_error` is the mean of.
+
+    The rule is that of `crowdstream.metrics.error_rate`; a task without a decision is wrong.
+    """
+    decided = decisions.select("task", said=pl.col("label").cast(pl.String), margin="margin")
+    table = data.gold.select("task", truth=pl.col("label").cast(pl.String))
+    table = table.join(decided, on="task", how="left", maintain_order="left")
+    wrong = (pl.col("said") != pl.col("truth")).fill_null(True).cast(pl.Float64)
+    if majority:
+        most = pl.col("votes") == pl.col("votes").max().over("task")
+        votes = data.labels.group_by("task", "label").agg(votes=pl.len()).filter(most)
+        tied = votes.group_by("task").agg(tied=pl.col("label").cast(pl.String))
+        table = table.join(tied, on="task", how="left", maintain_order="left")
+        chance = pl.col("tied").list.contains(pl.col("truth")) / pl.col("tied").list.len()
+        wrong = pl.when(pl.col("tied").list.len() > 1).then(1 - chance).otherwise(wrong)
+    elif pl.concat([data.labels["label"], data.gold["label"]]).n_unique() <= 2:
+        tie = (pl.col("margin") == 0) & pl.col("said").is_not_null()
+        wrong = pl.when(tie).then(0.5).otherwise(wrong)
+    return table.select(wrong=wrong)["wrong"]
 
 
 def measure(
@@ -141,33 +172,51 @@ def measure(
     before = _peak_mb(reset=True)
     found, seconds = _timed(lambda: runner.fit(table), runs)
     memory = None if before is None else (_peak_mb() or 0.0) - before
-    final = runner.decisions(found)
-    row = Row(
-        data.name,
-        method.name,
-        FILE,
-        final=dataset_error(final, data, majority=method.majority),
-        ns_fit=seconds / size * 1e9,
-        memory_mb=memory,
-        **_quality(final, data),
-    )
+    row = _judged(method, data, FILE, runner.decisions(found))
+    row = replace(row, ns_fit=seconds / size * 1e9, memory_mb=memory)
     if not runner.online:
         yield row
         return
     said, seconds = _timed(lambda: runner.stream(table), runs)
-    prequential = dataset_error(said, data, majority=method.majority)
-    yield replace(row, prequential=prequential, ns_stream=seconds / size * 1e9)
+    yield _online(row, said, method, data, ns_stream=seconds / size * 1e9)
     for number in range(shuffles):
         table = shuffled(data.labels, seed + number)
-        final = runner.fit(table)
-        yield Row(
-            data.name,
-            method.name,
-            f"shuffle {number + 1}",
-            final=dataset_error(final, data, majority=method.majority),
-            prequential=dataset_error(runner.stream(table), data, majority=method.majority),
-            **_quality(final, data),
-        )
+        row = _judged(method, data, f"shuffle {number + 1}", runner.fit(table))
+        yield _online(row, runner.stream(table), method, data)
+
+
+def _judged(method: Method, data: Dataset, order: str, decisions: pl.DataFrame) -> Row:
+    """A row of what the final decisions are worth."""
+    wrong = task_errors(decisions, data, majority=method.majority)
+    outcomes = pl.DataFrame(
+        {"task": data.gold["task"].cast(pl.String), "final": wrong}
+    ).with_columns(method=pl.lit(method.name), order=pl.lit(order), prequential=None)
+    return Row(
+        data.name,
+        method.name,
+        order,
+        final=float(wrong.to_numpy().mean()),
+        outcomes=outcomes.select(pl.col(name).cast(kind) for name, kind in OUTCOMES.items()),
+        **_quality(decisions, data),
+    )
+
+
+def _online(
+    row: Row,
+    decisions: pl.DataFrame,
+    method: Method,
+    data: Dataset,
+    ns_stream: float | None = None,
+) -> Row:
+    """The row with what the online decisions are worth."""
+    wrong = task_errors(decisions, data, majority=method.majority)
+    assert row.outcomes is not None
+    return replace(
+        row,
+        prequential=float(wrong.to_numpy().mean()),
+        ns_stream=ns_stream,
+        outcomes=row.outcomes.with_columns(prequential=wrong),
+    )
 
 
 class _Native:

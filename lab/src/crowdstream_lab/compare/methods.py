@@ -34,14 +34,17 @@ REFERENCE = "adaptive"
 class Method:
     """A class with ``fit_predict(labels)``, found by name when it is needed.
 
-    ``two_only``: refuses more than two classes. ``majority``: is a majority vote, so that
-    what a tie costs is known exactly for any number of classes.
+    ``algorithm`` names the published algorithm it implements; None for the library's own and for
+    variants of ours. Rows that share a name are one algorithm. ``two_only``: refuses more than two
+    classes. ``majority``: is a majority vote, so that what a tie costs is known exactly for any
+    number of classes.
     """
 
     name: str
     family: str
     module: str
     kind: str
+    algorithm: str | None = None
     two_only: bool = False
     majority: bool = False
 
@@ -66,12 +69,22 @@ class Method:
         return str(getattr(kind, "deviation", ""))
 
 
-def _baseline(name: str, kind: str) -> Method:
-    return Method(name, BASELINE, "crowdstream_lab.baselines", kind)
+def _baseline(name: str, kind: str, algorithm: str | None) -> Method:
+    return Method(name, BASELINE, "crowdstream_lab.baselines", kind, algorithm)
 
 
-def _crowdkit(kind: str, *, two_only: bool = False, majority: bool = False) -> Method:
-    return Method(f"ck:{kind}", CROWDKIT, "crowdkit.aggregation", kind, two_only, majority)
+def _crowdkit(
+    kind: str, algorithm: str | None, *, two_only: bool = False, majority: bool = False
+) -> Method:
+    return Method(
+        f"ck:{kind}", CROWDKIT, "crowdkit.aggregation", kind, algorithm, two_only, majority
+    )
+
+
+DAWID_SKENE = "Dawid and Skene"
+ONE_COIN = "one-coin Dawid and Skene"
+KARGER_OH_SHAH = "Karger, Oh and Shah: message passing"
+"""Algorithms that crowd-kit has under another name."""
 
 
 METHODS = (
@@ -79,45 +92,50 @@ METHODS = (
     Method("agreement", OURS, "crowdstream.estimators", "AgreementBased"),
     Method("centred", OURS, "crowdstream.estimators", "CentredAgreement"),
     Method(REFERENCE, OURS, "crowdstream.estimators", "Adaptive"),
-    _baseline("dawid-skene", "DawidSkene"),
-    _baseline("one-coin-em", "OneCoinEM"),
-    _baseline("one-coin-map", "OneCoinMAP"),
-    _baseline("spectral-em", "SpectralEM"),
-    _baseline("minimax-entropy", "MinimaxEntropy"),
-    _baseline("raykar", "Raykar"),
-    _baseline("belief-propagation", "BeliefPropagation"),
-    _baseline("mean-field", "MeanField"),
-    _baseline("karger-oh-shah", "KargerOhShah"),
-    _baseline("karger-oh-shah-svd", "KargerOhShahSVD"),
-    _baseline("ghosh-kale-mcafee", "GhoshKaleMcAfee"),
-    _baseline("dalvi", "Dalvi"),
-    _baseline("spectral-meta-learner", "SpectralMetaLearner"),
-    _baseline("triangular", "TriangularEstimation"),
-    _baseline("triangular-overlap", "OverlapTriangularEstimation"),
-    _baseline("welinder-perona", "WelinderPerona"),
-    _baseline("recursive-em", "RecursiveEM"),
-    _baseline("streaming-ds", "StreamingDawidSkene"),
-    _baseline("sbic", "SBIC"),
-    _baseline("one-pass-vote", "OnePassAgreementVote"),
-    _baseline("glad", "GLAD"),
-    _baseline("mace", "MACE"),
-    _baseline("zencrowd", "ZenCrowd"),
-    _baseline("bcc", "BCC"),
-    _baseline("ebcc", "EBCC"),
-    _baseline("catd", "CATD"),
-    _baseline("pm", "PM"),
-    _baseline("wawa", "Wawa"),
-    _baseline("zero-based-skill", "ZeroBasedSkill"),
-    _baseline("ising-vote", "IsingVote"),
-    _crowdkit("MajorityVote", majority=True),
-    _crowdkit("DawidSkene"),
-    _crowdkit("OneCoinDawidSkene"),
-    _crowdkit("GLAD"),
-    _crowdkit("MACE"),
-    _crowdkit("MMSR"),
-    _crowdkit("Wawa"),
-    _crowdkit("ZeroBasedSkill"),
-    _crowdkit("KOS", two_only=True),
+    _baseline("dawid-skene", "DawidSkene", DAWID_SKENE),
+    _baseline("one-coin-em", "OneCoinEM", ONE_COIN),
+    _baseline("one-coin-map", "OneCoinMAP", None),
+    _baseline("spectral-em", "SpectralEM", "Zhang, Chen, Zhou and Jordan"),
+    _baseline("minimax-entropy", "MinimaxEntropy", "Zhou, Basu, Mao and Platt"),
+    _baseline("raykar", "Raykar", "Raykar and others"),
+    _baseline("belief-propagation", "BeliefPropagation", "Liu, Peng and Ihler: belief propagation"),
+    _baseline("mean-field", "MeanField", "Liu, Peng and Ihler: mean field"),
+    _baseline("karger-oh-shah", "KargerOhShah", KARGER_OH_SHAH),
+    _baseline("karger-oh-shah-svd", "KargerOhShahSVD", "Karger, Oh and Shah: singular vectors"),
+    _baseline("ghosh-kale-mcafee", "GhoshKaleMcAfee", "Ghosh, Kale and McAfee"),
+    _baseline("dalvi", "Dalvi", "Dalvi, Dasgupta, Kumar and Rastogi"),
+    _baseline("spectral-meta-learner", "SpectralMetaLearner", "Parisi and others"),
+    _baseline("triangular", "TriangularEstimation", "Bonald and Combes: triangular estimation"),
+    _baseline("triangular-overlap", "OverlapTriangularEstimation", None),
+    _baseline("welinder-perona", "WelinderPerona", "Welinder and Perona"),
+    _baseline("recursive-em", "RecursiveEM", "Wang, Abdelzaher, Kaplan and Aggarwal"),
+    _baseline("streaming-ds", "StreamingDawidSkene", None),
+    _baseline("sbic", "SBIC", "SBIC"),
+    _baseline("one-pass-vote", "OnePassAgreementVote", None),
+    _baseline("glad", "GLAD", "GLAD"),
+    _baseline("mace", "MACE", "MACE"),
+    _baseline("zencrowd", "ZenCrowd", "ZenCrowd"),
+    _baseline("bcc", "BCC", "BCC"),
+    _baseline("ebcc", "EBCC", "EBCC"),
+    _baseline("catd", "CATD", "CATD"),
+    _baseline("pm", "PM", "PM"),
+    _baseline("wawa", "Wawa", "Wawa"),
+    _baseline("zero-based-skill", "ZeroBasedSkill", "ZeroBasedSkill"),
+    _baseline("ising-vote", "IsingVote", "Balasubramanian, Podkopaev and Kasiviswanathan"),
+    _baseline("la-one-pass", "LightweightOnePass", "LA onepass"),
+    _baseline("la-two-pass", "LightweightTwoPass", "LA twopass"),
+    _baseline("iwmv", "IWMV", "IWMV"),
+    _baseline("bwa", "BWA", "BWA"),
+    _baseline("ptbcc", "PTBCC", "PTBCC"),
+    _crowdkit("MajorityVote", None, majority=True),
+    _crowdkit("DawidSkene", DAWID_SKENE),
+    _crowdkit("OneCoinDawidSkene", ONE_COIN),
+    _crowdkit("GLAD", "GLAD"),
+    _crowdkit("MACE", "MACE"),
+    _crowdkit("MMSR", "MMSR"),
+    _crowdkit("Wawa", "Wawa"),
+    _crowdkit("ZeroBasedSkill", "ZeroBasedSkill"),
+    _crowdkit("KOS", KARGER_OH_SHAH, two_only=True),
 )
 """All that are known. Those that need more than labels (Hui and Walter's populations, the oracles'
 truths) are not comparable and not here."""

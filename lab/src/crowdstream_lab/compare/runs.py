@@ -15,15 +15,14 @@ import signal
 import textwrap
 import warnings
 from collections.abc import Callable, Sequence
-from dataclasses import asdict
 from multiprocessing.connection import Connection
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
 from crowdstream import AgreementBased, CrowdstreamError, InputError
+from crowdstream_lab.compare.journal import Journal
 from crowdstream_lab.compare.measures import (
-    COLUMNS,
     FAILED,
     FILE,
     MISSING,
@@ -162,27 +161,30 @@ def compare(
     limit: float,
     runs: int = RUNS,
     tick: Callable[[str, str], None] = lambda method, name: None,
+    journal: Journal | None = None,
 ) -> pl.DataFrame:
     """The long table: a `Row` for every method, set and order.
 
     Online methods meet the file's order of tasks and so many ``shuffles``; ``limit`` is in seconds
     for one order; sets are taken from the smallest on; times are the quickest of up to so many
-    ``runs``; ``tick`` hears which method is next on which set.
+    ``runs``; ``tick`` hears which method is next on which set; ``journal`` keeps the rows as they
+    come, and knows those of an earlier run.
     """
-    rows: list[Row] = []
+    if journal is None:
+        journal = Journal(sets, {"shuffles": shuffles, "seed": seed, "limit": limit, "runs": runs})
     slow = _Slow()
     with Laboratory(methods) as laboratory:
         for data in sorted(sets, key=lambda data: data.labels.height):
             for method in methods:
                 tick(method.name, data.name)
-                found = slow.known(method, data)
+                found = journal.known(method.name, data) or slow.known(method, data)
                 found = found or laboratory.run(method, data, shuffles, seed, limit, runs)
                 if method.name == YARDSTICK and found[-1].status != OK:
                     answer = f"{found[-1].status} ({found[-1].note})"
                     raise CrowdstreamError(f"{YARDSTICK}, the yardstick, on {data.name}: {answer}")
                 slow.note(method, data, found)
-                rows += found
-    return pl.DataFrame([asdict(row) for row in rows], COLUMNS)
+                journal.add(found)
+    return journal.table()
 
 
 class _Slow:

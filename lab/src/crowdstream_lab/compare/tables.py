@@ -8,8 +8,8 @@ import importlib.metadata
 import importlib.util
 import os
 import platform
-from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -17,7 +17,7 @@ import polars as pl
 
 from crowdstream_lab.compare.measures import COLUMNS, OK
 from crowdstream_lab.compare.methods import REFERENCE, YARDSTICK, Method
-from crowdstream_lab.compare.paired import paired
+from crowdstream_lab.compare.paired import Difference, paired, paired_tasks
 from crowdstream_lab.datasets import Dataset
 
 if TYPE_CHECKING:
@@ -50,14 +50,24 @@ VERDICTS = {"behind": "verdict", "online_behind": "online_verdict", "brier_behin
 """Those that have a word, and its column."""
 
 
+EQUIVALENT = {"behind": "equivalent", "online_behind": "online_equivalent"}
+"""Those of error rates, which may be equivalent, and the column that tells."""
+
+
 @dataclass(frozen=True, eq=False)
 class Study:
-    """What was compared, how it was asked for, and the long table of what came out."""
+    """What was compared, how it was asked for, and the long table of what came out.
+
+    ``plan`` has shuffles, seed, limit and runs. ``outcomes``, for a single set, has the errors of
+    its tasks: methods are then paired over tasks.
+    """
 
     sets: Sequence[Dataset]
     methods: Sequence[Method]
     rows: pl.DataFrame
     command: str
+    plan: Mapping[str, float] = field(default_factory=dict)
+    outcomes: pl.DataFrame | None = None
 
     def by_set(self) -> pl.DataFrame:
         """A row for every method and set, means over the orders; `excess` is over majority."""
@@ -95,7 +105,9 @@ class Study:
 
         ``excess`` is the mean over sets of the final error less majority vote's, ``behind`` less
         adaptive's, ``online_excess`` and ``online_behind`` those of the online error, each with its
-        paired standard error; ``verdict`` and ``online_verdict`` are of the latter two in words.
+        paired standard error, over the sets or, with a single set, over its tasks; ``verdict`` and
+        ``online_verdict`` are ``behind`` and ``online_behind`` in words, ``equivalent`` and
+        ``online_equivalent`` tell whether these are within half a point at 95 %.
         """
         done = self.by_set().filter(pl.col("status") == OK)
         everywhere = pl.len() == len(self.sets)
@@ -118,7 +130,14 @@ class Study:
     def _compared(self, table: pl.DataFrame, name: str, column: str, against: str) -> pl.DataFrame:
         """The table with a mean difference, its standard error and, if asked for, the word."""
         found = self.differences(column, against)
-        pairs = [paired(list(found.get(m, {}).values())) for m in table["method"]]
+        pairs: Sequence[Difference | None]
+        if self.outcomes is not None and column in self.outcomes.columns:
+            pairs = [
+                paired_tasks(self._by_task(method, column, against)) if method in found else None
+                for method in table["method"]
+            ]
+        else:
+            pairs = [paired(list(found.get(m, {}).values())) for m in table["method"]]
         columns = [
             pl.Series(name, [None if x is None else x.mean for x in pairs], pl.Float64),
             pl.Series(f"{name}_se", [None if x is None else x.error for x in pairs], pl.Float64),
@@ -129,7 +148,21 @@ class Study:
                 for method, x in zip(table["method"], pairs, strict=True)
             ]
             columns.append(pl.Series(VERDICTS[name], words, pl.String))
+        if name in EQUIVALENT:
+            same = [
+                x is not None and method != against and x.equivalent
+                for method, x in zip(table["method"], pairs, strict=True)
+            ]
+            columns.append(pl.Series(EQUIVALENT[name], same, pl.Boolean))
         return table.with_columns(columns)
+
+    def _by_task(self, method: str, column: str, against: str) -> list[float]:
+        """Errors of a method on the tasks of the single set less those of another."""
+        assert self.outcomes is not None
+        orders = self.outcomes.group_by("method", "task").agg(pl.col(column).mean())
+        one, other = (orders.filter(pl.col("method") == name) for name in (method, against))
+        both = one.join(other, on="task", suffix="_other")
+        return (both[column] - both[f"{column}_other"]).to_list()
 
     def unfinished(self) -> list[str]:
         """What did not run to its end, and why: one line each."""
@@ -152,12 +185,14 @@ class Study:
             "schema_version": SCHEMA,
             "command": self.command,
             "versions": versions(),
+            "plan": dict(self.plan),
             "sets": [{"name": data.name, **sizes(data)} for data in self.sets],
             "methods": [
                 {
                     "name": m.name,
                     "family": m.family,
                     "class": f"{m.module}.{m.kind}",
+                    "algorithm": m.algorithm,
                     "deviation": m.deviation(),
                 }
                 for m in self.methods
