@@ -16,8 +16,8 @@ from crowdstream import extension
 from crowdstream_lab import baselines, datasets, theory
 
 RESULTS = {
-    "AgreementReport", "DriftAlarm", "EffectiveJudges", "GoldCheck", "Identifiability", "IdentifiabilityReport",
-    "Intake", "Jury", "Label", "Preferences",
+    "AgreementReport", "DriftAlarm", "EffectiveJudges", "GoldCheck", "Identifiability",
+    "IdentifiabilityReport", "Intake", "Jury", "Label", "Preferences",
 }  # fmt: skip
 """Records that users are given and do not make; their fields are documented."""
 

@@ -106,7 +106,7 @@ CLOSINGS = {
 """Reasons why a task takes no more labels, as `Decision.closed` has them."""
 
 SOURCES = {
-    "alpha": Word(
+    "agreement": Word(
         "by agreement alone",
         "Known from how often workers agree, not from correct answers: it cannot show where most "
         "of them are wrong together. Gold can.",
