@@ -17,7 +17,7 @@ ROWS = [tuple(map(str, row)) for row in MADE.rows()]
 @pytest.fixture
 def labels(tmp_path: Path) -> Path:
     path = tmp_path / "labels.csv"
-    path.write_bytes(csv_of(ROWS, "task,worker,label"))  # type: ignore[arg-type]
+    path.write_bytes(csv_of(ROWS, "task,worker,label"))
     return path
 
 
@@ -67,7 +67,7 @@ def test_json_has_a_version_and_all_coefficients(labels: Path) -> None:
 def test_every_question_has_its_own(tmp_path: Path) -> None:
     path = tmp_path / "labels.csv"
     rows = [(t, w, x, q) for t, w, x in ROWS for q in ("tone", "to[red]xic")]
-    path.write_bytes(csv_of(rows, "task,worker,label,question"))  # type: ignore[arg-type]
+    path.write_bytes(csv_of(rows, "task,worker,label,question"))
     result = call("agree", path, "--json")
     assert [one["question"] for one in result.report["questions"]] == ["tone", "to[red]xic"]
     shown = call("agree", path, tty=True).err

@@ -23,6 +23,7 @@ from crowdstream.monitoring.agreement import add_up, coefficients_of, crowd_coef
 from crowdstream.monitoring.coefficients import (
     SCALES,
     Coefficients,
+    Scale,
     cohen_kappas,
     read_coefficients,
     weights_of,
@@ -74,7 +75,7 @@ def measured(said: Whole, scale: str = "nominal") -> Coefficients:
 
 @pytest.mark.parametrize("scale", SCALES)
 @pytest.mark.parametrize("seed", range(25))
-def test_alpha_is_that_of_krippendorff(seed: int, scale: str) -> None:
+def test_alpha_is_that_of_krippendorff(seed: int, scale: Scale) -> None:
     said = random_table(seed)
     cells = np.where(said < 0, np.nan, said).T
     wanted = krippendorff.alpha(reliability_data=cells, level_of_measurement=scale)
@@ -263,7 +264,7 @@ def test_a_stream_a_table_and_merged_parts_have_the_same_coefficients_to_the_bit
     merged = parts[0]
     merged += parts[1]
     merged += parts[2]
-    loaded = cs.load(merged.to_bytes())
+    loaded = cs.Estimator.load(merged.to_bytes())
     wanted = crowd_coefficients(whole)
     assert wanted is not None
     for crowd in (stream.crowd, merged, loaded):

@@ -15,7 +15,7 @@ from crowdstream.monitoring.coefficients import Coefficient, Coefficients
 from crowdstream.panel import agreement as module
 from crowdstream.statements.agreement import agreement_words, is_skewed
 
-RATINGS = [
+RATINGS: list[dict[str, Any]] = [
     {"task": t, "worker": w, "label": 1 + (t * 7 + (t % (3 + k) == 0) * k) % 5}
     for t in range(60)
     for k, w in enumerate(("ann", "bob", "cy"))
@@ -23,7 +23,7 @@ RATINGS = [
 
 
 def said_by(worker: str) -> list[int]:
-    return [row["label"] for row in RATINGS if row["worker"] == worker]  # type: ignore[misc]
+    return [row["label"] for row in RATINGS if row["worker"] == worker]
 
 
 @pytest.mark.parametrize(
@@ -194,4 +194,5 @@ def test_words_for_all_that_may_be_known() -> None:
     alike = Coefficients(none, none, none, one, 10, 20, 1.0, "nominal", 0.95)
     assert agreement_words(alike).endswith("all labels are of one class")
     assert agreement_words(None) == ""
-    assert agreement_words(Coefficients(*[none] * 4, 0, 0, 0.0, "nominal", 0.95)) == ""
+    nothing = Coefficients(none, none, none, none, 0, 0, 0.0, "nominal", 0.95)
+    assert agreement_words(nothing) == ""

@@ -193,7 +193,8 @@ class SparkReport(msgspec.Struct, kw_only=True):
     """What ``crowdstream spark run --json`` prints; the counts of rows are those of `Intake`.
 
     ``null_task``, ``null_worker``: rows of the input that were left out (``--on-error skip``), on
-    whatever question. ``agreement`` and ``flip_rates``: as of `RunReport`. ``question``: where there are several.
+    whatever question. ``agreement`` and ``flip_rates``: as of `RunReport`. ``question``: where
+    there are several.
     """
 
     schema_version: int = SCHEMA_VERSION
