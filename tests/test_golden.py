@@ -102,7 +102,8 @@ def check_part(where: str, found: object, wanted: object) -> None:
 def test_every_estimator_and_every_monitor_has_a_golden_file() -> None:
     saved = {name: make.parts(make.read_state(name)) for name in STATES}
     assert {*ESTIMATORS, make.CountsAnswers.__name__} <= {one.get("kind") for one in saved.values()}
-    assert set(MONITORS) <= {part.partition(".")[0] for part in saved["monitored"]}
+    parts = {part for name in ("monitored", "monitored-agreement") for part in saved[name]}
+    assert set(MONITORS) <= {part.partition(".")[0] for part in parts}
 
 
 @pytest.mark.parametrize("name", [name for name in STATES if name not in ("stream", "questions")])

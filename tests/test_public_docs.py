@@ -16,8 +16,9 @@ from crowdstream import extension
 from crowdstream_lab import baselines, datasets, theory
 
 RESULTS = {
-    "DriftAlarm", "EffectiveJudges", "GoldCheck", "Identifiability", "IdentifiabilityReport",
-    "Intake", "Jury", "Label", "Preferences", "RunComparison",
+    "AgreementReport", "DriftAlarm", "EffectiveJudges", "Gate", "GateCheck", "GoldCheck",
+    "Identifiability", "IdentifiabilityReport", "Intake", "Jury", "Label", "Preferences",
+    "RunComparison",
 }  # fmt: skip
 """Records that users are given and do not make; their fields are documented."""
 

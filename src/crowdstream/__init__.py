@@ -25,6 +25,7 @@ _NAMES = {
     "monitoring": "DriftAlarm IdentifiabilityReport alarms difficulty effective_votes families "
     "identifiability monitor pairs suspect_tasks trends",
     "ordinal": "expected_steps ordinal_decisions",
+    "panel.agreement": "AgreementReport agreement agreement_by_question",
     "panel": "EffectiveJudges Gate GateCheck Jury Preferences RunComparison compare_runs "
     "effective_judges error_correlation gate jury preferences",
     "parallel": "set_threads",

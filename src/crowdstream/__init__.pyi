@@ -60,6 +60,9 @@ from crowdstream.panel import error_correlation as error_correlation
 from crowdstream.panel import gate as gate
 from crowdstream.panel import jury as jury
 from crowdstream.panel import preferences as preferences
+from crowdstream.panel.agreement import AgreementReport as AgreementReport
+from crowdstream.panel.agreement import agreement as agreement
+from crowdstream.panel.agreement import agreement_by_question as agreement_by_question
 from crowdstream.panel.specialists import ByGroup as ByGroup
 from crowdstream.panel.specialists import by_group as by_group
 from crowdstream.parallel import set_threads as set_threads

@@ -132,6 +132,11 @@ TERMS = {
         "How many independent votes one label counts for, at most: less than 1 where workers make "
         "the same mistakes. Mistakes that nearly all make look like agreement and are not seen.",
     ),
+    "alpha": Word(
+        "agreement",
+        "How far labels of closed tasks agree beyond chance: 1 always, 0 no more than guesses. It "
+        "looks higher where tasks close once they are sure, and says nothing of who is right.",
+    ),
     "error_rate": Word(
         "error rate", "The share of a worker's answers that are wrong, as estimated."
     ),

@@ -29,6 +29,7 @@ from crowdstream.cli.stream_position import Bookmark
 from crowdstream.decisions.decision import Decision
 from crowdstream.labels import ClassLabel, WorkerId
 from crowdstream.labels.fingerprints import LearntInput
+from crowdstream.monitoring import Agreement
 from crowdstream.serve import log_events, store
 from crowdstream.serve.project import State
 from crowdstream.serve.wire import Settings
@@ -157,7 +158,10 @@ def above_100_classes() -> cs.Estimator:
 
 
 def monitored() -> cs.Estimator:
-    return fitted(cs.monitor(cs.Adaptive()), labels(40, 4, 2))
+    """Monitors as they were before `Agreement` was one of them: such states must still load."""
+    crowd = cs.monitor(cs.Adaptive())
+    crowd.observers = [one for one in crowd.observers if not isinstance(one, Agreement)]
+    return fitted(crowd, labels(40, 4, 2))
 
 
 def stream() -> cs.Stream:
@@ -207,6 +211,7 @@ STATES: dict[str, Callable[[], Savable]] = {
     "majority-vote": lambda: fitted(cs.MajorityVote(), labels()),
     "dict-estimator": lambda: fitted(CountsAnswers(), labels()),
     "monitored": monitored,
+    "monitored-agreement": lambda: fitted(cs.monitor(cs.Adaptive()), labels()),
     "stream": stream,
     "questions": questions,
 }
@@ -247,6 +252,8 @@ def said_by_crowd(crowd: cs.Estimator) -> Said:
         said["pairs"] = table(cs.pairs(crowd))
         said["trends"] = table(cs.trends(crowd))
         said["alarms"] = len(cs.alarms(crowd))
+    if any(isinstance(one, Agreement) for one in crowd.observers):
+        said["agreement"] = msgspec.to_builtins(cs.agreement(crowd).coefficients)
     said["goes on"] = table(crowd.stream_many(MORE))
     said["workers then"] = table(crowd.workers())
     return said

@@ -9,6 +9,7 @@ from crowdstream.errors import InputError, StateError
 from crowdstream.estimators import Adaptive, Estimator, MajorityVote
 from crowdstream.estimators.observer import Observer
 from crowdstream.monitoring import (
+    Agreement,
     Drift,
     Intervals,
     Pairs,
@@ -23,7 +24,7 @@ from crowdstream.monitoring import (
 from tests.insides import committee_of, reading_of
 from tests.monitoring.crowds import ESTIMATORS, crowd_of, monitored, rows_of
 
-ALL: list[type[Observer]] = [Intervals, Drift, Trends, Pairs]
+ALL: list[type[Observer]] = [Intervals, Drift, Trends, Pairs, Agreement]
 
 
 def without_observers(crowd: Estimator) -> bytes:
@@ -52,7 +53,7 @@ def test_with_and_without_monitors_decisions_are_the_same_to_the_bit(
         else:
             tables.append(crowd.stream_many(block.labels(), gold=gold))
     assert tables[0].equals(tables[1])
-    assert len(observed.observers) == 4
+    assert len(observed.observers) == len(ALL)
     assert observed.predict_many(block.labels()).equals(alone.predict_many(block.labels()))
     assert without_observers(observed) == alone.to_bytes()
 

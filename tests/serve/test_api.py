@@ -333,6 +333,9 @@ def test_an_overview_says_what_is_known(http: httpx.Client) -> None:
     assert (errors["decided"], errors["basis"]) == (300, "joint")
     assert 0 < errors["rate"] < 0.1
     assert found["label_worth"]["effective"] <= found["label_worth"]["votes"]
+    alpha = found["agreement"]["coefficients"]["alpha"]
+    assert alpha["low"] < alpha["value"] < alpha["high"]
+    assert found["agreement"]["text"].startswith("agreement: Krippendorff's alpha")
 
 
 def test_metrics_and_health(http: httpx.Client, server: Running) -> None:

@@ -30,6 +30,7 @@ COMMANDS = {
     "report": "Tell what a crowd came to on one page.",
     "merge": "Merge state files of different tasks into one.",
     "jury": "Decide what a panel of judges says of every task.",
+    "agree": "Measure how far labels agree: alpha, kappas, AC1, with intervals.",
     "gate": "Check judges against gold, for CI.",
     "drift": "Find which judges changed between two runs over the same tasks.",
     "preferences": "Rate items by pairwise comparisons of judges who differ.",

@@ -1,9 +1,9 @@
 """Every JSON that the command line prints: its fields, its version, and how it is written.
 
 ``demo --json``, ``run --json``, ``spark run --json``, ``savings --json``, ``gold plan --json``,
-``gold check --json``, ``jury --json``, ``drift --json`` and ``preferences --json`` print one object
-on one line; ``stream`` prints one `crowdstream.Decision` per line; a table in a ``.jsonl`` file has
-one object per row with the names of its columns.
+``gold check --json``, ``jury --json``, ``agree --json``, ``gate --json``, ``drift --json`` and
+``preferences --json`` print one object on one line; ``stream`` prints one `crowdstream.Decision`
+per line; a table in a ``.jsonl`` file has one object per row with the names of its columns.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from typing import IO, TYPE_CHECKING
 import msgspec
 
 from crowdstream.labels.meaning.interpreting import ReadAs
+from crowdstream.monitoring.coefficients import Coefficients
 from crowdstream.statements.expected import WrongDecisions
 
 if TYPE_CHECKING:
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from crowdstream.decisions.decision import Decision
     from crowdstream.gold_plan import GoldCheck
     from crowdstream.panel import Jury, Preferences, RunComparison
+    from crowdstream.panel.agreement import AgreementReport
     from crowdstream.savings import Savings
 
 SCHEMA_VERSION = 1
@@ -151,14 +153,16 @@ class RunReport(msgspec.Struct, kw_only=True):
     ``effective_votes``: how many independent labels carry as much information as the labels of an
     average task, at most. ``dependence``: whether workers make mistakes together. ``alarms``: how
     often a worker's error rate changed. ``hardest``: the tasks with the least agreement. Of these,
-    all but ``dependence`` are null with ``--method majority``. ``expected_errors``: wrong decisions
-    to be expected. ``scored_tasks``, ``error_rate`` and ``truth_matched`` are there with
-    ``--truth`` only, ``mean_distance`` with ``--ordinal`` and ``set_f1`` (of all choices of all
-    tasks) with ``--choices`` too; ``gold_matched`` with ``--gold``, ``cost`` with ``--price``.
-    ``read_as``: what the files mean. On a scale, ``expected_steps``: the
-    expected distance from the truth, in steps. ``flip_rates``: share of the tasks that a worker was
-    asked again on which it contradicts itself. ``missing``: share of a worker's tasks without an
-    answer; ``missing_by_class``: the same per decided class. ``question``: where there are several.
+    all but ``dependence`` are null with ``--method majority``. ``agreement``: how far labels agree,
+    by the usual coefficients (null without monitors, with more than 100 classes, or if no task has
+    two labels). ``expected_errors``: wrong decisions to be expected. ``scored_tasks``,
+    ``error_rate`` and ``truth_matched`` are there with ``--truth`` only, ``mean_distance`` with
+    ``--ordinal`` and ``set_f1`` (of all choices of all tasks) with ``--choices`` too;
+    ``gold_matched`` with ``--gold``, ``cost`` with ``--price``. ``read_as``: what the files mean.
+    On a scale, ``expected_steps``: the expected distance from the truth, in steps. ``flip_rates``:
+    share of the tasks that a worker was asked again on which it contradicts itself. ``missing``:
+    share of a worker's tasks without an answer; ``missing_by_class``: the same per decided class.
+    ``question``: where there are several.
     """
 
     schema_version: int = SCHEMA_VERSION
@@ -187,6 +191,7 @@ class RunReport(msgspec.Struct, kw_only=True):
     changes: list[Change] | None
     labels_per_task: float
     hardest: list[HardTask] | None
+    agreement: Coefficients | None
     expected_errors: WrongDecisions
     warnings: list[str]
     seconds: float
@@ -217,7 +222,8 @@ class SparkReport(msgspec.Struct, kw_only=True):
     """What ``crowdstream spark run --json`` prints; the counts of rows are those of `Intake`.
 
     ``null_task``, ``null_worker``: rows of the input that were left out (``--on-error skip``), on
-    whatever question. ``flip_rates``: as of `RunReport`. ``question``: where there are several.
+    whatever question. ``agreement`` and ``flip_rates``: as of `RunReport`. ``question``: where
+    there are several.
     """
 
     schema_version: int = SCHEMA_VERSION
@@ -236,6 +242,7 @@ class SparkReport(msgspec.Struct, kw_only=True):
     replaced: int
     settled: int
     identifiable: bool
+    agreement: Coefficients | None
     warnings: list[str]
     seconds: float
     flip_rates: dict[str | int, FlipRate] | msgspec.UnsetType = msgspec.UNSET
@@ -355,6 +362,31 @@ def comparison_report(
     more = {**tables, "notes": [*warnings, *found.notes]}
     head = {"schema_version": SCHEMA_VERSION, "read_as": read_as}
     return {**head, **msgspec.structs.asdict(found), **more}
+
+
+def agree_report(
+    found: AgreementReport, pairs: pl.DataFrame, warnings: list[str], read_as: ReadAs
+) -> dict[str, object]:
+    """What ``crowdstream agree --json`` prints: `Coefficients`, and kappas of pairs in brief.
+
+    Of ``cohen``, ``pairs`` is how many share enough tasks, the others their Cohen's kappas, null
+    where none is defined.
+    """
+    kappas = pairs["kappa"].drop_nulls()
+    return {
+        "schema_version": SCHEMA_VERSION,
+        "read_as": read_as,
+        "workers": found.workers,
+        "classes": found.classes,
+        **msgspec.structs.asdict(found.coefficients),
+        "cohen": {
+            "pairs": pairs.height,
+            "median": kappas.median(),
+            "least": kappas.min(),
+            "most": kappas.max(),
+        },
+        "notes": [*warnings, *found.notes],
+    }
 
 
 def questions_of(

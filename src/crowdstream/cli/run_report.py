@@ -15,6 +15,7 @@ from crowdstream.cli.json_output import (
     flip_rates_of,
 )
 from crowdstream.cli.monitor_report import latest_changes
+from crowdstream.monitoring.agreement import question_coefficients
 from crowdstream.monitoring.missing import missing_by_class
 from crowdstream.plain_text import counted
 from crowdstream.report.advised import count_advice
@@ -61,6 +62,9 @@ def run_report(
         changes=None if found is None else latest_changes(found),
         labels_per_task=round(labels / max(job.decided, 1), 3),
         hardest=None if found is None else _hardest(job.hardest),
+        agreement=question_coefficients(
+            estimator, None if job.prepared is None else job.prepared.question
+        ),
         expected_errors=job.errors.report(estimator, 1 if choices is None else classes),
         warnings=_warnings(job, done),
         seconds=round(seconds, 3),

@@ -231,9 +231,11 @@ def _decide(
     from crowdstream.decisions.decision import SettleRule
     from crowdstream.labels.meaning.words import Done, done_notes
     from crowdstream.labels.spelling import find_twins
+    from crowdstream.monitoring.agreement import watch_agreement
     from crowdstream.monitoring.missing import with_answering
     from crowdstream.spark.batch import fit_decide_labels
 
+    watch_agreement(crowd)
     rule = SettleRule.checked(deciding.settle, deciding.min_labels)
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", UserWarning)
@@ -394,6 +396,8 @@ def _tell(
     seconds: float,
 ) -> None:
     """Say what became of the labels, in JSON or on standard error."""
+    from crowdstream.statements.agreement import agreement_words
+
     notes = list(meaning.notes)
     if lost := meaning.null_task + meaning.null_worker:
         notes.append(counted(lost, "bad row", "left out"))
@@ -417,6 +421,8 @@ def _tell(
     parts = (counted(one.labels, "label"), counted(one.tasks, "task"))
     say(f"{parts[0]} on {parts[1]} by {counted(one.workers, 'worker')} → {out.output}")
     say(f"settled: {percent(one.settled / max(one.tasks, 1))}, in {seconds:,.0f} s")
+    if words := agreement_words(one.agreement):
+        say(words)
     for note in one.warnings:
         say_paragraph(f"note: {note}", "yellow", indent=0)
 
@@ -436,6 +442,8 @@ def _show_questions(reports: list[SparkReport]) -> None:
 
 
 def _report(found: Decided, meaning: SparkMeaning, notes: list[str], seconds: float) -> SparkReport:
+    from crowdstream.monitoring.agreement import crowd_coefficients
+
     crowd, intake = found.crowd, found.crowd.intake_
     warned = [*notes, *found.notes]
     for count, noun, rest in (
@@ -460,6 +468,7 @@ def _report(found: Decided, meaning: SparkMeaning, notes: list[str], seconds: fl
         replaced=intake.replaced,
         settled=found.settled,
         identifiable=bool(crowd.identifiable_),
+        agreement=crowd_coefficients(crowd),
         warnings=warned,
         seconds=round(seconds, 3),
     )

@@ -18,6 +18,7 @@ from crowdstream.cli.terminal import (
 )
 from crowdstream.plain_text import counted, percent
 from crowdstream.report.advised import shown_workers
+from crowdstream.statements.agreement import agreement_words
 from crowdstream.statements.dependence import BRIEFLY, measured_words
 from crowdstream.statements.expected import expected_words, share_words
 from crowdstream.statements.worth import worth_words
@@ -129,6 +130,8 @@ def _show_quality(report: RunReport, job: Job) -> None:
     if job.estimator.weighs_ and report.identifiable:
         found = job.estimator.dependence_
         say_paragraph(BRIEFLY[found.verdict] + measured_words(found))
+    if words := agreement_words(report.agreement):
+        say_paragraph(words)
     if report.expected_steps is not UNSET:
         say_paragraph(f"expected distance from the truth {report.expected_steps:.2f} steps")
     for file in job.truth_files:

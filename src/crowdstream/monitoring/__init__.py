@@ -11,6 +11,7 @@ from typing import TypeVar
 from crowdstream.errors import InputError
 from crowdstream.estimators.estimator import Estimator
 from crowdstream.estimators.observer import Observer
+from crowdstream.monitoring.agreement import Agreement
 from crowdstream.monitoring.difficulty import difficulty
 from crowdstream.monitoring.drift import Drift, DriftAlarm, alarms
 from crowdstream.monitoring.families import effective_votes, families, suspect_tasks
@@ -21,14 +22,14 @@ from crowdstream.monitoring.resend import tasks_to_resend
 from crowdstream.monitoring.trends import Trends, trends
 
 __all__ = [
-    "Drift", "DriftAlarm", "Group", "IdentifiabilityReport", "Intervals", "Pairs", "Trends",
-    "alarms", "difficulty", "effective_votes", "families", "identifiability", "monitor",
+    "Agreement", "Drift", "DriftAlarm", "Group", "IdentifiabilityReport", "Intervals", "Pairs",
+    "Trends", "alarms", "difficulty", "effective_votes", "families", "identifiability", "monitor",
     "pairs", "suspect_tasks", "tasks_to_resend", "trends",
 ]  # fmt: skip
 
 Crowd = TypeVar("Crowd", bound=Estimator)
 
-MONITORS: tuple[type[Observer], ...] = (Intervals, Drift, Trends, Pairs)
+MONITORS: tuple[type[Observer], ...] = (Intervals, Drift, Trends, Pairs, Agreement)
 """All monitors."""
 
 if Intervals not in Observer.standard:
@@ -38,8 +39,8 @@ if Intervals not in Observer.standard:
 def monitor(crowd: Crowd) -> Crowd:
     """Attach all monitors to an estimator that has learnt nothing yet, and return it.
 
-    `alarms`, `trends` and `pairs` need them. An estimator that has already learnt is refused: the
-    monitors would have missed what it learnt.
+    `alarms`, `trends`, `pairs` and `agreement` of an estimator need them. An estimator that has
+    already learnt is refused: the monitors would have missed what it learnt.
 
     Parameters
     ----------
@@ -51,7 +52,7 @@ def monitor(crowd: Crowd) -> Crowd:
     >>> import crowdstream as cs
     >>> crowd = monitor(cs.Adaptive())
     >>> [type(observer).__name__ for observer in crowd.observers]
-    ['Intervals', 'Drift', 'Trends', 'Pairs']
+    ['Intervals', 'Drift', 'Trends', 'Pairs', 'Agreement']
     """
     if not isinstance(crowd, Estimator):
         raise InputError("crowd", "an estimator, such as Adaptive()", repr(crowd))

@@ -20,6 +20,7 @@ from crowdstream.estimators.parameters import Families
 from crowdstream.labels import ClassLabel, TaskId, Truths, in_kind, read_truths
 from crowdstream.labels.meaning.options import TableMeaning
 from crowdstream.monitoring import effective_votes, monitor
+from crowdstream.monitoring.agreement import question_coefficients
 from crowdstream.monitoring.estimator_view import (
     as_polars,
     decided_by,
@@ -133,6 +134,7 @@ def jury(
         effective=_effective(crowd, joint),
         joint_errors=joint,
         dependence=crowd.dependence_,
+        agreement=question_coefficients(crowd, panel.question),
         needs_human={reason: human.get(reason, 0) for reason in NEEDS_HUMAN},
         to_check=None if both is None else _to_check(decisions, set(truths), seed),
         missing_by_class=gaps,

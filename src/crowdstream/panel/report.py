@@ -8,9 +8,11 @@ import msgspec
 
 from crowdstream.estimators.estimator import NativeTable
 from crowdstream.models.dependence import Dependence
+from crowdstream.monitoring.coefficients import Coefficients
 from crowdstream.monitoring.estimator_view import as_polars
 from crowdstream.panel.wording import NAMED, listed
 from crowdstream.plain_text import counted, percent, printable, shortened
+from crowdstream.statements.agreement import agreement_words
 from crowdstream.statements.dependence import describe_dependence
 
 if TYPE_CHECKING:
@@ -181,6 +183,9 @@ class Jury(msgspec.Struct, frozen=True, kw_only=True):
         The same against known truths, if gold was given, with an interval.
     dependence
         Whether judges make mistakes together, as `Estimator.dependence_` has it.
+    agreement
+        How far verdicts agree, by the usual coefficients (see `agreement`); ``None`` if no task has
+        two verdicts or there are more than 100 classes.
     needs_human
         How many tasks need a human, by reason.
     to_check
@@ -203,6 +208,7 @@ class Jury(msgspec.Struct, frozen=True, kw_only=True):
     effective: float | None
     joint_errors: EffectiveJudges | None
     dependence: Dependence
+    agreement: Coefficients | None
     needs_human: dict[str, int]
     to_check: ToCheck | None
     missing_by_class: NativeTable | None
@@ -223,6 +229,8 @@ class Jury(msgspec.Struct, frozen=True, kw_only=True):
         """
         workers = as_polars(self.workers)
         lines = [self._size(workers.height), *_worker_lines(workers), *self._worth()]
+        if words := agreement_words(self.agreement):
+            lines.append(words)
         lines += [*DECIDED[self.decided_by], *self._human()]
         if self.to_check is not None and self.to_check.differ:
             lines += self._gold()

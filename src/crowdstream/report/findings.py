@@ -19,6 +19,8 @@ from crowdstream.gold_plan.fooled import NOTHING_CHECKED, Checked
 from crowdstream.labels import ClassLabel, CodedLabels, TaskId
 from crowdstream.labels.choice_cells import split_cell
 from crowdstream.monitoring import tasks_to_resend
+from crowdstream.monitoring.agreement import question_coefficients
+from crowdstream.monitoring.coefficients import Coefficients
 from crowdstream.monitoring.missing import missing_verdicts
 from crowdstream.panel import EffectiveJudges, effective_judges
 from crowdstream.plain_text import counted
@@ -106,6 +108,12 @@ class Findings:
     """Decisions on pairs of task and choice, where the labels are choices."""
     unknown_classes: list[str] = field(default_factory=list)
     """Classes of the truths that no worker gave."""
+
+    @property
+    def agreement(self) -> Coefficients | None:
+        """How far labels agree, as far as monitors know it."""
+        question = None if self.prepared is None else self.prepared.question
+        return question_coefficients(self.crowd, question, self.settings.level)
 
     @property
     def from_state(self) -> bool:

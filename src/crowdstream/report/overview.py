@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple, cast
 
-from crowdstream.plain_text import counted, percent
+from crowdstream.plain_text import as_sentence, counted, percent
 from crowdstream.report.parts import Place, band, band_axis, chip, meter, name_of
 from crowdstream.report.told import (
     answer,
@@ -16,6 +16,7 @@ from crowdstream.report.told import (
     workers_words,
     wrong_words,
 )
+from crowdstream.statements.agreement import agreement_words
 from crowdstream.theme import Markup, escaped, html_table
 from crowdstream.wording import reason_words
 
@@ -50,6 +51,8 @@ def overview(found: Findings, place: Place = Place()) -> str:  # noqa: B008 a tu
     how = how_known(found)
     said = [*missing_words(found), "" if found.from_state else workers_words(found)]
     said.append(changes_words(found))
+    if words := agreement_words(found.agreement):
+        said.append(as_sentence(words))
     lines = "".join(f"<p>{escaped(line)}</p>" for line in said if line)
     known = f" <span>{escaped(how[0].upper() + how[1:])}.</span>" if how else ""
     first = f"<p><strong>{escaped(answer(found))}</strong>{known}</p>"

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
-from crowdstream.plain_text import counted, percent
+from crowdstream.plain_text import as_sentence, counted, percent
 from crowdstream.report.advised import ACTED_ON
 from crowdstream.report.charts.agreement import LEAST, agreements, draw_agreement
 from crowdstream.report.charts.trends import draw_trends, watched
@@ -16,6 +16,13 @@ from crowdstream.report.overview import STATES, interval
 from crowdstream.report.parts import Section, bullets, chip, figure, name_of, note, numbers
 from crowdstream.report.told import changes_words, named, workers_words
 from crowdstream.report.verdicts import answering_columns
+from crowdstream.statements.agreement import (
+    ORDER,
+    WHY_WEIGHED,
+    agreement_notes,
+    coefficient_row,
+    interval_words,
+)
 from crowdstream.theme import html_table
 from crowdstream.wording import (
     GROUPS,
@@ -192,8 +199,28 @@ def agreement_section(found: Findings) -> Section | None:
         for one, other, tasks, share in pairs.iter_rows()
     ]
     head = ["worker", "and worker", f"{unit}s of both", "agreement"]
-    body += numbers(head, rows, head[2:])
+    body += numbers(head, rows, head[2:]) + _coefficients(found)
     return Section("agreement", "Who agrees with whom", words, body)
+
+
+def _coefficients(found: Findings) -> str:
+    """The usual coefficients of agreement, and why decisions do not rest on them."""
+    agreed = found.agreement
+    if agreed is None:
+        return ""
+    rows = []
+    for code in ORDER:
+        row = coefficient_row(code, agreed)
+        rows.append(
+            [str(row["coefficient"]), interval_words(getattr(agreed, code)), str(row["purpose"])]
+        )
+    head = ["coefficient", "value", "what it is for"]
+    table = html_table(head, rows, label="coefficients of agreement", right=["value"])
+    level = f"{100 * agreed.level:g} % intervals"
+    of = f"{counted(agreed.labels, 'label')} on {counted(agreed.tasks, 'task')} with two or more"
+    said = note(f"How far all labels agree, {agreed.scale} scale: {of}, with {level}.")
+    more = "".join(note(as_sentence(line)) for line in agreement_notes(agreed))
+    return said + table + more + note(WHY_WEIGHED)
 
 
 def _on_tasks(pair: tuple[str, str, float, float], unit: str) -> str:

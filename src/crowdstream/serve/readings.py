@@ -16,11 +16,13 @@ import msgspec
 from crowdstream.defaults import LEVEL
 from crowdstream.errors import CrowdstreamError
 from crowdstream.monitoring import Drift, Pairs, Trends, alarms
+from crowdstream.monitoring.agreement import crowd_coefficients
 from crowdstream.monitoring.estimator_view import find_observer, mean_accuracy
 from crowdstream.monitoring.families import groups_of
 from crowdstream.monitoring.trends import latest_changes
 from crowdstream.serve.store import Store
 from crowdstream.serve.wire import (
+    AgreementOut,
     AlarmOut,
     ExpectedErrors,
     HookCounts,
@@ -29,6 +31,7 @@ from crowdstream.serve.wire import (
     Saved,
     TaskCounts,
 )
+from crowdstream.statements.agreement import agreement_words
 from crowdstream.statements.expected import (
     basis_words,
     checked_wrong,
@@ -102,6 +105,7 @@ class Readings:
         self._meter: deque[tuple[float, int]] = deque()
         self._workers = Cached(self._read_workers)
         self._worth = Cached(self._read_worth)
+        self._agreement = Cached(self._read_agreement)
         self._open = Cached(lambda: [str(task) for task in project().stream.open_tasks])
 
     def workers(self) -> pl.DataFrame:
@@ -188,6 +192,7 @@ class Readings:
             expected_errors=expected_errors(project),
             saved=saved(project),
             label_worth=worth,
+            agreement=self._agreement.get(project.version)[0],
             mean_accuracy=mean_accuracy(crowd),
             alarms=self.alarms[-SHOWN_ALARMS:],
             copies=copies,
@@ -206,6 +211,12 @@ class Readings:
         except CrowdstreamError:  # not enough is known yet
             return None, []
         return LabelWorth(votes, found.effective, found.effective / votes, found.about), copies
+
+    def _read_agreement(self) -> tuple[AgreementOut | None]:
+        """How far labels of closed tasks agree; in a tuple, since None is not kept."""
+        found = crowd_coefficients(self._project().stream.crowd)
+        text = agreement_words(found)
+        return (None if found is None or not text else AgreementOut(found, text),)
 
 
 def task_counts(project: Project) -> TaskCounts:

@@ -15,6 +15,7 @@ from msgspec import Meta
 from crowdstream.defaults import MEMORY_RANGE, METHOD, MIN_LABELS, SETTLE, SETTLE_RANGE
 from crowdstream.labels import ClassLabel
 from crowdstream.methods import MethodName
+from crowdstream.monitoring.coefficients import Coefficients
 
 LONGEST_NAME = 512
 """Characters of a name: addresses with it still fit what proxies take."""
@@ -269,6 +270,13 @@ class LabelWorth(msgspec.Struct):
     about: str
 
 
+class AgreementOut(msgspec.Struct):
+    """How far labels of closed tasks agree, by the usual coefficients; ``text``: that in words."""
+
+    coefficients: Coefficients
+    text: str
+
+
 class TaskCounts(msgspec.Struct):
     """Tasks that are open and closed, and why they were closed."""
 
@@ -318,6 +326,7 @@ class Overview(msgspec.Struct):
     expected_errors: ExpectedErrors | None
     saved: Saved | None
     label_worth: LabelWorth | None
+    agreement: AgreementOut | None
     mean_accuracy: float
     alarms: list[AlarmOut]
     copies: list[list[str]]

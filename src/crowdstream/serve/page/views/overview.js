@@ -31,6 +31,7 @@ export class Overview {
     this.doubt = el("div", { class: "note plain", hidden: true });
     this.refusals = new Refusals(context.overview);
     this.tiles = tiles();
+    this.agreement = el("p", { class: "sub agreement", hidden: true }, word("alpha", "Agreement"), " ", this.agreed = el("span", {}));
     this.workersPanel = panel("Whom to trust", "");
     this.makeWorkers();
     this.tasks = this.makeTasks();
@@ -41,7 +42,7 @@ export class Overview {
         el("p", { class: "more" }, el("a", { href: to(this.project, "tasks") }, "All tasks"))),
       el("section", {}, el("h2", {}, "Labels a decision took"), this.chartSub, this.chart.node));
     this.node = el("div", { class: "stack" }, el("h1", { class: "hidden", tabindex: "-1" }, `Overview of ${this.project}`),
-      this.note, this.doubt, this.refusals.node, el("div", { class: "tiles" }, this.tiles.nodes), el("div", { class: "columns" }, this.workersPanel, side));
+      this.note, this.doubt, this.refusals.node, el("div", { class: "tiles" }, this.tiles.nodes), this.agreement, el("div", { class: "columns" }, this.workersPanel, side));
     this.change({ overview: context.overview });
   }
 
@@ -134,6 +135,8 @@ export class Overview {
   change({ overview, workers, decisions, whole: all }) {
     const now = this.context.overview;
     this.tiles.update(now);
+    this.agreement.hidden = !now.agreement;
+    setText(this.agreed, now.agreement?.text.replace("agreement: ", "") ?? "", { marked: false });
     if (overview && "hooks" in overview) this.refusals.update(now);
     if (!overview || "alarms" in overview || "copies" in overview) this.changes(now);
     this.doubt.hidden = now.identifiable || !now.labels;
