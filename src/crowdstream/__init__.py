@@ -28,6 +28,7 @@ _NAMES = {
     "panel": "EffectiveJudges Jury Preferences effective_judges error_correlation jury preferences",
     "parallel": "set_threads",
     "questions": "Questions fit_questions",
+    "rates": "Rate Rates gold_for_width rate",
     "report.charts": "",
     "report.making": "Report make_report",
     "simulation": "simulate simulate_blocks",

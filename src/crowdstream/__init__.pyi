@@ -60,6 +60,10 @@ from crowdstream.panel.specialists import by_group as by_group
 from crowdstream.parallel import set_threads as set_threads
 from crowdstream.questions import Questions as Questions
 from crowdstream.questions import fit_questions as fit_questions
+from crowdstream.rates import Rate as Rate
+from crowdstream.rates import Rates as Rates
+from crowdstream.rates import gold_for_width as gold_for_width
+from crowdstream.rates import rate as rate
 from crowdstream.report import charts as charts
 from crowdstream.report.making import Report as Report
 from crowdstream.report.making import make_report as make_report

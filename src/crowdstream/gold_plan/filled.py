@@ -112,7 +112,7 @@ def read_filled(filled: Truths, tasks: Iterable[TaskId], classes: Sequence[Class
             found.notes.append(f"… and {len(notes) - NAMED:,} more {what}")
     added = sum(answer.stratum < 0 for answer in found.answers)
     if found.stratified and added:
-        rest = "nothing in column stratum: learnt from, not counted in the share of wrong decisions"
+        rest = "nothing in column stratum: not counted in shares of all tasks"
         found.notes.append(f"{where}: {added:,} answers with {rest}")
     if not found.answers:
         if not found.notes:
@@ -123,6 +123,27 @@ def read_filled(filled: Truths, tasks: Iterable[TaskId], classes: Sequence[Class
             where, "an answer that can be used", f"none of {count:,} filled in: {first}"
         )
     return found
+
+
+def new_classes(filled: Truths, classes: Sequence[ClassLabel]) -> list[str]:
+    """Return the classes that answers name and nobody else has, unless they look misspelt.
+
+    Parameters
+    ----------
+    filled
+        As for `read_filled`.
+    classes
+        Those that labels have.
+
+    Examples
+    --------
+    >>> new_classes({"t1": "Spam", "t2": "spma", "t9": "refused"}, ["spam", "ham"])
+    ['refused']
+    """
+    index, names = NameIndex(classes), [str(label) for label in classes]
+    said = dict.fromkeys(row.gold for row in _rows(filled)[1] if row.gold)
+    unknown = [label for label in said if index.find(label) is None]
+    return [label for label in unknown if not difflib.get_close_matches(label, names, 1)]
 
 
 def _hint(said: str, classes: Iterable[ClassLabel]) -> str:
