@@ -20,6 +20,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from crowdstream.metrics import wilson
 from crowdstream.rates.limits import Floats, mean_limits
 from crowdstream.rates.needed import Spread
 
@@ -30,6 +31,12 @@ TINY = 1e-12
 
 FITTED = 1.0
 """Gold tasks that estimating λ costs: residuals from a fitted slope are a little too small."""
+
+
+SHIFTED = 1.96
+"""Standard errors by which predictions of gold tasks differ from the others', from which on limits
+include those of gold alone: gold is perhaps no random sample. Of random samples one in twenty is
+treated so, and gets limits that are wider than need be."""
 
 
 class Estimate(NamedTuple):
@@ -144,7 +151,8 @@ def corrected_mean(sample: Sample, z: float, power: float | None = None) -> Esti
 
     The limits of mean (Y − λ f) are `mean_limits`, and the scatter of the others' predictions is
     added to each as a square. Gold drawn by strata counts as many random tasks as would give the
-    same variance. The limits are those of the process that the tasks came from; for the tasks at
+    same variance. Where gold may be no random sample (`SHIFTED`), the limits include those of gold
+    alone. They are those of the process that the tasks came from; for the tasks at
     hand they are a little wider than need be.
 
     Parameters
@@ -173,9 +181,26 @@ def corrected_mean(sample: Sample, z: float, power: float | None = None) -> Esti
     scatter = z * math.sqrt(_scatter(sample, power))
     low = value - math.hypot(max(value - base - low, 0.0), scatter)
     high = value + math.hypot(max(base + high - value, 0.0), scatter)
+    if power > 0.0 and abs(sample_shift(sample)) > SHIFTED:
+        alone = gold_alone(sample, z)
+        low, high = min(low, alone.low), max(high, alone.high)
     least, most = sample.ends
     value = min(max(value, least), most)
     return Estimate(value, min(max(low, least), value), max(min(high, most), value), power)
+
+
+def gold_alone(sample: Sample, z: float) -> Estimate:
+    """Return the mean of the truths alone; of random 0s and 1s with Wilson's limits.
+
+    >>> found = gold_alone(Sample(np.ones(30), np.ones(30), np.ones(9)), 1.96)
+    >>> [round(number, 3) for number in found]
+    [1.0, 0.886, 1.0, 0.0]
+    """
+    if sample.strata is not None or sample.ends != (0.0, 1.0):
+        return corrected_mean(sample, z, 0.0)
+    hits, n = float(sample.truth.sum()), sample.truth.size
+    low, high = wilson(hits, n, z)
+    return Estimate(hits / n, max(float(low), 0.0), min(float(high), 1.0), 0.0)
 
 
 def _scatter(sample: Sample, power: float) -> float:

@@ -17,14 +17,14 @@ from crowdstream.errors import CrowdstreamError, InputError
 from crowdstream.estimators import Estimator
 from crowdstream.labels import ClassLabel, Table, Truths, WorkerId
 from crowdstream.labels.meaning.options import TableMeaning
-from crowdstream.metrics import wilson
 from crowdstream.plain_text import counted, printable
 from crowdstream.rates.limits import Floats
 from crowdstream.rates.ppi import (
-    Estimate,
+    TINY,
     Ints,
     Sample,
     corrected_mean,
+    gold_alone,
     sample_shift,
     spread_of,
 )
@@ -277,32 +277,14 @@ def _made(
 ) -> Rate:
     alone = gold_alone(sample, z)
     found = corrected_mean(sample, z)
-    low, high = found.low, found.high
-    if abs(sample_shift(sample)) > SHIFTED:
-        low, high = min(low, alone.low), max(high, alone.high)
-    n = sample.truth.size
-    worth = n * ((alone.high - alone.low) / max(high - low, 1e-9)) ** 2
+    ratio = (alone.high - alone.low) / max(found.high - found.low, TINY)
     return Rate(
         name=name, side=side, decided=decided, panel=panel,
         gold=alone.value, gold_low=alone.low, gold_high=alone.high,
-        value=found.value, low=low, high=high, power=found.power, worth=worth,
+        value=found.value, low=found.low,
+        high=found.high, power=found.power, worth=sample.truth.size * ratio**2,
         spread=spread_of(sample, found.power),
     )  # fmt: skip
-
-
-SHIFTED = 1.96
-"""Standard errors by which predictions of gold tasks differ from the others', from which on limits
-include those of gold alone: gold is perhaps no random sample. Of random samples one in twenty is
-treated so, and gets limits that are wider than need be."""
-
-
-def gold_alone(sample: Sample, z: float) -> Estimate:
-    """The mean of the truths alone: Wilson's limits where they are 0 and 1 of a random sample."""
-    if sample.strata is not None or sample.ends != (0.0, 1.0):
-        return corrected_mean(sample, z, 0.0)
-    hits, n = float(sample.truth.sum()), sample.truth.size
-    low, high = wilson(hits, n, z)
-    return Estimate(hits / n, max(float(low), 0.0), min(float(high), 1.0), 0.0)
 
 
 def _rates(what: str, side: _Side, made: list[Rate], columns: list[int], level: float) -> Rates:

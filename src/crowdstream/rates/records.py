@@ -170,21 +170,19 @@ class Rates(msgspec.Struct, frozen=True, kw_only=True):
 
 def _rate_lines(rates: list[Rate], level: float) -> list[str]:
     """A table of at most 80 columns."""
-    names = [_name(each) for each in rates]
+    names = [shown_name(each) for each in rates]
     width = max(5, *map(len, names))
     head = f"corrected ({100 * level:.4g} %)"
-    lines = [f"{'':<{width}}  decided  {'gold alone':<20}  {head:<20}  worth gold"]
+    lines = [f"{'%':<{width}}  decided  {'gold alone':<22}  {head:<22}  worth"]
     for name, each in zip(names, rates, strict=True):
         gold = in_percent(each.gold, each.gold_low, each.gold_high)
         found = in_percent(each.value, each.low, each.high)
         decided = f"{100 * each.decided:.1f}"
-        lines.append(
-            f"{name:<{width}}  {decided:>7}  {gold:<20}  {found:<20}  {each.worth:>10,.0f}"
-        )
-    return [*lines, "in per cent; " + WORTH]
+        lines.append(f"{name:<{width}}  {decided:>7}  {gold:<22}  {found:<22}  {each.worth:>5,.0f}")
+    return [*lines, WORTH]
 
 
-WORTH = "worth gold: gold labels alone that would give as narrow an interval"
+WORTH = "worth: gold labels that would give as narrow an interval by themselves"
 """What the last column is."""
 
 
@@ -197,6 +195,6 @@ def in_percent(value: float, low: float, high: float) -> str:
     return f"{100 * value:.1f} ({100 * low:.1f} to {100 * high:.1f})"
 
 
-def _name(each: Rate) -> str:
-    name = shortened(printable(each.name), NAME)
-    return name if each.side == FIRST else f"{name} {each.side}"
+def shown_name(each: Rate) -> str:
+    """What a row of a table is called: below a class, the other system and the difference."""
+    return f"  {each.side}" if each.side else shortened(printable(each.name), NAME)
