@@ -26,6 +26,7 @@ _NAMES = {
     "identifiability monitor pairs suspect_tasks trends",
     "ordinal": "expected_steps ordinal_decisions",
     "panel": "EffectiveJudges Jury Preferences effective_judges error_correlation jury preferences",
+    "panel.against_gold": "JudgesOnGold judges_against_gold",
     "parallel": "set_threads",
     "questions": "Questions fit_questions",
     "rates": "Rate Rates gold_for_width rate",

@@ -55,6 +55,8 @@ from crowdstream.panel import effective_judges as effective_judges
 from crowdstream.panel import error_correlation as error_correlation
 from crowdstream.panel import jury as jury
 from crowdstream.panel import preferences as preferences
+from crowdstream.panel.against_gold import JudgesOnGold as JudgesOnGold
+from crowdstream.panel.against_gold import judges_against_gold as judges_against_gold
 from crowdstream.panel.specialists import ByGroup as ByGroup
 from crowdstream.panel.specialists import by_group as by_group
 from crowdstream.parallel import set_threads as set_threads

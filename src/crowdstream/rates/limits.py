@@ -29,7 +29,7 @@ STEPS, STILL = 60, 1e-9
 
 
 def mean_limits(
-    values: Floats, weights: Floats, ends: tuple[float, float], z: float
+    values: Floats, weights: Floats, ends: tuple[float, float], z: float, far: float = FAR
 ) -> tuple[float, float]:
     """Return the limits of the mean of which these values are a sample.
 
@@ -43,6 +43,8 @@ def mean_limits(
         The least and the largest number there could be.
     z
         Standard deviations of a normal distribution that the level comes to.
+    far
+        Numbers that are counted at the end towards which a limit lies.
 
     Examples
     --------
@@ -57,8 +59,8 @@ def mean_limits(
     if most - least < STILL:
         return least, most
     every = np.append(values, (least, most))
-    low = _quantile(-z, every, np.append(weights, (FAR, NEAR)))
-    high = _quantile(z, every, np.append(weights, (NEAR, FAR)))
+    low = _quantile(-z, every, np.append(weights, (far, NEAR)))
+    high = _quantile(z, every, np.append(weights, (NEAR, far)))
     mean = float(weights @ values / weights.sum())
     return min(low, mean), max(high, mean)
 

@@ -21,13 +21,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from crowdstream.metrics import wilson
-from crowdstream.rates.limits import Floats, mean_limits
+from crowdstream.rates.limits import FAR, Floats, mean_limits
 from crowdstream.rates.needed import Spread
 
 Ints = NDArray[np.int64]
 
 TINY = 1e-12
 """Variance of predictions below which they are all alike and say nothing."""
+
+FAR_PREDICTED = 0.75
+"""As `FAR`, where predictions span as much as truths do: what is left are rare errors of either
+sign, not 0s and 1s. Where all of thirty gold tasks are as predicted, the limits then allow for
+9.7 % errors to one side, which so many tasks would show 95 times in 100."""
 
 FITTED = 1.0
 """Gold tasks that estimating λ costs: residuals from a fitted slope are a little too small."""
@@ -177,7 +182,8 @@ def corrected_mean(sample: Sample, z: float, power: float | None = None) -> Esti
     left = sample.truth - power * sample.predicted
     base = power * float(sample.rest.mean()) if sample.rest.size else 0.0
     value = base + float(sample.shares @ left)
-    low, high = mean_limits(left, _weights(sample, left, power), _ends(sample, power), z)
+    far = FAR + (FAR_PREDICTED - FAR) * _stretch(sample, power)
+    low, high = mean_limits(left, _weights(sample, left, power), _ends(sample, power), z, far)
     scatter = z * math.sqrt(_scatter(sample, power))
     low = value - math.hypot(max(value - base - low, 0.0), scatter)
     high = value + math.hypot(max(base + high - value, 0.0), scatter)
@@ -206,6 +212,15 @@ def gold_alone(sample: Sample, z: float) -> Estimate:
 def _scatter(sample: Sample, power: float) -> float:
     """The variance that the predictions of the others bring in."""
     return power**2 * float(sample.rest.var()) / sample.rest.size if sample.rest.size else 0.0
+
+
+def _stretch(sample: Sample, power: float) -> float:
+    """How much of what truths span predictions do, times λ: from 0, gold alone, to 1."""
+    if not sample.rest.size:
+        return 0.0
+    span = max(float(sample.rest.max()), float(sample.predicted.max()))
+    span -= min(float(sample.rest.min()), float(sample.predicted.min()))
+    return min(power * span / (sample.ends[1] - sample.ends[0]), 1.0)
 
 
 def _ends(sample: Sample, power: float) -> tuple[float, float]:
