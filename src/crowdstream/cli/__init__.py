@@ -29,6 +29,8 @@ COMMANDS = {
     "report": "Tell what a crowd came to on one page.",
     "merge": "Merge state files of different tasks into one.",
     "jury": "Decide what a panel of judges says of every item.",
+    "rate": "Estimate the share of each class from many labels and few gold ones.",
+    "judges": "Hold each judge against gold, and say which agrees with people best.",
     "preferences": "Rate items by pairwise comparisons of judges who differ.",
     "savings": "Show how many of the labels in a file would have been enough.",
     "simulate": "Simulate labels with known truth.",

@@ -14,7 +14,10 @@ POWER = 0.8
 
 
 def mcnemar(only_first: int, only_second: int) -> float:
-    """Return the two-sided p value of McNemar's exact test.
+    """Return the two-sided mid-p value of McNemar's test.
+
+    The exact test is too careful with few items; its mid-p value counts half of the outcome seen
+    (Fagerland, Lydersen and Laake, 2013).
 
     Parameters
     ----------
@@ -24,11 +27,11 @@ def mcnemar(only_first: int, only_second: int) -> float:
     Examples
     --------
     >>> round(mcnemar(9, 1), 4)
-    0.0215
+    0.0117
     """
     n, least = only_first + only_second, min(only_first, only_second)
     below = sum(math.comb(n, k) for k in range(least + 1))
-    return min(2.0 * float(below / 2**n), 1.0)
+    return min(float((2 * below - math.comb(n, least)) / 2**n), 1.0)
 
 
 def holm(values: Sequence[float]) -> list[float]:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from itertools import combinations
 from statistics import NormalDist
+from textwrap import wrap
 from typing import TYPE_CHECKING, Unpack
 
 import msgspec
@@ -40,6 +41,9 @@ record."""
 
 SHOWN = 20
 """Judges that the summary lists."""
+
+LINE = 80
+"""Columns of a line of the summary."""
 
 NAME = 20
 """Characters of a judge's name that the summary shows."""
@@ -101,7 +105,7 @@ class PairOnGold(msgspec.Struct, frozen=True, kw_only=True):
     difference, low, high
         The first's share of agreement less the second's, paired, with its interval.
     p
-        Of McNemar's exact test, corrected for the number of pairs (Holm).
+        Of McNemar's test (mid-p), corrected for the number of pairs (Holm).
     apart
         Whether the two are told apart.
     needed
@@ -198,11 +202,11 @@ class JudgesOnGold(msgspec.Struct, frozen=True, kw_only=True):
         """
         lines = [f"{counted(len(self.judges), 'judge')} on {counted(self.items, 'gold item')}"]
         lines += _judge_lines(self)
-        lines.append(best_words(self.best, self.alike, len(self.judges), self.items))
+        lines += wrap(best_words(self.best, self.alike, len(self.judges), self.items), LINE)
         if self.alike:
             second = next(pair for pair in self.pairs if not pair.apart)
             more = None if second.needed is None else max(second.needed - second.items, 1)
-            lines.append(more_items_words(more, second.second))
+            lines += wrap(more_items_words(more, second.second), LINE)
         return "\n".join([*lines, *(f"note: {note}" for note in self.notes)])
 
 
@@ -399,24 +403,27 @@ def _pair(
 
 
 def _judge_lines(found: JudgesOnGold) -> list[str]:
-    """A table of at most 80 columns."""
+    """Tables of at most 80 columns: accuracy and kappa, and of two classes TPR and TNR."""
     shown = found.judges[:SHOWN]
     names = [shortened(printable(each.judge), NAME) for each in shown]
     width = max(5, *map(len, names))
-    two = found.positive is not None
-    last = f"TPR and TNR ({shortened(printable(found.positive), 8)})" if two else ""
-    lines = [f"{'judge':<{width}}  items  {'accuracy':<18}  {'kappa':<18}  {last}".rstrip()]
+    lines = [f"{'judge':<{width}}  items  {'accuracy':<18}  kappa"]
     for name, each in zip(names, shown, strict=True):
-        kappa = "not defined" if each.kappa is None else _cell(each.kappa)
-        ends = ""
-        if two:
-            ends = " ".join("none" if s is None else f"{s.value:.2f}" for s in (each.tpr, each.tnr))
-        line = f"{name:<{width}}  {each.items:>5,}  {_cell(each.accuracy):<18}  {kappa:<18}  {ends}"
-        lines.append(line.rstrip())
+        lines.append(
+            f"{name:<{width}}  {each.items:>5,}  {_cell(each.accuracy, 18)}  {_cell(each.kappa)}"
+        )
+    if found.positive is not None:
+        positive = shortened(printable(found.positive), 12)
+        lines.append(
+            f"{'':<{width}}         {f'finds {positive} (TPR)':<24}  finds the other (TNR)"
+        )
+        for name, each in zip(names, shown, strict=True):
+            lines.append(f"{name:<{width}}         {_cell(each.tpr, 24)}  {_cell(each.tnr)}")
     if len(found.judges) > SHOWN:
         lines.append(f"… and {len(found.judges) - SHOWN} more")
     return lines
 
 
-def _cell(share: Share) -> str:
-    return f"{share.value:.2f} ({share.low:.2f}–{share.high:.2f})"
+def _cell(share: Share | None, width: int = 0) -> str:
+    text = "not known" if share is None else f"{share.value:.2f} ({share.low:.2f}–{share.high:.2f})"
+    return text.ljust(width)

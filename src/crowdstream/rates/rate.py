@@ -20,6 +20,7 @@ from crowdstream.labels.meaning.options import TableMeaning
 from crowdstream.plain_text import counted, printable
 from crowdstream.rates.limits import Floats
 from crowdstream.rates.ppi import (
+    SHIFTED,
     TINY,
     Ints,
     Sample,
@@ -38,7 +39,7 @@ from crowdstream.rates.reading import (
     read_outputs,
 )
 from crowdstream.rates.records import ACCURACY, DIFFERENCE, FIRST, SHARE, VERSUS, Rate, Rates
-from crowdstream.statements.rates import shift_limit, shift_words
+from crowdstream.statements.rates import chance_shift_words, shift_limit, shift_words
 from crowdstream.validation import check_number
 
 NAMED = 12
@@ -305,8 +306,10 @@ def _shift_notes(side: _Side, columns: list[int]) -> list[str]:
     samples = {column: side.sample(column) for column in columns}
     shifts = {column: abs(sample_shift(sample)) for column, sample in samples.items()}
     worst = max(shifts, key=lambda column: shifts[column])
-    if shifts[worst] <= shift_limit(len(side.names)):
+    if shifts[worst] <= SHIFTED:
         return []
+    if shifts[worst] <= shift_limit(len(side.names)):
+        return [chance_shift_words(shifts[worst])]
     sample = samples[worst]
     name = printable(side.names[worst])
     name = "right" if name == "accuracy" else name

@@ -16,7 +16,7 @@ from crowdstream.defaults import SETTLE
 from crowdstream.errors import CrowdstreamError, InputError
 from crowdstream.estimators import Estimator
 from crowdstream.gold_plan.deciding import Labels, as_polars
-from crowdstream.gold_plan.filled import new_classes, read_filled
+from crowdstream.gold_plan.filled import Filled, new_classes, read_filled
 from crowdstream.labels import ClassLabel, Table, TaskId, Truths, WorkerId, read_truths
 from crowdstream.labels.matching import NameIndex, TruthMatcher
 from crowdstream.labels.meaning.options import TableMeaning
@@ -87,18 +87,20 @@ def _predict(labels: Labels, gold: Truths) -> tuple[Predicted, GoldSample]:
     numbers = chances.drop("task").to_numpy().astype(np.float64)[some]
     places = {label: place for place, label in enumerate(classes)}
     decided = decisions.filter(some)
-    new = new_classes(gold, classes)
+    new: list[ClassLabel] = list(new_classes(gold, classes))
+    answers = read_filled(gold, decided["task"].to_list(), [*classes, *new])
+    used = {answer.gold for answer in answers.answers}
+    new = [label for label in new if label in used]
     found = Predicted(
         decided["task"].to_list(),
         [*classes, *new],
         np.hstack((numbers, np.zeros((numbers.shape[0], len(new))))),
         np.array([places.get(label, UNKNOWN) for label in decided["label"]], np.int64),
     )
-    return found, _gold_sample(gold, found, new)
+    return found, _gold_sample(answers, found, new)
 
 
-def _gold_sample(gold: Truths, found: Predicted, new: list[str]) -> GoldSample:
-    answers = read_filled(gold, found.tasks, found.classes)
+def _gold_sample(answers: Filled, found: Predicted, new: list[ClassLabel]) -> GoldSample:
     kept = [each for each in answers.answers if each.stratum >= 0 or not answers.stratified]
     codes = {label: place for place, label in enumerate(found.classes)}
     notes = list(answers.notes)

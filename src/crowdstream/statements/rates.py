@@ -37,6 +37,18 @@ def shift_words(name: str, gold: float, rest: float) -> str:
     )
 
 
+def chance_shift_words(shift: float) -> str:
+    """Return what is said where gold differs from the other tasks as far as chance may take it.
+
+    >>> chance_shift_words(-2.1).partition(":")[0]
+    'predictions of the gold tasks are 2.1 standard errors off those of the others'
+    """
+    return (
+        f"predictions of the gold tasks are {abs(shift):.1f} standard errors off those of the "
+        "others: chance or no random sample, so limits include those of gold alone"
+    )
+
+
 def difference_words(what: str, value: float, low: float, high: float) -> str:
     """Return which of two systems has more, or that it cannot be told.
 
