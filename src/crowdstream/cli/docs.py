@@ -37,6 +37,8 @@ COMMANDS: tuple[str, ...] = (
     "report",
     "merge",
     "jury",
+    "rate",
+    "judges",
     "preferences",
     "savings",
     "gold plan",

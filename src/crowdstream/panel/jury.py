@@ -38,6 +38,7 @@ from crowdstream.panel.effective import effective_judges
 from crowdstream.panel.report import WHY, EffectiveJudges, Jury, ToCheck
 from crowdstream.panel.votes import MOST_JUDGES, Panel, PanelVotes, read_panel
 from crowdstream.panel.wording import listed
+from crowdstream.rates import Rates, rate
 from crowdstream.validation import SEED, check_number
 from crowdstream.wording import GROUPS
 
@@ -139,6 +140,7 @@ def jury(
             *doubts,
             *_notes(crowd, families),
         ],
+        rates=_rates(panel, truths),
         items=decisions.height,
         classes=len(crowd.classes_) if kind.name != "choices" else _choices(panel),
     )
@@ -182,6 +184,15 @@ def _decisions(
         "item", "label", "confidence", pl.col("why").is_not_null().alias("needs_human"), "why",
         "default", "common_factor", "agree", "votes", *more,
     )  # fmt: skip
+
+
+def _rates(panel: Panel, truths: Gold) -> Rates | None:
+    """The share of each class, corrected by gold."""
+    there = set(panel.table.task_order()[1])
+    known = {item: label for item, label in truths.items() if item in there}
+    if not known or panel.question.kind.name != "classes":
+        return None
+    return rate(panel.question, known)
 
 
 def _choices(panel: Panel) -> int:

@@ -11,6 +11,7 @@ from crowdstream.models.dependence import Dependence
 from crowdstream.monitoring.estimator_view import as_polars
 from crowdstream.panel.wording import NAMED, listed
 from crowdstream.plain_text import counted, percent, printable, shortened
+from crowdstream.rates import Rates
 from crowdstream.statements.dependence import describe_dependence
 
 if TYPE_CHECKING:
@@ -158,6 +159,8 @@ class Jury(msgspec.Struct, frozen=True, kw_only=True):
         How many items need a human, by reason.
     to_check
         What a few known truths would settle; ``None`` if there is one vote only.
+    rates
+        The share of each class, corrected by gold, if gold was given and labels are classes.
     notes
         What to know of this panel, in plain words.
     """
@@ -174,6 +177,7 @@ class Jury(msgspec.Struct, frozen=True, kw_only=True):
     dependence: Dependence
     human: dict[str, int]
     to_check: ToCheck | None
+    rates: Rates | None = None
     notes: list[str]
 
     def __repr__(self) -> str:
@@ -194,6 +198,8 @@ class Jury(msgspec.Struct, frozen=True, kw_only=True):
         lines += [*DECIDED[self.verdict], *self._human()]
         if self.to_check is not None and self.to_check.differ:
             lines += self._gold()
+        if self.rates is not None:
+            lines += self.rates.summary().splitlines()
         return "\n".join([*lines, *(f"note: {note}" for note in self.notes)])
 
     def _size(self, judges: int) -> str:

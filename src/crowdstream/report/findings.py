@@ -22,6 +22,7 @@ from crowdstream.monitoring import tasks_to_resend
 from crowdstream.monitoring.missing import missing_verdicts
 from crowdstream.panel import EffectiveJudges, effective_judges
 from crowdstream.plain_text import counted
+from crowdstream.rates import Rates, rate
 from crowdstream.report.advised import advised_table
 from crowdstream.report.expected import ErrorCount
 from crowdstream.report.monitors import MonitorReport, is_monitored, monitor_report
@@ -87,6 +88,8 @@ class Findings:
     hard: pl.DataFrame | None = None
     joint: EffectiveJudges | None = None
     """Errors that the busiest workers make together, where truths are known."""
+    rates: Rates | None = None
+    """The share of each class, corrected by gold."""
     spending: Spending | None = None
     gold_tasks: int = 0
     checked: Checked = NOTHING_CHECKED
@@ -221,6 +224,8 @@ def find_in_labels(
     known = {**(truth or {}), **(gold or {})}
     if known and found.pairs is None:  # who says no to what hardly anybody chose is no panel
         found.joint = _joint_errors(table, known)
+    if gold and found.gold_tasks and found.kind == "classes" and not before.intake_.rows:
+        found.rates = rate(prepared.question, dict(gold), crowd=before, level=settings.level)
     if is_monitored(crowd) or crowd.weighs_:
         found.doubtful = _doubtful(crowd, table, shown, rule)
         if found.identified:
