@@ -217,7 +217,8 @@ def resampled(kind: str, each: Known, draws: int, numbers: tuple[int, ...]) -> I
             for k in columns:
                 truth, said = each.truth[gold, k], each.chances[gold, k]
                 sample = Sample(truth, said, each.chances[rest, k])
-                row.count(corrected_mean(sample, Z95), gold_alone(sample, Z95), shares[k])
+                found = corrected_mean(sample, Z95, classes=classes)
+                row.count(found, gold_alone(sample, Z95), shares[k])
         yield row
 
 

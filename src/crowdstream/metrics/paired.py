@@ -29,7 +29,7 @@ def mcnemar(only_first: int, only_second: int) -> float:
     >>> round(mcnemar(9, 1), 4)
     0.0117
     """
-    n, least = only_first + only_second, min(only_first, only_second)
+    n, least = int(only_first + only_second), int(min(only_first, only_second))
     below = sum(math.comb(n, k) for k in range(least + 1))
     return min(float((2 * below - math.comb(n, least)) / 2**n), 1.0)
 

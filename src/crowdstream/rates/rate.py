@@ -20,13 +20,13 @@ from crowdstream.labels.meaning.options import TableMeaning
 from crowdstream.plain_text import counted, printable
 from crowdstream.rates.limits import Floats
 from crowdstream.rates.ppi import (
-    SHIFTED,
     TINY,
     Ints,
     Sample,
     corrected_mean,
     gold_alone,
     sample_shift,
+    shift_bound,
     spread_of,
 )
 from crowdstream.rates.reading import (
@@ -253,7 +253,7 @@ def _rate_of(sample: Sample, z: float, side: _Side, column: int, name: str = FIR
     _check_gold(sample)
     raw = float(side.decided[:, column].mean())
     panel = float(side.predicted[:, column].mean())
-    return _made(sample, z, side.names[column], name, raw, panel)
+    return _made(sample, z, side.names[column], name, raw, panel, len(side.names))
 
 
 def _difference(one: _Side, left: int, other: _Side, right: int, z: float) -> Rate:
@@ -265,7 +265,8 @@ def _difference(one: _Side, left: int, other: _Side, right: int, z: float) -> Ra
     raw = float(one.decided[:, left].mean() - other.decided[:, right].mean())
     sample = both.sample(0, (-1.0, 1.0))
     _check_gold(sample)
-    return _made(sample, z, one.names[left], DIFFERENCE, raw, float(both.predicted.mean()))
+    panel, classes = float(both.predicted.mean()), len(one.names)
+    return _made(sample, z, one.names[left], DIFFERENCE, raw, panel, classes)
 
 
 def _check_gold(sample: Sample) -> None:
@@ -274,10 +275,16 @@ def _check_gold(sample: Sample) -> None:
 
 
 def _made(
-    sample: Sample, z: float, name: ClassLabel, side: str, decided: float, panel: float
+    sample: Sample,
+    z: float,
+    name: ClassLabel,
+    side: str,
+    decided: float,
+    panel: float,
+    classes: int,
 ) -> Rate:
     alone = gold_alone(sample, z)
-    found = corrected_mean(sample, z)
+    found = corrected_mean(sample, z, classes=classes)
     ratio = (alone.high - alone.low) / max(found.high - found.low, TINY)
     return Rate(
         name=name, side=side, decided=decided, panel=panel,
@@ -306,7 +313,7 @@ def _shift_notes(side: _Side, columns: list[int]) -> list[str]:
     samples = {column: side.sample(column) for column in columns}
     shifts = {column: abs(sample_shift(sample)) for column, sample in samples.items()}
     worst = max(shifts, key=lambda column: shifts[column])
-    if shifts[worst] <= SHIFTED:
+    if shifts[worst] <= shift_bound(len(side.names)):
         return []
     if shifts[worst] <= shift_limit(len(side.names)):
         return [chance_shift_words(shifts[worst])]
