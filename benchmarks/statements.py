@@ -309,7 +309,7 @@ def judging(crowds: int, labels: int) -> Iterator[Told]:
 
 def rating(crowds: int, labels: int) -> Iterator[Told]:
     """Whether gold is a random sample, and whether two systems differ."""
-    odd = Told("gold does not look like a random sample (where so, one class twice as often)")
+    odd = Told("gold does not look like a random sample (where so, one class first)")
     apart = Told("one system has more than the other (where so, accuracy 0.9 and 0.7)")
     for seed in range(crowds):
         drawn = independent(seed, min(labels, 5_000))
@@ -317,10 +317,9 @@ def rating(crowds: int, labels: int) -> Iterator[Told]:
         n = min(int(rng.integers(20, 101)), truths.height // 2)
         gold = truths.sample(n, seed=seed)
         odd.false.append(_is_odd(cs.rate(drawn.made.labels(), gold)))
-        first = truths["label"].sort()[0]
-        more = pl.concat([gold, truths.filter(pl.col("label") == first).sample(n // 4, seed=seed)])
         if seed % 5 == 0:
-            odd.true.append(_is_odd(cs.rate(drawn.made.labels(), more.unique("task"))))
+            first = truths.sort(pl.col("label") != truths["label"][0], maintain_order=True).head(n)
+            odd.true.append(_is_odd(cs.rate(drawn.made.labels(), first)))
         one, other, better = (_outputs(truths, p, rng) for p in (0.3, 0.3, 0.1))
         known = truths.sample(min(100, truths.height // 2), seed=seed)
         found = cs.rate(drawn.made.labels(), known, system=one, versus_system=other)
@@ -334,7 +333,9 @@ def _is_odd(found: cs.Rates) -> bool:
     return any("does not look like a random sample" in note for note in found.notes)
 
 
-def _outputs(truths: pl.DataFrame, p: float, rng: np.random.Generator) -> dict[str, str]:
+def _outputs(
+    truths: pl.DataFrame, p: float, rng: np.random.Generator
+) -> dict[str | int, str | int | bool]:
     """A system that errs at this rate."""
     other = truths["label"].unique().to_list()
     return {

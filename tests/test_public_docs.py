@@ -17,7 +17,7 @@ from crowdstream_lab import baselines, datasets, theory
 
 RESULTS = {
     "DriftAlarm", "EffectiveJudges", "GoldCheck", "Identifiability", "IdentifiabilityReport",
-    "Intake", "Jury", "Label", "Preferences",
+    "Intake", "JudgesOnGold", "Jury", "Label", "Preferences", "Rate", "Rates",
 }  # fmt: skip
 """Records that users are given and do not make; their fields are documented."""
 

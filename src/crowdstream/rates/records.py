@@ -120,6 +120,8 @@ class Rates(msgspec.Struct, frozen=True, kw_only=True):
     def gold_for_width(self, width: float) -> dict[ClassLabel, int | None]:
         """Return how many gold labels, in all, each rate needs for an interval of this width.
 
+        None stands for more than there are tasks.
+
         Parameters
         ----------
         width
@@ -133,10 +135,12 @@ class Rates(msgspec.Struct, frozen=True, kw_only=True):
         >>> found.gold_for_width(0.1)["0"] < cs.gold_for_width(0.1)
         True
         """
+        side = DIFFERENCE if self.compares else FIRST
+        asked = {each.name: each.spread for each in self.rates if each.side == side}
+        found = {name: gold_for_width(width, each, self.level) for name, each in asked.items()}
         return {
-            each.name: gold_for_width(width, each.spread, self.level)
-            for each in self.rates
-            if each.side == (DIFFERENCE if self.compares else FIRST)
+            name: None if number is None or number > self.tasks else number
+            for name, number in found.items()
         }
 
     @property
