@@ -63,6 +63,7 @@ def test_a_filled_plan_is_read_with_its_strata(votes: Path) -> None:
     table = pl.read_csv(plan, infer_schema=False).drop("gold")
     table.join(TRUTHS.select("task", gold="label"), on="task").write_csv(plan)
     assert "drawn by strata" in call("rate", votes, "--gold", plan).out
+    assert "drawn by strata" in call("jury", votes, "--gold", plan).err
 
 
 def test_several_questions_are_rated_each(votes: Path) -> None:

@@ -149,3 +149,13 @@ def test_jury_and_report_have_the_rates() -> None:
     page = cs.make_report(LABELS, gold=GOLD).html
     assert "How common each class is" in page
     assert "How common each class is" not in cs.make_report(LABELS).html
+
+
+def test_jury_and_report_account_for_a_plan() -> None:
+    plan = cs.gold_needed(LABELS, 60, seed=1).drop("gold")
+    filled = plan.join(TRUTHS.select("task", gold="label"), on="task")
+    found = cs.rate(LABELS, filled)
+    assert cs.jury(LABELS, gold=filled).rates == found
+    report = cs.make_report(LABELS, gold=filled).findings.rates
+    assert report is not None
+    assert report.stratified

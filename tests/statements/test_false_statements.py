@@ -27,7 +27,7 @@ SEEN = {
     "calibrating": 0.6,
     "worth": 0.0,
     "judging": 0.9,
-    "rating": 0.3,  # of small crowds that are hardly better than chance: gold alone tells
+    "rating": 0.9,
 }
 """Least share of crowds of which each must be said where it is so; 0 where none was made so."""
 

@@ -125,6 +125,23 @@ def read_filled(filled: Truths, tasks: Iterable[TaskId], classes: Sequence[Class
     return found
 
 
+PLANNED = {"stratum", "stratum_tasks"}
+"""Columns that a plan has and other true labels do not."""
+
+
+def is_plan(filled: Truths | None) -> bool:
+    """Return whether true labels say by which strata their tasks were drawn.
+
+    >>> is_plan({"t1": "spam"})
+    False
+    """
+    if isinstance(filled, (str, PathLike)):
+        return set(read_text_table(fspath(filled)).columns) >= PLANNED
+    if filled is None or not is_table(filled):
+        return False
+    return set(select_columns(filled, lambda header: header).columns) >= PLANNED
+
+
 def new_classes(filled: Truths, classes: Sequence[ClassLabel]) -> list[str]:
     """Return the classes that answers name and nobody else has, unless they look misspelt.
 
@@ -170,7 +187,7 @@ def _rows(filled: Truths) -> tuple[str, list[_Row]]:
 
 
 def _table_rows(table: pl.DataFrame, where: str) -> list[_Row]:
-    planned = {"stratum", "stratum_tasks"} <= set(table.columns)
+    planned = set(table.columns) >= PLANNED
     # In a plan the column label is what the crowd decided: never to be taken for the truth.
     wanted = {"task": COLUMNS["task"], "gold": ALIASES["gold"]} if planned else COLUMNS
     task, gold = pick_columns(wanted, table.columns, where)
