@@ -324,8 +324,9 @@ def rating(crowds: int, labels: int) -> Iterator[Told]:
         known = truths.sample(min(100, truths.height // 2), seed=seed)
         found = cs.rate(drawn.made.labels(), known, system=one, versus_system=other)
         apart.false.append(not found.rates[-1].low <= 0.0 <= found.rates[-1].high)
-        found = cs.rate(drawn.made.labels(), known, system=better, versus_system=other)
-        apart.true.append(found.rates[-1].low > 0.0)
+        if seed % 5 == 0:
+            found = cs.rate(drawn.made.labels(), known, system=better, versus_system=other)
+            apart.true.append(found.rates[-1].low > 0.0)
     yield from (odd, apart)
 
 

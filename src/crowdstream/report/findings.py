@@ -188,8 +188,9 @@ def find_in_labels(
     """What is known from labels, by an estimator that knows nothing yet or something before.
 
     ``gold`` teaches, ``truth`` is only held against the decisions; both as the estimator takes
-    them. ``plan``: gold as it was given, so that strata it was drawn by are known. ``true_sets``: of choices, the sets that ``truth`` comes from. ``learnt``: the estimator
-    has learnt these labels already.
+    them. ``plan``: gold as it was given, so that strata it was drawn by are known. ``true_sets``:
+    of choices, the sets that ``truth`` comes from. ``learnt``: the estimator has learnt these
+    labels already.
     """
     table = prepared.table
     before, notes = crowd.copy(), list[str]()
