@@ -26,6 +26,7 @@ from crowdstream.models.dependence import ERR_TOGETHER, INDEPENDENT
 from crowdstream.monitoring import alarms, identifiability, monitor
 from crowdstream.monitoring.families import groups_of
 from crowdstream.panel import effective_judges
+from crowdstream.panel.against_gold import judges_against_gold
 from crowdstream.simulation import Simulated, jump, simulate, simulate_dependent
 from crowdstream.statements import advice, expected_wrong, label_worth
 
@@ -339,6 +340,62 @@ def two_runs(
     return tables[0], tables[1], known
 
 
+def judging(crowds: int, labels: int) -> Iterator[Told]:
+    """Which judge agrees with people better: of judges alike, none; and how far is not missed."""
+    better = Told("a judge agrees with people better than another (of judges alike)")
+    best = Told("a judge agrees better than every other (where so, errors 0.05, 0.25, 0.3)")
+    for seed in range(crowds):
+        rng = np.random.default_rng((seed, 3))
+        judges, items = int(rng.integers(2, 9)), int(rng.integers(30, 201))
+        alike = simulate(judges, items, p=float(rng.uniform(0.05, 0.4)), seed=seed)
+        found = judges_against_gold(alike.labels(), alike.truths())
+        better.false.append(any(pair.apart for pair in found.pairs))
+        best.false.append(judges > 1 and not found.alike)
+        unlike = simulate(3, 150, p=[0.05, 0.25, 0.3], seed=seed)
+        found = judges_against_gold(unlike.labels(), unlike.truths())
+        better.true.append(any(pair.apart for pair in found.pairs))
+        best.true.append(not found.alike)
+    yield from (better, best)
+
+
+def rating(crowds: int, labels: int) -> Iterator[Told]:
+    """Whether gold is a random sample, and whether two systems differ."""
+    odd = Told("gold does not look like a random sample (where so, one class first)")
+    apart = Told("one system has more than the other (where so, accuracy 0.9 and 0.7)")
+    for seed in range(crowds):
+        drawn = independent(seed, min(labels, 5_000))
+        truths, rng = drawn.made.truths(), np.random.default_rng((seed, 4))
+        n = min(int(rng.integers(20, 101)), truths.height // 2)
+        gold = truths.sample(n, seed=seed)
+        odd.false.append(_is_odd(cs.rate(drawn.made.labels(), gold)))
+        if seed % 5 == 0:
+            first = truths.sort(pl.col("label") != truths["label"][0], maintain_order=True).head(n)
+            odd.true.append(_is_odd(cs.rate(drawn.made.labels(), first)))
+        one, other, better = (_outputs(truths, p, rng) for p in (0.3, 0.3, 0.1))
+        known = truths.sample(min(100, truths.height // 2), seed=seed)
+        found = cs.rate(drawn.made.labels(), known, system=one, versus_system=other)
+        apart.false.append(not found.rates[-1].low <= 0.0 <= found.rates[-1].high)
+        if seed % 5 == 0:
+            found = cs.rate(drawn.made.labels(), known, system=better, versus_system=other)
+            apart.true.append(found.rates[-1].low > 0.0)
+    yield from (odd, apart)
+
+
+def _is_odd(found: cs.Rates) -> bool:
+    return any("does not look like a random sample" in note for note in found.notes)
+
+
+def _outputs(
+    truths: pl.DataFrame, p: float, rng: np.random.Generator
+) -> dict[str | int, str | int | bool]:
+    """A system that errs at this rate."""
+    other = truths["label"].unique().to_list()
+    return {
+        task: label if rng.random() > p else other[(other.index(label) + 1) % len(other)]
+        for task, label in truths.iter_rows()
+    }
+
+
 MEASURES: dict[str, Measure] = {
     "dependence": dependence,
     "identifying": identifying,
@@ -349,6 +406,8 @@ MEASURES: dict[str, Measure] = {
     "calibrating": calibrating,
     "worth": worth,
     "changing_between_runs": changing_between_runs,
+    "judging": judging,
+    "rating": rating,
 }
 
 

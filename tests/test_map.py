@@ -57,6 +57,9 @@ NAMESAKES = {
         "simulation/model.py": "parameters of a simulation",
         "spark/batch.py": "a type variable",
     },
+    "ACCURACY": {
+        "rates/records.py": "what a rate is of",
+    },
     "Drift": {
         "simulation/drifts.py": "how a simulated worker changes",
     },
@@ -66,6 +69,9 @@ NAMESAKES = {
     },
     "expected_errors": {
         "serve/readings.py": "a project's, by the same function",
+    },
+    "FAR": {
+        "labels/readers/sheet_extents.py": "how far a sheet's cells reach",
     },
     "fit": {
         "panel/bradley_terry.py": "ratings of items",
@@ -110,6 +116,9 @@ NAMESAKES = {
     },
     "PLACES": {
         "report/printing.py": "where browsers are installed",
+    },
+    "Rates": {
+        "rates/records.py": "shares corrected by gold",
     },
     "reason_of": {
         "models/identifying_loops.py": "why a crowd cannot be identified",

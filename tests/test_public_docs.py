@@ -17,8 +17,8 @@ from crowdstream_lab import baselines, datasets, theory
 
 RESULTS = {
     "AgreementReport", "DriftAlarm", "EffectiveJudges", "Gate", "GateCheck", "GoldCheck",
-    "Identifiability", "IdentifiabilityReport", "Intake", "Jury", "Label", "Preferences",
-    "RunComparison",
+    "Identifiability", "IdentifiabilityReport", "Intake", "JudgesOnGold", "Jury", "Label",
+    "Preferences", "Rate", "Rates", "RunComparison",
 }  # fmt: skip
 """Records that users are given and do not make; their fields are documented."""
 

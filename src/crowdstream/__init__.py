@@ -25,11 +25,13 @@ _NAMES = {
     "monitoring": "DriftAlarm IdentifiabilityReport alarms difficulty effective_votes families "
     "identifiability monitor pairs suspect_tasks trends",
     "ordinal": "expected_steps ordinal_decisions",
-    "panel.agreement": "AgreementReport agreement agreement_by_question",
     "panel": "EffectiveJudges Gate GateCheck Jury Preferences RunComparison compare_runs "
     "effective_judges error_correlation gate jury preferences",
+    "panel.against_gold": "JudgesOnGold judges_against_gold",
+    "panel.agreement": "AgreementReport agreement agreement_by_question",
     "parallel": "set_threads",
     "questions": "Questions fit_questions",
+    "rates": "Rate Rates gold_for_width rate",
     "report.charts": "",
     "report.making": "Report make_report",
     "simulation": "simulate simulate_blocks",

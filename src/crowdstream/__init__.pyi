@@ -60,6 +60,8 @@ from crowdstream.panel import error_correlation as error_correlation
 from crowdstream.panel import gate as gate
 from crowdstream.panel import jury as jury
 from crowdstream.panel import preferences as preferences
+from crowdstream.panel.against_gold import JudgesOnGold as JudgesOnGold
+from crowdstream.panel.against_gold import judges_against_gold as judges_against_gold
 from crowdstream.panel.agreement import AgreementReport as AgreementReport
 from crowdstream.panel.agreement import agreement as agreement
 from crowdstream.panel.agreement import agreement_by_question as agreement_by_question
@@ -68,6 +70,10 @@ from crowdstream.panel.specialists import by_group as by_group
 from crowdstream.parallel import set_threads as set_threads
 from crowdstream.questions import Questions as Questions
 from crowdstream.questions import fit_questions as fit_questions
+from crowdstream.rates import Rate as Rate
+from crowdstream.rates import Rates as Rates
+from crowdstream.rates import gold_for_width as gold_for_width
+from crowdstream.rates import rate as rate
 from crowdstream.report import charts as charts
 from crowdstream.report.making import Report as Report
 from crowdstream.report.making import make_report as make_report

@@ -7,8 +7,9 @@ import polars as pl
 import pytest
 
 import crowdstream as cs
+from crowdstream.metrics.paired import holm, mcnemar
 from crowdstream.simulation import simulate_judges
-from crowdstream.statements.judge_changes import FEWEST, corrected, paired_chance, paired_change
+from crowdstream.statements.judge_changes import FEWEST, paired_change
 from tests.benchmarks import load_benchmark
 
 two_runs = load_benchmark("statements").two_runs
@@ -114,8 +115,10 @@ def test_the_exact_test_is_the_binomial_one_also_where_it_is_approximated() -> N
     rng = np.random.default_rng(0)
     drawn = rng.binomial(12, 0.5, 200_000)
     extreme = float(np.mean(np.abs(drawn - 6) >= 4))
-    assert paired_chance(10, 2) == pytest.approx(extreme, abs=0.002)  # 3 standard errors
-    assert paired_chance(1_050, 940) == pytest.approx(paired_chance(1_055, 946), rel=0.1)
-    assert corrected([]) == []
+    assert mcnemar(10, 2, exact=True) == pytest.approx(extreme, abs=0.002)  # 3 standard errors
+    assert mcnemar(1_050, 940, exact=True) == pytest.approx(
+        mcnemar(1_055, 946, exact=True), rel=0.1
+    )
+    assert holm([]) == []
     change = paired_change(0, 0, 0)
     assert change.low < 0 < change.high

@@ -27,6 +27,8 @@ SEEN = {
     "calibrating": 0.6,
     "worth": 0.0,
     "changing_between_runs": 0.8,  # 15 points more errors on 300 tasks
+    "judging": 0.9,
+    "rating": 0.9,
 }
 """Least share of crowds of which each must be said where it is so; 0 where none was made so."""
 

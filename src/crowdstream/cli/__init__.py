@@ -31,6 +31,8 @@ COMMANDS = {
     "merge": "Merge state files of different tasks into one.",
     "jury": "Decide what a panel of judges says of every task.",
     "agree": "Measure how far labels agree: alpha, kappas, AC1, with intervals.",
+    "judges": "Hold each judge against gold, and say which agrees with people best.",
+    "rate": "Estimate the share of each class from many labels and few gold ones.",
     "gate": "Check judges against gold, for CI.",
     "drift": "Find which judges changed between two runs over the same tasks.",
     "preferences": "Rate items by pairwise comparisons of judges who differ.",

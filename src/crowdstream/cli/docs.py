@@ -40,6 +40,8 @@ COMMANDS: tuple[str, ...] = (
     "merge",
     "jury",
     "agree",
+    "judges",
+    "rate",
     "gate",
     "drift",
     "preferences",

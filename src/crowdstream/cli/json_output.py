@@ -1,14 +1,16 @@
 """Every JSON that the command line prints: its fields, its version, and how it is written.
 
 ``demo --json``, ``run --json``, ``spark run --json``, ``savings --json``, ``gold plan --json``,
-``gold check --json``, ``jury --json``, ``agree --json``, ``gate --json``, ``drift --json`` and
-``preferences --json`` print one object on one line; ``stream`` prints one `crowdstream.Decision`
-per line; a table in a ``.jsonl`` file has one object per row with the names of its columns.
+``gold check --json``, ``jury --json``, ``agree --json``, ``judges --json``, ``rate --json``,
+``gate --json``, ``drift --json`` and ``preferences --json`` print one object on one line;
+``stream`` prints one `crowdstream.Decision` per line; a table in a ``.jsonl`` file has one object
+per row with the names of its columns.
 """
 
 from __future__ import annotations
 
 import sys
+from collections.abc import Mapping
 from typing import IO, TYPE_CHECKING
 
 import msgspec
@@ -22,8 +24,11 @@ if TYPE_CHECKING:
 
     from crowdstream.decisions.decision import Decision
     from crowdstream.gold_plan import GoldCheck
+    from crowdstream.labels import ClassLabel
     from crowdstream.panel import Jury, Preferences, RunComparison
+    from crowdstream.panel.against_gold import JudgesOnGold
     from crowdstream.panel.agreement import AgreementReport
+    from crowdstream.rates import Rates
     from crowdstream.savings import Savings
 
 SCHEMA_VERSION = 1
@@ -387,6 +392,25 @@ def agree_report(
         },
         "notes": [*warnings, *found.notes],
     }
+
+
+def rates_report(
+    found: Rates,
+    needed: Mapping[ClassLabel, int | None] | None,
+    warnings: list[str],
+    read_as: ReadAs,
+) -> dict[str, object]:
+    """What ``crowdstream rate --json`` prints; ``gold_needed`` with ``--width``."""
+    fields = msgspec.structs.asdict(found) | {"notes": [*warnings, *found.notes]}
+    if needed is not None:
+        fields["gold_needed"] = {str(name): number for name, number in needed.items()}
+    return {"schema_version": SCHEMA_VERSION, "read_as": read_as, **fields}
+
+
+def judges_report(found: JudgesOnGold, warnings: list[str], read_as: ReadAs) -> dict[str, object]:
+    """What ``crowdstream judges --json`` prints."""
+    fields = msgspec.structs.asdict(found) | {"notes": [*warnings, *found.notes]}
+    return {"schema_version": SCHEMA_VERSION, "read_as": read_as, **fields}
 
 
 def questions_of(

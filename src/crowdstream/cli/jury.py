@@ -5,6 +5,8 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING
 
+import msgspec
+
 from crowdstream import defaults
 from crowdstream.cli import options
 from crowdstream.cli.json_output import jury_report, print_json, questions_of
@@ -68,8 +70,10 @@ def jury(
     """
     from crowdstream.cli.truths import check_questions_of_truths, truth_file
     from crowdstream.deciding import Prepared
+    from crowdstream.gold_plan.filled import is_plan
     from crowdstream.labels.readers.small_tables import read_families
     from crowdstream.panel import jury as decide
+    from crowdstream.rates import rate
 
     check_output(out.output, "--output")
     check_output(out.workers, "--workers")
@@ -96,6 +100,9 @@ def jury(
             sure=judging.sure,
             seed=judging.seed,
         )
+        if gold and not question.name and is_plan(judging.gold):
+            rates = rate(question, judging.gold)  # type: ignore[arg-type]
+            panels[""] = msgspec.structs.replace(panels[""], rates=rates)
     if out.output is not None or (not report.json and not sys.stdout.isatty()):
         write_table(_joined({name: one.decisions for name, one in panels.items()}), out.output)
     if out.workers is not None:

@@ -288,6 +288,7 @@ class Asked(NamedTuple):
             gold=gold,
             truth=truth,
             true_sets=None if files[1] is None else files[1].given,
+            plan=None if question.name else given.get("--gold"),
             learnt=learnt,
             tick=lambda what: bar.update(about + what),
         )

@@ -112,7 +112,7 @@ def read_filled(filled: Truths, tasks: Iterable[TaskId], classes: Sequence[Class
             found.notes.append(f"… and {len(notes) - NAMED:,} more {what}")
     added = sum(answer.stratum < 0 for answer in found.answers)
     if found.stratified and added:
-        rest = "nothing in column stratum: learnt from, not counted in the share of wrong decisions"
+        rest = "nothing in column stratum: not counted in shares of all tasks"
         found.notes.append(f"{where}: {added:,} answers with {rest}")
     if not found.answers:
         if not found.notes:
@@ -123,6 +123,44 @@ def read_filled(filled: Truths, tasks: Iterable[TaskId], classes: Sequence[Class
             where, "an answer that can be used", f"none of {count:,} filled in: {first}"
         )
     return found
+
+
+PLANNED = {"stratum", "stratum_tasks"}
+"""Columns that a plan has and other true labels do not."""
+
+
+def is_plan(filled: Truths | None) -> bool:
+    """Return whether true labels say by which strata their tasks were drawn.
+
+    >>> is_plan({"t1": "spam"})
+    False
+    """
+    if isinstance(filled, (str, PathLike)):
+        return set(read_text_table(fspath(filled)).columns) >= PLANNED
+    if filled is None or not is_table(filled):
+        return False
+    return set(select_columns(filled, lambda header: header).columns) >= PLANNED
+
+
+def new_classes(filled: Truths, classes: Sequence[ClassLabel]) -> list[str]:
+    """Return the classes that answers name and nobody else has, unless they look misspelt.
+
+    Parameters
+    ----------
+    filled
+        As for `read_filled`.
+    classes
+        Those that labels have.
+
+    Examples
+    --------
+    >>> new_classes({"t1": "Spam", "t2": "spma", "t9": "refused"}, ["spam", "ham"])
+    ['refused']
+    """
+    index, names = NameIndex(classes), [str(label) for label in classes]
+    said = dict.fromkeys(row.gold for row in _rows(filled)[1] if row.gold)
+    unknown = [label for label in said if index.find(label) is None]
+    return [label for label in unknown if not difflib.get_close_matches(label, names, 1)]
 
 
 def _hint(said: str, classes: Iterable[ClassLabel]) -> str:
@@ -149,7 +187,7 @@ def _rows(filled: Truths) -> tuple[str, list[_Row]]:
 
 
 def _table_rows(table: pl.DataFrame, where: str) -> list[_Row]:
-    planned = {"stratum", "stratum_tasks"} <= set(table.columns)
+    planned = set(table.columns) >= PLANNED
     # In a plan the column label is what the crowd decided: never to be taken for the truth.
     wanted = {"task": COLUMNS["task"], "gold": ALIASES["gold"]} if planned else COLUMNS
     task, gold = pick_columns(wanted, table.columns, where)

@@ -17,6 +17,7 @@ from crowdstream.defaults import JURY_SURE
 from crowdstream.errors import SureInDoubt
 from crowdstream.estimators import Adaptive
 from crowdstream.estimators.parameters import Families
+from crowdstream.gold_plan.filled import is_plan
 from crowdstream.labels import ClassLabel, TaskId, Truths, in_kind, read_truths
 from crowdstream.labels.meaning.options import TableMeaning
 from crowdstream.monitoring import effective_votes, monitor
@@ -40,6 +41,7 @@ from crowdstream.panel.effective import effective_judges
 from crowdstream.panel.report import NEEDS_HUMAN, EffectiveJudges, Jury, ToCheck
 from crowdstream.panel.votes import MOST_JUDGES, Panel, PanelVotes, read_panel
 from crowdstream.panel.wording import listed
+from crowdstream.rates import Rates, rate
 from crowdstream.validation import SEED, check_number
 from crowdstream.wording import GROUPS
 
@@ -144,6 +146,7 @@ def jury(
             *doubts,
             *_notes(crowd, families),
         ],
+        rates=_rates(panel, truths, gold),
         tasks=decisions.height,
         classes=len(crowd.classes_) if kind.name != "choices" else _choices(panel),
     )
@@ -187,6 +190,15 @@ def _decisions(
     return table.select(
         *decided.columns, human, "reason", "weighted_vote", "common_factor_vote", "votes_agree"
     )
+
+
+def _rates(panel: Panel, truths: Gold, gold: Truths | None) -> Rates | None:
+    """The share of each class, corrected by gold, whose strata are known if it was planned."""
+    there = set(panel.table.task_order()[1])
+    known = {item: label for item, label in truths.items() if item in there}
+    if not known or panel.question.kind.name != "classes":
+        return None
+    return rate(panel.question, gold if gold is not None and is_plan(gold) else known)
 
 
 def _choices(panel: Panel) -> int:

@@ -12,6 +12,7 @@ from crowdstream.monitoring.coefficients import Coefficients
 from crowdstream.monitoring.estimator_view import as_polars
 from crowdstream.panel.wording import NAMED, listed
 from crowdstream.plain_text import counted, percent, printable, shortened
+from crowdstream.rates import Rates
 from crowdstream.statements.agreement import agreement_words
 from crowdstream.statements.dependence import describe_dependence
 
@@ -194,6 +195,8 @@ class Jury(msgspec.Struct, frozen=True, kw_only=True):
         One row per judge who left out verdicts and decided class: ``worker``, ``label``, tasks
         ``asked``, ``missing``, their ``share`` with its 95 % interval (``share_low``,
         ``share_high``). ``None`` where nothing is missing or it cannot be told.
+    rates
+        The share of each class, corrected by gold, if gold was given and labels are classes.
     notes
         What to know of this panel, in plain words.
     """
@@ -212,6 +215,7 @@ class Jury(msgspec.Struct, frozen=True, kw_only=True):
     needs_human: dict[str, int]
     to_check: ToCheck | None
     missing_by_class: NativeTable | None
+    rates: Rates | None
     notes: list[str]
 
     def __repr__(self) -> str:
@@ -234,6 +238,8 @@ class Jury(msgspec.Struct, frozen=True, kw_only=True):
         lines += [*DECIDED[self.decided_by], *self._human()]
         if self.to_check is not None and self.to_check.differ:
             lines += self._gold()
+        if self.rates is not None:
+            lines += self.rates.summary().splitlines()
         return "\n".join([*lines, *(f"note: {note}" for note in self.notes)])
 
     def _size(self, judges: int) -> str:

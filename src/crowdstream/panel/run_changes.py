@@ -16,6 +16,7 @@ from crowdstream.estimators.estimator import NativeTable
 from crowdstream.labels import Truths, in_kind, read_truths
 from crowdstream.labels.meaning.options import TableMeaning
 from crowdstream.metrics import wilson
+from crowdstream.metrics.paired import holm, mcnemar
 from crowdstream.monitoring import monitor
 from crowdstream.monitoring.estimator_view import as_polars
 from crowdstream.panel.votes import PanelVotes, read_panel
@@ -27,9 +28,7 @@ from crowdstream.statements.judge_changes import (
     Change,
     change_verdict,
     change_words,
-    corrected,
     flip_words,
-    paired_chance,
     paired_change,
 )
 
@@ -176,7 +175,7 @@ def compare_runs(
     both = [name for name in names if name in set(two["worker"])]
     references = _references(one, two, both, truths, seed)
     tested = [_worker(name, shared, references[name]) for name in both]
-    chances = corrected([chance for each in tested for chance in each.chances])
+    chances = holm([chance for each in tested for chance in each.chances])
     rows, classes, taken = [], [], 0
     for each in tested:
         least = min(chances[taken : taken + len(each.chances)], default=None)
@@ -238,7 +237,7 @@ def _worker(worker: str, shared: pl.DataFrame, reference: pl.DataFrame) -> Paire
         row |= {"error_change_low": change.low, "error_change_high": change.high}
         changes.append(change)
         if checked >= FEWEST:
-            chances.append(paired_chance(gained, lost))
+            chances.append(mcnemar(gained, lost, exact=True))
     classes, tests = [], []
     for label in sorted({*mine["label"], *mine["label_after"]}):
         was, now = mine["label"] == label, mine["label_after"] == label
@@ -256,7 +255,7 @@ def _worker(worker: str, shared: pl.DataFrame, reference: pl.DataFrame) -> Paire
             }
         )
         changes.append(change)
-        tests.append(paired_chance(gained, lost))
+        tests.append(mcnemar(gained, lost, exact=True))
     if tasks >= FEWEST:
         chances += tests[:1] if len(tests) == 2 else tests  # of two classes one test says all
     row |= {"not_excluded": max((change.most for change in changes), default=None)}

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from crowdstream.errors import InputError
 from crowdstream.labels import (
     Answers,
+    ClassLabel,
     CodedLabels,
     ColumnNames,
     Kind,
@@ -106,12 +107,16 @@ def _rows_of(votes: Mapping[str, Answers] | Mapping[int, Answers]) -> list[Row]:
 
 
 class Scored(NamedTuple):
-    """Verdicts on tasks of known truth: one row per item, one column per judge, −1 for none."""
+    """Verdicts on tasks of known truth: one row per task, one column per judge, −1 for none.
+
+    ``names``: of the classes.
+    """
 
     workers: list[WorkerId]
     tasks: list[TaskId]
     said: NDArray[np.int32]
     truth: NDArray[np.int32]
+    names: list[ClassLabel]
 
     @property
     def given(self) -> NDArray[np.bool_]:
@@ -144,4 +149,4 @@ def score_panel(table: Table, gold: Truths) -> Scored:
     held = batch.pick(known)
     said = np.full((known.size, len(judges)), -1, np.int32)
     said[np.repeat(np.arange(known.size), held.sizes), held.workers] = held.labels
-    return Scored(judges.to_list(), list(held.tasks), said, held.truths)
+    return Scored(judges.to_list(), list(held.tasks), said, held.truths, classes.to_list())

@@ -15,8 +15,9 @@ from crowdstream.decisions.decision import SettleRule
 from crowdstream.defaults import LEVEL, MIN_LABELS, SETTLE
 from crowdstream.errors import ManyClasses, NotIdentifiable, SureInDoubt
 from crowdstream.estimators import Estimator
+from crowdstream.gold_plan.filled import is_plan
 from crowdstream.gold_plan.fooled import NOTHING_CHECKED, Checked
-from crowdstream.labels import ClassLabel, CodedLabels, TaskId
+from crowdstream.labels import ClassLabel, CodedLabels, TaskId, Truths
 from crowdstream.labels.choice_cells import split_cell
 from crowdstream.monitoring import tasks_to_resend
 from crowdstream.monitoring.agreement import question_coefficients
@@ -24,6 +25,7 @@ from crowdstream.monitoring.coefficients import Coefficients
 from crowdstream.monitoring.missing import missing_verdicts
 from crowdstream.panel import EffectiveJudges, effective_judges
 from crowdstream.plain_text import counted
+from crowdstream.rates import Rates, rate
 from crowdstream.report.advised import advised_table
 from crowdstream.report.expected import ErrorCount
 from crowdstream.report.monitors import MonitorReport, is_monitored, monitor_report
@@ -89,6 +91,8 @@ class Findings:
     hard: pl.DataFrame | None = None
     joint: EffectiveJudges | None = None
     """Errors that the busiest workers make together, where truths are known."""
+    rates: Rates | None = None
+    """The share of each class, corrected by gold."""
     spending: Spending | None = None
     gold_tasks: int = 0
     checked: Checked = NOTHING_CHECKED
@@ -185,14 +189,16 @@ def find_in_labels(
     gold: Known | None = None,
     truth: Known | None = None,
     true_sets: Known | None = None,
+    plan: Truths | None = None,
     learnt: bool = False,
     tick: Tick = lambda _: None,
 ) -> Findings:
     """What is known from labels, by an estimator that knows nothing yet or something before.
 
     ``gold`` teaches, ``truth`` is only held against the decisions; both as the estimator takes
-    them. ``true_sets``: of choices, the sets that ``truth`` comes from. ``learnt``: the estimator
-    has learnt these labels already.
+    them. ``plan``: gold as it was given, so that strata it was drawn by are known. ``true_sets``:
+    of choices, the sets that ``truth`` comes from. ``learnt``: the estimator has learnt these
+    labels already.
     """
     table = prepared.table
     before, notes = crowd.copy(), list[str]()
@@ -229,6 +235,9 @@ def find_in_labels(
     known = {**(truth or {}), **(gold or {})}
     if known and found.pairs is None:  # who says no to what hardly anybody chose is no panel
         found.joint = _joint_errors(table, known)
+    if gold and found.gold_tasks and found.kind == "classes" and not before.intake_.rows:
+        drawn = plan if is_plan(plan) else dict(gold)
+        found.rates = rate(prepared.question, drawn, crowd=before, level=settings.level)  # type: ignore[arg-type]
     if is_monitored(crowd) or crowd.weighs_:
         found.doubtful = _doubtful(crowd, table, shown, rule)
         if found.identified:

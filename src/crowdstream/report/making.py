@@ -204,6 +204,7 @@ def make_report(
             gold=_matched("gold", taught, prepared),
             truth=_matched("truth", true, prepared),
             true_sets=true,
+            plan=None if question.name else gold,
         )
         found.read_as = meaning_of.read_as.text
         made[question.name] = found

@@ -16,6 +16,7 @@ from crowdstream.report.questions_table import (
     summary_words,
     titles_of,
 )
+from crowdstream.report.rates import rates_section
 from crowdstream.report.sections import (
     advice_section,
     agreement_section,
@@ -41,6 +42,7 @@ SECTIONS = (
     drift_section,
     agreement_section,
     together_section,
+    rates_section,
     hard_section,
     confidence_section,
     money_section,

@@ -8,8 +8,7 @@ that of panels in which nobody changed at most 5 % have a worker of whom it is s
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from math import comb, sqrt
+from math import sqrt
 from typing import NamedTuple
 
 from crowdstream.metrics import Z95
@@ -55,35 +54,6 @@ def paired_change(gained: int, lost: int, tasks: int) -> Change:
     half = max(half, Z95**2 / (tasks + Z95**2))
     value = (gained - lost) / tasks if tasks else 0.0
     return Change(value, min(middle - half, value), max(middle + half, value))
-
-
-def paired_chance(gained: int, lost: int) -> float:
-    """Return how likely so uneven a split is of an unchanged worker (McNemar's exact test).
-
-    >>> paired_chance(5, 0), paired_chance(3, 3)
-    (0.0625, 1.0)
-    """
-    number, least = gained + lost, min(gained, lost)
-    if number > 2000:  # sums of huge whole numbers: the normal law is as good and quick
-        from math import erfc
-
-        return erfc(max(abs(gained - lost) - 1.0, 0.0) / sqrt(2.0 * number))
-    tail: int = sum(comb(number, k) for k in range(least + 1))
-    return min(2.0 * float(tail / 2**number), 1.0)
-
-
-def corrected(chances: Sequence[float]) -> list[float]:
-    """Return p-values corrected for their number by Holm's rule.
-
-    >>> corrected([0.01, 0.2, 0.02])
-    [0.03, 0.2, 0.04]
-    """
-    order = sorted(range(len(chances)), key=chances.__getitem__)
-    found, least = [0.0] * len(chances), 0.0
-    for rank, k in enumerate(order):
-        least = max(least, min(chances[k] * (len(chances) - rank), 1.0))
-        found[k] = least
-    return found
 
 
 def change_verdict(tasks: int, chance: float | None) -> str:
