@@ -89,7 +89,7 @@ def test_judges_are_those_of_python(votes: Path) -> None:
     assert pl.read_csv(out)["worker"].to_list() == [each.worker for each in found.workers]
     report = call("judges", votes, "--gold", gold, "--json").report
     assert (report["best"], report["positive"]) == (found.best, "pass")
-    assert len(report["judges"][0]["confusion"]) == 2
+    assert len(report["workers"][0]["confusion"]) == 2
 
 
 def test_mistakes_are_one_line(votes: Path, tmp_path: Path) -> None:

@@ -71,7 +71,7 @@ def gate(
     report: options.Report,
     judging: Judging,
 ) -> None:
-    """Check a panel of judges, or one judge, against gold, for CI.
+    """Check judges against gold, for CI.
 
     A minimum is reached if the whole interval of what was measured is above it, and missed if the
     whole interval is below it. Exit codes: 0 every minimum is reached, 1 some is missed, 3 it

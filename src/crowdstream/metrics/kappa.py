@@ -56,7 +56,7 @@ def kappa_interval(table: ArrayLike, level: float) -> tuple[float, float]:
     """Return an interval of Cohen's kappa that holds from 30 tasks on.
 
     >>> [round(limit, 2) for limit in kappa_interval([[40, 9], [6, 45]], 0.95)]
-    [0.55, 0.83]
+    [0.54, 0.83]
     """
     counts = np.asarray(table, np.float64)
     found = cohen_kappa(counts + PSEUDO / counts.size)
