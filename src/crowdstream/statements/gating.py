@@ -105,7 +105,7 @@ def _shown(name: str, value: float) -> str:
 
 def outcome_words(found: Gate) -> str:
     """Return the outcome and what it rests on, as a sentence without its full stop."""
-    rests = f"{counted(found.gold_tasks, 'gold task')}, {percent(found.level)} intervals together"
+    rests = f"{counted(found.gold_tasks, 'gold task')}, {100 * found.level:g} % intervals together"
     return f"{OUTCOMES[found.outcome]} ({rests})"
 
 
