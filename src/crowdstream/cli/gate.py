@@ -10,7 +10,7 @@ import click
 from crowdstream import defaults
 from crowdstream.cli import options
 from crowdstream.cli.json_output import SCHEMA_VERSION, print_json
-from crowdstream.cli.label_input import read_labels
+from crowdstream.cli.label_input import LabelInput, read_labels
 from crowdstream.cli.output import check_writable
 from crowdstream.cli.terminal import add_row, console, make_table, say, say_paragraph
 from crowdstream.errors import InputError
@@ -82,11 +82,7 @@ def gate(
       crowdstream gate verdicts.jsonl --gold gold.csv --min-kappa 0.6
       crowdstream gate verdicts.csv --gold gold.csv --min-accuracy 0.9 --markdown summary.md
     """
-    from crowdstream.cli.truths import check_questions_of_truths, truth_file
-    from crowdstream.deciding import Prepared
-    from crowdstream.labels.readers.small_tables import read_families
     from crowdstream.panel.gate import check_minima
-    from crowdstream.panel.gate import gate as check
 
     asked = {
         "min_kappa": minima.min_kappa,
@@ -98,17 +94,39 @@ def gate(
     check_number("--seed", judging.seed, 0, 2**64 - 1, whole=True)
     if out.markdown is not None and out.markdown != "-":
         check_writable(out.markdown, "--markdown")
+    found = read_labels(files, {"--markdown": out.markdown})
+    notes = list(found.notes)
+    gates = _gates(found, minima, judging, notes)
+    if report.json:
+        _print_json(gates, judging.level, found, notes)
+    elif not report.quiet:
+        say_paragraph(found.meaning.read_as.text, indent=0)
+        _show(gates)
+        for note in notes:
+            say_paragraph(f"note: {note}", "yellow", indent=0)
+    if out.markdown is not None:
+        _append(out.markdown, gates)
+    raise click.exceptions.Exit(EXIT_CODES[_worst(gates)])
+
+
+def _gates(
+    found: LabelInput, minima: Minima, judging: Judging, notes: list[str]
+) -> dict[str, Gate]:
+    """Check every question that gold has truths of."""
+    from crowdstream.cli.truths import check_questions_of_truths, truth_file
+    from crowdstream.deciding import Prepared
+    from crowdstream.labels.readers.small_tables import read_families
+    from crowdstream.panel.gate import gate as check
+
     families = judging.families
     declared = None if families is None else read_families(families, option="--families")
-    found = read_labels(files, {"--markdown": out.markdown})
     names = [question.name for question in found.meaning.questions]
     check_questions_of_truths("--gold", minima.gold, names)
-    gates: dict[str, Gate] = {}
-    notes = list(found.notes)
+    gates = {}
     for question in found.meaning.questions:
         prepared = Prepared.of(question)
         if prepared.choices is not None:
-            raise InputError(files.labels[0], "one class per task", "sets of choices")
+            raise InputError("gate", "one class per task", "sets of choices")
         known = truth_file("--gold", minima.gold, prepared)
         if known is None:
             notes.append(f"--gold has no correct labels of {question.name!r}: not checked")
@@ -127,30 +145,25 @@ def gate(
             level=judging.level,
             seed=judging.seed,
         )
-    if report.json:
-        outcomes = [
-            {"question": name, "gold_tasks": one.gold_tasks, "outcome": one.outcome,
-             "checks": one.checks}
-            for name, one in gates.items()
-        ]  # fmt: skip
-        print_json(
-            {
-                "schema_version": SCHEMA_VERSION,
-                "read_as": found.meaning.read_as,
-                "outcome": _worst(gates),
-                "level": judging.level,
-                "questions": outcomes,
-                "warnings": notes,
-            }
-        )
-    elif not report.quiet:
-        say_paragraph(found.meaning.read_as.text, indent=0)
-        _show(gates)
-        for note in notes:
-            say_paragraph(f"note: {note}", "yellow", indent=0)
-    if out.markdown is not None:
-        _append(out.markdown, gates)
-    raise click.exceptions.Exit(EXIT_CODES[_worst(gates)])
+    return gates
+
+
+def _print_json(gates: dict[str, Gate], level: float, found: LabelInput, notes: list[str]) -> None:
+    questions = [
+        {"question": name, "gold_tasks": one.gold_tasks, "outcome": one.outcome,
+         "checks": one.checks}
+        for name, one in gates.items()
+    ]  # fmt: skip
+    print_json(
+        {
+            "schema_version": SCHEMA_VERSION,
+            "read_as": found.meaning.read_as,
+            "outcome": _worst(gates),
+            "level": level,
+            "questions": questions,
+            "warnings": notes,
+        }
+    )
 
 
 def _worst(gates: dict[str, Gate]) -> str:
