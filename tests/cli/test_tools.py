@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import polars as pl
@@ -136,3 +137,20 @@ def test_of_a_crowd_that_cannot_be_judged_nothing_is_said_of_how_it_errs(tmp_pat
     said = " ".join(result.err.split())
     assert "how many decisions are wrong is unknown" in said
     assert "err independently" not in said
+
+
+def test_gold_that_has_every_task_is_not_learnt_from(tmp_path: Path) -> None:
+    """A benchmark's answers: if they were learnt from, decisions would be these answers."""
+    rows = [
+        {"id": str(t), "annotations": [
+            {"completed_by": who, "ground_truth": who == 0, "result": [
+                {"from_name": "q", "type": "choices", "value": {"choices": [said]}}]}
+            for who, said in enumerate(("a" if t % 2 else "b", "b", "b"))
+        ]}
+        for t in range(6)
+    ]  # fmt: skip
+    path = tmp_path / "export.json"
+    path.write_text(json.dumps(rows))
+    found = call("run", path, "--json")
+    assert any("has every task" in note for note in found.report["warnings"])
+    assert "gold_matched" not in found.report

@@ -155,8 +155,12 @@ def gold_within(
     where = f"the gold in {tally.where}"
     if given is not None:
         return given, [f"{where} is left out: --gold goes before it"]
-    if not TruthFile(where, truths, teaches=True, prepared=prepared).match(prepared.table):
+    file = TruthFile(where, truths, teaches=True, prepared=prepared)
+    if not file.match(prepared.table):
         return None, [f"{where} is of tasks without labels: nothing to learn from"]
+    if file.matcher.matched >= len(prepared.table.task_order()[1]):
+        # A benchmark's answers: decisions would be these, and nothing would be learnt of them.
+        return None, [f"{where} has every task, so nothing is learnt from it: --gold does that"]
     note = f"learnt from {where}: {counted(len(truths), 'task')}"
     return TruthFile(where, truths, teaches=True, prepared=prepared), [note]
 
