@@ -135,7 +135,8 @@ FIXTURES = Path(__file__).parent / "fixtures"
 
 def tool_seeds() -> dict[str, bytes]:
     """Every file of a tool that the fixtures have, by its tool and name."""
-    files = (path for path in sorted(FIXTURES.glob("*/*")) if path.parent.name != "make")
+    paths = (path for path in sorted(FIXTURES.rglob("*")) if path.is_file())
+    files = (path for path in paths if path.parent not in (FIXTURES, FIXTURES / "make"))
     return {f"{path.parent.name}-{path.name}": path.read_bytes() for path in files}
 
 

@@ -98,7 +98,7 @@ print(stream.open_tasks, len(stream.crowd.observers))
 from crowdstream.estimators import Adaptive
 print(len(Adaptive.load("crowd.state").observers), len(Adaptive().observers))
 """
-    for script, wanted in ((code, "['t'] 4"), (other, "4 1")):
+    for script, wanted in ((code, "['t'] 5"), (other, "5 1")):
         found = subprocess.run(
             [sys.executable, "-c", script], cwd=tmp_path, capture_output=True, text=True, check=True
         )
