@@ -49,6 +49,20 @@ def test_errors_on_public_sets_are_those_of_the_benchmark(page: str) -> None:
         assert shown == f"{100 * measured[name]:.1f}", f"{page}: {name}"
 
 
+def test_rivals_are_counted_as_the_benchmark_counts_them() -> None:
+    told = text_of("docs/benchmark.md")
+    found = re.search(r"Of (\d+) published algorithms, .*? (\d+) are better than adaptive", told)
+    apart = re.search(r"(\d+) cannot be told apart from it \(.*?\), and (\d+) are worse", told)
+    assert found is not None
+    assert apart is not None
+    all_of_them, better = found.groups()
+    alike, worse = apart.groups()
+    assert better == "0"
+    said = text_of("docs/promises.md")
+    assert f"Of {all_of_them} published algorithms none is better there" in said
+    assert f"{alike} cannot be told apart from it and {worse} are worse" in said
+
+
 @pytest.mark.parametrize("page", PAGES)
 def test_errors_on_sets_kept_aside_are_those_of_the_protocol(page: str) -> None:
     protocol = text_of("docs/benchmark-protocol.md")
