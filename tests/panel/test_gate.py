@@ -81,6 +81,22 @@ def test_one_class_only_has_no_kappa() -> None:
     assert (found.outcome, found.checks[0].value) == ("cannot_tell", None)
 
 
+def test_gold_of_one_class_tells_no_kappa() -> None:
+    """It is 0 then, however good the decisions are."""
+    made = simulate(5, 200, p=0.1, seed=1)
+    gold = made.truths().filter(pl.col("label") == "1").head(50)
+    found = cs.gate(made.labels(), gold, min_kappa=0.5)
+    assert (found.outcome, found.checks[0].value) == ("cannot_tell", None)
+    [first, *_] = cs.judges_against_gold(made.labels(), gold).workers
+    assert first.kappa is None
+
+
+def test_few_gold_tasks_foresee_nothing() -> None:
+    made = simulate(5, 200, p=0.3, seed=1)
+    found = cs.gate(made.labels(), made.truths().head(2), min_accuracy=0.6)
+    assert found.checks[0].more_gold == 18
+
+
 @pytest.mark.parametrize(
     ("asked", "words"),
     [

@@ -72,7 +72,7 @@ class JudgeOnGold(msgspec.Struct, frozen=True, kw_only=True):
     accuracy
         The share of them.
     kappa
-        Cohen's kappa with people; ``None`` where both name one class alone.
+        Cohen's kappa with people; ``None`` where these name one class alone.
     tpr, tnr
         Of two classes: the share of the positive class, and of the other, that it finds; ``None``
         without a positive class or without gold items of it.
@@ -357,7 +357,8 @@ def _share(hits: int, of: int, z: float) -> Share:
 
 def _kappa(table: Counts, level: float) -> Share | None:
     found = cohen_kappa(table)
-    if found is None:
+    # With gold of one class kappa is 0, however good the judge is.
+    if found is None or np.count_nonzero(table.sum(axis=1)) < 2:
         return None
     low, high = kappa_interval(table, level)
     return Share(found[0], min(low, found[0]), max(high, found[0]), int(table.sum()))

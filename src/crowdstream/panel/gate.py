@@ -31,6 +31,9 @@ from crowdstream.validation import SEED, check_number
 MINIMA = {"kappa": (-1.0, 1.0), "accuracy": (0.0, 1.0), "effective": (1.0, 1000.0)}
 """What can be asked for, and the range of each minimum."""
 
+FEWEST = 20
+"""Gold tasks below which it cannot be foreseen how many tell: so many are asked for at least."""
+
 MOST_MORE = 100_000
 """Gold tasks beyond which no number is given for how many more are needed."""
 
@@ -170,7 +173,7 @@ def _more_gold(found: Estimate, least: float, tasks: int) -> int | None:
     if apart == 0.0 or not math.isfinite(width / apart):
         return None
     more = math.ceil(tasks * ((width / apart) ** 2 - 1.0))
-    return max(more, 1) if more <= MOST_MORE else None
+    return max(more, FEWEST - tasks, 1) if more <= MOST_MORE else None
 
 
 def _decided(panel: Panel, families: Families | None, seed: int) -> dict[TaskId, ClassLabel]:
@@ -200,7 +203,8 @@ def _kappa(pairs: list[tuple[ClassLabel, ClassLabel]], level: float) -> Estimate
     for said, true in pairs:
         table[place[str(said)], place[str(true)]] += 1.0
     found = cohen_kappa(table)
-    if found is None:
+    # With gold of one class kappa is 0, however good the decisions are.
+    if found is None or np.count_nonzero(table.sum(axis=0)) < 2:
         return None
     low, high = kappa_interval(table, level)
     return Estimate(found[0], min(low, found[0]), max(high, found[0]))
