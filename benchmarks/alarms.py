@@ -1,4 +1,4 @@
-"""How many alarms are false, and how soon a change is noticed and confirmed.
+"""Count false alarms, and measure how soon a change is noticed and confirmed.
 
     CROWDSTREAM_DATA=folder python benchmarks/alarms.py [--quick] [TABLE …]
 
@@ -115,7 +115,7 @@ class Delay(NamedTuple):
 
 
 def delay(n: int, per: int | None, past: int, jumps: tuple[float, float], seed: int) -> Delay:
-    """How soon one worker's jump is noticed and confirmed, ``past`` answers after its first.
+    """Measure when one worker's jump is noticed and confirmed, ``past`` answers after its first.
 
     It is looked for during 600 answers, every second answer.
     """
@@ -144,7 +144,7 @@ def delay(n: int, per: int | None, past: int, jumps: tuple[float, float], seed: 
 
 
 def delays(quick: bool) -> bool:
-    """How soon jumps are pending and confirmed, by how long the worker was known."""
+    """Measure how soon jumps are pending and confirmed, by how long the worker was known."""
     runs, holds = 4 if quick else 40, True
     print(f"{'crowd':28} {'jump':12} {'known from':>10}  {'pending: mean 10 50 90 %':>26}", end="")
     print(f"  {'confirmed: 10 50 90 %':>22}  within 600")

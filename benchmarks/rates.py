@@ -1,4 +1,4 @@
-"""Whether the limits of rates from few gold labels hold, and how much narrower than gold's alone.
+"""Measure coverage of the limits of rates from few gold labels, and their width against gold's.
 
     python benchmarks/rates.py [--draws NUMBER] [--gold NUMBER …] [--kinds NAME …] [NAME …]
 
@@ -81,7 +81,7 @@ class Row:
 
     @property
     def broken(self) -> bool:
-        """Whether it holds the truth less often than promised, beyond three standard errors."""
+        """Return True if coverage is below what is promised by over three standard errors."""
         error = (PROMISED * (1 - PROMISED) / self.draws) ** 0.5
         return bool(self.coverage < PROMISED - 3 * error)
 

@@ -322,7 +322,7 @@ def classes(quick: bool) -> Table:
 
 
 def reaches_above_cap(kind: Floats) -> bool:
-    """Whether some skills are above the estimator's cap."""
+    """Return True if some skills are above the estimator's cap."""
     return bool(kind.max() > CAP)
 
 

@@ -1,4 +1,4 @@
-"""How often each sentence about a crowd is said where it is not so, and where it is.
+"""Measure how often each sentence about a crowd is said where it is not so, and where it is.
 
     python benchmarks/statements.py [--crowds NUMBER] [--labels NUMBER] [NAME …]
 
@@ -49,7 +49,7 @@ class Told:
 
     @property
     def false_share(self) -> float:
-        """How often it is said where it is not so."""
+        """Share of crowds of which it is said though it is not so."""
         return float(np.mean(self.false)) if self.false else 0.0
 
     def row(self) -> list[str]:
@@ -139,7 +139,7 @@ Measure = Callable[[int, int], Iterator[Told]]
 
 
 def dependence(crowds: int, labels: int) -> Iterator[Told]:
-    """Whether workers make mistakes together; one verdict is false of each kind of crowd."""
+    """Measure the verdicts on joint errors; one of them is false of each kind of crowd."""
     together, apart = Told("these workers make mistakes together"), Told("errors look independent")
     for seed in range(crowds):
         said = independent(seed, labels).crowd.dependence_.verdict
@@ -152,7 +152,7 @@ def dependence(crowds: int, labels: int) -> Iterator[Told]:
 
 
 def identifying(crowds: int, labels: int) -> Iterator[Told]:
-    """Whether error rates can be known: never of guessers."""
+    """Measure how often guessers are said to be identifiable."""
     known = Told("error rates can be known")
     for seed in range(crowds):
         n, classes, tasks, per_task = shape(seed, min(labels, 5_000))

@@ -18,13 +18,13 @@ from statsmodels.stats.inter_rater import cohens_kappa, fleiss_kappa
 import crowdstream as cs
 from crowdstream.errors import StateError
 from crowdstream.labels.batch import LabelBatch
+from crowdstream.metrics.kappa import cohen_kappas
 from crowdstream.monitoring import Agreement, coefficients
 from crowdstream.monitoring.agreement import add_up, coefficients_of, crowd_coefficients
 from crowdstream.monitoring.coefficients import (
     SCALES,
     Coefficients,
     Scale,
-    cohen_kappas,
     read_coefficients,
     weights_of,
 )

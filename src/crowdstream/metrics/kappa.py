@@ -1,17 +1,61 @@
-"""Cohen's kappa of a confusion table, with its standard error. Arrays in, numbers out."""
+"""Cohen's kappa of confusion tables, with its standard error. Arrays in, numbers out."""
 
 from __future__ import annotations
 
-import math
 from statistics import NormalDist
+from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
+
+Floats = NDArray[np.float64]
+
+NOTHING = 1e-12
+"""Disagreement by chance below which kappa is not defined: all is rounding."""
 
 PSEUDO = 2.0
 """Counts spread evenly over a table before an interval is made. Without them Wald's interval covers
 0.77 to 0.95 where raters nearly always agree; with them 0.93 to 0.98 (by simulation: 30 to 400
 tasks, 2 and 4 classes, kappa 0.25 to 0.93)."""
+
+
+class PairTables(NamedTuple):
+    """Kappas of pairs of workers and their errors, agreement, and disagreement by chance."""
+
+    kappa: Floats
+    error: Floats
+    agreed: Floats
+    expected: Floats
+
+
+def cohen_kappas(tables: ArrayLike, weights: Floats) -> PairTables:
+    """Return Cohen's kappa of each of several tables, and its standard error.
+
+    NaN where it is not defined: one of the two, or both, gave one class only. The error is that of
+    Fleiss, Cohen and Everitt (1969), Psychological Bulletin 72.
+
+    >>> found = cohen_kappas(np.array([[[20, 5], [10, 15]]]), np.eye(2))
+    >>> found.kappa.round(3).tolist(), found.error.round(3).tolist()
+    ([0.4], [0.127])
+    """
+    counts = np.asarray(tables, np.float64)
+    many = counts.sum(axis=(1, 2))
+    p = counts / np.maximum(many, 1.0)[:, None, None]
+    one, other = p.sum(axis=2), p.sum(axis=1)
+    agreed = np.einsum("pkl,kl->p", p, weights)
+    rows, columns = other @ weights.T, one @ weights  # what a label of either meets by chance
+    chance = (one * rows).sum(axis=1)
+    rest = 1.0 - chance
+    with np.errstate(divide="ignore", invalid="ignore"):
+        kappa = np.where(rest > NOTHING, (agreed - chance) / rest, np.nan)
+        # Σ p (w (1 − p_e) − (w̄_k + w̄_l)(1 − p_a))² − (p_a p_e − 2 p_e + p_a)²
+        part = (
+            weights[None] * rest[:, None, None]
+            - (rows[:, :, None] + columns[:, None, :]) * (1.0 - agreed)[:, None, None]
+        )
+        square = (p * part**2).sum(axis=(1, 2)) - (agreed * chance - 2 * chance + agreed) ** 2
+        error = np.sqrt(np.maximum(square, 0.0) / np.maximum(many, 1.0)) / rest**2
+    return PairTables(kappa, np.where(rest > NOTHING, error, np.nan), agreed, rest)
 
 
 def cohen_kappa(table: ArrayLike, weights: ArrayLike | None = None) -> tuple[float, float] | None:
@@ -36,20 +80,11 @@ def cohen_kappa(table: ArrayLike, weights: ArrayLike | None = None) -> tuple[flo
     Psychological Bulletin 72.
     """
     counts = np.asarray(table, np.float64)
-    n = float(counts.sum())
-    if not n:
+    agree = np.eye(len(counts)) if weights is None else np.asarray(weights, np.float64)
+    found = cohen_kappas(counts[None], agree)
+    if not counts.any() or np.isnan(found.kappa[0]):
         return None
-    shares = counts / n
-    agree = np.eye(counts.shape[0]) if weights is None else np.asarray(weights, np.float64)
-    rows, columns = shares.sum(axis=1), shares.sum(axis=0)
-    seen, chance = float((agree * shares).sum()), float(rows @ agree @ columns)
-    if chance > 1.0 - 1e-12:
-        return None
-    value = (seen - chance) / (1.0 - chance)
-    means = (agree @ columns)[:, None] + (rows @ agree)[None, :]
-    square = float((shares * (agree * (1.0 - chance) - means * (1.0 - seen)) ** 2).sum())
-    variance = (square - (seen * chance - 2.0 * chance + seen) ** 2) / (n * (1.0 - chance) ** 4)
-    return value, math.sqrt(max(variance, 0.0))
+    return float(found.kappa[0]), float(found.error[0])
 
 
 def kappa_interval(table: ArrayLike, level: float) -> tuple[float, float]:

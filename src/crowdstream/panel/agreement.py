@@ -25,6 +25,7 @@ from crowdstream.labels.meaning.kinds import LabelKind
 from crowdstream.labels.meaning.options import TableMeaning
 from crowdstream.labels.scale import scale_of
 from crowdstream.labels.tables import Kind, value_series
+from crowdstream.metrics.kappa import cohen_kappas
 from crowdstream.monitoring.agreement import Agreement, add_up, coefficients_of
 from crowdstream.monitoring.coefficients import (
     SCALES,
@@ -32,7 +33,6 @@ from crowdstream.monitoring.coefficients import (
     Coefficient,
     Coefficients,
     TaskIntervals,
-    cohen_kappas,
     weights_of,
 )
 from crowdstream.monitoring.estimator_view import observer_of
