@@ -70,6 +70,23 @@ def test_an_honest_crowd_has_neither_copies_nor_suspects(name: str) -> None:
         assert not len(found_in(HONEST[name](np.random.default_rng(seed))))
 
 
+@pytest.mark.parametrize("seed", range(8))
+def test_experts_who_meet_the_same_few_do_not_copy(seed: int) -> None:
+    """Each worker meets 22 of 200 others; some pairs of experts meet weak ones only."""
+    rng = np.random.default_rng(seed)
+    tasks, workers = 40_000, 200
+    who = np.argsort(rng.random((tasks, 12)), axis=1)[:, :5] * (workers // 12)
+    who = (who + rng.integers(workers, size=(tasks, 1))) % workers
+    truth = rng.integers(2, size=(tasks, 1))
+    right = rng.random((tasks, 5)) < 0.5 + rng.uniform(size=workers)[who] / 2
+    said = np.where(right, truth, 1 - truth)
+    table = pl.DataFrame(
+        {"task": np.repeat(np.arange(tasks), 5), "worker": who.ravel(), "label": said.ravel()}
+    )
+    flags = cs.Adaptive().fit(table).workers()["flags"].explode()
+    assert not flags.is_in(["copy", "suspect"]).any()
+
+
 @pytest.mark.parametrize("kind", ["difficulty", "class", "tricky"])
 def test_crowds_that_err_together_do_not_copy(kind: str) -> None:
     from crowdstream.simulation.dependent import simulate_dependent

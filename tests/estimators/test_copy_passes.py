@@ -133,7 +133,7 @@ def test_compiled_or_not_the_counts_are_the_same(classes: int) -> None:
         mates, alike = np.zeros((12, 12), np.int32), np.zeros((12, 12), np.int32)
         votes = np.zeros(classes, np.int64)
         loops.count_cases(tasks, place, slots, votes, here, cases, mates, alike)
-        agreement = np.zeros((3, 2, 3))
+        agreement = np.zeros((2, 3, 3))
         habits = np.full((12, classes), 1 / classes)
         empty = np.zeros(classes), np.zeros(classes)
         loops.add_agreement(tasks, place, family, habits, *empty, agreement)

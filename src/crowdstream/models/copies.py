@@ -12,6 +12,7 @@ which labels alone do not tell. The rule:
 3. Experts agree where guessers err, too. With C the agreement beyond habits over its maximum and e
    three of its errors, experts who copy nobody have at most C_in = U, with
    ``U = (|C_group,rest| + e)² / (C_rest,rest − e)``. So ``(C_in − U) / (1 − U)`` must be high.
+   C_rest,rest is measured on the group's own tasks: others may be done by better workers.
 4. Of suspects gold tells: c gold tasks on which group and rest differ, the group being right
    on r, make it a copy if that is ten times as likely by chance, ½ᶜ, as of experts, 0.9ʳ 0.1ᶜ⁻ʳ.
 
@@ -480,22 +481,19 @@ class _Search:
 
     def _beyond(self, place: Codes) -> Floats:
         """(C_in − U)/(1 − U) of each group, −∞ where U says nothing."""
-        groups = int(place.max()) + 1
-        found = np.zeros((groups + 1, 2, 3))
+        found = np.zeros((int(place.max()) + 1, 3, 3))
         votes, expected = np.zeros(self._classes), np.zeros(self._classes)
         coded = self._batch.coded
         add_agreement(coded, place, self._family, self._habits(), votes, expected, found)
         pairs, same, chance = np.moveaxis(found, 2, 0)
         room = np.maximum(pairs - chance, 1e-9)
-        agreement = (same - chance) / room
-        error = ERRORS * NOISE * np.sqrt(pairs) / room
-        among = agreement[-1, 0] - error[-1, 0]
-        if among <= 0.0 or not pairs[-1, 0]:
-            return np.full(groups, -np.inf)
-        inside, across = agreement[:-1, 0], np.abs(agreement[:-1, 1]) + error[:-1, 1]
-        bound = across**2 / among
+        inside, across, among = ((same - chance) / room).T
+        error = (ERRORS * NOISE * np.sqrt(pairs) / room).T
+        least = among - error[2]
+        known = (least > 0.0) & (pairs[:, 2] > 0.0)
+        bound = (np.abs(across) + error[1]) ** 2 / np.where(known, least, 1.0)
         beyond = (inside - bound) / np.maximum(1.0 - bound, 1e-9)
-        return np.where(bound < 1.0, beyond, -np.inf)
+        return np.where(known & (bound < 1.0), beyond, -np.inf)
 
 
 def kappa(joint: Codes, same: Codes) -> Floats:

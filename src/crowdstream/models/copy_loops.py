@@ -124,13 +124,12 @@ def add_agreement(
 ):
     """Add up pairs of labels on a task: how many, alike, and alike expected by their habits.
 
-    ``found[g, 0]`` inside group g, ``found[g, 1]`` between it and the rest; the last row's first
-    entry among the rest, without pairs of one declared ``family`` (−1 for none; empty: nobody has
-    one). ``habits``: the shares of classes in each worker's labels. ``votes`` and ``expected`` are
-    K zeros to count with.
+    ``found[g, 0]`` inside group g, ``found[g, 1]`` between it and the rest, ``found[g, 2]`` among
+    the rest on the tasks of g, without pairs of one declared ``family`` (−1 for none; empty: nobody
+    has one). ``habits``: the shares of classes in each worker's labels. ``votes`` and ``expected``
+    are K zeros to count with.
     """
     K = votes.shape[0]
-    last = found.shape[0] - 1
     related = family.shape[0]
     with cython.nogil:
         for t in range(tasks.size):
@@ -146,41 +145,56 @@ def add_agreement(
                     for a in range(K):
                         expected[a] += habits[i, a]
                         squares += habits[i, a] * habits[i, a]
+            pairs: cython.double = others * (others - 1.0) / 2.0
             alike: cython.double = 0.0
             chance: cython.double = -squares
             for a in range(K):
                 alike += votes[a] * (votes[a] - 1.0)
                 chance += expected[a] * expected[a]
-            found[last, 0, 0] += others * (others - 1.0) / 2.0
-            found[last, 0, 1] += alike / 2.0
-            found[last, 0, 2] += chance / 2.0
+            alike /= 2.0
+            chance /= 2.0
+            if related:
+                for y in range(begin, end):
+                    i = tasks.workers[y]
+                    if place[i] != REST or family[i] < 0:
+                        continue
+                    for z in range(y + 1, end):
+                        j = tasks.workers[z]
+                        if place[j] != REST or family[j] != family[i]:
+                            continue
+                        pairs -= 1.0
+                        if tasks.labels[z] == tasks.labels[y]:
+                            alike -= 1.0
+                        for a in range(K):
+                            chance -= habits[i, a] * habits[j, a]
             for y in range(begin, end):
                 i = tasks.workers[y]
                 x = tasks.labels[y]
                 group = place[i]
-                if group >= 0:
-                    found[group, 1, 0] += others
-                    found[group, 1, 1] += votes[x]
-                    for a in range(K):
-                        found[group, 1, 2] += habits[i, a] * expected[a]
-                elif group == APART or not related or family[i] < 0:
+                if group < 0:
                     continue
+                found[group, 1, 0] += others
+                found[group, 1, 1] += votes[x]
+                for a in range(K):
+                    found[group, 1, 2] += habits[i, a] * expected[a]
+                first: cython.bint = True
+                for z in range(begin, y):
+                    if place[tasks.workers[z]] == group:
+                        first = False
+                        break
+                if first:
+                    found[group, 2, 0] += pairs
+                    found[group, 2, 1] += alike
+                    found[group, 2, 2] += chance
                 for z in range(y + 1, end):
                     j = tasks.workers[z]
                     if place[j] != group:
                         continue
-                    if group >= 0:
-                        found[group, 0, 0] += 1.0
-                        if tasks.labels[z] == x:
-                            found[group, 0, 1] += 1.0
-                        for a in range(K):
-                            found[group, 0, 2] += habits[i, a] * habits[j, a]
-                    elif family[j] == family[i]:
-                        found[last, 0, 0] -= 1.0
-                        if tasks.labels[z] == x:
-                            found[last, 0, 1] -= 1.0
-                        for a in range(K):
-                            found[last, 0, 2] -= habits[i, a] * habits[j, a]
+                    found[group, 0, 0] += 1.0
+                    if tasks.labels[z] == x:
+                        found[group, 0, 1] += 1.0
+                    for a in range(K):
+                        found[group, 0, 2] += habits[i, a] * habits[j, a]
             for a in range(K):
                 votes[a] = 0.0
                 expected[a] = 0.0
