@@ -10,16 +10,12 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import IO, TYPE_CHECKING
 
-from crowdstream.cli.json_output import write_rows
 from crowdstream.cli.workbooks import check_writer, open_workbook
 from crowdstream.errors import InputError
 from crowdstream.serialization import is_replaced, refuse_output, replacing
 
 if TYPE_CHECKING:
     import polars as pl
-
-DIGITS = 6
-"""Decimals of numbers in cells of text: more than they are accurate to, and quicker to write."""
 
 SPILL = 1_000_000
 """Rows of a Parquet file that are kept in memory while it is written piece by piece."""
@@ -118,20 +114,34 @@ class TableWriter:
 
     def _write(self, piece: pl.DataFrame, file: IO[bytes]) -> None:
         if self.kind in (".jsonl", ".ndjson"):
+            from crowdstream.cli.json_output import write_rows
+
             write_rows(piece, file)
         else:
+            from crowdstream.writers.csv_rows import csv_pieces
+
             separator = "\t" if self.kind == ".tsv" else ","
-            _flat(piece).write_csv(file, include_header=self._first, separator=separator)
+            cells = _with_joined_lists(piece)
+            if self._first:
+                file.write(cells.clear().write_csv(separator=separator).encode())
+            for rows in csv_pieces(cells, separator):
+                file.write(rows)
         self._first = False
 
 
 def _flat(piece: pl.DataFrame) -> pl.DataFrame:
     """Return a table for cells: numbers rounded, lists joined."""
-    import polars as pl
     import polars.selectors as cs
 
-    lists = pl.col(pl.List(pl.String)).list.join(LIST_SEPARATOR)
-    return piece.with_columns(cs.float().round(DIGITS), lists)
+    from crowdstream.writers.csv_rows import DIGITS
+
+    return _with_joined_lists(piece).with_columns(cs.float().round(DIGITS))
+
+
+def _with_joined_lists(piece: pl.DataFrame) -> pl.DataFrame:
+    import polars as pl
+
+    return piece.with_columns(pl.col(pl.List(pl.String)).list.join(LIST_SEPARATOR))
 
 
 @contextlib.contextmanager
