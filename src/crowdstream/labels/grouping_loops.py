@@ -25,6 +25,14 @@ def recode(codes: cython.int[::1], new: cython.const[cython.int][::1]):
                 codes[k] = new[codes[k]]
 
 
+def count_codes(codes: cython.const[cython.int][::1], counts: cython.longlong[::1]):
+    """Add how often each code occurs; −1, a null, is not counted."""
+    with cython.nogil:
+        for k in range(codes.shape[0]):
+            if codes[k] >= 0:
+                counts[codes[k]] += 1
+
+
 def count_rows(tasks: cython.const[cython.int][::1], bounds: cython.longlong[::1]):
     """Where each task's rows begin once they are sorted; returns how many rows have none (−1).
 

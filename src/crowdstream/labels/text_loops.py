@@ -15,6 +15,7 @@ import cython
 COMPILED = cython.compiled
 
 if cython.compiled:
+    from cython.cimports.crowdstream.labels.marks import find_marks, lowest_mark
     from cython.cimports.libc.string import memchr, memcpy
 else:
     from crowdstream.compiled import warn_not_compiled
@@ -373,6 +374,9 @@ class RowReader:
     label: Span
     unquoted: Span
     waiting: Span[256]
+    quoted: cython.bint
+    block: cython.p_uchar
+    marks: cython.ulonglong
     rows = cython.declare(cython.Py_ssize_t, visibility="public")
     runs = cython.declare(cython.Py_ssize_t, visibility="public")
     at = cython.declare(cython.Py_ssize_t, visibility="public")
@@ -387,8 +391,17 @@ class RowReader:
         self.scratch = scratch
         self.rows = self.runs = self.at = 0
 
-    def read(self, data: cython.uchar[::1], stop: cython.Py_ssize_t, table: TextTable):
+    def read(
+        self,
+        data: cython.uchar[::1],
+        stop: cython.Py_ssize_t,
+        table: TextTable,
+        quoted: cython.bint,
+    ):
         """Read whole rows from ``at`` up to ``stop``, behind a newline; `DONE`, `FULL` or `ODD`.
+
+        ``quoted``: whether there may be quotes; without them rows are found more quickly. 64 bytes
+        behind ``stop`` may be read.
 
         `FULL`: ``wanted`` is the length of the text that found no place. `ODD`: ``at`` is where
         the row begins; those before it are read.
@@ -398,6 +411,7 @@ class RowReader:
         odd: cython.Py_ssize_t = ODD
         base: cython.p_uchar = cython.address(data[0])
         self.table = table
+        self.quoted = quoted
         with cython.nogil:
             while self.at < stop and status == 0:
                 status = self.read_block(base, base + stop, limit)
@@ -425,8 +439,14 @@ class RowReader:
         at = base + self.at
         rows: cython.Py_ssize_t = 0
         self.scratched = 0
+        if not self.quoted:
+            self.block = at
+            self.marks = find_marks(at, self.separator)
         while at < end and rows < limit:
-            following = self.scan_row(at, end, rows)
+            if self.quoted:
+                following = self.scan_row(at, end, rows)
+            else:
+                following = self.scan_unquoted(at, rows)
             if following == cython.NULL:
                 break
             code: cython.longlong = -1
@@ -450,7 +470,10 @@ class RowReader:
                 last_one = one
                 last_two = two
                 last = filled
-                memcpy(names + last, text, size)
+                if size <= 16:  # of a fixed size: no call
+                    memcpy(names + last, text, 16)
+                else:
+                    memcpy(names + last, text, size)
                 filled += size
                 self.starts[runs] = self.rows + rows
                 self.ends[runs] = filled
@@ -471,6 +494,39 @@ class RowReader:
         self.runs = runs
         self.at = at - base
         return 0
+
+    @cython.cfunc
+    @cython.inline
+    @cython.nogil
+    @cython.exceptval(check=False)
+    def scan_unquoted(self, at: cython.p_uchar, row: cython.Py_ssize_t) -> cython.p_uchar:
+        """Do as `scan_row` where there are no quotes, by marks of 64 bytes at a time."""
+        fields = self.fields
+        marks = self.marks
+        block = self.block
+        for place in range(fields):
+            while marks == 0:
+                block += 64
+                marks = find_marks(block, self.separator)
+            mark = block + lowest_mark(marks)
+            marks &= marks - 1
+            size: cython.Py_ssize_t = mark - at
+            if (mark[0] == b"\n") != (place == fields - 1):
+                return cython.NULL
+            if place == fields - 1 and size > 0 and (mark - 1)[0] == b"\r":
+                size -= 1
+            if place == self.at_task:
+                self.task = Span(at, size)
+            elif place == self.at_worker:
+                self.waiting[row] = Span(at, size)
+            elif place == self.at_label:
+                self.label = Span(at, size)
+            at = mark + 1
+        self.marks = marks
+        self.block = block
+        if self.task.size == 0 or self.waiting[row].size == 0:
+            return cython.NULL
+        return at
 
     @cython.cfunc
     @cython.inline

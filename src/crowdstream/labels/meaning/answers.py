@@ -13,6 +13,7 @@ import numpy as np
 
 from crowdstream.labels.batch import Codes, Ints, LabelBatch
 from crowdstream.labels.coded_labels import CodedLabels, merge_runs
+from crowdstream.labels.grouping_loops import count_codes, recode
 from crowdstream.labels.label import ClassLabel
 from crowdstream.labels.one_spelling import Spellings
 from crowdstream.labels.spelling import find_twins, normalise
@@ -83,8 +84,8 @@ class AnswerCleaner:
     def clean(self, table: CodedLabels) -> CodedLabels:
         """The same labels, cleaned; the table that is given is not changed."""
         table = self._trim_names(table)
-        said = table.batch.labels
-        counts = np.bincount(said[said >= 0], minlength=len(table.classes))
+        counts = np.zeros(len(table.classes), np.int64)
+        count_codes(table.batch.labels, counts)
         shown = self.answers(table.classes.to_list(), counts)
         if shown != table.classes.to_list():
             table = recoded(table, shown)
@@ -219,8 +220,6 @@ def recoded(table: CodedLabels, names: Sequence[ClassLabel | None]) -> CodedLabe
 
 def recode_names(codes: Codes, names: Sequence[ClassLabel | None]) -> tuple[Codes, Vocabulary]:
     """Codes by new names, of which some may be the same; None is no name."""
-    from crowdstream.labels.grouping_loops import recode
-
     target = Vocabulary()
     new = np.array([UNKNOWN if n is None else target.add(n) for n in names], np.int32)
     found = codes.copy()

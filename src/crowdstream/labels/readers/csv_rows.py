@@ -21,7 +21,7 @@ from crowdstream.labels.vocabulary import Vocabulary
 
 Bytes = NDArray[np.uint8]
 
-PADDING = 8
+PADDING = 64
 """Bytes past the end of a text that may be read."""
 WORKER, LABEL = range(2)
 """Kinds of text in a table of texts."""
@@ -78,10 +78,13 @@ class RowCodes:
             np.empty(size + PADDING, np.uint8),
         )
 
-    def read(self, data: Bytes, begin: int, stop: int) -> int:
-        """Read rows from ``begin`` to ``stop``, behind a newline: `DONE`, or `ODD` at one."""
+    def read(self, data: Bytes, begin: int, stop: int, *, quoted: bool = True) -> int:
+        """Read rows from ``begin`` to ``stop``, behind a newline: `DONE`, or `ODD` at one.
+
+        ``quoted``: whether there may be quotes.
+        """
         self.reader.at = begin
-        while (status := self.reader.read(data, stop, self._table.texts)) == FULL:
+        while (status := self.reader.read(data, stop, self._table.texts, quoted)) == FULL:
             self._table.grow(self.reader.wanted)
         return status
 

@@ -72,7 +72,8 @@ def _read_part(
             stop = piece.rfind(b"\n", 0, filled) + 1
             if piece.find(b'"', 0, stop) >= 0 or has_lone_returns(piece, stop):
                 return None
-            if stop and rows.read(np.frombuffer(piece, np.uint8), 0, stop) == ODD:
+            # No name for the array: a piece cannot grow as long as an array looks at it.
+            if stop and rows.read(np.frombuffer(piece, np.uint8), 0, stop, quoted=False) == ODD:
                 return None
             rest = filled - stop
             piece[:rest] = piece[stop:filled]
