@@ -131,6 +131,7 @@ def make_estimator(
     answer_rate: float | None = None,
     seed: int = 0,
     monitored: bool = False,
+    over_time: bool = True,
     spelled: Callable[[str], str] = str,
 ) -> Estimator:
     """Make the estimator that a method's name stands for.
@@ -145,6 +146,8 @@ def make_estimator(
         Random seed for breaking ties.
     monitored
         Let monitors go along, unless the method judges nobody.
+    over_time
+        Let monitors ask who changed: tasks come in the order of time.
     spelled
         Spells an option's name as the user typed it, for messages.
 
@@ -168,7 +171,7 @@ def make_estimator(
     if monitored and method.monitored:
         from crowdstream.monitoring import monitor
 
-        monitor(crowd)
+        monitor(crowd, over_time=over_time)
     return crowd
 
 

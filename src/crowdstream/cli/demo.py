@@ -123,7 +123,7 @@ def _find(seed: int) -> Shown:
     from crowdstream.statements.worth import label_worth
 
     made = simulate_judges(seed=seed)
-    crowd = monitor(Adaptive())
+    crowd = monitor(Adaptive(), over_time=False)
     decisions = crowd.fit_predict(made.labels)
     counted_votes = MajorityVote().fit_predict(made.labels)
     majority = counted_votes.select("task", majority="label")

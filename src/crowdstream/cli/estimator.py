@@ -48,8 +48,8 @@ class EstimatorFactory:
         )
         self.monitored = monitored and method.monitored
 
-    def make(self) -> Estimator:
-        """Load the estimators and make one."""
+    def make(self, *, over_time: bool = True) -> Estimator:
+        """Load the estimators and make one; ``over_time``: tasks come in the order of time."""
         return make_estimator(
             self.options.method,
             memory=self.memory,
@@ -58,15 +58,16 @@ class EstimatorFactory:
             answer_rate=self.options.answer_rate,
             seed=self.options.seed,
             monitored=self.monitored,
+            over_time=over_time,
             spelled=_flag,
         )
 
-    def watch(self, estimator: Estimator) -> None:
+    def watch(self, estimator: Estimator, *, over_time: bool = True) -> None:
         """Let the monitors that are asked for go along from now on."""
         if self.monitored:
             from crowdstream.monitoring import monitor
 
-            monitor(estimator)
+            monitor(estimator, over_time=over_time)
 
     def absent(self, estimator: Estimator) -> int:
         """How many workers of ``--families`` have given no label."""

@@ -74,11 +74,14 @@ class Deciding(options.Group, panel="Deciding"):
     --settle CONFIDENCE  A decision at least this confident is settled ...
     --min-labels NUMBER  ... if it has at least this many labels.
     --gold FILE  Learn from the correct labels of some tasks: a file with columns task and label.
+    --in-order  The rows are in the order of time: look for workers who got better or worse. (Files
+        with a column at are always looked at in the order of its times.)
     --state FILE  Decide by what this state of run --state knows too. It is not changed.
     """
     settle: float = defaults.SETTLE
     min_labels: int = defaults.MIN_LABELS
     gold: str | None = None
+    in_order: bool = False
     state: str | None = None
 
 
@@ -245,7 +248,8 @@ class Asked(NamedTuple):
         made = {}
         for question in read.meaning.questions:
             crowd = crowds.get(question.key)
-            crowd = factory.make() if crowd is None else crowd
+            if crowd is None:
+                crowd = factory.make(over_time=self.deciding.in_order or question.in_order)
             found = self._question(question, crowd, given, read, bar, learnt=learnt)
             found.notes = [_without_folders(note, sources) for note in found.notes]
             found.read_as = _without_folders(read.read_as, sources)

@@ -14,14 +14,11 @@ import click
 
 from crowdstream import defaults
 from crowdstream.cli import options
-from crowdstream.cli.json_output import Cost, print_json
 from crowdstream.cli.label_input import open_sources
 from crowdstream.cli.output import TableWriter, check_output, write_table
 from crowdstream.cli.run_asked import Asked, Done, worker_table
-from crowdstream.cli.run_job import named_question
 from crowdstream.cli.run_state import RunState
 from crowdstream.cli.states import locked
-from crowdstream.cli.summary import show_questions, show_summary
 from crowdstream.errors import InputError
 from crowdstream.plain_text import printable
 from crowdstream.validation import check_number
@@ -29,6 +26,7 @@ from crowdstream.validation import check_number
 if TYPE_CHECKING:
     import polars as pl
 
+    from crowdstream.cli.estimator import EstimatorFactory
     from crowdstream.cli.run_job import Job
 
 
@@ -68,6 +66,8 @@ class Deciding(options.Group, panel="Deciding"):
     --settle CONFIDENCE  A decision at least this confident is marked as settled ...
     --min-labels NUMBER  ... if it has at least this many labels.
     --online  Decide each task from the tasks before it only, as a stream would.
+    --in-order  The rows are in the order of time: look for workers who got better or worse. (Files
+        with a column at are always looked at in the order of its times.)
     --window TASKS  Keep at most this many tasks in memory, for files of any length whose rows are
         roughly ordered by task.
     --gold FILE  Learn from the correct labels of some tasks: a file with columns task and
@@ -76,6 +76,7 @@ class Deciding(options.Group, panel="Deciding"):
     settle: float = defaults.SETTLE
     min_labels: int = defaults.MIN_LABELS
     online: bool = False
+    in_order: bool = False
     window: int | None = None
     gold: str | None = None
 
@@ -144,8 +145,7 @@ def run(
     history = None if state.state is None else RunState(state.state, again=state.again)
     with contextlib.nullcontext() if state.state is None else locked(state.state):
         prior = {} if history is None else history.load(factory)
-        # The estimators load while the files are being read.
-        threading.Thread(target=factory.make, daemon=True).start()
+        threading.Thread(target=_load, args=(factory,), daemon=True).start()
         asked = Asked(files, deciding, scoring, out, report, costing, method.seed, factory, prior)
         if history is not None:
             history.check(sources)
@@ -162,8 +162,8 @@ def run(
             if out.resend is not None:
                 write_table(_concat([job.resend_table() for job in done.jobs]), out.resend)
             if out.probabilities is not None:
-                chances = [named_question(job.chances(), job.question) for job in done.jobs]
-                write_table(_concat(chances), out.probabilities)
+                chances = [job.chances() for job in done.jobs]
+                write_table(_by_question(done.jobs, chances), out.probabilities)
             if history is not None:
                 history.check_piped()
         if history is not None:  # last: a run that did not get so far can be repeated
@@ -174,7 +174,15 @@ def run(
         _gate(done.jobs, scoring.max_error, report.quiet)
 
 
+def _load(factory: EstimatorFactory) -> None:
+    """Load what is needed once the files are read, while they are being read."""
+    factory.make()
+    from crowdstream.cli import run_report, score, summary, truths  # noqa: F401
+
+
 def _by_question(jobs: list[Job], tables: list[pl.DataFrame]) -> pl.DataFrame:
+    from crowdstream.cli.run_job import named_question
+
     return _concat(
         [named_question(table, job.question) for job, table in zip(jobs, tables, strict=True)]
     )
@@ -237,7 +245,9 @@ def _decisions(
 def _report(
     done: Done, json: bool, started: float, workers: list[pl.DataFrame], price: float | None
 ) -> None:
+    from crowdstream.cli.json_output import Cost, print_json
     from crowdstream.cli.run_report import questions_report, run_report
+    from crowdstream.cli.summary import show_questions, show_summary
     from crowdstream.report.monitors import monitor_report
 
     seconds = time.perf_counter() - started

@@ -7,10 +7,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 
 from crowdstream.cli.label_input import read_sources
-from crowdstream.cli.run_job import Job
 from crowdstream.cli.states import check_questions
 from crowdstream.cli.terminal import ProgressBar
-from crowdstream.cli.truths import check_questions_of_truths
 from crowdstream.errors import InputError
 
 if TYPE_CHECKING:
@@ -19,6 +17,7 @@ if TYPE_CHECKING:
     from crowdstream.cli import options
     from crowdstream.cli.estimator import EstimatorFactory
     from crowdstream.cli.run import Costing, Deciding, Output, Scoring
+    from crowdstream.cli.run_job import Job
     from crowdstream.deciding import Prepared
     from crowdstream.estimators import Estimator
     from crowdstream.estimators.worker_table import Costs
@@ -64,13 +63,15 @@ class Asked(NamedTuple):
         known = {name: list(crowd.classes_) for name, crowd in self.prior.items()}
         with ProgressBar("reading", None, silent=self.report.quiet):
             found = read_sources(self.files, sources, bad_rows, known)
+        # Estimators and what is reported load in another thread while the files are read.
+        from crowdstream.cli.truths import check_questions_of_truths
+        from crowdstream.deciding import Prepared
+
         names = [question.name for question in found.meaning.questions]
         check_questions(self.prior, [question.key for question in found.meaning.questions])
         for option, path in (("--gold", self.deciding.gold), ("--truth", self.scoring.truth)):
             check_questions_of_truths(option, path, names)
         done = Done([], found.meaning.read_as, list(found.notes), found.bad_rows)
-        from crowdstream.deciding import Prepared
-
         for question in found.meaning.questions:
             prepared = Prepared.of(question)
             job = self._job(question.name, prepared, found.tally)
@@ -110,6 +111,7 @@ class Asked(NamedTuple):
                 raise InputError(option, "a file that exists", repr(path))
 
     def _job(self, name: str, prepared: Prepared | None, tally: Tally | None) -> Job:
+        from crowdstream.cli.run_job import Job
         from crowdstream.cli.score import Score
         from crowdstream.cli.truths import gold_within, truth_file
 
@@ -132,6 +134,7 @@ class Asked(NamedTuple):
             score=None if truths is None else Score(truths, prepared),
             question=name,
             notes=notes,
+            over_time=self._over_time(prepared),
         )
         key = name if prepared is None else prepared.question.key
         if key in self.prior:
@@ -141,6 +144,11 @@ class Asked(NamedTuple):
         if self.costing.price is not None and self.report.shown and not choices:
             job.replay = self._replay(job, prepared)
         return job
+
+    def _over_time(self, prepared: Prepared | None) -> bool:
+        """Return whether tasks come in the order of time: they have one, or the user says so."""
+        timed = prepared is not None and prepared.question.in_order
+        return timed or self.deciding.in_order or self.deciding.online
 
     def _replay(self, job: Job, prepared: Prepared | None) -> Replay:
         """The purchase of the labels by a crowd that knows what it knew before this run."""

@@ -60,7 +60,7 @@ class Job:
 
     ``question``: its name, empty where there is one only. ``reported``: whether anybody will read
     what is kept for the report, ``hard``: the hardest tasks too; ``resend``: whether all tasks that
-    need more labels are kept.
+    need more labels are kept. ``over_time``: whether tasks come in the order of time.
     """
 
     factory: EstimatorFactory
@@ -71,6 +71,7 @@ class Job:
     reported: bool
     hard: bool
     resend: bool
+    over_time: bool = False
     gold: TruthFile | None = None
     score: Score | None = None
     question: str = ""
@@ -102,7 +103,7 @@ class Job:
     @functools.cached_property
     def estimator(self) -> Estimator:
         """Made when first needed: reading need not wait for it to load."""
-        return self.factory.make()
+        return self.factory.make(over_time=self.over_time)
 
     def go_on_from(self, prior: Estimator) -> None:
         """Decide by what an estimator knows already and by these labels, which it learns."""

@@ -58,8 +58,8 @@ def run_report(
         suspects=None if found is None else found.suspects,
         effective_votes=None if worth is None else worth.effective,
         dependence=ErrorDependence(*estimator.dependence_),
-        alarms=None if found is None else len(found.alarms),
-        changes=None if found is None else latest_changes(found),
+        alarms=len(found.alarms) if found is not None and found.over_time else None,
+        changes=latest_changes(found) if found is not None and found.over_time else None,
         labels_per_task=round(labels / max(job.decided, 1), 3),
         hardest=None if found is None else _hardest(job.hardest),
         agreement=question_coefficients(

@@ -17,7 +17,7 @@ from crowdstream.errors import InputError
 from crowdstream.methods import METHODS, listed
 from crowdstream.plain_text import counted, printable
 from crowdstream.report.advised import advised_table
-from crowdstream.report.monitors import alarms_of, is_monitored
+from crowdstream.report.monitors import alarms_of, is_monitored, watches_time
 from crowdstream.validation import check_number
 from crowdstream.wording import UNSEEN, evidence_words
 
@@ -109,6 +109,9 @@ def workers(
         methods = listed([name for name, method in METHODS.items() if method.monitored])
         expected = f"a state saved with monitors, of --method {methods}"
         raise InputError(state, expected, f"{type(estimator).__name__} without")
+    if name in ("alarms", "trends") and not watches_time(estimator):
+        expected = "a state of labels in the order of time (a column at, or run --in-order)"
+        raise InputError(state, expected, "one that does not know who changed")
     found = _other_table(estimator, name) if name else _own_table(estimator, making)
     if out.chart is not None:
         _draw(estimator, found, name, making.level, out.chart)

@@ -99,7 +99,7 @@ class Roles(NamedTuple):
     """The columns of a table by what they hold.
 
     ``worker`` is None in wide tables, whose label columns are the workers. ``labels`` is empty
-    where the cells must show which of the ``others`` hold labels.
+    where the cells must show which of the ``others`` hold labels. ``at`` holds times.
     """
 
     task: str
@@ -108,6 +108,7 @@ class Roles(NamedTuple):
     question: str | None = None
     repeat: str | None = None
     others: tuple[str, ...] = ()
+    at: str | None = None
 
     @property
     def wide(self) -> bool:
@@ -122,6 +123,7 @@ class Roles(NamedTuple):
             and not self.wide
             and self.question is None
             and self.repeat is None
+            and self.at is None
         )
 
 
@@ -153,13 +155,18 @@ def find_roles(names: ColumnNames, header: Sequence[str], where: str, how: str =
     used += [] if question is None else [question]
     repeat = _repeat(names, header, used, where, how)
     used += [] if repeat is None else [repeat]
+    at = None
+    if not names.wide and labels:  # else the cells decide which columns hold labels
+        at = next((name for name in header if name not in used and simple_name(name) == "at"), None)
+        at = None if at in names.left_out else at
+        used += [] if at is None else [at]
     for name in names.left_out:
         if name not in header:
             found = shown_columns(header, nearest_columns(header, [simple_name(name)]))
             option = how.format("left_out" if how.endswith("=") else "leave-out")
             raise InputError(option, "a column of the table", f"{name!r}: {found}")
     others = tuple(name for name in header if name not in used and name not in names.left_out)
-    return Roles(task, worker, labels, question, repeat, others)
+    return Roles(task, worker, labels, question, repeat, others, at)
 
 
 def find_columns(

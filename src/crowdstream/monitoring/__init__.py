@@ -32,11 +32,14 @@ Crowd = TypeVar("Crowd", bound=Estimator)
 MONITORS: tuple[type[Observer], ...] = (Intervals, Drift, Trends, Pairs, Agreement)
 """All monitors."""
 
+OVER_TIME: tuple[type[Observer], ...] = (Drift, Trends)
+"""Those that ask who changed, which makes sense only where the order of tasks is that of time."""
+
 if Intervals not in Observer.standard:
     Observer.standard.append(Intervals)
 
 
-def monitor(crowd: Crowd) -> Crowd:
+def monitor(crowd: Crowd, *, over_time: bool = True) -> Crowd:
     """Attach all monitors to an estimator that has learnt nothing yet, and return it.
 
     `alarms`, `trends`, `pairs` and `agreement` of an estimator need them. An estimator that has
@@ -46,6 +49,10 @@ def monitor(crowd: Crowd) -> Crowd:
     ----------
     crowd
         The estimator.
+    over_time
+        Whether tasks will come in the order of time. If False, nobody asks who changed: `alarms`
+        and `trends` are not kept. In a table that is sorted by something else, workers who do
+        different tasks would seem to change.
 
     Examples
     --------
@@ -60,5 +67,6 @@ def monitor(crowd: Crowd) -> Crowd:
         found = f"{crowd.tasks_:,} tasks learnt"
         raise InputError("monitor", "an estimator that has learnt nothing yet", found)
     have = {type(observer) for observer in crowd.observers}
-    crowd.observers += [kind() for kind in MONITORS if kind not in have]
+    wanted = [kind for kind in MONITORS if over_time or kind not in OVER_TIME]
+    crowd.observers += [kind() for kind in wanted if kind not in have]
     return crowd

@@ -113,7 +113,7 @@ def jury(
     SEED("seed", seed)
     panel = read_panel(votes, meaning)
     truths = read_truths(gold)
-    crowd = monitor(Adaptive(families=families, seed=seed))
+    crowd = monitor(Adaptive(families=families, seed=seed), over_time=False)
     decided, doubts = _fit(crowd, panel, truths)
     kind, missing = panel.question.kind, missing_verdicts(panel.table, decided)
     both = None

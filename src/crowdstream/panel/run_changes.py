@@ -302,7 +302,7 @@ def _estimated(one: pl.DataFrame, two: pl.DataFrame, both: list[str], seed: int)
     for run, end in ((one, "before"), (two, "after")):
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            crowd = monitor(Adaptive(seed=seed))
+            crowd = monitor(Adaptive(seed=seed), over_time=False)
             crowd.fit(run)
         columns = {end: "error_rate", f"{end}_low": "error_low", f"{end}_high": "error_high"}
         found = as_polars(crowd.workers())

@@ -136,7 +136,9 @@ def make_report(
     title
         What stands above the report.
     crowd
-        The estimator that decides, which learns; a monitored `Adaptive` by default.
+        The estimator that decides, which learns. By default a monitored `Adaptive`, which looks for
+        workers who changed only if the table has times (a column ``at``): `monitor` makes one that
+        takes the order of rows for that of time.
     gold
         Correct labels of some tasks, to learn from. Of several questions: a table with a question
         column, which need not have every question.
@@ -193,7 +195,9 @@ def make_report(
         prepared = Prepared.of(question)
         if not prepared.table.height:
             raise InputError("source", "at least one label", "none")
-        deciding = monitor(Adaptive()) if crowd is None else crowd
+        deciding = crowd
+        if deciding is None:
+            deciding = monitor(Adaptive(), over_time=question.in_order)
         if meaning_of.several and crowd is not None:
             deciding = crowd.clone()
         taught, true = (given[question.name] for given in known.values())

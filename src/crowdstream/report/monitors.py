@@ -23,6 +23,7 @@ NEARBY = 50
 class MonitorReport:
     """What the monitors found; ``shifts`` are the alarms of most workers at once, by time.
 
+    ``over_time``: whether they asked who changed; without it there are no alarms.
     ``families`` are declared, ``copies`` and ``suspects`` found.
     """
 
@@ -33,6 +34,7 @@ class MonitorReport:
     worth: LabelWorth | None
     alarms: list[DriftAlarm]
     shifts: list[list[DriftAlarm]]
+    over_time: bool
 
     def groups(self) -> Iterator[tuple[str, list[WorkerId]]]:
         """All groups, each with its kind, a key of `wording.GROUPS`."""
@@ -53,7 +55,9 @@ def monitor_report(estimator: Estimator, tasks: int) -> MonitorReport | None:
     copies, suspects = (groups_of(estimator, kind) for kind in ("copy", "suspect"))
     alarms = alarms_of(estimator)
     shifts = find_shifts(estimator, alarms)
-    return MonitorReport(families, copies, suspects, votes, worth, alarms, shifts)
+    return MonitorReport(
+        families, copies, suspects, votes, worth, alarms, shifts, watches_time(estimator)
+    )
 
 
 def _declared_families(estimator: Estimator) -> list[list[WorkerId]]:
@@ -67,15 +71,22 @@ def _declared_families(estimator: Estimator) -> list[list[WorkerId]]:
 
 
 def is_monitored(estimator: Estimator) -> bool:
-    """Whether monitors go along with an estimator."""
+    """Return whether monitors go along with an estimator."""
+    from crowdstream.monitoring import Pairs
+
+    return any(isinstance(observer, Pairs) for observer in estimator.observers)
+
+
+def watches_time(estimator: Estimator) -> bool:
+    """Return whether monitors ask who changed: only where tasks come in the order of time."""
     from crowdstream.monitoring import Drift
 
     return any(isinstance(observer, Drift) for observer in estimator.observers)
 
 
 def alarms_of(estimator: Estimator, *, pending: bool = False) -> list[DriftAlarm]:
-    """The alarms so far, or what is pending, the oldest first; none without monitors."""
-    if not is_monitored(estimator):
+    """The alarms so far, or what is pending, the oldest first; none where nobody asks."""
+    if not watches_time(estimator):
         return []
     from crowdstream import monitoring
 

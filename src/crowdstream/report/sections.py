@@ -138,7 +138,7 @@ def drift_section(found: Findings) -> Section | None:
     """Error rates over time, of those with alarms first."""
     from crowdstream import monitoring
 
-    if found.monitors is None or not found.identified:
+    if found.monitors is None or not found.monitors.over_time or not found.identified:
         return None
     names, changed = watched(found.crowd)
     trends = monitoring.trends(found.crowd, names)

@@ -26,6 +26,7 @@ from crowdstream.labels.label import ClassLabel
 from crowdstream.labels.meaning.answers import AnswerCleaner, recoded
 from crowdstream.labels.meaning.kinds import LabelHints, LabelKind, find_kind, fitting, suggestion
 from crowdstream.labels.meaning.repeats import one_per_task
+from crowdstream.labels.meaning.times import in_order_of_time, is_timed
 from crowdstream.labels.meaning.words import Done, class_words, done_notes
 from crowdstream.labels.spelling import normalise
 from crowdstream.labels.vocabulary import Vocabulary
@@ -63,7 +64,8 @@ class QuestionLabels:
     """The labels of one question; ``name`` is empty where the input has one question only.
 
     ``picked``: its name where it was picked from several. ``flips``: how often workers contradicted
-    themselves, where they were asked again. ``at``: when each label was given, where that is known.
+    themselves, where they were asked again. ``at``: when each label was given, in seconds since
+    1970, where that is known of some.
     """
 
     name: str
@@ -77,6 +79,11 @@ class QuestionLabels:
     def key(self) -> str:
         """The name that states know the question by."""
         return self.name or self.picked
+
+    @property
+    def in_order(self) -> bool:
+        """Whether rows are in the order of time: each has one."""
+        return self.at is not None and not self.at.null_count() and self.at.is_sorted()
 
 
 class ReadAs(msgspec.Struct, frozen=True):
@@ -200,12 +207,14 @@ class Interpreter:
             for raw in raws
         ]
         table = pl.concat(frames, how="diagonal_relaxed")
+        if not any(raw.title for raw in raws):  # tools' answers stay in the order of their tasks
+            table = in_order_of_time(table)
         repeated = "repeat" in table.columns
         return [
             (
                 name,
                 code_frame(part.select("task", "worker", "label")),
-                part["at"] if "at" in part.columns and part["at"].count() else None,
+                part["at"] if is_timed(part) else None,
                 repeated,
             )
             for name, asked in self._by_question(table, raws, notes)
@@ -413,6 +422,9 @@ class Interpreter:
         if roles.repeat is not None:
             columns["repeat"] = [roles.repeat]
             parts.append(f"repeat={shown_name(roles.repeat)}")
+        if roles.at is not None and any(question.at is not None for question in questions):
+            columns["at"] = [roles.at]
+            parts.append(f"at={shown_name(roles.at)}")
         if raws[0].title:  # a tool has its own names for what is where
             parts = [f"{len(several)} questions" if several else f"labels {_kind_words(one, [])}"]
         title = f"{raws[0].title}, " if raws[0].title else ""

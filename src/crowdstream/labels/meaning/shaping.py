@@ -101,7 +101,7 @@ class Shaper:
         roles = self.look_at(header)
         if not roles.labels:
             return list(dict.fromkeys(header))
-        used = (roles.task, roles.worker, *roles.labels, roles.question, roles.repeat)
+        used = (roles.task, roles.worker, *roles.labels, roles.question, roles.repeat, roles.at)
         return [name for name in used if name is not None]
 
     def shape(self, table: pl.DataFrame) -> pl.DataFrame:
@@ -340,7 +340,11 @@ def _long(table: pl.DataFrame, roles: Roles) -> pl.DataFrame:
 
     more = {
         name: column
-        for name, column in (("question", roles.question), ("repeat", roles.repeat))
+        for name, column in (
+            ("question", roles.question),
+            ("repeat", roles.repeat),
+            ("at", roles.at),
+        )
         if column is not None
     }
     keys = {"task": roles.task} | ({} if roles.worker is None else {"worker": roles.worker}) | more

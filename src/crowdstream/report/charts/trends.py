@@ -15,7 +15,7 @@ from crowdstream.report.charts.drawing import (
     ready,
     title,
 )
-from crowdstream.report.monitors import alarms_of, is_monitored
+from crowdstream.report.monitors import alarms_of, watches_time
 from crowdstream.theme import theme
 from crowdstream.wording import UNSEEN
 
@@ -55,8 +55,9 @@ def trends(crowd: Estimator | Stream, workers: Sequence[WorkerId] | None = None)
 
     ready()
     estimator = crowd_of(crowd)
-    if not is_monitored(estimator):
-        raise InputError("crowd", "an estimator with monitors: cs.monitor(crowd)", "none")
+    if not watches_time(estimator):
+        expected = "an estimator with monitors over time: cs.monitor(crowd)"
+        raise InputError("crowd", expected, "none")
     names, changed = watched(estimator)
     if workers is not None:
         names = list(workers)
