@@ -17,7 +17,9 @@ from tests.hostile import NAMES, hostile_labels, write_rows
 @pytest.fixture(scope="module")
 def state(tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = write_rows(tmp_path_factory.mktemp("hostile") / "labels.jsonl", hostile_labels())
-    assert call("run", path, "-q", "--state", path.with_name("s"), "-o", "-").code == 0
+    assert (
+        call("run", path, "-q", "--in-order", "--state", path.with_name("s"), "-o", "-").code == 0
+    )
     return path.with_name("s")
 
 

@@ -327,7 +327,7 @@ def test_other_commands_fit_in_80_columns(tmp_path: Path) -> None:
     path.write_bytes(csv_of(rows))
     truth = {(task, f"{task.split('/')[-2][-1]}-class-0") for task, _, _ in rows}
     gold.write_bytes(csv_of(sorted(truth)[:50], "task,label"))
-    assert call("run", path, "-q", "--state", state).code == 0
+    assert call("run", path, "-q", "--in-order", "--state", state).code == 0
     for args in (
         ("workers", state),
         ("workers", state, "--pairs"),

@@ -57,7 +57,7 @@ def turned(tmp_path: Path) -> Path:
 def state_of(path: Path, *args: str) -> Path:
     state = path.with_suffix(".state")
     state.unlink(missing_ok=True)
-    assert call("run", path, "-q", "--state", state, *args).code == 0
+    assert call("run", path, "-q", "--in-order", "--state", state, *args).code == 0
     return state
 
 
@@ -239,10 +239,10 @@ def test_copies_are_a_family_and_worth_less(tmp_path: Path) -> None:
 
 
 def test_who_changes_is_reported(turned: Path) -> None:
-    result = call("run", turned, "-o", turned.with_name("d.csv")).err
+    result = call("run", turned, "--in-order", "-o", turned.with_name("d.csv")).err
     assert "alarm: w0 got worse, errors " in result
     assert "most workers" not in result
-    report = call("run", turned, "--json").report
+    report = call("run", turned, "--in-order", "--json").report
     assert report["alarms"] >= 1
     assert report["changes"][-1]["worker"] == "w0"
     assert report["changes"][-1]["before"] < report["changes"][-1]["after"]
@@ -251,7 +251,7 @@ def test_who_changes_is_reported(turned: Path) -> None:
 def test_everyone_is_reported_apart(tmp_path: Path) -> None:
     path = tmp_path / "l.csv"
     path.write_text(crowd(900, turn=450, everyone=True))
-    result = call("run", path, "-o", tmp_path / "d.csv").err
+    result = call("run", path, "--in-order", "-o", tmp_path / "d.csv").err
     assert "alarm: most workers got worse at once, around task " in result
 
 
@@ -270,7 +270,7 @@ def test_a_screen_of_workers_shows_intervals_and_flags(label_file: Path) -> None
 @pytest.mark.parametrize("method", ["agreement", "centred", "adaptive"])
 def test_all_that_weigh_votes_are_monitored(label_file: Path, method: str) -> None:
     workers = label_file.with_name("p.csv")
-    args = ("run", label_file, "--json", "--method", method)
+    args = ("run", label_file, "--json", "--in-order", "--method", method)
     report = call(*args, "--workers", workers).report
     assert None not in [report[name] for name in MONITORED]
     assert pl.read_csv(workers)["error_low"].null_count() == 0
@@ -285,7 +285,7 @@ def test_majority_is_never_monitored(label_file: Path) -> None:
 
 def test_nothing_to_decide_is_nothing_to_tell(label_file: Path) -> None:
     label_file.write_text("task,worker,label\n")
-    report = call("run", label_file, "--json").report
+    report = call("run", label_file, "--in-order", "--json").report
     assert [report[name] for name in MONITORED] == [[], None, 0, []]
     assert call("run", label_file).code == 0
 
@@ -329,7 +329,7 @@ def test_a_change_that_is_not_confirmed_yet_is_shown_as_pending(tmp_path: Path) 
     assert call("workers", state, "--alarms", "-q", "-o", target).code == 0
     found = pl.read_csv(target).select("worker", "direction", "pending")
     assert found.rows() == [("w0", "worse", True)]
-    assert "alarm" not in call("run", path, "-o", tmp_path / "d.csv").err
+    assert "alarm" not in call("run", path, "--in-order", "-o", tmp_path / "d.csv").err
 
 
 def test_a_state_tells_what_can_be_known(label_file: Path) -> None:
@@ -466,7 +466,7 @@ def test_names_are_shown_escaped_and_without_markup(hostile: Path) -> None:
     state = state_of(hostile)
     args = ("stream", "--max-labels", "8", "--settle", "0.999")
     assert SHOWN in call(*args, stdin=hostile.read_bytes()).err
-    shown = call("run", hostile, "-o", hostile.with_name("d.csv")).err
+    shown = call("run", hostile, "--in-order", "-o", hostile.with_name("d.csv")).err
     assert f"alarm: {SHOWN} got worse" in shown
     assert "\x1b" not in shown
     for name in ("", "--pairs", "--alarms", "--trends"):

@@ -64,7 +64,7 @@ def page(folder: Path) -> Path:
     """With everything that can be told."""
     target = folder / "page.html"
     how = ("--truth", folder / "gold.csv", "--price", "0.05", "--title", "June & July")
-    result = call("report", folder / "labels.csv", *how, "-o", target)
+    result = call("report", folder / "labels.csv", "--in-order", *how, "-o", target)
     assert result.code == 0, result.err
     assert "page.html: 0." in result.err
     return target
@@ -131,7 +131,9 @@ def test_a_page_to_be_sent_names_files_without_their_folders(tmp_path: Path) -> 
 
 def test_a_state_tells_of_workers_and_says_what_is_missing(folder: Path) -> None:
     state, target = folder / "crowd.state", folder / "state.html"
-    made = call("run", folder / "labels.csv", "-q", "--state", state, "-o", folder / "d.csv")
+    made = call(
+        "run", folder / "labels.csv", "-q", "--in-order", "--state", state, "-o", folder / "d.csv"
+    )
     assert made.code == 0
     before = state.read_bytes()
     assert call("report", state, "-q", "-o", target).code == 0

@@ -34,6 +34,9 @@ class Observer(ABC):
     adds_up: ClassVar[bool] = False
     """Whether what it keeps of a whole table is sums over tasks, wherever these are."""
 
+    over_time: ClassVar[bool] = False
+    """Whether it asks who changed, which makes sense only of tasks in the order of time."""
+
     standard: ClassVar[list[type[Observer]]] = []
     """Those that go along with every new estimator."""
 

@@ -284,6 +284,9 @@ class CrowdState(Parameters, Savable, ABC):
         if not self._model.reversible:
             raise MergeError(f"{type(self).__name__} does not say how two of it are added up")
         theirs_too = {type(observer) for observer in other.observers}
+        if other.intake_.tasks:
+            # With tasks of a crowd that was learnt in no order, nobody can tell who changed.
+            self.observers = [o for o in self.observers if not o.over_time or type(o) in theirs_too]
         missing = [type(o).__name__ for o in self.observers if type(o) not in theirs_too]
         if missing and other.intake_.tasks:
             found = ", ".join(missing)

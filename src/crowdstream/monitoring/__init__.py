@@ -32,9 +32,6 @@ Crowd = TypeVar("Crowd", bound=Estimator)
 MONITORS: tuple[type[Observer], ...] = (Intervals, Drift, Trends, Pairs, Agreement)
 """All monitors."""
 
-OVER_TIME: tuple[type[Observer], ...] = (Drift, Trends)
-"""Those that ask who changed, which makes sense only where the order of tasks is that of time."""
-
 if Intervals not in Observer.standard:
     Observer.standard.append(Intervals)
 
@@ -67,6 +64,6 @@ def monitor(crowd: Crowd, *, over_time: bool = True) -> Crowd:
         found = f"{crowd.tasks_:,} tasks learnt"
         raise InputError("monitor", "an estimator that has learnt nothing yet", found)
     have = {type(observer) for observer in crowd.observers}
-    wanted = [kind for kind in MONITORS if over_time or kind not in OVER_TIME]
+    wanted = [kind for kind in MONITORS if over_time or not kind.over_time]
     crowd.observers += [kind() for kind in wanted if kind not in have]
     return crowd

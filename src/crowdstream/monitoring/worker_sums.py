@@ -149,6 +149,8 @@ class HistorySums(WorkerSums):
     The array ``count`` ends with the number of tasks seen.
     """
 
+    over_time: ClassVar[bool] = True
+
     _sums: JudgedSums
 
     def see(self, batch: LabelBatch, crowd: Estimator, sign: int, in_order: bool) -> None:

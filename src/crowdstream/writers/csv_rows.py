@@ -44,7 +44,7 @@ class Columns(NamedTuple):
     width: int
 
 
-def csv_pieces(table: pl.DataFrame, separator: str) -> Iterator[bytes | Bytes]:
+def csv_pieces(table: pl.DataFrame, separator: str) -> Iterator[bytes | memoryview]:
     """Yield the rows of a table as CSV without a header.
 
     Text that needs quotes, and numbers out of the usual, are left to polars piece by piece; so is a
@@ -58,15 +58,15 @@ def csv_pieces(table: pl.DataFrame, separator: str) -> Iterator[bytes | Bytes]:
             yield by_polars(table, separator)
             return
 
-        def write(first: int) -> bytes | Bytes:
+        def write(first: int) -> bytes | memoryview:
             last = min(first + PIECE, table.height)
             out = np.empty((last - first) * columns.width + 16, np.uint8)
             rows = np.array([first, last])
             kinds, data, buffers, *_ = columns
             size = format_rows(kinds, data, buffers, rows, ord(separator), out)
-            return by_polars(table[first:last], separator) if size == ODD else out[:size]
+            return by_polars(table[first:last], separator) if size == ODD else out[:size].data
 
-        waiting: deque[Future[bytes | Bytes]] = deque()
+        waiting: deque[Future[bytes | memoryview]] = deque()
         with ThreadPoolExecutor(threads()) as pool:
             for first in range(0, table.height, PIECE):
                 waiting.append(pool.submit(write, first))
