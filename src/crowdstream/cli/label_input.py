@@ -45,7 +45,9 @@ def open_sources(files: LabelFiles, outputs: Mapping[str, str | None]) -> list[S
     """The files that are read; ``outputs`` must be other files."""
     from crowdstream.labels.readers import find_sources
 
-    sources = find_sources(files.labels, files.format, files.input_options())
+    # What is decided depends on the order of tasks, and of rows within a task, alone.
+    options = files.input_options()._replace(any_order=True)
+    sources = find_sources(files.labels, files.format, options)
     check_apart([source.path for source in sources], dict(outputs))
     return sources
 

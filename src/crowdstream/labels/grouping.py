@@ -6,12 +6,18 @@ estimators.
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from crowdstream.labels import grouping_loops as loops
 from crowdstream.labels.batch import Codes, Ints, LabelBatch
+from crowdstream.labels.label import TaskId
+from crowdstream.parallel import parts_of, side_by_side
+
+if TYPE_CHECKING:
+    import polars as pl
 
 
 class Grouped(NamedTuple):
@@ -37,6 +43,25 @@ def sort_rows(tasks: Codes, n_tasks: int) -> tuple[Ints, Ints, int]:
     order = np.empty(bounds[n_tasks], np.int64)
     loops.place_rows(tasks, bounds[:n_tasks].copy(), order)
     return order, bounds, lost
+
+
+def gather_rows(tasks: Codes, rows: LabelBatch, names: Sequence[TaskId] | pl.Series) -> LabelBatch:
+    """Bring rows of the tasks in these codes together, task by task, in parts side by side."""
+    number = len(names)
+    _check_codes("tasks", tasks, number)
+    bounds = np.zeros(number + 1, np.int64)
+    if loops.count_rows(tasks, bounds) or tasks.size != rows.workers.size:
+        raise ValueError("a task for every row")
+    kept = LabelBatch(
+        bounds, np.empty(tasks.size, np.int32), np.empty(tasks.size, np.int32), tasks=names
+    )
+    place, spans = bounds[:number].copy(), parts_of(number)
+
+    def work(part: int) -> None:
+        loops.gather_rows(tasks, np.array(spans[part]), place, rows.coded, kept.coded)
+
+    side_by_side(work, len(spans))
+    return kept
 
 
 def group(rows: LabelBatch, order: Ints, n_workers: int, n_classes: int) -> Grouped:

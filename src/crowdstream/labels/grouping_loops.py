@@ -65,6 +65,28 @@ def place_rows(
                 place[task] += 1
 
 
+def gather_rows(
+    tasks: cython.const[cython.int][::1],
+    span: cython.longlong[::1],
+    place: cython.longlong[::1],
+    rows: Tasks,
+    kept: Tasks,
+):
+    """Copy the labels of tasks ``span[0]`` up to ``span[1]`` to where each task's rows go.
+
+    ``place``: where the rows of each task begin, moved on to where they end. Rows keep their order.
+    """
+    first: cython.longlong = span[0]
+    last: cython.longlong = span[1]
+    with cython.nogil:
+        for row in range(tasks.shape[0]):
+            task = tasks[row]
+            if first <= task < last:
+                kept.workers[place[task]] = rows.workers[row]
+                kept.labels[place[task]] = rows.labels[row]
+                place[task] += 1
+
+
 def all_stand(rows: Tasks, seen_in: cython.longlong[::1], met: cython.longlong[::1]):
     """Whether no row is null and no worker comes twice in a task: how many were met, or −1.
 

@@ -1,4 +1,5 @@
-# Where fields and rows of CSV end, 64 bytes at a time. SSE2 is part of every x86-64 processor, so
+# What C knows and Cython does not: to fetch memory before it is needed, and
+# where fields and rows of CSV end, 64 bytes at a time. SSE2 is part of every x86-64 processor, so
 # nothing is asked of the machine at run time; others take eight bytes at a time.
 
 cdef extern from *:
@@ -35,6 +36,7 @@ cdef extern from *:
     #endif
     #if defined(__GNUC__) || defined(__clang__)
     #define crowdstream_lowest(bits) __builtin_ctzll(bits)
+    #define crowdstream_fetch(place) __builtin_prefetch(place)
     #elif defined(_M_X64) || defined(_M_ARM64)
     #include <intrin.h>
     static int crowdstream_lowest(uint64_t bits) {
@@ -42,7 +44,9 @@ cdef extern from *:
         _BitScanForward64(&found, bits);
         return (int)found;
     }
+    #define crowdstream_fetch(place) ((void)(place))
     #else
+    #define crowdstream_fetch(place) ((void)(place))
     static int crowdstream_lowest(uint64_t bits) {
         int found = 0;
         while (!(bits & 1)) { bits >>= 1; found++; }
@@ -53,4 +57,5 @@ cdef extern from *:
     unsigned long long find_marks "crowdstream_marks"(
         const unsigned char *place, unsigned char separator
     ) noexcept nogil
+    void fetch "crowdstream_fetch"(const void *place) noexcept nogil
     int lowest_mark "crowdstream_lowest"(unsigned long long bits) noexcept nogil

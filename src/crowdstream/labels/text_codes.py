@@ -13,6 +13,7 @@ import numpy as np
 
 from crowdstream.labels import text_loops
 from crowdstream.labels.arrow import text_chunks
+from crowdstream.labels.arrow_loops import TextColumn
 from crowdstream.labels.batch import Codes, Ints
 
 if TYPE_CHECKING:
@@ -59,6 +60,16 @@ class TextCodes:
         text_loops.fill_slots(bigger.texts)
         self.__dict__ = bigger.__dict__
 
+    def column(self) -> pl.Series:
+        """The texts of the first kind as a column, by code."""
+        import polars as pl
+
+        number = len(self)
+        sizes = int((self._records["tag"][:number] & np.uint64(0xFFFFFFFF)).sum())
+        names, ends = np.empty(sizes + HEAD, np.uint8), np.empty(number, np.int64)
+        text_loops.copy_texts(self.texts, names, ends, 0)
+        return pl.Series(TextColumn(names[:sizes], ends), dtype=pl.String)
+
     def values(self, kind: int) -> list[str]:
         """The texts of a kind, by code."""
         records = self._records[: len(self)]
@@ -77,9 +88,18 @@ class TextCodes:
 
 def code_text(series: pl.Series) -> tuple[Codes, Ints]:
     """A column of strings in codes, −1 for null, and the rows where each code came up first."""
-    codes = np.empty(len(series), np.int32)
     firsts = np.empty(len(series), np.int64)  # memory is taken as it is filled
     table = TextCodes()
+    codes = add_text(series, table, firsts)
+    return codes, firsts[: len(table)]
+
+
+def add_text(series: pl.Series, table: TextCodes, firsts: Ints) -> Codes:
+    """Return a column of strings in the codes of a table, to which new ones are added.
+
+    ``firsts``: takes the row in which each new code came up first; one per code of the table.
+    """
+    codes = np.empty(len(series), np.int32)
     before = 0
     with text_chunks(series) as chunks:
         for chunk in chunks:
@@ -92,4 +112,4 @@ def code_text(series: pl.Series) -> tuple[Codes, Ints]:
                     break
                 table.grow(int(chunk.views[2 * row] & 0xFFFFFFFF))
             before += here.size
-    return codes, firsts[: len(table)]
+    return codes

@@ -15,7 +15,7 @@ import cython
 COMPILED = cython.compiled
 
 if cython.compiled:
-    from cython.cimports.crowdstream.labels.marks import find_marks, lowest_mark
+    from cython.cimports.crowdstream.labels.marks import fetch, find_marks, lowest_mark
     from cython.cimports.libc.string import memchr, memcpy
 else:
     from crowdstream.compiled import warn_not_compiled
@@ -42,6 +42,7 @@ a closer look: blank, broken quotes, another number of fields, no task or worker
 FULL_TABLE = cython.declare(cython.longlong, -1)
 NOT_UTF8 = cython.declare(cython.longlong, -2)
 LOW = cython.declare(cython.ulonglong, 0xFFFFFFFF)
+LARGE_TABLE = cython.declare(cython.longlong, 8192)  # half a megabyte: no longer near at hand
 ROWS_AT_ONCE = cython.declare(cython.Py_ssize_t, 256)
 # Rows that are read before their workers are looked up: enough for the processor to look up
 # several at a time, few enough that what was read is still in the cache.
@@ -162,6 +163,21 @@ def is_utf8(text: cython.p_uchar, length: cython.Py_ssize_t) -> cython.bint:
     return True
 
 
+@cython.cfunc
+@cython.inline
+@cython.nogil
+@cython.exceptval(check=False)
+def hash_of(
+    text: cython.p_uchar, tag: cython.ulonglong, one: cython.ulonglong, two: cython.ulonglong
+) -> cython.ulonglong:
+    """Hash a text: its tag, its first 16 bytes, and what follows them."""
+    length: cython.Py_ssize_t = tag & LOW
+    hashed = mix(mix(tag, one), two)
+    for done in range(16, length, 8):
+        hashed = mix(hashed, load_inside(text, done, length))
+    return hashed
+
+
 @cython.final
 @cython.cclass
 class TextTable:
@@ -195,13 +211,26 @@ class TextTable:
         ``tag`` is its length and from bit 40 on its kind; ``text`` is looked at beyond 16 bytes,
         and to ``check`` it.
         """
+        return self.find_hashed(text, tag, one, two, hash_of(text, tag, one, two), check)
+
+    @cython.cfunc
+    @cython.inline
+    @cython.nogil
+    @cython.exceptval(check=False)
+    def find_hashed(
+        self,
+        text: cython.p_uchar,
+        tag: cython.ulonglong,
+        one: cython.ulonglong,
+        two: cython.ulonglong,
+        hashed: cython.ulonglong,
+        check: cython.bint,
+    ) -> cython.longlong:
+        """As `find`, of a text whose hash is known."""
         length: cython.Py_ssize_t = tag & LOW
         kind: cython.Py_ssize_t = tag >> 40
         size: cython.Py_ssize_t = (length - 9) >> 3 if length > 16 else 0
         last: cython.ulonglong = self.slots.shape[0] - 1
-        hashed = mix(mix(tag, one), two)
-        for done in range(16, length, 8):
-            hashed = mix(hashed, load_inside(text, done, length))
         slot = hashed & last
         entry: cython.Py_ssize_t = self.slots[slot]
         while entry >= 0:
@@ -249,6 +278,69 @@ class TextTable:
         tag: cython.ulonglong = span.size | (kind << 40)
         one = load_some(span.text, span.size)
         return self.find(span.text, tag, one, load_some(span.text + 8, span.size - 8), True)
+
+    @cython.cfunc
+    @cython.inline
+    @cython.nogil
+    @cython.exceptval(check=False)
+    def find_fetched(
+        self, span: Span, kind: cython.ulonglong, hashed: cython.ulonglong
+    ) -> cython.longlong:
+        """As `find_span`, of a text that `fetch_spans` has seen."""
+        tag: cython.ulonglong = span.size | (kind << 40)
+        one = load_some(span.text, span.size)
+        two = load_some(span.text + 8, span.size - 8)
+        return self.find_hashed(span.text, tag, one, two, hashed, True)
+
+
+def copy_texts(
+    table: TextTable, names: cython.uchar[::1], ends: cython.longlong[::1], kind: cython.ulonglong
+):
+    """Write the texts of a kind one after another, and where each ends: up to 15 bytes more."""
+    filled: cython.Py_ssize_t = 0
+    number: cython.Py_ssize_t = 0
+    with cython.nogil:
+        for entry in range(table.used[0]):
+            known = cython.address(table.records[entry])
+            if known.tag >> 40 != kind:
+                continue
+            size: cython.Py_ssize_t = known.tag & LOW
+            memcpy(cython.address(names[filled]), cython.address(known.one), 16)
+            if size > 16:
+                rest = cython.address(table.arena[known.rest])
+                memcpy(cython.address(names[filled + 16]), rest, size - 16)
+            filled += size
+            ends[number] = filled
+            number += 1
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def fetch_spans(
+    table: TextTable,
+    spans: cython.pointer[Span],
+    hashes: cython.p_ulonglong,
+    number: cython.Py_ssize_t,
+    kind: cython.ulonglong,
+) -> cython.void:
+    """Note the hashes of texts, and fetch what they will be compared with.
+
+    In a large table each text waits for two places in memory. So the processor waits for those of
+    many texts at once.
+    """
+    last: cython.ulonglong = table.slots.shape[0] - 1
+    for k in range(number):
+        text = spans[k].text
+        size = spans[k].size
+        tag: cython.ulonglong = size | (kind << 40)
+        one = load_some(text, size)
+        hashes[k] = hash_of(text, tag, one, load_some(text + 8, size - 8))
+        fetch(cython.address(table.slots[hashes[k] & last]))
+    for k in range(number):
+        entry: cython.Py_ssize_t = table.slots[hashes[k] & last]
+        if entry >= 0:
+            fetch(cython.address(table.records[entry]))
 
 
 def fill_slots(table: TextTable):
@@ -374,6 +466,12 @@ class RowReader:
     label: Span
     unquoted: Span
     waiting: Span[256]
+    tasks: cython.int[::1]
+    task_table: TextTable
+    waiting_tasks: Span[256]
+    hashes: cython.ulonglong[256]
+    spread: cython.bint
+    full_of_tasks = cython.declare(cython.bint, visibility="public")
     quoted: cython.bint
     block: cython.p_uchar
     marks: cython.ulonglong
@@ -390,6 +488,13 @@ class RowReader:
         self.starts, self.ends, self.names = tasks
         self.scratch = scratch
         self.rows = self.runs = self.at = 0
+        self.spread = self.full_of_tasks = False
+
+    def code_tasks(self, tasks: cython.int[::1], table: TextTable):
+        """Code tasks too, by a table of their own, in place of taking their names run by run."""
+        self.tasks = tasks
+        self.task_table = table
+        self.spread = True
 
     def read(
         self,
@@ -403,7 +508,8 @@ class RowReader:
         ``quoted``: whether there may be quotes; without them rows are found more quickly. 64 bytes
         behind ``stop`` may be read.
 
-        `FULL`: ``wanted`` is the length of the text that found no place. `ODD`: ``at`` is where
+        `FULL`: ``wanted`` is the length of the text that found no place, ``full_of_tasks`` whether
+        in the table of tasks. `ODD`: ``at`` is where
         the row begins; those before it are read.
         """
         status: cython.Py_ssize_t = DONE
@@ -439,6 +545,7 @@ class RowReader:
         at = base + self.at
         rows: cython.Py_ssize_t = 0
         self.scratched = 0
+        self.full_of_tasks = False
         if not self.quoted:
             self.block = at
             self.marks = find_marks(at, self.separator)
@@ -458,6 +565,11 @@ class RowReader:
                 if code == NOT_UTF8:
                     break
             self.labels[self.rows + rows] = code
+            if self.spread:
+                self.waiting_tasks[rows] = self.task
+                at = following
+                rows += 1
+                continue
             text = self.task.text
             size = self.task.size
             one = load_some(text, size)
@@ -482,8 +594,25 @@ class RowReader:
             rows += 1
         if rows == 0:
             return 2
+        if self.spread:
+            fetch_spans(self.task_table, self.waiting_tasks, self.hashes, rows, 0)
+            for k in range(rows):
+                code = self.task_table.find_fetched(self.waiting_tasks[k], 0, self.hashes[k])
+                if code == FULL_TABLE:
+                    self.wanted = self.waiting_tasks[k].size
+                    self.full_of_tasks = True
+                    return 1
+                if code == NOT_UTF8:
+                    return 2 + k
+                self.tasks[self.rows + k] = code
+        large: cython.bint = self.table.used[0] > LARGE_TABLE
+        if large:
+            fetch_spans(self.table, self.waiting, self.hashes, rows, 0)
         for k in range(rows):
-            code = self.table.find_span(self.waiting[k], 0)
+            if large:
+                code = self.table.find_fetched(self.waiting[k], 0, self.hashes[k])
+            else:
+                code = self.table.find_span(self.waiting[k], 0)
             if code == FULL_TABLE:
                 self.wanted = self.waiting[k].size
                 return 1

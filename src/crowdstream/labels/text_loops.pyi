@@ -26,6 +26,7 @@ class RowReader:
     runs: int
     at: int
     wanted: int
+    full_of_tasks: bool
     def __init__(
         self,
         separator: int,
@@ -35,8 +36,10 @@ class RowReader:
         tasks: tuple[Ints, Ints, Bytes],
         scratch: Bytes,
     ) -> None: ...
+    def code_tasks(self, tasks: Codes, table: TextTable) -> None: ...
     def read(self, data: Bytes, stop: int, table: TextTable, quoted: bool) -> int: ...
 
+def copy_texts(table: TextTable, names: Bytes, ends: Ints, kind: int) -> None: ...
 def fill_slots(table: TextTable) -> None: ...
 def code_chunk(
     chunk: Views, row: int, table: TextTable, codes: Codes, firsts: Ints, before: int

@@ -70,7 +70,9 @@ def read(
     layout, begin = _read_header(head, name, separator, shaper, bad, options)
     headers = RepeatedHeaders(layout, bad, name)
     if isinstance(data, str):
-        found = read_unquoted(data, layout, begin)
+        found = read_unquoted(data, layout, begin, any_order=options.any_order)
+        if found is not None and options.any_order and headers.are_in(found):
+            found = read_unquoted(data, layout, begin)  # to tell in which rows
         if found is not None:
             return headers.drop(found, last=True)
         data = decode(Path(data).read_bytes())

@@ -60,9 +60,18 @@ class RowCodes:
     """Rows in codes; ``codes``: arrays for those of workers and labels, if they are there already.
 
     ``size`` is how many bytes will be read at most. Memory is taken only as it is filled.
+    ``spread``: whether the rows of a task are far apart. Then tasks are coded too, and `finish` is
+    not to be called.
     """
 
-    def __init__(self, layout: Layout, size: int, codes: tuple[Codes, Codes] | None = None) -> None:
+    def __init__(
+        self,
+        layout: Layout,
+        size: int,
+        codes: tuple[Codes, Codes] | None = None,
+        *,
+        spread: bool = False,
+    ) -> None:
         rows = size // layout.shortest + 1
         self.codes = codes or (np.empty(rows, np.int32), np.empty(rows, np.int32))
         self._starts, self._ends = np.empty(rows, np.int64), np.empty(rows, np.int64)
@@ -77,6 +86,9 @@ class RowCodes:
             (self._starts, self._ends, self._names),
             np.empty(size + PADDING, np.uint8),
         )
+        self.tasks: Codes = np.empty(rows if spread else 0, np.int32)
+        self.task_names = TextCodes()
+        self._spread = spread
 
     def read(self, data: Bytes, begin: int, stop: int, *, quoted: bool = True) -> int:
         """Read rows from ``begin`` to ``stop``, behind a newline: `DONE`, or `ODD` at one.
@@ -84,9 +96,26 @@ class RowCodes:
         ``quoted``: whether there may be quotes.
         """
         self.reader.at = begin
-        while (status := self.reader.read(data, stop, self._table.texts, quoted)) == FULL:
-            self._table.grow(self.reader.wanted)
-        return status
+        while True:
+            if self._spread:
+                self.reader.code_tasks(self.tasks, self.task_names.texts)
+            status = self.reader.read(data, stop, self._table.texts, quoted)
+            if status != FULL:
+                return status
+            full = self.task_names if self.reader.full_of_tasks else self._table
+            full.grow(self.reader.wanted)
+
+    def one_run(self) -> CodedLabels:
+        """What was read, as if all of it were of one task."""
+        rows = self.reader.rows
+        batch = LabelBatch(
+            np.array([0, rows]), self.codes[0][:rows], self.codes[1][:rows], tasks=[""]
+        )
+        return CodedLabels(batch, *self._vocabularies())
+
+    def _vocabularies(self) -> tuple[Vocabulary, Vocabulary]:
+        texts = self._table.values
+        return Vocabulary(texts(WORKER)), Vocabulary(texts(LABEL))
 
     def finish(self) -> CodedLabels:
         """What was read."""
@@ -101,5 +130,4 @@ class RowCodes:
             self.codes[1][:rows],
             tasks=pl.Series(names),
         )
-        texts = self._table.values
-        return CodedLabels(batch, Vocabulary(texts(WORKER)), Vocabulary(texts(LABEL)))
+        return CodedLabels(batch, *self._vocabularies())

@@ -58,6 +58,9 @@ class InputOptions(NamedTuple):
     columns
         The names of the columns of a sheet or of CSV, in their order, instead of those in a header;
         an empty name stands for a column that is left out.
+    any_order
+        Whether rows may be returned in another order: the tasks as they first appear, the rows of
+        each as they came. Files in random order are read more quickly so.
 
     Examples
     --------
@@ -75,6 +78,7 @@ class InputOptions(NamedTuple):
     tool: str | None = None
     header_row: int | None = None
     columns: tuple[str, ...] | None = None
+    any_order: bool = False
 
 
 def make_options(

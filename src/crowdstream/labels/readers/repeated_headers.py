@@ -39,6 +39,10 @@ class RepeatedHeaders:
         kept[rows] = False
         return code_frame(coded.frame().filter(pl.Series(kept)))  # the names go, too
 
+    def are_in(self, coded: CodedLabels) -> bool:
+        """Return whether some row repeats the header."""
+        return bool(self._rows(coded).size)
+
     def note(self) -> None:
         """Say which rows were left out; all have been read."""
         note_repeated(self._repeated, self._bad, self._name)
