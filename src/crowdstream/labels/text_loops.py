@@ -262,6 +262,29 @@ def fill_slots(table: TextTable):
             slots[slot] = entry
 
 
+def copy_texts(table: TextTable, kind: cython.ulonglong, into: cython.uchar[::1]):
+    """Copy the texts of a kind, by code, one after another; there must be room for them all."""
+    at: cython.Py_ssize_t = 0
+    with cython.nogil:
+        for entry in range(table.used[0]):
+            known = cython.address(table.records[entry])
+            if known.tag >> 40 != kind:
+                continue
+            length: cython.Py_ssize_t = known.tag & LOW
+            if at + length > into.shape[0]:
+                break
+            head: cython.Py_ssize_t = min(length, 16)
+            if length > 0:
+                memcpy(cython.address(into[at]), cython.address(known.one), head)
+            if length > 16:
+                memcpy(
+                    cython.address(into[at + 16]),
+                    cython.address(table.arena[known.rest]),
+                    length - 16,
+                )
+            at += length
+
+
 @cython.final
 @cython.cclass
 class Views:

@@ -98,5 +98,5 @@ class RowCodes:
             self.codes[1][:rows],
             tasks=pl.Series(names),
         )
-        texts = self._table.values
-        return CodedLabels(batch, Vocabulary(texts(WORKER)), Vocabulary(texts(LABEL)))
+        workers, classes = self._table.column(WORKER), self._table.column(LABEL)
+        return CodedLabels(batch, Vocabulary.of_column(workers), Vocabulary(classes))
