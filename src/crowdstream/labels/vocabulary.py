@@ -22,8 +22,8 @@ UNKNOWN = -1
 """The code of what is not in a vocabulary."""
 
 FEW = 16
-"""A column is gone through as a whole to add at least one part in this of what it holds already;
-for fewer names they are looked up one by one."""
+"""Fewer than one part in this of what a column holds are looked for in it before they are coded: a
+quarter of the time that coding all of it takes."""
 
 
 def _key(value: ClassLabel) -> Hashable:
@@ -127,14 +127,9 @@ class Vocabulary:
             self._take_over(names, order)
             return np.arange(size, dtype=np.int32)
         known = self._column
-        if (
-            self._codes is None
-            and known is not None
-            and column is not None
-            and known.dtype == column.dtype
-            and FEW * size >= len(known)
-        ):
-            return self._extend(known, column if order is None else column.gather(order))
+        if self._codes is None and known is not None and column is not None:
+            if known.dtype == column.dtype:
+                return self._extend(known, column if order is None else column.gather(order))
         values = names._listed()
         if order is not None:
             values = [values[code] for code in order.tolist()]
@@ -158,10 +153,19 @@ class Vocabulary:
 
         from crowdstream.labels.text_codes import code_series
 
-        codes, values = code_series(pl.concat([known, more]))
-        if len(values) > len(known):
-            self._column, self._values = values, None
-        return codes[len(known) :]
+        if FEW * len(more) >= len(known):
+            codes, values = code_series(pl.concat([known, more]))
+            if len(values) > len(known):
+                self._column, self._values = values, None
+            return codes[len(known) :]
+        places = known.is_in(more.implode()).arg_true()
+        codes, values = code_series(pl.concat([known.gather(places), more]))
+        found = len(places)
+        if len(values) > found:
+            self._column, self._values = pl.concat([known, values[found:]]), None
+        new = np.arange(len(known), len(known) + len(values) - found)
+        code_of = np.append(places.to_numpy(), new).astype(np.int32)
+        return code_of[codes[found:]]
 
     def truncate(self, size: int) -> None:
         """Forget what was added after the first ``size`` values."""
