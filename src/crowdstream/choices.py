@@ -24,9 +24,9 @@ from crowdstream.defaults import SETTLE
 from crowdstream.errors import InputError
 from crowdstream.labels import CodedLabels, LabelBatch, TaskId, Vocabulary, shorten
 from crowdstream.labels.choice_cells import find_separator, read_list, several_choices, split_cell
-from crowdstream.labels.coded_labels import code_series
 from crowdstream.labels.meaning.answers import is_no_answer
 from crowdstream.labels.spelling import normalise
+from crowdstream.labels.text_codes import code_series
 
 if TYPE_CHECKING:
     import polars as pl
@@ -127,7 +127,7 @@ class Choices:
             found = f"{votes.who.size:,} answers × {len(sets.classes):,} classes"
             raise InputError("choices", f"at most {MOST_VOTES:,} answers × classes", found)
         named = _pair_names(task_names, sets.classes, votes)
-        pairs = votes.on_pairs(named, Vocabulary(worker_names.to_list()))
+        pairs = votes.on_pairs(named, Vocabulary.of_column(worker_names))
         return cls(task_names, tuple(sets.classes), separator, pairs, votes, exact)
 
     def truths(self, truth: Mapping[TaskId, Cell]) -> dict[TaskId, str]:

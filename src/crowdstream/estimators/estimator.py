@@ -523,7 +523,7 @@ class Estimator(CrowdState):
         ('ann', 20, 'agreement')
         """
         check_number("level", level, *LEVEL_RANGE)
-        more: dict[str, NDArray[np.generic] | list[str]] = {}
+        more: dict[str, NDArray[np.generic] | str] = {}
         for observer in self.observers:
             more |= observer.columns(self, level)
         model = self._model

@@ -85,6 +85,6 @@ class Observer(ABC):
         Only observers that keep labels have anything to do.
         """
 
-    def columns(self, crowd: Estimator, level: float) -> dict[str, NDArray[np.generic] | list[str]]:
-        """Columns for the table of workers; none unless it has any."""
+    def columns(self, crowd: Estimator, level: float) -> dict[str, NDArray[np.generic] | str]:
+        """Columns for the table of workers, a text where it is the same of all; none by default."""
         return {}

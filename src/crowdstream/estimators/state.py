@@ -295,7 +295,7 @@ class CrowdState(Parameters, Savable, ABC):
             return self._take_over(other)
         if other is self or other._model.forgets:
             other = other.copy()
-        names = np.array([self._workers.add(worker) for worker in other._workers], np.int64)
+        names = self._workers.add_all(other._workers).astype(np.int64)
         classes = np.array([self._classes.add(label) for label in other._classes], np.int64)
         self._make_room()
         if self._places.folded and not other._places.folded:

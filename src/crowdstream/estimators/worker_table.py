@@ -14,7 +14,6 @@ from numpy.typing import NDArray
 from crowdstream.errors import InputError
 from crowdstream.labels import ClassLabel, Vocabulary
 from crowdstream.labels.folding import MOST_CLASSES
-from crowdstream.labels.tables import value_series
 from crowdstream.metrics import wilson
 from crowdstream.models.model import WorkerReading
 from crowdstream.sums.agreement import AgreementSums
@@ -55,7 +54,7 @@ def worker_table(
     sums: AgreementSums,
     answers: Floats,
     found: WorkerReading,
-    more: Mapping[str, NDArray[np.generic] | list[str]],
+    more: Mapping[str, NDArray[np.generic] | str],
     costs: Costs | None,
 ) -> pl.DataFrame:
     """Return what `Estimator.workers` returns.
@@ -81,16 +80,16 @@ def worker_table(
     flags = _flags(1.0 - 1.0 / sums.classes, answers, sums.said, found, low, high)
     return pl.DataFrame(
         {
-            "worker": value_series("worker", workers.to_list()),
+            "worker": workers.column("worker"),
             "answers": answers,
             "error_rate": errors,
             "error_low": low,
             "error_high": high,
-            "evidence": pl.Series(more.get("evidence", [None] * n), dtype=pl.String),
+            "evidence": pl.Series([more.get("evidence")], dtype=pl.String).new_from_index(0, n),
             "weight": found.weights,
             "agreement": np.where(shared, sums.agree / np.where(shared, sums.met, 1.0), np.nan),
             "quality": np.where(found.solved, quality, np.nan),
-            "flags": pl.Series(flags, dtype=pl.List(pl.String)),
+            "flags": flags,
         }
     ).with_columns(
         pl.col("error_rate", "error_low", "error_high", "agreement", "quality").fill_nan(None)
@@ -103,11 +102,11 @@ def confusion_table(workers: Vocabulary, classes: Vocabulary, found: WorkerReadi
 
     k, n = len(classes), len(workers)
     tables = np.where(found.solved[:, None, None], _confusions(found, max(k, 2)), np.nan)
-    names = value_series("class", classes.to_list())
+    names = classes.column("class")
     cells = np.arange(n * k * k)
     return pl.DataFrame(
         {
-            "worker": value_series("worker", workers.to_list()).gather(cells // max(k * k, 1)),
+            "worker": workers.column("worker").gather(cells // max(k * k, 1)),
             "true_class": names.gather(cells // max(k, 1) % max(k, 1)),
             "said": names.gather(cells % max(k, 1)),
             "probability": pl.Series(tables[:, :k, :k].ravel()).fill_nan(None),
@@ -117,32 +116,43 @@ def confusion_table(workers: Vocabulary, classes: Vocabulary, found: WorkerReadi
 
 def _flags(
     chance: float, answers: Floats, said: Floats, found: WorkerReading, low: Floats, high: Floats
-) -> list[list[str]]:
+) -> pl.Series:
     """Codes of what is significant of each worker; ``chance`` is the error rate of a guesser."""
-    flags: list[list[str]] = [[] for _ in answers]
-    always = _always_one_class(said)
-    for i, codes in enumerate(flags):
-        if np.isnan(low[i]) or not found.solved[i]:
-            pass
-        elif low[i] > chance:
-            codes.append("worse_than_chance")
-        elif low[i] > (1.0 - CHANCE) * chance and high[i] > (1.0 - CHANCE / 2.0) * chance:
-            codes.append("at_chance")
-        elif high[i] < chance:
-            codes.append("better_than_chance")
-        elif answers[i] >= FEW_ANSWERS:
-            codes.append("undecided")
-        if answers[i] < FEW_ANSWERS:
-            codes.append("few_answers")
-        if found.apart[i]:
-            codes.append("separate_group")
-        if always[i]:
-            codes.append("always_one_class")
-        if found.copies is not None and found.copies[i]:
-            codes.append("copy")
-        if found.suspects is not None and found.suspects[i]:
-            codes.append("suspect")
-    return flags
+    few = answers < FEW_ANSWERS
+    # Of the first four the first that holds; comparisons with NaN, which is unknown, do not.
+    left = ~np.isnan(low) & found.solved
+    holds = {
+        "worse_than_chance": low > chance,
+        "at_chance": (low > (1.0 - CHANCE) * chance) & (high > (1.0 - CHANCE / 2.0) * chance),
+        "better_than_chance": high < chance,
+        "undecided": ~few,
+    }
+    for code, true in holds.items():
+        holds[code] = left & true
+        left &= ~true
+    holds["few_answers"] = few
+    holds["separate_group"] = found.apart
+    holds["always_one_class"] = _always_one_class(said)
+    if found.copies is not None:
+        holds["copy"] = found.copies
+    if found.suspects is not None:
+        holds["suspect"] = found.suspects
+    return _code_lists(holds, answers.size)
+
+
+def _code_lists(holds: Mapping[str, Flags], n: int) -> pl.Series:
+    """A list of codes for each worker: those that hold, in the order given.
+
+    A list is made for each combination that there is, which are few, not for each worker.
+    """
+    import polars as pl
+
+    met = np.zeros(n, np.uint32)
+    for place, flags in enumerate(holds.values()):
+        met |= flags.astype(np.uint32) << np.uint32(place)
+    combinations = np.flatnonzero(np.bincount(met, minlength=1))
+    lists = [[code for k, code in enumerate(holds) if bits >> k & 1] for bits in combinations]
+    return pl.Series(lists, dtype=pl.List(pl.String)).gather(np.searchsorted(combinations, met))
 
 
 def _always_one_class(said: Floats) -> Flags:

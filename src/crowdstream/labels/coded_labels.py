@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from crowdstream.labels import text_codes
 from crowdstream.labels.batch import Codes, Ints, LabelBatch
 from crowdstream.labels.label import ClassLabel, TaskId
+from crowdstream.labels.text_codes import code_series
 from crowdstream.labels.vocabulary import UNKNOWN, Vocabulary
 from crowdstream.parallel import threads
 
@@ -178,8 +178,7 @@ def _names(codes: Codes, names: Vocabulary) -> pl.Series:
     import polars as pl
 
     series = pl.Series(codes)
-    values = as_series(names.to_list())
-    return values.gather(series.set(series == UNKNOWN, None))
+    return names.column("").gather(series.set(series == UNKNOWN, None))
 
 
 def _move(codes: Codes, into: Codes, names: Vocabulary, target: Vocabulary) -> None:
@@ -188,7 +187,7 @@ def _move(codes: Codes, into: Codes, names: Vocabulary, target: Vocabulary) -> N
 
     into[:] = codes
     if names is not target:
-        new = np.array([target.add(name) for name in names], np.int32)
+        new = target.add_all(names)
         if not np.array_equal(new, np.arange(new.size)):
             recode(into, new)
 
@@ -226,7 +225,7 @@ def code_frame(frame: pl.DataFrame) -> CodedLabels:
         workers, worker_names = worker.result()
         labels, class_names = label.result()
     batch = LabelBatch(np.append(starts, frame.height), workers, labels, tasks=tasks)
-    return CodedLabels(batch, Vocabulary(worker_names), Vocabulary(class_names))
+    return CodedLabels(batch, Vocabulary.of_column(worker_names), Vocabulary(class_names))
 
 
 def find_runs(series: pl.Series) -> tuple[Ints, pl.Series]:
@@ -254,27 +253,3 @@ def merge_runs(starts: Ints, tasks: pl.Series) -> tuple[Ints, pl.Series]:
     """
     new = _changes(tasks)
     return np.append(starts[new], starts[-1]), tasks.gather(new)
-
-
-def code_series(series: pl.Series) -> tuple[Codes, pl.Series]:
-    """Codes in order of first appearance, −1 for null, and the values."""
-    import polars as pl
-
-    if series.dtype == pl.String and text_codes.QUICK:
-        codes, firsts = text_codes.code_text(series)
-        return codes, series.gather(firsts)
-    values = series.drop_nulls().unique(maintain_order=True)
-    if not len(values):
-        return np.full(len(series), UNKNOWN, np.int32), values
-    if not isinstance(series.dtype, (pl.Categorical, pl.Enum)):
-        places = pl.int_range(len(values), eager=True)
-        coded = series.replace_strict(values, places, return_dtype=pl.Int32)
-        return coded.fill_null(UNKNOWN).to_numpy(writable=True), values
-    met = values.to_physical().to_numpy()
-    found = series.to_physical()
-    nothing = int(met.max(initial=0)) + 1
-    if found.null_count():
-        found = found.cast(pl.Int64).fill_null(nothing)
-    code_of = np.full(nothing + 1, UNKNOWN, np.int32)
-    code_of[met] = np.arange(len(values))
-    return code_of.take(found.to_numpy()), values.cast(pl.String)

@@ -212,7 +212,7 @@ def _translate(codes: Codes, order: Ints, names: Vocabulary, target: Vocabulary)
     """Codes of one vocabulary as those of another; new names are added in the order given."""
     from crowdstream.labels.grouping_loops import recode
 
-    new = np.array([target.add(names[code]) for code in order.tolist()], np.int32)
+    new = target.add_all(names, order)
     if np.array_equal(new, order):
         return codes
     code_of = np.full(len(names), UNKNOWN, np.int32)

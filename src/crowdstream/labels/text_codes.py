@@ -1,7 +1,7 @@
-"""Text → codes 0, 1, 2, … in order of first appearance: a hash table in compiled loops.
+"""Columns → codes 0, 1, 2, … in order of first appearance; text by a hash table in compiled loops.
 
-Text is looked at eight bytes at a time, where it lies. Needs the compiled loops (`QUICK`); callers
-have another way. Knows nothing of what the text means.
+Text is looked at eight bytes at a time, where it lies. That needs the compiled loops (`QUICK`);
+polars is the other way. Knows nothing of what the text means.
 """
 
 from __future__ import annotations
@@ -21,10 +21,10 @@ if TYPE_CHECKING:
 
 QUICK = text_loops.COMPILED and sys.byteorder == "little"
 """Whether the loops can be used: they take the lowest byte of eight for the first."""
+NULL = -1
+"""The code of a null."""
 KINDS = 2
 """Columns that may share a table."""
-HEAD = 16
-"""Bytes of a text that its record holds itself."""
 RECORD = np.dtype(
     [
         ("tag", np.uint64),
@@ -60,30 +60,39 @@ class TextCodes:
         text_loops.fill_slots(bigger.texts)
         self.__dict__ = bigger.__dict__
 
-    def column(self) -> pl.Series:
-        """The texts of the first kind as a column, by code."""
+    def column(self, kind: int) -> pl.Series:
+        """The texts of a kind, by code."""
         import polars as pl
 
-        number = len(self)
-        sizes = int((self._records["tag"][:number] & np.uint64(0xFFFFFFFF)).sum())
-        names, ends = np.empty(sizes + HEAD, np.uint8), np.empty(number, np.int64)
-        text_loops.copy_texts(self.texts, names, ends, 0)
-        return pl.Series(TextColumn(names[:sizes], ends), dtype=pl.String)
+        tags = self._records["tag"][: len(self)]
+        ends = np.cumsum(tags[tags >> np.uint64(40) == kind].astype(np.uint32), dtype=np.int64)
+        text = np.empty(ends[-1] if ends.size else 0, np.uint8)
+        text_loops.copy_texts(self.texts, kind, text)
+        return pl.Series(TextColumn(text, ends))
 
-    def values(self, kind: int) -> list[str]:
-        """The texts of a kind, by code."""
-        records = self._records[: len(self)]
-        records = records[records["tag"] >> np.uint64(40) == kind]
-        first_bytes = np.stack([records["one"], records["two"]], axis=1).tobytes()
-        lengths = (records["tag"] & np.uint64(0xFFFFFFFF)).tolist()
-        found = []
-        for k, (length, rest) in enumerate(zip(lengths, records["rest"].tolist(), strict=True)):
-            text = first_bytes[HEAD * k : HEAD * k + min(length, HEAD)]
-            if length > HEAD:
-                more = self._arena[rest : rest + -(-(length - HEAD) // 8)]
-                text += more.tobytes()[: length - HEAD]
-            found.append(text.decode())
-        return found
+
+def code_series(series: pl.Series) -> tuple[Codes, pl.Series]:
+    """Codes in order of first appearance, −1 for null, and the values."""
+    import polars as pl
+
+    if series.dtype == pl.String and QUICK:
+        codes, firsts = code_text(series)
+        return codes, series.gather(firsts)
+    values = series.drop_nulls().unique(maintain_order=True)
+    if not len(values):
+        return np.full(len(series), NULL, np.int32), values
+    if not isinstance(series.dtype, (pl.Categorical, pl.Enum)):
+        places = pl.int_range(len(values), eager=True)
+        coded = series.replace_strict(values, places, return_dtype=pl.Int32)
+        return coded.fill_null(NULL).to_numpy(writable=True), values
+    met = values.to_physical().to_numpy()
+    found = series.to_physical()
+    nothing = int(met.max(initial=0)) + 1
+    if found.null_count():
+        found = found.cast(pl.Int64).fill_null(nothing)
+    code_of = np.full(nothing + 1, NULL, np.int32)
+    code_of[met] = np.arange(len(values))
+    return code_of.take(found.to_numpy()), values.cast(pl.String)
 
 
 def code_text(series: pl.Series) -> tuple[Codes, Ints]:

@@ -293,27 +293,6 @@ class TextTable:
         return self.find_hashed(span.text, tag, one, two, hashed, True)
 
 
-def copy_texts(
-    table: TextTable, names: cython.uchar[::1], ends: cython.longlong[::1], kind: cython.ulonglong
-):
-    """Write the texts of a kind one after another, and where each ends: up to 15 bytes more."""
-    filled: cython.Py_ssize_t = 0
-    number: cython.Py_ssize_t = 0
-    with cython.nogil:
-        for entry in range(table.used[0]):
-            known = cython.address(table.records[entry])
-            if known.tag >> 40 != kind:
-                continue
-            size: cython.Py_ssize_t = known.tag & LOW
-            memcpy(cython.address(names[filled]), cython.address(known.one), 16)
-            if size > 16:
-                rest = cython.address(table.arena[known.rest])
-                memcpy(cython.address(names[filled + 16]), rest, size - 16)
-            filled += size
-            ends[number] = filled
-            number += 1
-
-
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
@@ -353,6 +332,29 @@ def fill_slots(table: TextTable):
             while slots[slot] >= 0:
                 slot = (slot + 1) & last
             slots[slot] = entry
+
+
+def copy_texts(table: TextTable, kind: cython.ulonglong, into: cython.uchar[::1]):
+    """Copy the texts of a kind, by code, one after another; there must be room for them all."""
+    at: cython.Py_ssize_t = 0
+    with cython.nogil:
+        for entry in range(table.used[0]):
+            known = cython.address(table.records[entry])
+            if known.tag >> 40 != kind:
+                continue
+            length: cython.Py_ssize_t = known.tag & LOW
+            if at + length > into.shape[0]:
+                break
+            head: cython.Py_ssize_t = min(length, 16)
+            if length > 0:
+                memcpy(cython.address(into[at]), cython.address(known.one), head)
+            if length > 16:
+                memcpy(
+                    cython.address(into[at + 16]),
+                    cython.address(table.arena[known.rest]),
+                    length - 16,
+                )
+            at += length
 
 
 @cython.final

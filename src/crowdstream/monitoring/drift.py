@@ -78,6 +78,11 @@ class Drift(HistorySums):
         names = (*self.per_worker, *self.shared)
         self._sums = DriftSums(*(self.arrays[name] for name in names))
 
+    def events(self) -> Floats:
+        """The latest alarms as rows of `columns`, the oldest first."""
+        raised = int(self.arrays["count"][columns.RAISED])
+        return self.arrays["events"][np.arange(max(raised - EVENTS, 0), raised) % EVENTS]
+
     def merge(self, other: Self, names: Ints, classes: Ints) -> None:
         """Take over workers as `HistorySums` does; what was pending there is looked for again."""
         self._reserve(int(names.max(initial=-1)) + 1)
@@ -116,11 +121,9 @@ def alarms(crowd: Estimator, *, pending: bool = False) -> list[DriftAlarm]:
     [('w0', 'worse')]
     """
     drift = view.observer_of(crowd, Drift)
-    raised = int(drift.arrays["count"][columns.RAISED])
-    order = np.arange(max(raised - EVENTS, 0), raised) % EVENTS
-    events = _pending(drift) if pending else drift.arrays["events"][order]
+    events = _pending(drift) if pending else drift.events()
     skills = events[:, [columns.BEFORE, columns.AFTER]]
-    rates, names = error_rates(skills, view.class_count(crowd)), crowd.workers_
+    rates, names = error_rates(skills, view.class_count(crowd)), crowd._workers
     return [
         DriftAlarm(
             tasks_seen=int(event[columns.SEEN]),

@@ -5,7 +5,6 @@ Everything is read, nothing is changed.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
@@ -18,7 +17,7 @@ from crowdstream.estimators.adaptive import Adaptive
 from crowdstream.estimators.estimator import Estimator
 from crowdstream.estimators.observer import Observer
 from crowdstream.estimators.open_tasks import OpenTasks
-from crowdstream.labels import ClassLabel, CodedLabels, Table, TaskId, Truths, WorkerId
+from crowdstream.labels import ClassLabel, CodedLabels, Table, TaskId, Truths
 from crowdstream.labels import code_table as code
 from crowdstream.labels.batch import Codes, LabelBatch
 from crowdstream.labels.meaning.options import TableMeaning
@@ -84,11 +83,6 @@ def class_count(crowd: Estimator) -> int:
 def class_names(crowd: Estimator) -> list[ClassLabel]:
     """The classes by their codes."""
     return crowd._classes.to_list()
-
-
-def worker_codes(crowd: Estimator) -> Callable[[WorkerId], int]:
-    """What finds a worker's code."""
-    return crowd._workers.code
 
 
 def class_errors(crowd: Estimator, most: int) -> tuple[Floats, Floats] | None:

@@ -68,7 +68,7 @@ def families(crowd: Estimator) -> pl.DataFrame:
     """
     import polars as pl
 
-    names = crowd.workers_
+    names = crowd._workers
     rows = [(number, g, i) for number, g in enumerate(_copies(crowd), 1) for i in g.members]
     return pl.DataFrame(
         {
@@ -122,7 +122,7 @@ def suspect_tasks_of(crowd: Estimator, table: Table) -> pl.DataFrame:
     """`suspect_tasks` of a table that is read already; none where copies are not looked for."""
     import polars as pl
 
-    workers, classes = Vocabulary(crowd.workers_), Vocabulary()
+    workers, classes = crowd._workers.copy(), Vocabulary()
     batch, _ = code_table(table, workers, classes)
     copies = view.copies_of(crowd) or Copies()
     place = copies.places(len(workers))
@@ -159,7 +159,7 @@ def suspect_tasks_of(crowd: Estimator, table: Table) -> pl.DataFrame:
 
 def groups_of(crowd: Estimator, kind: str) -> list[list[WorkerId]]:
     """Return the workers of each group of a kind, none where copies are not looked for."""
-    names, copies = crowd.workers_, view.copies_of(crowd) or Copies()
+    names, copies = crowd._workers, view.copies_of(crowd) or Copies()
     return [[names[i] for i in group.members] for group in copies if _kind(group) == kind]
 
 

@@ -321,7 +321,7 @@ class Intervals(ForgettingSums):
 
     # Limits ----------------------------------------------------------------------------------
 
-    def columns(self, crowd: Estimator, level: float) -> dict[str, NDArray[np.generic] | list[str]]:
+    def columns(self, crowd: Estimator, level: float) -> dict[str, NDArray[np.generic] | str]:
         """``error_rate``, ``error_low``, ``error_high``, and ``evidence``: what they rest on."""
         if not crowd.weighs_:
             return {}
@@ -350,7 +350,7 @@ class Intervals(ForgettingSums):
             "error_rate": found,
             "error_low": low,
             "error_high": high,
-            "evidence": [evidence] * n,
+            "evidence": evidence,
         }
 
     def _allowances(self, crowd: Estimator, skills: Floats, z: float) -> tuple[Floats, Floats, str]:

@@ -43,5 +43,10 @@ def shown_workers(workers: pl.DataFrame) -> pl.DataFrame:
 
     if "advice" not in workers.columns:
         return workers.head(0)
-    busy = workers.sort("answers", descending=True, maintain_order=True)
-    return pl.concat(busy.filter(pl.col("advice") == advice).head(SHOWN) for advice in ACTED_ON)
+    # Chosen first, then sorted: those to be kept or waited for may be very many.
+    return pl.concat(
+        workers.filter(pl.col("advice") == advice)
+        .sort("answers", descending=True, maintain_order=True)
+        .head(SHOWN)
+        for advice in ACTED_ON
+    )

@@ -63,8 +63,10 @@ def monitor_report(estimator: Estimator, tasks: int) -> MonitorReport | None:
 def _declared_families(estimator: Estimator) -> list[list[WorkerId]]:
     """The declared families of which several members have answered."""
     found: dict[str, list[WorkerId]] = {}
+    if not estimator.families:
+        return []
     for worker in estimator.workers_:
-        name = cast("Mapping[WorkerId, str]", estimator.families or {}).get(worker)
+        name = cast("Mapping[WorkerId, str]", estimator.families).get(worker)
         if name is not None:
             found.setdefault(name, []).append(worker)
     return [members for members in found.values() if len(members) > 1]

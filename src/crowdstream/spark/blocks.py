@@ -17,9 +17,10 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from crowdstream.labels.batch import NO_TRUTHS, Codes, Ints, LabelBatch
-from crowdstream.labels.coded_labels import CodedLabels, code_series, find_runs
+from crowdstream.labels.coded_labels import CodedLabels, find_runs
 from crowdstream.labels.grouping import Grouped, group, sort_rows
 from crowdstream.labels.meaning.repeats import one_per_task
+from crowdstream.labels.text_codes import code_series
 from crowdstream.labels.vocabulary import UNKNOWN, Vocabulary
 
 NAMES = "tasks", "worker_names", "class_names"

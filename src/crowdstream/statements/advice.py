@@ -16,9 +16,10 @@ from crowdstream.estimators.estimator import Estimator
 from crowdstream.estimators.worker_table import FEW_ANSWERS
 from crowdstream.labels.tables import value_series
 from crowdstream.metrics import wilson
+from crowdstream.models.teacher import error_rates
 from crowdstream.monitoring import estimator_view as view
-from crowdstream.monitoring.columns import REF_B, REF_C
-from crowdstream.monitoring.drift import Drift, alarms
+from crowdstream.monitoring.columns import BEFORE, DIRECTION, EVERYONE, REF_B, REF_C, WORKER
+from crowdstream.monitoring.drift import Drift
 from crowdstream.monitoring.worker_sums import Floats
 
 if TYPE_CHECKING:
@@ -111,18 +112,18 @@ def advice(
         "few_answers": few,
         "wide_interval": known,
     }
-    reason = np.full(table.height, "not_estimated", dtype=object)
+    names = list(REASONS)
+    reason = np.full(table.height, names.index("not_estimated"))
     for name, holds in reversed(held.items()):
-        reason[holds] = name
-    reasons = pl.Series("reason", reason, dtype=pl.String)
-    named = np.where(reason == "errs_on_one_class", on_class, -1)
+        reason[holds] = names.index(name)
+    named = np.where(reason == names.index("errs_on_one_class"), on_class, -1)
     classes = value_series("on_class", view.class_names(crowd))
     codes = pl.Series(named)
     return pl.DataFrame(
         {
             "worker": table["worker"],
-            "advice": reasons.replace_strict(REASONS, return_dtype=pl.String),
-            "reason": reasons,
+            "advice": pl.Series(list(REASONS.values()), dtype=pl.String).gather(reason),
+            "reason": pl.Series(names, dtype=pl.String).gather(reason),
             "on_class": classes.gather(codes.set(codes < 0, None)).cast(pl.String),
         }
     )
@@ -143,16 +144,18 @@ def _got_worse(crowd: Estimator, mean: float) -> np.ndarray:
     drift = view.find_observer(crowd, Drift)
     if drift is None:
         return found
-    codes, before = view.worker_codes(crowd), np.zeros(found.size)
-    for alarm in alarms(crowd):
-        found[codes(alarm.worker)] = alarm.direction == "worse" and not alarm.everyone
-        before[codes(alarm.worker)] = alarm.before
+    before = np.ones(found.size)
+    for event in drift.events():  # the last of each worker counts
+        worker = int(event[WORKER])
+        found[worker] = event[DIRECTION] <= 0 and not event[EVERYONE]
+        before[worker] = event[BEFORE]
     since = np.zeros((found.size, 2))
     rows = drift.arrays["rows"][: found.size, [REF_B, REF_C]]
     since[: len(rows)] = rows
     size = np.maximum(since[:, 1], 1e-9)
-    chance = 1.0 - 1.0 / view.class_count(crowd)
-    skill = 1.0 - np.maximum(before, mean) / chance
+    classes = view.class_count(crowd)
+    chance = 1.0 - 1.0 / classes
+    skill = 1.0 - np.maximum(error_rates(before, classes), mean) / chance
     z = NormalDist().inv_cdf(1.0 - 0.5 / max(int(found.sum()), LEAST_SUSPECTS))
     return np.asarray(found & (skill - since[:, 0] / size > z / np.sqrt(size)))
 

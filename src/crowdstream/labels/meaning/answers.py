@@ -26,6 +26,12 @@ NO_ANSWER = frozenset({"", "na", "n/a", "null", "none", "nan", "-"})
 """How files say that there is no answer, in normal form. "?", "skip" and "unsure" are not guessed:
 they may be answers."""
 
+BLANKS = (
+    "\t\n\x0b\x0c\r\x1c\x1d\x1e\x1f \x85\xa0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007"
+    "\u2008\u2009\u200a\u2028\u2029\u202f\u205f\u3000"
+)
+"""What `str.strip` takes away."""
+
 MOST_TASKS = 50_000
 """Task names among which twins are looked for: some hundredths of a second at most."""
 
@@ -67,7 +73,7 @@ class AnswerCleaner:
         self.labels = Spellings()
         self.no_answer: Counter[str] = Counter()
         self.trimmed = 0
-        self._worker_names: dict[str, None] = {}
+        self._worker_names = Vocabulary()
         self._task_names: list[pl.Series] = []
 
     def know(self, classes: Iterable[object]) -> None:
@@ -150,12 +156,12 @@ class AnswerCleaner:
         """Tasks and workers without blanks around them."""
         import polars as pl
 
-        workers = [name.strip() if isinstance(name, str) else name for name in table.workers]
         batch = table.batch
         codes, vocabulary = batch.workers, table.workers
-        if workers != table.workers.to_list() and all(workers):
+        trimmed_names = _trimmed(table.workers)
+        if trimmed_names is not None:
             self.trimmed += 1
-            codes, vocabulary = recode_names(codes, workers)
+            codes, vocabulary = recode_names(codes, trimmed_names)
         starts, tasks = batch.starts, batch.tasks
         if isinstance(tasks, pl.Series) and tasks.dtype == pl.String:
             padded = tasks.str.starts_with(" ") | tasks.str.ends_with(" ")
@@ -177,7 +183,11 @@ class AnswerCleaner:
     def _remember(self, table: CodedLabels) -> None:
         import polars as pl
 
-        self._worker_names |= dict.fromkeys(w for w in table.workers if isinstance(w, str))
+        held = table.workers.held
+        if held is None:
+            self._worker_names.add_all(Vocabulary(w for w in table.workers if isinstance(w, str)))
+        elif held.dtype == pl.String:
+            self._worker_names.add_all(table.workers)
         tasks = table.batch.tasks
         left = MOST_TASKS - sum(map(len, self._task_names))
         if left > 0 and isinstance(tasks, pl.Series) and tasks.dtype == pl.String:
@@ -203,12 +213,28 @@ class AnswerCleaner:
         import polars as pl
 
         tasks = pl.concat(self._task_names) if self._task_names else pl.Series([], dtype=pl.String)
-        found = {"worker": find_twins(self._worker_names), "task": find_twins(tasks)}
+        found = {"worker": find_twins(self._worker_names.column("")), "task": find_twins(tasks)}
         return {noun: groups for noun, groups in found.items() if groups}
 
     def unmet(self) -> list[str]:
         """Labels that were to be kept and did not occur."""
         return [label for form, label in self.keep.items() if form not in self.kept]
+
+
+def _trimmed(names: Vocabulary) -> list[ClassLabel] | None:
+    """Names without blanks around them; None if there are none around, or nothing else in one."""
+    import polars as pl
+
+    held = names.held
+    if held is not None:
+        if held.dtype != pl.String:
+            return None
+        trimmed = held.str.strip_chars(BLANKS)
+        if not (trimmed != held).any() or (trimmed == "").any():
+            return None
+        return trimmed.to_list()
+    found = [name.strip() if isinstance(name, str) else name for name in names]
+    return found if found != names.to_list() and all(found) else None
 
 
 def recoded(table: CodedLabels, names: Sequence[ClassLabel | None]) -> CodedLabels:

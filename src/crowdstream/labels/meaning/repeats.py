@@ -12,7 +12,7 @@ import numpy as np
 
 from crowdstream.errors import InputError
 from crowdstream.labels.batch import Codes, LabelBatch
-from crowdstream.labels.coded_labels import CodedLabels, LeftOut, Origin, as_series
+from crowdstream.labels.coded_labels import CodedLabels, LeftOut, Origin
 from crowdstream.labels.label import TaskId
 
 if TYPE_CHECKING:
@@ -92,9 +92,7 @@ def one_per_task(table: CodedLabels, policy: str = "majority") -> Repeated:
         .agg(pl.len().alias("repeated"), (pl.col("labels") > 1).sum().alias("flips"))
         .sort("worker")
     )
-    flips = flips.with_columns(
-        as_series(table.workers.to_list()).gather(flips["worker"]).alias("worker")
-    )
+    flips = flips.with_columns(table.workers.column("worker").gather(flips["worker"]))
     # Who was asked and did not answer stays known: once per task. Rows without a task or a worker
     # stay as they are, to be counted.
     silent = (

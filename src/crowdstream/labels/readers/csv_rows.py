@@ -114,8 +114,8 @@ class RowCodes:
         return CodedLabels(batch, *self._vocabularies())
 
     def _vocabularies(self) -> tuple[Vocabulary, Vocabulary]:
-        texts = self._table.values
-        return Vocabulary(texts(WORKER)), Vocabulary(texts(LABEL))
+        workers, classes = self._table.column(WORKER), self._table.column(LABEL)
+        return Vocabulary.of_column(workers), Vocabulary(classes)
 
     def finish(self) -> CodedLabels:
         """What was read."""

@@ -81,13 +81,13 @@ def _bring_together(parts: list[RowCodes], rows: CodedLabels) -> CodedLabels:
     first, *others = parts
     tasks = [first.tasks[: first.reader.rows]]
     for part in others:
-        names = part.task_names.column()
+        names = part.task_names.column(0)
         firsts = np.empty(len(first.task_names) + len(names), np.int64)
         new = add_text(names, first.task_names, firsts)
         mine = part.tasks[: part.reader.rows]
         recode(mine, new)
         tasks.append(mine)
-    batch = gather_rows(np.concatenate(tasks), rows.batch, first.task_names.column())
+    batch = gather_rows(np.concatenate(tasks), rows.batch, first.task_names.column(0))
     return CodedLabels(batch, rows.workers, rows.classes)
 
 

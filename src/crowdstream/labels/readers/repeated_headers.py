@@ -56,11 +56,13 @@ class RepeatedHeaders:
         return True
 
     def _rows(self, coded: CodedLabels) -> Ints:
-        """Where the header is repeated. Mostly a look at two vocabularies is enough."""
+        """Where the header is repeated. Mostly a look at the classes is enough."""
         nothing = np.empty(0, np.int64)
         task, worker, label = (self.layout.header[place] for place in self.layout.places)
-        said, by = coded.classes.code(label), coded.workers.code(worker)
-        if said == UNKNOWN or by == UNKNOWN:
+        # Classes first: they are few, and no table of the workers' codes is made if that is all.
+        said = coded.classes.code(label)
+        by = UNKNOWN if said == UNKNOWN else coded.workers.code(worker)
+        if by == UNKNOWN:
             return nothing
         batch = coded.batch
         rows = np.flatnonzero((batch.labels == said) & (batch.workers == by))
