@@ -24,6 +24,7 @@ from crowdstream.models.passes import (
 )
 from crowdstream.models.reading import Reading
 from crowdstream.models.scorer import Score
+from crowdstream.sums.confusions import ConfusionSums
 
 Floats = NDArray[np.float64]
 
@@ -54,7 +55,7 @@ def fit_students(readings: Sequence[Reading], table: TaskTable, named: int) -> N
     for reading in readings:
         reading.renew_students(1.0)
         reading.crowd.gate = 0.0
-    _recount(readings, table, Reading.by_logs, "swept")
+    _recount(readings, table, Reading.by_second_look, "swept")
     for reading in readings:
         reading.renew_students(1.0)
 
@@ -82,14 +83,13 @@ def sweep(readings: Sequence[Reading], table: TaskTable) -> None:
         return
     times = SWEPT // max(int(readings[0].sums.total[2]), 1)
     for _ in range(min(max(times, FEWEST), SWEEPS)):
-        before = [reading.swept_counts().copy() for reading in readings]
-        _recount(readings, table, Reading.by_swept, "swept")
+        changes = _recount(readings, table, Reading.by_swept, "swept")
         for reading in readings:
             reading.renew_swept()
         readings = [
             reading
-            for reading, old in zip(readings, before, strict=True)
-            if np.abs(reading.swept_counts() - old).max(initial=0.0) >= STILL
+            for reading, change in zip(readings, changes, strict=True)
+            if change >= STILL
         ]
         if not readings:
             break
@@ -120,13 +120,16 @@ def recount_by_gold(readings: Sequence[Reading], table: TaskTable) -> None:
 
 def _recount(
     readings: Sequence[Reading], table: TaskTable, scores: Callable[[Reading], Score], into: str
-) -> None:
-    """Put the posterior counts of all tasks by these scores in place of what was counted."""
+) -> list[float]:
+    """Put the posterior counts of all tasks by these scores in place of what was counted.
+
+    Of each reading the largest change of a count.
+    """
     if not readings:
-        return
-    passes = [one.count_by(scores(one)) for one in readings]
-    for reading, found in zip(readings, table.add_up(passes), strict=True):
-        getattr(reading, into).replace(*found)
+        return []
+    found = table.add_up([one.count_by(scores(one)) for one in readings])
+    sums: list[ConfusionSums] = [getattr(one, into) for one in readings]
+    return [old.replace(*new) for old, new in zip(sums, found, strict=True)]
 
 
 # Gold -----------------------------------------------------------------------------------------

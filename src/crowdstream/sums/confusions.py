@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from crowdstream.labels.batch import Ints
 from crowdstream.sums.agreement import fill
+from crowdstream.sums.count_loops import replace_counts
 from crowdstream.sums.growing import grown
 
 Floats = NDArray[np.float64]
@@ -44,12 +45,10 @@ class ConfusionSums:
             self.mass = np.append(self.mass, np.zeros(classes - k))
         self.workers = max(self.workers, workers)
 
-    def replace(self, counts: Floats, mass: Floats) -> None:
-        """Start again from counts without their sums over x."""
-        n = len(counts)
-        self.counts[:n, : self.classes] = counts
-        self.counts[:n, self.classes] = counts.sum(axis=1)
+    def replace(self, counts: Floats, mass: Floats) -> float:
+        """Start again from counts without their sums over x; the largest change of one."""
         self.mass[:] = mass
+        return replace_counts(self.counts, counts)
 
     def add(self, counts: Floats, mass: Floats) -> None:
         """Add counts without their sums over x."""
