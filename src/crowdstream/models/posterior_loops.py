@@ -156,7 +156,6 @@ class PosteriorCounts:
                 self.counts[i, x, a] += self.room[a]
 
 
-@cython.final
 @cython.cclass
 class Products:
     """A task's posterior as the prior times the likelihoods of its labels.
@@ -166,8 +165,7 @@ class Products:
     whether the square root is taken of it all.
     """
 
-    def __init__(self, said, own, off, on, pooled, prior, odds, root):
-        self.said = said
+    def __init__(self, own, off, on, pooled, prior, odds, root):
         self.own = own
         self.off = off
         self.on = on
@@ -179,25 +177,22 @@ class Products:
 
     def judge(self, tasks, begin, end, room):
         """Fill in what a task's posterior is proportional to; its sum."""
-        K = self.classes
-        for a in range(K):
+        total: cython.double = 0.0
+        for a in range(self.classes):
             room[a] = self.prior[a]
         for z in range(begin, end):
-            i: cython.Py_ssize_t = tasks.workers[z]
-            x: cython.Py_ssize_t = tasks.labels[z]
-            kept: cython.double = room[x]
-            for a in range(K):
-                room[a] *= self.said[i, x, a] * self.own[i, a] + self.pooled[x, a] * self.off[i, a]
-            room[x] = kept * (self.said[i, x, x] * self.own[i, x] + self.on[i, x]) * self.odds[i]
+            self.multiply(tasks.workers[z], tasks.labels[z], room)
             if (z - begin) % EIGHT == EIGHT - 1:
                 shrink(room)
-        total: cython.double = 0.0
-        if self.root:
-            for a in range(K):
+        for a in range(self.classes):
+            if self.root:
                 room[a] = sqrt(room[a])
-        for a in range(K):
             total += room[a]
         return total
+
+    def multiply(self, i, x, room):
+        """Multiply by the likelihoods of a label."""
+        pass
 
     def count(self, tasks: Tasks, into: PosteriorCounts):
         """Add every task's posterior to its workers' counts."""
@@ -223,6 +218,95 @@ class Products:
                 total = self.judge(tasks, tasks.starts[t], tasks.starts[t + 1], room)
                 for a in range(self.classes):
                     out[t, a] = room[a] / total
+
+
+@cython.final
+@cython.cclass
+class DenseProducts(Products):
+    """Products by all counts, ``said[i, x, a]``."""
+
+    def __init__(self, said, own, off, on, pooled, prior, odds, root):
+        Products.__init__(self, own, off, on, pooled, prior, odds, root)
+        self.said = said
+
+    def multiply(self, i, x, room):
+        """Multiply by the likelihoods of a label."""
+        kept: cython.double = room[x]
+        for a in range(self.classes):
+            room[a] *= self.said[i, x, a] * self.own[i, a] + self.pooled[x, a] * self.off[i, a]
+        room[x] = kept * (self.said[i, x, x] * self.own[i, x] + self.on[i, x]) * self.odds[i]
+
+
+@cython.final
+@cython.cclass
+class SparseProducts(Products):
+    """Products by the counts that are not 0: far fewer, so that they are nearer at hand.
+
+    What worker i said as x was ``values[k]`` times of class ``where[k]``, for k from ``starts[i K +
+    x]`` to the next.
+    """
+
+    def __init__(self, starts, where, values, kept, own, off, on, pooled, prior, odds, root):
+        Products.__init__(self, own, off, on, pooled, prior, odds, root)
+        self.starts = starts
+        self.where = where
+        self.values = values
+        self.kept = kept
+
+    def multiply(self, i, x, room):
+        """Multiply by the likelihoods of a label: first, apart, of the classes counted."""
+        row = i * self.classes + x
+        begin = self.starts[row]
+        size = self.starts[row + 1] - begin
+        right: cython.double = room[x] * self.on[i, x]
+        for k in range(size):
+            a: cython.Py_ssize_t = self.where[begin + k]
+            own: cython.double = self.values[begin + k] * self.own[i, a]
+            if a == x:
+                right += room[x] * own
+            else:
+                own += self.pooled[x, a] * self.off[i, a]
+            self.kept[k] = room[a] * own
+        for a in range(self.classes):
+            room[a] *= self.pooled[x, a] * self.off[i, a]
+        for k in range(size):
+            room[self.where[begin + k]] = self.kept[k]
+        room[x] = right * self.odds[i]
+
+
+def fill_starts(said: cython.double[:, :, ::1], starts: cython.longlong[::1]):
+    """Where the counts of each worker and label begin if only those that are not 0 are kept."""
+    K = said.shape[2]
+    with cython.nogil:
+        starts[0] = 0
+        for row in range(starts.shape[0] - 1):
+            i = row // K
+            x = row - i * K
+            found: cython.longlong = 0
+            for a in range(K):
+                if said[i, x, a] != 0.0:
+                    found += 1
+            starts[row + 1] = starts[row] + found
+
+
+def fill_sparse(
+    said: cython.double[:, :, ::1],
+    starts: cython.longlong[::1],
+    where: cython.int[::1],
+    values: cython.double[::1],
+):
+    """Classes and counts, by worker and label, of those counts that are not 0."""
+    K = said.shape[2]
+    with cython.nogil:
+        for row in range(starts.shape[0] - 1):
+            i = row // K
+            x = row - i * K
+            k = starts[row]
+            for a in range(K):
+                if said[i, x, a] != 0.0:
+                    where[k] = a
+                    values[k] = said[i, x, a]
+                    k += 1
 
 
 def count_weighted(

@@ -23,7 +23,14 @@ from crowdstream.models.families import correlations
 from crowdstream.models.gold_model import GoldModel
 from crowdstream.models.horizons import HorizonSums
 from crowdstream.models.passes import CountPosteriors, Hidden
-from crowdstream.models.scorer import LikelihoodVotes, Score, Scorer, TableVotes, WeightedVotes
+from crowdstream.models.scorer import (
+    LikelihoodVotes,
+    Score,
+    Scorer,
+    TableVotes,
+    WeightedVotes,
+    sparse_or_all,
+)
 from crowdstream.models.scoring_loops import FamilyPowers
 from crowdstream.models.teacher import (
     new_teacher,
@@ -474,7 +481,8 @@ class Reading:
         rows = np.empty((3, self.sums.workers, self.sums.classes))
         student.fill_rows(*rows)
         pooled, prior = self._pooled[which], self._prior[which]
-        return LikelihoodVotes(sums.counts, *rows, pooled, prior, odds, root)
+        said = sparse_or_all(sums.counts, self.sums.workers)
+        return LikelihoodVotes(said, *rows, pooled, prior, odds, root)
 
     def by_confusions(self, logs: Floats, prior: Floats) -> Score:
         """By these confusions, in logarithms; a worker who is unknown has no say."""

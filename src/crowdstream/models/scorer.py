@@ -9,14 +9,18 @@ from typing import NamedTuple, Protocol, TypeAlias, runtime_checkable
 import numpy as np
 from numpy.typing import NDArray
 
-from crowdstream.labels.batch import Codes, LabelBatch
+from crowdstream.labels.batch import Codes, Ints, LabelBatch
 from crowdstream.models import scoring_loops
 from crowdstream.models.posterior_loops import (
+    DenseProducts,
     PosteriorCounts,
     Products,
+    SparseProducts,
     add_posteriors,
     count_two,
     count_weighted,
+    fill_sparse,
+    fill_starts,
 )
 from crowdstream.sums.agreement import AgreementSums
 
@@ -26,6 +30,9 @@ NOTHING: Floats = np.empty(0)
 
 CELLS = 1 << 20
 """Scores that are in memory at once, per thread."""
+
+FEW = 0.25
+"""Part of the counts that are not 0 up to which the others are not gone through."""
 
 LEAST = 1e-300
 """Least posterior that a score is made of: logarithms stay finite."""
@@ -134,6 +141,27 @@ class TableVotes:
         return TableVotes, self._made_of
 
 
+class SparseCounts(NamedTuple):
+    """Counts by worker, said and class that are not 0, as `SparseProducts` has them."""
+
+    starts: Ints
+    where: Codes
+    values: Floats
+
+
+def sparse_or_all(counts: Floats, workers: int) -> Floats | SparseCounts:
+    """The counts of the first workers that are not 0, or all where most are not."""
+    k = counts.shape[2]
+    starts = np.empty(workers * k + 1, np.int64)
+    fill_starts(counts, starts)
+    size = int(starts[-1])
+    if size > FEW * workers * k * k:
+        return counts
+    found = SparseCounts(starts, np.empty(size, np.int32), np.empty(size))
+    fill_sparse(counts, *found)
+    return found
+
+
 @dataclass(frozen=True, eq=False)
 class LikelihoodVotes:
     """Scores by products of likelihoods, made of counts as they are: no table of K² per worker.
@@ -141,7 +169,7 @@ class LikelihoodVotes:
     The arrays are those of `Products`; every worker must be known.
     """
 
-    said: Floats
+    said: Floats | SparseCounts
     own: Floats
     off: Floats
     on: Floats
@@ -151,16 +179,10 @@ class LikelihoodVotes:
     root: bool
 
     def _loops(self) -> Products:
-        return Products(
-            self.said,
-            self.own,
-            self.off,
-            self.on,
-            self.pooled,
-            self.prior,
-            self.odds,
-            self.root,
-        )
+        rest = (self.own, self.off, self.on, self.pooled, self.prior, self.odds, self.root)
+        if isinstance(self.said, SparseCounts):
+            return SparseProducts(*self.said, np.empty(self.prior.size), *rest)
+        return DenseProducts(self.said, *rest)
 
     def posteriors(self, batch: LabelBatch) -> Floats:
         """Return the posteriors of tasks."""
