@@ -24,7 +24,8 @@ from crowdstream.models.passes import (
 )
 from crowdstream.models.reading import Reading
 from crowdstream.models.scorer import Score
-from crowdstream.sums.confusions import ConfusionSums
+from crowdstream.sums.agreement import AgreementSums
+from crowdstream.sums.confusions import Change, ConfusionSums
 
 Floats = NDArray[np.float64]
 
@@ -38,6 +39,12 @@ than 0.0006."""
 
 STILL = 0.01
 """Answers by which the largest count may change for the sweeps to be over."""
+
+
+FEW_MOVED = 0.0005
+"""Share of the answers that may still move between classes for the sweeps of a table to be over
+whose workers and classes are many, once they have gone through as much as `SWEPT`. On simulated
+crowds of 20 to 100 classes the errors then differ from those after 14 times by 0.001 at most."""
 
 
 def add_tasks(readings: Sequence[Reading], table: TaskTable) -> None:
@@ -81,18 +88,30 @@ def sweep(readings: Sequence[Reading], table: TaskTable) -> None:
     """Recount the swept confusions from their own posteriors until they stand still."""
     if not readings:
         return
-    times = SWEPT // max(int(readings[0].sums.total[2]), 1)
-    for _ in range(min(max(times, FEWEST), SWEEPS)):
+    labels, work = int(readings[0].sums.total[2]), _work(readings[0].sums)
+    for done in range(1, _times(labels) + 1):
         changes = _recount(readings, table, Reading.by_swept, "swept")
         for reading in readings:
             reading.renew_swept()
         readings = [
             reading
             for reading, change in zip(readings, changes, strict=True)
-            if change >= STILL
+            if change.largest >= STILL
+            and (done < _times(work) or change.moved >= FEW_MOVED * labels)
         ]
         if not readings:
             break
+
+
+def _times(labels: int) -> int:
+    """How often to go through so many labels."""
+    return min(max(SWEPT // max(labels, 1), FEWEST), SWEEPS)
+
+
+def _work(sums: AgreementSums) -> int:
+    """The labels of a table, as many of two classes as take the same time."""
+    k = sums.classes
+    return max(int(sums.total[2]), sums.workers * k) * k // 2
 
 
 def recount_swept(
@@ -120,11 +139,8 @@ def recount_by_gold(readings: Sequence[Reading], table: TaskTable) -> None:
 
 def _recount(
     readings: Sequence[Reading], table: TaskTable, scores: Callable[[Reading], Score], into: str
-) -> list[float]:
-    """Put the posterior counts of all tasks by these scores in place of what was counted.
-
-    Of each reading the largest change of a count.
-    """
+) -> list[Change]:
+    """Put the posterior counts of all tasks by these scores in place of what was counted."""
     if not readings:
         return []
     found = table.add_up([one.count_by(scores(one)) for one in readings])

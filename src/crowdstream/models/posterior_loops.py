@@ -258,20 +258,19 @@ class SparseProducts(Products):
         row = i * self.classes + x
         begin = self.starts[row]
         size = self.starts[row + 1] - begin
-        right: cython.double = room[x] * self.on[i, x]
+        right: cython.double = self.on[i, x]
+        before: cython.double = room[x]
         for k in range(size):
             a: cython.Py_ssize_t = self.where[begin + k]
             own: cython.double = self.values[begin + k] * self.own[i, a]
             if a == x:
-                right += room[x] * own
-            else:
-                own += self.pooled[x, a] * self.off[i, a]
-            self.kept[k] = room[a] * own
+                right += own
+            self.kept[k] = room[a] * (own + self.pooled[x, a] * self.off[i, a])
         for a in range(self.classes):
             room[a] *= self.pooled[x, a] * self.off[i, a]
         for k in range(size):
             room[self.where[begin + k]] = self.kept[k]
-        room[x] = right * self.odds[i]
+        room[x] = before * right * self.odds[i]
 
 
 def fill_starts(said: cython.double[:, :, ::1], starts: cython.longlong[::1]):

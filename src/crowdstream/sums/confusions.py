@@ -9,6 +9,7 @@ approximately. Knows workers and classes by their codes only.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,6 +20,13 @@ from crowdstream.sums.count_loops import replace_counts
 from crowdstream.sums.growing import grown
 
 Floats = NDArray[np.float64]
+
+
+class Change(NamedTuple):
+    """How much counts changed: the one that did most, and how many answers moved in all."""
+
+    largest: float
+    moved: float
 
 
 class ConfusionSums:
@@ -45,10 +53,10 @@ class ConfusionSums:
             self.mass = np.append(self.mass, np.zeros(classes - k))
         self.workers = max(self.workers, workers)
 
-    def replace(self, counts: Floats, mass: Floats) -> float:
-        """Start again from counts without their sums over x; the largest change of one."""
+    def replace(self, counts: Floats, mass: Floats) -> Change:
+        """Start again from counts without their sums over x; how much that changes."""
         self.mass[:] = mass
-        return replace_counts(self.counts, counts)
+        return Change(*replace_counts(self.counts, counts))
 
     def add(self, counts: Floats, mass: Floats) -> None:
         """Add counts without their sums over x."""

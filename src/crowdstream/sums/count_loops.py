@@ -9,12 +9,13 @@ import cython
 
 
 def replace_counts(counts: cython.double[:, :, ::1], found: cython.double[:, :, ::1]):
-    """Take over ``found[i, x, a]``, and its sums over x as ``counts[i, K, a]``: the largest change.
+    """Take over ``found[i, x, a]``, and its sums over x as ``counts[i, K, a]``.
 
-    Rows of workers beyond those found stay as they are.
+    Return the largest change of a count, and half of what all change: answers that moved. Rows of workers beyond those found stay as they are.
     """
     K = found.shape[2]
     most: cython.double = 0.0
+    moved: cython.double = 0.0
     with cython.nogil:
         for i in range(found.shape[0]):
             for a in range(K):
@@ -22,7 +23,9 @@ def replace_counts(counts: cython.double[:, :, ::1], found: cython.double[:, :, 
             for x in range(K):
                 for a in range(K):
                     change: cython.double = found[i, x, a] - counts[i, x, a]
-                    most = max(most, change if change > 0.0 else -change)
+                    change = change if change > 0.0 else -change
+                    most = max(most, change)
+                    moved += change
                     counts[i, x, a] = found[i, x, a]
                     counts[i, K, a] += found[i, x, a]
-    return most
+    return most, moved / 2.0
