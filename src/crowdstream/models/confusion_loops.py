@@ -11,15 +11,17 @@ import cython
 
 if cython.compiled:
     from cython.cimports.crowdstream.labels.batch_loops import Tasks
+    from cython.cimports.crowdstream.models.posterior_loops import rounded
     from cython.cimports.crowdstream.models.scoring_loops import FamilyPowers, rescale
-    from cython.cimports.crowdstream.sums.rows import ACCURACY, GOLD, MOST_STRENGTH, UNIT, H
+    from cython.cimports.crowdstream.sums.rows import ACCURACY, GOLD, MOST_STRENGTH, H
     from cython.cimports.libc.math import exp, log, pow, sqrt  # noqa: A004
 else:
     from math import exp, log, pow, sqrt  # noqa: A004
 
     from crowdstream.labels.batch_loops import Tasks
+    from crowdstream.models.posterior_loops import rounded
     from crowdstream.models.scoring_loops import FamilyPowers, rescale
-    from crowdstream.sums.rows import ACCURACY, GOLD, MOST_STRENGTH, UNIT, H
+    from crowdstream.sums.rows import ACCURACY, GOLD, MOST_STRENGTH, H
 
 LEAST_RIGHT = cython.declare(cython.double, 1e-3)  # right answers: odds stay finite
 ALL_ALIKE = cython.declare(cython.double, 1e12)  # answers beside which a worker's own say nothing
@@ -176,6 +178,29 @@ class Student:
                     for a in range(self.classes):
                         out[i, x, a] = self.likelihood(i, x, a)
 
+    def fill_rows(
+        self,
+        own: cython.double[:, ::1],
+        off: cython.double[:, ::1],
+        on: cython.double[:, ::1],
+    ):
+        """Take the likelihoods of all workers apart, so that each is two products and no division.
+
+        p_i(x | a) is ``counts[i, x, a] * own[i, a] + pooled[x, a] * off[i, a]``, and with ``on[i,
+        a]`` as the second term where x is a: what `likelihood` says, but for rounding.
+        """
+        rows = ALL_ALIKE if self.even else self.strength
+        with cython.nogil:
+            for i in range(own.shape[0]):
+                self.read(i)
+                for a in range(self.classes):
+                    wrong = self.pooled[self.classes, a]
+                    right = (1.0 - wrong) * self.expected
+                    scale = right + wrong * self.observed
+                    own[i, a] = 1.0 / (self.counts[i, self.classes, a] + rows)
+                    on[i, a] = rows * own[i, a] * right / scale
+                    off[i, a] = rows * own[i, a] * self.observed / scale
+
     # One task --------------------------------------------------------------------------------
 
     def judge(self, tasks, begin, end):
@@ -217,48 +242,6 @@ class Student:
                 self.counts[i, K, a] += q
 
 
-@cython.cfunc
-@cython.nogil
-@cython.exceptval(check=False)
-def rounded(share: cython.double) -> cython.double:
-    """A share in multiples of 2⁻²⁴, as counts are kept."""
-    return cython.cast(cython.longlong, share * UNIT + 0.5) / UNIT
-
-
-def add_posteriors(
-    tasks: Tasks,
-    scores: cython.double[:, ::1],
-    counts: cython.double[:, :, ::1],
-    mass: cython.double[::1],
-):
-    """Add every task's posterior, softmax(scores), to its workers' counts; scores become them."""
-    K = mass.shape[0]
-    with cython.nogil:
-        for t in range(tasks.size):
-            if tasks.starts[t + 1] == tasks.starts[t]:
-                continue
-            truth = tasks.truth(t)
-            best: cython.double = scores[t, 0]
-            total: cython.double = 0
-            for a in range(1, K):
-                best = max(best, scores[t, a])
-            for a in range(K):
-                off = scores[t, a] - best
-                scores[t, a] = exp(off) if off < 0.0 else 1.0
-                total += scores[t, a]
-            for a in range(K):
-                if truth < 0:
-                    scores[t, a] = rounded(scores[t, a] / total)
-                else:
-                    scores[t, a] = GOLD if a == truth else 0.0
-                mass[a] += scores[t, a]
-            for z in range(tasks.starts[t], tasks.starts[t + 1]):
-                i = tasks.workers[z]
-                x = tasks.labels[z]
-                for a in range(K):
-                    counts[i, x, a] += scores[t, a]
-
-
 def recount(
     tasks: Tasks,
     powers: cython.double[::1],
@@ -271,7 +254,7 @@ def recount(
     """Count every task's posterior by ``logs[i, x, a]`` and a prior; the labels' log-likelihood.
 
     ``powers``: what each label counts beside its relatives', or empty if all count 1. ``room`` has
-    space for a number per class. Tasks of known truth count as in `add_posteriors`.
+    space for a number per class. Tasks of known truth count as in `posterior_loops`.
     """
     K = mass.shape[0]
     power = 1.0

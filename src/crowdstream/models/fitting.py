@@ -24,6 +24,8 @@ from crowdstream.models.passes import (
 )
 from crowdstream.models.reading import Reading
 from crowdstream.models.scorer import Score
+from crowdstream.sums.agreement import AgreementSums
+from crowdstream.sums.confusions import Change, ConfusionSums
 
 Floats = NDArray[np.float64]
 
@@ -37,6 +39,12 @@ than 0.0006."""
 
 STILL = 0.01
 """Answers by which the largest count may change for the sweeps to be over."""
+
+
+FEW_MOVED = 0.0005
+"""Share of the answers that may still move between classes for the sweeps of a table to be over
+whose workers and classes are many, once they have gone through as much as `SWEPT`. On simulated
+crowds of 20 to 100 classes the errors then differ from those after 14 times by 0.001 at most."""
 
 
 def add_tasks(readings: Sequence[Reading], table: TaskTable) -> None:
@@ -54,7 +62,7 @@ def fit_students(readings: Sequence[Reading], table: TaskTable, named: int) -> N
     for reading in readings:
         reading.renew_students(1.0)
         reading.crowd.gate = 0.0
-    _recount(readings, table, Reading.by_logs, "swept")
+    _recount(readings, table, Reading.by_second_look, "swept")
     for reading in readings:
         reading.renew_students(1.0)
 
@@ -80,19 +88,30 @@ def sweep(readings: Sequence[Reading], table: TaskTable) -> None:
     """Recount the swept confusions from their own posteriors until they stand still."""
     if not readings:
         return
-    times = SWEPT // max(int(readings[0].sums.total[2]), 1)
-    for _ in range(min(max(times, FEWEST), SWEEPS)):
-        before = [reading.swept_counts().copy() for reading in readings]
-        _recount(readings, table, Reading.by_swept, "swept")
+    labels, work = int(readings[0].sums.total[2]), _work(readings[0].sums)
+    for done in range(1, _times(labels) + 1):
+        changes = _recount(readings, table, Reading.by_swept, "swept")
         for reading in readings:
             reading.renew_swept()
         readings = [
             reading
-            for reading, old in zip(readings, before, strict=True)
-            if np.abs(reading.swept_counts() - old).max(initial=0.0) >= STILL
+            for reading, change in zip(readings, changes, strict=True)
+            if change.largest >= STILL
+            and (done < _times(work) or change.moved >= FEW_MOVED * labels)
         ]
         if not readings:
             break
+
+
+def _times(labels: int) -> int:
+    """How often to go through so many labels."""
+    return min(max(SWEPT // max(labels, 1), FEWEST), SWEEPS)
+
+
+def _work(sums: AgreementSums) -> int:
+    """The labels of a table, as many of two classes as take the same time."""
+    k = sums.classes
+    return max(int(sums.total[2]), sums.workers * k) * k // 2
 
 
 def recount_swept(
@@ -120,13 +139,13 @@ def recount_by_gold(readings: Sequence[Reading], table: TaskTable) -> None:
 
 def _recount(
     readings: Sequence[Reading], table: TaskTable, scores: Callable[[Reading], Score], into: str
-) -> None:
+) -> list[Change]:
     """Put the posterior counts of all tasks by these scores in place of what was counted."""
     if not readings:
-        return
-    passes = [one.count_by(scores(one)) for one in readings]
-    for reading, found in zip(readings, table.add_up(passes), strict=True):
-        getattr(reading, into).replace(*found)
+        return []
+    found = table.add_up([one.count_by(scores(one)) for one in readings])
+    sums: list[ConfusionSums] = [getattr(one, into) for one in readings]
+    return [old.replace(*new) for old, new in zip(sums, found, strict=True)]
 
 
 # Gold -----------------------------------------------------------------------------------------

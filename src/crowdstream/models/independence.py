@@ -19,6 +19,12 @@ from crowdstream.models.dependence import TOGETHER, error_of_excess
 from crowdstream.models.fitting import add_tasks, fit_students, sweep
 from crowdstream.models.passes import InMemory
 from crowdstream.models.reading import Reading
+from crowdstream.models.twin_loops import (
+    count_answers,
+    draw_labels,
+    draw_truths,
+    fill_residuals,
+)
 from crowdstream.sums.agreement import AgreementSums
 
 Floats = NDArray[np.float64]
@@ -70,14 +76,14 @@ def measure_excess(batch: LabelBatch, classes: int, most: int) -> Excess:
     n = int(batch.workers.max(initial=-1)) + 1
     keys = content_keys(truthless, classes, n)
     posterior, overturned = _swept(truthless, n, classes)
-    found = []
+    counts, found = _counts(truthless, posterior, n), []
     for twin in range(twins):
         again = keys._replace(tasks=mix(keys.tasks + np.uint64(twin)))
-        drawn = _twin(truthless, posterior, n, again)
+        drawn = _twin(truthless, posterior, again, counts)
         swept, differing = _swept(drawn, n, classes)
-        found.append((_correlation(drawn, swept, n), differing))
+        found.append((_correlation(drawn, swept, _counts(drawn, swept, n)), differing))
     alike, differing = np.median(found, axis=0).tolist()
-    return Excess(_correlation(truthless, posterior, n) - alike, overturned - differing)
+    return Excess(_correlation(truthless, posterior, counts) - alike, overturned - differing)
 
 
 class ContentKeys(NamedTuple):
@@ -167,7 +173,8 @@ def second_look_of(batch: LabelBatch, n: int, classes: int) -> Reading:
 def draw_twin(batch: LabelBatch, posterior: Floats, n: int) -> LabelBatch:
     """Labels of a crowd that errs independently, with the confusions that a posterior gives."""
     truthless = LabelBatch(batch.starts, batch.workers, batch.labels)
-    return _twin(truthless, posterior, n, content_keys(truthless, posterior.shape[1], n))
+    keys = content_keys(truthless, posterior.shape[1], n)
+    return _twin(truthless, posterior, keys, _counts(truthless, posterior, n))
 
 
 def _swept(batch: LabelBatch, n: int, classes: int) -> tuple[Floats, float]:
@@ -181,23 +188,18 @@ def _swept(batch: LabelBatch, n: int, classes: int) -> tuple[Floats, float]:
 
 def _counts(batch: LabelBatch, posterior: Floats, n: int) -> Floats:
     """Answers by worker, class and what was said."""
-    task = np.repeat(np.arange(len(batch)), batch.sizes)
     k = posterior.shape[1]
-    cell = batch.workers.astype(np.int64) * k + batch.labels
-    found = np.stack(
-        [np.bincount(cell, posterior[task, a], n * k).reshape(n, k) for a in range(k)], axis=1
-    )
-    return np.asarray(found)
+    found = np.zeros((n, k, k))
+    count_answers(batch.coded, posterior, found)
+    return np.ascontiguousarray(found.transpose(0, 2, 1))
 
 
-def _correlation(batch: LabelBatch, posterior: Floats, n: int) -> float:
+def _correlation(batch: LabelBatch, posterior: Floats, counts: Floats) -> float:
     """Within-task correlation of how right workers are, given the class."""
     m = batch.sizes
     task = np.repeat(np.arange(len(batch)), m)
-    counts = _counts(batch, posterior, n)
-    right = _rights(np.einsum("iaa->ia", counts), counts.sum(axis=2))
-    expected = (posterior[task] * right[batch.workers]).sum(axis=1)
-    off = posterior[task, batch.labels] - expected
+    right, off = _rights(np.einsum("iaa->ia", counts), counts.sum(axis=2)), np.empty(task.size)
+    fill_residuals(batch.coded, posterior, right, off)
     total, squares = np.bincount(task, off, m.size), np.bincount(task, off * off, m.size)
     together = (total**2 - squares)[m > 1].sum() / max((m * (m - 1)).sum(), 1)
     return float(together * off.size / (off @ off + ONE_ERROR))
@@ -214,22 +216,22 @@ def _rights(right: Floats, answers: Floats) -> Floats:
     return np.asarray((right + FEW * usual) / (answers + FEW))
 
 
-def _twin(batch: LabelBatch, posterior: Floats, n: int, keys: ContentKeys) -> LabelBatch:
+def _twin(batch: LabelBatch, posterior: Floats, keys: ContentKeys, counts: Floats) -> LabelBatch:
     """Labels drawn from the fitted confusions, independently given a class drawn for each task."""
-    counts = _counts(batch, posterior, n)
     pooled = counts.sum(axis=0) + 1
-    shares = pooled / pooled.sum(axis=1, keepdims=True)
-    total = counts.sum(axis=2, keepdims=True)
-    confusion = (counts + TWIN_PRIOR * shares) / (total + TWIN_PRIOR)
-    truth = _draw(posterior, keys.tasks, keys.classes)
-    task = np.repeat(np.arange(len(batch)), batch.sizes)
-    seeds = mix(keys.tasks[task] ^ mix(keys.workers[batch.workers] + np.uint64(1)))
-    said = _draw(confusion[batch.workers, truth[task]], seeds, keys.classes)
-    return LabelBatch(batch.starts, batch.workers, said.astype(np.int32))
-
-
-def _draw(chances: Floats, seeds: Keys, labels: Keys) -> NDArray[np.int64]:
-    """A class per row, by its chances: the first of exponential waiting times is up."""
-    uniform = (mix(seeds[:, None] ^ labels[None, : chances.shape[1]]) >> np.uint64(11)) * 2.0**-53
-    with np.errstate(divide="ignore"):
-        return np.asarray((-np.log1p(-uniform) / chances).argmin(axis=1))
+    prior = TWIN_PRIOR * (pooled / pooled.sum(axis=1, keepdims=True))
+    truths, said = np.empty(len(batch), np.int32), np.empty(batch.labels.size, np.int32)
+    draw_truths(posterior, keys.tasks, keys.classes, truths)
+    draw_labels(
+        batch.coded,
+        truths,
+        counts,
+        counts.sum(axis=2),
+        prior,
+        TWIN_PRIOR,
+        keys.tasks,
+        mix(keys.workers + np.uint64(1)),
+        keys.classes,
+        said,
+    )
+    return LabelBatch(batch.starts, batch.workers, said)

@@ -18,8 +18,7 @@ from crowdstream.labels import UNKNOWN
 from crowdstream.labels.batch import Ints, LabelBatch, joined
 from crowdstream.labels.folding import add_keys, mix
 from crowdstream.labels.tables import value_series
-from crowdstream.models.confusion_loops import add_posteriors
-from crowdstream.models.scorer import CELLS, Score
+from crowdstream.models.scorer import Score, count_posteriors
 from crowdstream.parallel import parts_of, side_by_side
 from crowdstream.sums.agreement import AgreementSums
 from crowdstream.sums.rows import UNIT
@@ -41,6 +40,11 @@ class Pass(ABC, Generic[Sums]):
     def by_name(self) -> bool:
         """Return whether it has to know what tasks are called."""
         return True
+
+    @property
+    def cells(self) -> int:
+        """Return how many numbers its sums are, where they may be very many."""
+        return 0
 
     @abstractmethod
     def begin(self) -> Sums:
@@ -80,8 +84,14 @@ class InMemory(TaskTable):
         return self._batch
 
     def add_up(self, passes: Sequence[Pass[Any]]) -> list[Any]:
-        """Each part of the tasks in a thread of its own."""
+        """Each part of the tasks in a thread of its own.
+
+        All in one where the sums of another thread would be more numbers than there are labels.
+        """
+        labels = int(self._batch.starts[-1] - self._batch.starts[0])
         parts = parts_of(len(self._batch))
+        if sum(one.cells for one in passes) > labels:
+            parts = [(0, len(self._batch))]
 
         def work(part: int) -> list[Any]:
             return go_through(passes, [self._batch.part(*parts[part])])
@@ -241,22 +251,19 @@ class CountPosteriors(Pass[tuple[Floats, Floats]]):
         """Only to hide truths."""
         return self.hidden is not None
 
+    @property
+    def cells(self) -> int:
+        """Return how many counts there are."""
+        return self.workers * self.classes * self.classes
+
     def begin(self) -> tuple[Floats, Floats]:
         """Counts by worker, said and class; tasks by class."""
         k = self.classes
         return np.zeros((self.workers, k, k)), np.zeros(k)
 
     def add(self, sums: tuple[Floats, Floats], batch: LabelBatch) -> None:
-        """Add tasks, a few at a time to bound the memory."""
-        if self.hidden:
-            batch = self.hidden(batch)
-        step = max(CELLS // 16 // self.classes, 1)
-        scores = np.empty((min(step, len(batch)), self.classes))
-        for at in range(0, len(batch), step):
-            here = batch.part(at, min(at + step, len(batch)))
-            found = scores[: len(here)]
-            self.score(here, found)
-            add_posteriors(here.coded, found, *sums)
+        """Add tasks."""
+        count_posteriors(self.score, self.hidden(batch) if self.hidden else batch, *sums)
 
     def join(self, sums: tuple[Floats, Floats], other: tuple[Floats, Floats]) -> None:
         """Add other tasks' counts."""

@@ -23,7 +23,14 @@ from crowdstream.models.families import correlations
 from crowdstream.models.gold_model import GoldModel
 from crowdstream.models.horizons import HorizonSums
 from crowdstream.models.passes import CountPosteriors, Hidden
-from crowdstream.models.scorer import Score, Scorer, TableVotes, WeightedVotes
+from crowdstream.models.scorer import (
+    LikelihoodVotes,
+    Score,
+    Scorer,
+    TableVotes,
+    WeightedVotes,
+    sparse_or_all,
+)
 from crowdstream.models.scoring_loops import FamilyPowers
 from crowdstream.models.teacher import (
     new_teacher,
@@ -31,6 +38,7 @@ from crowdstream.models.teacher import (
     renew_teacher,
     skills_of,
     unpack_teacher,
+    vote_odds,
     vote_weights,
 )
 from crowdstream.serialization import Packed, over, under
@@ -426,6 +434,9 @@ class Reading:
 
     def by_second_look(self) -> Score:
         """By teacher and taught student alone."""
+        if self._multiplies:
+            k, cap = self.sums.classes, self.teacher.cap
+            return self._by_likelihoods(0, vote_odds(self.skills(), k, cap), root=True)
         gate, self.crowd.gate = self.crowd.gate, 0.0
         score = self.by_logs()
         self.crowd.gate = gate
@@ -439,7 +450,7 @@ class Reading:
         """
         if self.crowd.gate > 0.0:
             return self.by_swept()
-        return self.by_crowd() if self.crowd.golden else self.by_logs()
+        return self.by_crowd() if self.crowd.golden else self.by_second_look()
 
     def count_by(self, score: Score) -> CountPosteriors:
         """The pass that counts posteriors by these scores."""
@@ -455,7 +466,23 @@ class Reading:
 
     def by_swept(self) -> Score:
         """By the swept confusions alone."""
+        if self._multiplies:
+            return self._by_likelihoods(1, np.ones(self.sums.workers), root=False)
         return self._with_tables(*self.swept_logs(1))
+
+    @property
+    def _multiplies(self) -> bool:
+        """Return whether posteriors are products; relatives' labels count to fractional powers."""
+        return self.sums.classes > 2 and not len(self.sums.relatives)
+
+    def _by_likelihoods(self, which: int, odds: Floats, root: bool) -> LikelihoodVotes:
+        """Return votes by the confusions of one student, times odds of the label's own class."""
+        student, sums = self._students[which], (self.taught, self.swept)[which]
+        rows = np.empty((3, self.sums.workers, self.sums.classes))
+        student.fill_rows(*rows)
+        pooled, prior = self._pooled[which], self._prior[which]
+        said = sparse_or_all(sums.counts, self.sums.workers)
+        return LikelihoodVotes(said, *rows, pooled, prior, odds, root)
 
     def by_confusions(self, logs: Floats, prior: Floats) -> Score:
         """By these confusions, in logarithms; a worker who is unknown has no say."""
@@ -490,7 +517,10 @@ class Reading:
 
     def posteriors(self, batch: LabelBatch) -> Floats:
         """By the swept confusions alone."""
-        scores = self._scores(batch, self.by_swept())
+        score = self.by_swept()
+        if isinstance(score, LikelihoodVotes):
+            return score.posteriors(batch)
+        scores = self._scores(batch, score)
         odds = np.exp(scores - scores.max(axis=1, keepdims=True))
         return np.asarray(odds / odds.sum(axis=1, keepdims=True))
 

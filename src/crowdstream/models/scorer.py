@@ -4,13 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import NamedTuple, TypeAlias
+from typing import NamedTuple, Protocol, TypeAlias, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
 
-from crowdstream.labels.batch import Codes, LabelBatch
+from crowdstream.labels.batch import Codes, Ints, LabelBatch
 from crowdstream.models import scoring_loops
+from crowdstream.models.posterior_loops import (
+    DenseProducts,
+    PosteriorCounts,
+    Products,
+    SparseProducts,
+    add_posteriors,
+    count_two,
+    count_weighted,
+    fill_sparse,
+    fill_starts,
+)
 from crowdstream.sums.agreement import AgreementSums
 
 Floats = NDArray[np.float64]
@@ -19,6 +30,12 @@ NOTHING: Floats = np.empty(0)
 
 CELLS = 1 << 20
 """Scores that are in memory at once, per thread."""
+
+FEW = 0.25
+"""Part of the counts that are not 0 up to which the others are not gone through."""
+
+LEAST = 1e-300
+"""Least posterior that a score is made of: logarithms stay finite."""
 
 Score: TypeAlias = Callable[[LabelBatch, Floats], None]
 """What fills one row of scores per task."""
@@ -37,6 +54,38 @@ class Scorer(NamedTuple):
     calibrate: Callable[[Floats], Floats] | None = None
 
 
+@runtime_checkable
+class Counting(Protocol):
+    """Scores that know a quicker way to count posteriors than to write scores down."""
+
+    def count(self, batch: LabelBatch, counts: Floats, mass: Floats) -> None:
+        """Add the posteriors of some tasks to counts by worker, said and class, and by class."""
+
+
+def count_posteriors(score: Score, batch: LabelBatch, counts: Floats, mass: Floats) -> None:
+    """Add the posteriors of some tasks to counts by worker, said and class, and by class."""
+    if isinstance(score, Counting):
+        score.count(batch, counts, mass)
+    else:
+        _count_in_steps(score, batch, counts, mass)
+
+
+def _count_in_steps(score: Score, batch: LabelBatch, counts: Floats, mass: Floats) -> None:
+    """Score a few tasks at a time, to bound the memory, and count their posteriors."""
+    step = max(CELLS // 16 // mass.size, 1)
+    scores = np.empty((min(step, len(batch)), mass.size))
+    for at in range(0, len(batch), step):
+        here = batch.part(at, min(at + step, len(batch)))
+        found = scores[: len(here)]
+        score(here, found)
+        add_posteriors(here.coded, found, counts, mass)
+
+
+def _into(counts: Floats, mass: Floats) -> PosteriorCounts:
+    """Return the counts as loops see them."""
+    return PosteriorCounts(counts, mass, np.empty(mass.size), np.empty(mass.size, np.int32))
+
+
 @dataclass(frozen=True, eq=False)
 class WeightedVotes:
     """Scores by one weight per worker and one more for workers unknown, beside a class's prior."""
@@ -47,6 +96,15 @@ class WeightedVotes:
     def __call__(self, batch: LabelBatch, scores: Floats) -> None:
         """Fill in the scores of some tasks."""
         scoring_loops.add_weights(batch.coded, self.weights, self.prior, scores)
+
+    def count(self, batch: LabelBatch, counts: Floats, mass: Floats) -> None:
+        """Add the posteriors of some tasks to counts."""
+        if mass.size == 2:
+            logs = self.weights[:, None, None] * np.eye(2)
+            count_two(batch.coded, logs, self.prior, counts, mass)
+        else:
+            odds, prior = np.exp(self.weights), np.exp(self.prior)
+            count_weighted(batch.coded, odds, prior, _into(counts, mass))
 
 
 class TableVotes:
@@ -72,5 +130,70 @@ class TableVotes:
             self._powers.fill(tasks, powers)
         scoring_loops.add_logs(tasks, powers, *self._made_of[:2], scores)
 
+    def count(self, batch: LabelBatch, counts: Floats, mass: Floats) -> None:
+        """Add the posteriors of some tasks to counts."""
+        if mass.size == 2 and self._powers is None:
+            count_two(batch.coded, *self._made_of[:2], counts, mass)
+        else:
+            _count_in_steps(self, batch, counts, mass)
+
     def __reduce__(self) -> tuple[type, tuple[Floats, Floats, Codes, Floats]]:
         return TableVotes, self._made_of
+
+
+class SparseCounts(NamedTuple):
+    """Counts by worker, said and class that are not 0, as `SparseProducts` has them."""
+
+    starts: Ints
+    where: Codes
+    values: Floats
+
+
+def sparse_or_all(counts: Floats, workers: int) -> Floats | SparseCounts:
+    """The counts of the first workers that are not 0, or all where most are not."""
+    k = counts.shape[2]
+    starts = np.empty(workers * k + 1, np.int64)
+    fill_starts(counts, starts)
+    size = int(starts[-1])
+    if size > FEW * workers * k * k:
+        return counts
+    found = SparseCounts(starts, np.empty(size, np.int32), np.empty(size))
+    fill_sparse(counts, *found)
+    return found
+
+
+@dataclass(frozen=True, eq=False)
+class LikelihoodVotes:
+    """Scores by products of likelihoods, made of counts as they are: no table of K² per worker.
+
+    The arrays are those of `Products`; every worker must be known.
+    """
+
+    said: Floats | SparseCounts
+    own: Floats
+    off: Floats
+    on: Floats
+    pooled: Floats
+    prior: Floats
+    odds: Floats
+    root: bool
+
+    def _loops(self) -> Products:
+        rest = (self.own, self.off, self.on, self.pooled, self.prior, self.odds, self.root)
+        if isinstance(self.said, SparseCounts):
+            return SparseProducts(*self.said, np.empty(self.prior.size), *rest)
+        return DenseProducts(self.said, *rest)
+
+    def posteriors(self, batch: LabelBatch) -> Floats:
+        """Return the posteriors of tasks."""
+        found = np.empty((len(batch), self.prior.size))
+        self._loops().fill(batch.coded, np.empty(self.prior.size), found)
+        return found
+
+    def __call__(self, batch: LabelBatch, scores: Floats) -> None:
+        """Fill in the scores of some tasks."""
+        scores[:] = np.log(np.maximum(self.posteriors(batch), LEAST))
+
+    def count(self, batch: LabelBatch, counts: Floats, mass: Floats) -> None:
+        """Add the posteriors of some tasks to counts."""
+        self._loops().count(batch.coded, _into(counts, mass))

@@ -61,8 +61,13 @@ def error_rates(skills: Floats, classes: int) -> Floats:
 
 def vote_weights(skills: Floats, classes: int, cap: float = CAP_SKILL) -> Floats:
     """log(s (K − 1)/(1 − s)), s = 1/K + (1 − 1/K) ψ, with skills ψ kept in [0, ``cap``]."""
+    return np.log(vote_odds(skills, classes, cap))
+
+
+def vote_odds(skills: Floats, classes: int, cap: float = CAP_SKILL) -> Floats:
+    """s (K − 1)/(1 − s), s = 1/K + (1 − 1/K) ψ, with skills ψ kept in [0, ``cap``]."""
     kept = np.clip(skills, 0.0, cap)
-    return np.log((1 + (classes - 1) * kept) / (1 - kept))
+    return np.asarray((1 + (classes - 1) * kept) / (1 - kept))
 
 
 READ = ("unit", "mean", "spread", "strength", "surplus", "met", "all_met", "evidence", "V")

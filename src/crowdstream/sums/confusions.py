@@ -9,15 +9,24 @@ approximately. Knows workers and classes by their codes only.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from crowdstream.labels.batch import Ints
 from crowdstream.sums.agreement import fill
+from crowdstream.sums.count_loops import replace_counts
 from crowdstream.sums.growing import grown
 
 Floats = NDArray[np.float64]
+
+
+class Change(NamedTuple):
+    """How much counts changed: the one that did most, and how many answers moved in all."""
+
+    largest: float
+    moved: float
 
 
 class ConfusionSums:
@@ -44,12 +53,10 @@ class ConfusionSums:
             self.mass = np.append(self.mass, np.zeros(classes - k))
         self.workers = max(self.workers, workers)
 
-    def replace(self, counts: Floats, mass: Floats) -> None:
-        """Start again from counts without their sums over x."""
-        n = len(counts)
-        self.counts[:n, : self.classes] = counts
-        self.counts[:n, self.classes] = counts.sum(axis=1)
+    def replace(self, counts: Floats, mass: Floats) -> Change:
+        """Start again from counts without their sums over x; how much that changes."""
         self.mass[:] = mass
+        return Change(*replace_counts(self.counts, counts))
 
     def add(self, counts: Floats, mass: Floats) -> None:
         """Add counts without their sums over x."""
