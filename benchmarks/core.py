@@ -40,10 +40,10 @@ from crowdstream.decisions.ties import class_keys
 from crowdstream.decisions.votes import TieRule, choose
 from crowdstream.labels.batch import LabelBatch
 from crowdstream.models.committee import SAMPLE, Committee
-from crowdstream.models.posterior_loops import add_posteriors
 from crowdstream.models.fallback import majority
 from crowdstream.models.fitting import add_tasks, fit_students, sweep
 from crowdstream.models.passes import InMemory, task_keys
+from crowdstream.models.posterior_loops import add_posteriors
 from crowdstream.models.reading import Reading
 from crowdstream.models.scorer import WeightedVotes
 from crowdstream.models.teacher import vote_weights

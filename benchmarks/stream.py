@@ -6,9 +6,9 @@ Simulated labels with text ids: two classes, tasks open side by side and in no o
 ``settle=0.95`` or when they are full (five labels), so that a part of the rows is late. Processor
 time of one core. A round measures every estimator once, each round in another order; the mean of
 the rounds is what users wait for, the least what other programs have not added to. A stream is
-*young* for its first 2,000 labels; an *old* one has learnt 100,000 before, as a table, and taken
-20,000 more. Counting votes in a dict is the least that one could do. ``--quick``: fewer and
-smaller runs, for the tests; its figures say nothing.
+*young* for its first 2,000 labels (with monitors: 5,000); an *old* one has learnt 100,000 before,
+as a table, and taken 20,000 more. Counting votes in a dict is the least that one could do.
+``--quick``: fewer and smaller runs, for the tests; its figures say nothing.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ import argparse
 import os
 import time
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
@@ -38,6 +38,8 @@ if TYPE_CHECKING:
 Rows = list[tuple[str, str, str]]
 Runs = dict[str, Callable[[], object]]
 
+Makers = Mapping[str, Callable[[], cs.Estimator]]
+
 KINDS: dict[str, type[cs.Estimator]] = {
     kind.__name__: kind
     for kind in (cs.Adaptive, cs.CentredAgreement, cs.MajorityVote, cs.AgreementBased)
@@ -47,6 +49,15 @@ KINDS: dict[str, type[cs.Estimator]] = {
 FIRST = next(iter(KINDS))
 
 COUNTING = "votes in a dict"
+
+MONITORED: Makers = {
+    "without monitors": cs.Adaptive,
+    "with monitors": lambda: cs.monitor(cs.Adaptive()),
+}
+"""The default estimator as a stream and a server run it."""
+
+MONITORED_SIZES, MONITORED_YOUNG = (100, 1_000), 5_000
+"""Workers of its crowds, and labels of its young streams."""
 
 SIZES = (100, 10_000)
 """Workers of the crowds whose labels are timed."""
@@ -166,9 +177,9 @@ def new_stream(crowd: cs.Estimator) -> cs.Stream:
     return cs.Stream(crowd, settle=0.95, max_labels=LABELS)
 
 
-def taught(kind: type[cs.Estimator], workers: int, labels: int) -> cs.Estimator:
+def taught(make: Callable[[], cs.Estimator], workers: int, labels: int) -> cs.Estimator:
     """A crowd of so many workers that has learnt so many labels, as a table."""
-    crowd = kind()
+    crowd = make()
     crowd.learn_many(as_table(sorted(simulate(workers, labels, first=5_000_000))))
     return crowd
 
@@ -208,20 +219,22 @@ def runs(give: Give, streams: dict[str, cs.Stream], rows: Rows) -> Runs:
     return {**every, COUNTING: partial(count_votes, rows)}
 
 
-def young(workers: int, how: str, rounds: int, labels: int) -> Measured:
+def young(workers: int, how: str, rounds: int, labels: int, makers: Makers = KINDS) -> Measured:
     """Measure the first labels of new streams."""
     rows, clock = simulate(workers, labels), Clock()
     for _ in range(rounds):
-        streams = {name: new_stream(kind()) for name, kind in KINDS.items()}
+        streams = {name: new_stream(make()) for name, make in makers.items()}
         clock.round(runs(WAYS[how], streams, rows), len(rows))
     return Measured(workers, "young", how, clock.costs)
 
 
-def old(workers: int, rounds: int, learnt: int, warm: float = WARM) -> Iterator[Measured]:
+def old(
+    workers: int, rounds: int, learnt: int, warm: float = WARM, makers: Makers = KINDS
+) -> Iterator[Measured]:
     """Measure labels of streams whose crowds have learnt many, in turns one by one and at once."""
     each = SINGLES + BATCH
     rows = simulate(workers, IN_STREAM + rounds * each)
-    streams = {name: new_stream(taught(kind, workers, learnt)) for name, kind in KINDS.items()}
+    streams = {name: new_stream(taught(make, workers, learnt)) for name, make in makers.items()}
     for stream in streams.values():
         start = time.process_time()
         for some in batches(rows[:IN_STREAM]):
@@ -262,6 +275,31 @@ def cells(costs: dict[str, Cost]) -> Iterator[str]:
         if name != FIRST:
             text += f"\n×{cost.mean / first.mean:.2f} (×{cost.least / first.least:.2f})"
         yield text
+
+
+def monitored(quick: bool) -> Table:
+    """`Adaptive` with and without monitors, µs a label: mean (least), and times a dict's votes."""
+    table = Table(title=(monitored.__doc__ or "").splitlines()[0], width=WIDTH)
+    for heading in ("workers", "stream", "by"):
+        table.add_column(heading, no_wrap=True)
+    for heading in (*MONITORED, COUNTING):
+        table.add_column(heading, justify="right")
+    rounds, less = (2, 10) if quick else (ROUNDS, 1)
+    for workers in MONITORED_SIZES[:1] if quick else MONITORED_SIZES:
+        found = [young(workers, "observe_many", rounds, MONITORED_YOUNG // less, MONITORED)]
+        found += old(workers, rounds, OLD // less, WARM / less, MONITORED)
+        for one in found:
+            votes = one.costs[COUNTING]
+            told = [
+                f"{cost.mean:.2f} ({cost.least:.2f})\n"
+                f"×{cost.mean / votes.mean:.1f} (×{cost.least / votes.least:.1f})"
+                for name, cost in one.costs.items()
+                if name != COUNTING
+            ]
+            counted = f"{votes.mean:.2f} ({votes.least:.2f})"
+            table.add_row(f"{workers:,}", one.age, one.how, *told, counted)
+        table.add_section()
+    return table
 
 
 # The paper's algorithm --------------------------------------------------------------------------
@@ -409,7 +447,7 @@ def memory(quick: bool) -> str:
 
 
 TABLES: dict[str, Callable[[bool], Table | str]] = {
-    each.__name__: each for each in (labels, agreement, growth, memory)
+    each.__name__: each for each in (labels, monitored, agreement, growth, memory)
 }
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import contextlib
 import functools
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
 import msgspec
@@ -18,11 +18,15 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from numpy.typing import NDArray
 
 import crowdstream as cs
 from crowdstream import checks
 from crowdstream.errors import InputError
+from crowdstream.estimators.observer import Observer
+from crowdstream.labels.batch import Ints, LabelBatch
 from crowdstream.labels.folding import MOST_CLASSES
+from crowdstream.serialization import Packed
 from tests.insides import committee_of
 
 Row = tuple[cs.TaskId, cs.WorkerId, cs.ClassLabel | None]
@@ -384,3 +388,99 @@ def test_any_few_rows(kind: type[cs.Estimator], rows: list[Row], size: int, reme
             (f"{some}", lambda stream, some=some, at=at: stream.observe_many(some, at=at))  # type: ignore[misc]
         )
     run(kind(), made)
+
+
+# Bites ------------------------------------------------------------------------------------------
+
+
+def labels_of(workers: int, tasks: int, seed: int = 0) -> list[Row]:
+    """Rows of tasks with four labels, in no order, of workers some of whom come late."""
+    rng = np.random.default_rng(seed)
+    truth, right = rng.integers(2, size=tasks), rng.uniform(0.6, 0.95, workers)
+    come = np.sort(rng.integers(tasks, size=workers))
+    rows: list[tuple[float, Row]] = []
+    for t in range(tasks):
+        known = max(int(np.searchsorted(come, t)), 5)
+        for i in rng.choice(known, 4, replace=False).tolist():
+            x = int(truth[t] if rng.random() < right[i] else 1 - truth[t])
+            rows.append((t + rng.uniform(0, 40), (f"t{t}", f"w{i}", x)))
+    return [row for _, row in sorted(rows)]
+
+
+def monitored_stream() -> cs.Stream:
+    return cs.Stream(cs.monitor(cs.Adaptive()), settle=0.95, max_labels=4)
+
+
+@pytest.mark.parametrize("workers", [25, 60, 400])  # joint intervals end at 32, slots at 256
+def test_new_workers_and_bites_leave_the_state_of_single_labels(workers: int) -> None:
+    rows, one = labels_of(workers, 900), monitored_stream()
+    for row in rows:
+        one.observe(*row, at=0)
+    for size in (3, 170, len(rows)):
+        many = monitored_stream()
+        for at in range(0, len(rows), size):
+            many.observe_many(rows[at : at + size], at=0)
+        same_saved(many, one, f"batches of {size}")
+
+
+def test_the_state_is_the_same_in_any_batches_once_the_sample_is_full() -> None:
+    rows, saved = labels_of(40, 6_000), []
+    for size in (700, 2_500, len(rows)):
+        stream = monitored_stream()
+        for at in range(0, len(rows), size):
+            stream.observe_many(rows[at : at + size], at=0)
+        assert stream.counts.closed > 5_000  # of which 4,000 are kept
+        saved.append(stream.to_bytes())
+    assert saved[0] == saved[1] == saved[2]
+
+
+def test_whoever_looks_finds_monitors_up_to_date_and_changes_nothing() -> None:
+    rows, looked, alone = labels_of(30, 400), monitored_stream(), monitored_stream()
+    for row in rows:
+        alone.observe(*row, at=0)
+        looked.observe(*row, at=0)
+        agreement = cs.monitoring.Agreement
+        (seen,) = [one for one in looked.crowd.observers if isinstance(one, agreement)]
+        assert seen.sums.read().tasks.sum() == looked.counts.closed
+    assert looked.to_bytes() == alone.to_bytes()
+
+
+def test_a_second_stream_of_the_crowd_finds_what_the_first_has_closed() -> None:
+    rows, crowd = labels_of(12, 300), cs.monitor(cs.Adaptive())
+    one, two = (cs.Stream(crowd, settle=0.95, max_labels=4) for _ in range(2))
+    half = len(rows) // 2
+    one.observe_many(rows[:half], at=0)
+    two.observe_many(rows[half:], at=0)
+    drift = next(each for each in crowd.observers if isinstance(each, cs.monitoring.Drift))
+    assert drift.tasks == one.counts.closed + two.counts.closed
+
+
+class Careful(Observer):
+    """Sees tasks late, and as many workers as there were when the last one closed."""
+
+    def __init__(self) -> None:
+        self.seen: list[tuple[int, int]] = []
+
+    def patience(self, crowd: cs.Estimator) -> int:
+        return 10
+
+    def see(self, batch: LabelBatch, crowd: cs.Estimator, sign: int, in_order: bool) -> None:
+        self.seen.append((len(batch), int(batch.workers.max()) + 1))
+        assert self.seen[-1][1] <= crowd._n_met
+
+    def merge(self, other: Careful, names: Ints, classes: Ints) -> None: ...
+
+    def pack(self) -> Packed:
+        return {}
+
+    def unpack(self, arrays: Mapping[str, NDArray[np.generic]]) -> None: ...
+
+
+def test_an_observer_sees_tasks_before_a_worker_is_met_unless_it_says_otherwise() -> None:
+    stream = cs.Stream(settle=None, max_labels=2)
+    stream.crowd.observers = [Careful()]
+    rows: list[Row] = [(f"t{k // 2}", f"w{k % 2 + 2 * (k // 20)}", 1) for k in range(100)]
+    stream.observe_many(rows, at=0)
+    (careful,) = stream.crowd.observers
+    assert isinstance(careful, Careful)
+    assert careful.seen == [(10, 2), (10, 4), (10, 6), (10, 8), (10, 10)]

@@ -41,7 +41,7 @@ NAMESAKES = {
         "report/questions_table.py": "the title of a column",
     },
     "AGAINST": {
-        "monitoring/columns.py": "the place of a column",
+        "monitoring/rows.py": "the place of a column",
     },
     "Answers": {
         "labels/label.py": "one task's answers, by worker",
@@ -64,7 +64,7 @@ NAMESAKES = {
         "simulation/drifts.py": "how a simulated worker changes",
     },
     "EVIDENCE": {
-        "monitoring/columns.py": "the place of a column",
+        "monitoring/rows.py": "the place of a column",
         "monitoring/dependence.py": "what pairs must explain before one is left out",
     },
     "expected_errors": {
@@ -84,7 +84,7 @@ NAMESAKES = {
     "GOLD": {
         "labels/readers/appen.py": "how columns of correct answers end",
         "models/horizon_loops.py": "the place of a column",
-        "monitoring/columns.py": "the place of a column",
+        "monitoring/rows.py": "the place of a column",
         "schedule.py": "growth in gold after which scores are weighed anew",
     },
     "jury": {

@@ -49,7 +49,9 @@ def test_every_estimator_is_measured(stream: ModuleType) -> None:
     assert stream.FIRST == "Adaptive"
 
 
-@pytest.mark.parametrize(("name", "least"), [("labels", 64), ("agreement", 12), ("growth", 24)])
+@pytest.mark.parametrize(
+    ("name", "least"), [("labels", 64), ("monitored", 30), ("agreement", 12), ("growth", 24)]
+)
 def test_the_tables_have_figures(
     stream: ModuleType, capsys: pytest.CaptureFixture[str], name: str, least: int
 ) -> None:

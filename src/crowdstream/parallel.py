@@ -156,7 +156,7 @@ def parts_of(tasks: int) -> list[tuple[int, int]]:
 
 def side_by_side(work: Callable[[int], Found], parts: int) -> list[Found]:
     """Do the work on each part in as many threads as there may be; return the results in order."""
-    number = min(parts, threads())
+    number = 1 if parts == 1 else min(parts, threads())
     if number == 1:
         return [work(part) for part in range(parts)]
     with ThreadPoolExecutor(number) as pool:

@@ -7,7 +7,7 @@ estimator knows them by these verbs only.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, ClassVar, Self
 
 import numpy as np
@@ -58,6 +58,29 @@ class Observer(ABC):
         Until something is due that is read from the estimator as it is when a task closes.
         """
         return 0
+
+    def most_workers(self, crowd: Estimator) -> int:
+        """Return how many workers may be met before it must see the tasks that closed already.
+
+        Unless it says otherwise, none is met while tasks wait for it.
+        """
+        return crowd._n_met
+
+    def sees_like(self, other: Observer) -> bool:
+        """Return whether tasks are seen in one pass by it and another: by its `see_together`."""
+        return False
+
+    def see_together(
+        self,
+        team: Sequence[Observer],
+        batch: LabelBatch,
+        crowd: Estimator,
+        sign: int,
+        in_order: bool,
+    ) -> None:
+        """Let observers, of which it is the first, `see` tasks in one pass: the same to the bit."""
+        for one in team:
+            one.see(batch, crowd, sign, in_order)
 
     def see_all(self, table: TaskTable, crowd: Estimator) -> None:
         """A whole table was fitted, nothing having been seen before: its tasks, in no order."""

@@ -86,8 +86,6 @@ class CrowdState(Parameters, Savable, ABC):
     seed: int = 0
     intake_: Intake
     """What came in so far, and what of it was not counted as a label."""
-    observers: list[Observer]
-    """Monitors that go along and see what is learnt from now on; one of each kind."""
     learnt_: list[LearntInput]
     """Files that were learnt, where whoever read them noted it, as ``crowdstream run --state``."""
     _kind: Kind = Kind()
@@ -97,6 +95,11 @@ class CrowdState(Parameters, Savable, ABC):
     _class_keys: Keys
     _places: Places
     _made: Model | None
+    _observers: list[Observer]
+    _late: Callable[[], None] | None
+    """Shows model and observers the tasks that a stream has closed and they have not seen."""
+    _met: int | None
+    """Workers there were when the tasks closed that observers are shown; ``None``: all."""
     _kinds: ClassVar[dict[str, type[CrowdState]]] = {}
 
     def __init_subclass__(cls, **kwargs: object) -> None:
@@ -122,7 +125,8 @@ class CrowdState(Parameters, Savable, ABC):
         self._made = None
         self.intake_ = Intake()
         self.learnt_ = []
-        self.observers = [kind() for kind in Observer.standard]
+        self._late = self._met = None
+        self._observers = [kind() for kind in Observer.standard]
         return self
 
     @abstractmethod
@@ -139,6 +143,8 @@ class CrowdState(Parameters, Savable, ABC):
     @property
     def _model(self) -> Model:
         """Return what learns; made when it is first needed, after the constructor."""
+        if self._late is not None:
+            self._late()
         if self._made is None:
             self._made = self.make_model()
         return self._made
@@ -224,50 +230,116 @@ class CrowdState(Parameters, Savable, ABC):
     # Observers -------------------------------------------------------------------------------
 
     @property
+    def observers(self) -> list[Observer]:
+        """Return the monitors that go along and see what is learnt; one of each kind.
+
+        A stream shows them several closed tasks at once, at the latest when somebody looks.
+        """
+        if self._late is not None:
+            self._late()
+        return self._observers
+
+    @observers.setter
+    def observers(self, observers: list[Observer]) -> None:
+        if self._late is not None:
+            self._late()
+        self._observers = observers
+
+    @property
+    def _n_met(self) -> int:
+        """Return how many workers had been met when the tasks closed that observers are shown."""
+        return len(self._workers) if self._met is None else self._met
+
+    @property
     def _seen(self) -> Estimator:
         """This estimator, as observers know it."""
         return cast("Estimator", self)
 
     def _notify(self, batch: LabelBatch, sign: int, in_order: bool = False) -> None:
         """Let every observer see some tasks."""
-        self._show(lambda one: one.see(batch, self._seen, sign, in_order), len(batch))
+        self._show(lambda team: self._show_team(team, batch, sign, in_order), len(batch))
+
+    def _show_team(
+        self, team: list[Observer], batch: LabelBatch, sign: int, in_order: bool
+    ) -> None:
+        """Let observers that see tasks in one pass see some."""
+        team[0].see_together(team, batch, self._seen, sign, in_order)
+
+    @property
+    def _teams(self) -> list[list[Observer]]:
+        """Return the observers, those together that see tasks in one pass."""
+        teams: list[list[Observer]] = []
+        for one in self._observers:
+            mates = next((team for team in teams if team[0].sees_like(one)), None)
+            if mates is None:
+                teams.append([one])
+            else:
+                mates.append(one)
+        return teams
 
     @property
     def _patience(self) -> int:
         """Return how many closed tasks all observers may see late, and at once."""
-        return min((one.patience(self._seen) for one in self.observers), default=2**62)
+        return min((one.patience(self._seen) for one in self._observers), default=2**62)
 
-    def _notify_in_turn(self, batch: LabelBatch) -> None:
+    @property
+    def _most_workers(self) -> int:
+        """Return how many workers there may be before all observers must see closed tasks."""
+        return min((one.most_workers(self._seen) for one in self._observers), default=2**62)
+
+    def _notify_in_turn(self, batch: LabelBatch, met: int) -> None:
         """Let every observer see tasks as if it had seen each when it closed.
 
-        There is at most one more than `_patience`, and that closed just now.
+        There is at most one more than `_patience`, and that closed just now; ``met``: how many
+        workers had been met when the last one closed.
         """
-        size = len(batch)
-        for observer in self.observers:
-            first = 0 if size == 1 else min(observer.patience(self._seen), size)
-            if first:
-                observer.see(batch.part(0, first), self._seen, 1, True)
-            if first < size:
-                rest = batch.part(first, size) if first else batch
-                observer.see(rest, self._seen, 1, True)
+        size, self._met = len(batch), met
+        try:
+            for team in self._teams:
+                first = 0
+                if size > 1:
+                    first = min(size, *(one.patience(self._seen) for one in team))
+                if first:
+                    part = batch if first == size else batch.part(0, first)
+                    self._show_team(team, part, 1, True)
+                if first < size:
+                    rest = batch.part(first, size) if first else batch
+                    self._show_team(team, rest, 1, True)
+        finally:
+            self._met = None
 
     def _notify_all(self, table: TaskTable) -> None:
         """Let every observer see a whole table that was fitted."""
-        self._show(lambda one: one.see_all(table, self._seen), self._model.clock)
+
+        def see(team: list[Observer]) -> None:
+            if len(team) > 1:
+                self._show_team(team, table.batch, 1, False)
+            else:
+                team[0].see_all(table, self._seen)
+
+        self._show(see, self._model.clock)
 
     def _notify_more(self, table: TaskTable, tasks: int, in_order: bool = False) -> None:
         """Let every observer see more tasks that were learnt as a whole."""
-        self._show(lambda one: one.see_more(table, self._seen, tasks, in_order), tasks)
 
-    def _show(self, see: Callable[[Observer], None], tasks: int) -> None:
-        """Show tasks to all observers; where they are many, each in a thread of its own."""
-        observers = self.observers
-        parts = len(observers) if len(parts_of(tasks)) > 1 else 1
-        if parts > 1:
-            side_by_side(lambda k: see(observers[k]), parts)
+        def see(team: list[Observer]) -> None:
+            if len(team) > 1:
+                self._show_team(team, table.batch, 1, in_order)
+            else:
+                team[0].see_more(table, self._seen, tasks, in_order)
+
+        self._show(see, tasks)
+
+    def _show(self, see: Callable[[list[Observer]], None], tasks: int) -> None:
+        """Show tasks to all observers; where they are many, each team in a thread of its own."""
+        if self._late is not None:
+            self._late()
+        teams = self._teams
+        if len(teams) > 1 and len(parts_of(tasks)) > 1:
+            side_by_side(lambda k: see(teams[k]), len(teams))
         else:
-            for observer in observers:
-                see(observer)
+            for team in teams:
+                see(team)
 
     # Merging, copying, saving ----------------------------------------------------------------
 

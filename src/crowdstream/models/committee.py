@@ -139,6 +139,11 @@ class Committee(Model):
         if self.reading.taught.classes != before:
             self.renew()
 
+    def reserve(self, workers: int) -> None:
+        """Have room for so many workers, some of whom a stream's loop may meet by itself."""
+        super().reserve(workers)
+        self.reading.reserve(workers)
+
     def fold(self, homes: Codes, places: int) -> Model:
         """Go on by agreement alone: places have no confusions."""
         self._use_copies(Copies())  # places are not compared

@@ -274,6 +274,14 @@ class Crowd(Scoring):
                     self.teach(tasks, begin, end, truth, weight)
                 weight *= growth
 
+    def meet_worker(self):
+        """One more worker is known to teacher and students."""
+        self.sums.workers += 1
+        n = self.sums.workers
+        self.teacher.workers = n
+        self.taught.workers = n
+        self.swept.workers = n
+
     def close(self, tasks, begin, end, truth, weight):
         """Add a task's posterior counts; its labels are among the sums already."""
         if end > begin:

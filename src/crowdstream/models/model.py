@@ -110,6 +110,10 @@ class Model(ABC):
         self.named = named
         self.sums.make_room(workers, classes)
 
+    def reserve(self, workers: int) -> None:
+        """Have room for so many workers, some of whom a stream's loop may meet by itself."""
+        self.sums.reserve(workers)
+
     def fold(self, homes: Codes, places: int) -> Model:
         """The model to go on with where classes share places; class a goes to ``homes[a]``."""
         self.sums.fold(homes, places)

@@ -184,6 +184,14 @@ class Reading:
         for reader in (self.teacher, *self._students):
             reader.workers = n
 
+    def reserve(self, workers: int) -> None:
+        """Have confusions for so many workers, who are yet to be met, known to the loops."""
+        before = self.taught.counts
+        for student in (self.taught, self.swept):
+            student.reserve(workers)
+        if self.taught.counts is not before:
+            self._bind()
+
     def _set_classes(self, gate: float, fell_back: bool, trust: float = 1.0) -> None:
         """Make the loops' objects for as many classes as the sums have."""
         k = self.sums.classes
@@ -478,11 +486,11 @@ class Reading:
     def _by_likelihoods(self, which: int, odds: Floats, root: bool) -> LikelihoodVotes:
         """Return votes by the confusions of one student, times odds of the label's own class."""
         student, sums = self._students[which], (self.taught, self.swept)[which]
-        rows = np.empty((3, self.sums.workers, self.sums.classes))
-        student.fill_rows(*rows)
+        own, off, on = np.empty((3, self.sums.workers, self.sums.classes))
+        student.fill_rows(own, off, on)
         pooled, prior = self._pooled[which], self._prior[which]
         said = sparse_or_all(sums.counts, self.sums.workers)
-        return LikelihoodVotes(said, *rows, pooled, prior, odds, root)
+        return LikelihoodVotes(said, own, off, on, pooled, prior, odds, root)
 
     def by_confusions(self, logs: Floats, prior: Floats) -> Score:
         """By these confusions, in logarithms; a worker who is unknown has no say."""

@@ -71,7 +71,8 @@ class Reservoir:
         if which.size > self.size:
             which = which[np.argpartition(keys[which], self.size)[: self.size]]
         if which.size:
-            self._more.append((keys[which], _cut(batch.pick(which), self._truths)))
+            wanted = batch if which.size == keys.size else batch.pick(which)
+            self._more.append((keys[which], _cut(wanted, self._truths)))
             self._waiting += which.size
         if self._waiting >= max(SLACK, self._keys.size // 4):
             self._settle()
@@ -103,13 +104,18 @@ class Reservoir:
 
     def batch(self) -> tuple[LabelBatch, Keys]:
         """The sample, in order of its keys."""
+        found = self._settled()
+        return found._batch, found._keys
+
+    def _settled(self) -> Reservoir:
+        """The sample with those sorted in that wait: another one, as a question changes nothing."""
         if not self._more:
-            return self._batch, self._keys
-        # A question: nothing is sorted in.
+            return self
         twin = Reservoir(self.size, self.labels, self._truths)
         twin._keys, twin._batch, twin._more = self._keys, self._batch, self._more
+        twin._bound = self._bound
         twin._settle()
-        return twin._batch, twin._keys
+        return twin
 
     def fold(self, homes: Codes) -> None:
         """Labels are places from now on; class a is at ``homes[a]``."""
@@ -137,11 +143,12 @@ class Reservoir:
         self.close(other._bound)
 
     def pack(self) -> dict[str, NDArray[np.generic]]:
-        """The sample as arrays."""
-        batch, keys = self.batch()
+        """The sample as arrays: the same in however many parts its tasks came."""
+        settled = self._settled()
+        batch, keys = settled._batch, settled._keys
         found: dict[str, NDArray[np.generic]] = {
             "starts": batch.starts, "workers": batch.workers, "labels": batch.labels, "keys": keys,
-            "bound": np.array(self._bound),
+            "bound": np.array(settled._bound),
         }  # fmt: skip
         return found | ({"truths": batch.known_truths} if self._truths else {})
 

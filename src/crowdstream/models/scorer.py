@@ -179,10 +179,10 @@ class LikelihoodVotes:
     root: bool
 
     def _loops(self) -> Products:
-        rest = (self.own, self.off, self.on, self.pooled, self.prior, self.odds, self.root)
+        rest = (self.own, self.off, self.on, self.pooled, self.prior, self.odds)
         if isinstance(self.said, SparseCounts):
-            return SparseProducts(*self.said, np.empty(self.prior.size), *rest)
-        return DenseProducts(self.said, *rest)
+            return SparseProducts(*self.said, np.empty(self.prior.size), *rest, self.root)
+        return DenseProducts(self.said, *rest, self.root)
 
     def posteriors(self, batch: LabelBatch) -> Floats:
         """Return the posteriors of tasks."""

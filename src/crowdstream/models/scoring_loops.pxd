@@ -10,6 +10,7 @@ cdef class Scoring:
 
     cdef void learn(self, Tasks tasks, Py_ssize_t begin, Py_ssize_t end, Py_ssize_t truth, double weight) noexcept nogil
     cdef void score(self, Tasks tasks, Py_ssize_t begin, Py_ssize_t end, double own, double[:, ::1] scores, Py_ssize_t t) noexcept nogil
+    cdef void meet_worker(self) noexcept nogil
     cdef void close(self, Tasks tasks, Py_ssize_t begin, Py_ssize_t end, Py_ssize_t truth, double weight) noexcept nogil
     cdef Py_ssize_t count_known(self, Tasks tasks, Py_ssize_t begin, Py_ssize_t end, double own, double least) noexcept nogil
 

@@ -54,6 +54,10 @@ class Scoring:
         """
         count(tasks, begin, end, scores, t)
 
+    def meet_worker(self):
+        """One more worker is known, for whom there is room already."""
+        self.sums.workers += 1
+
     def close(self, tasks, begin, end, truth, weight):
         """Learn what cannot be taken back; the task's labels are among the sums already."""
         pass

@@ -305,6 +305,11 @@ class TeacherVotes(Scoring):
         self.teacher = teacher
         self.lean = lean
 
+    def meet_worker(self):
+        """One more worker is known to the teacher."""
+        self.sums.workers += 1
+        self.teacher.workers = self.sums.workers
+
     def score(self, tasks, begin, end, own, scores, t):
         """Σ log odds of the labels for a class + lean·log f; or the votes."""
         if self.fell_back:

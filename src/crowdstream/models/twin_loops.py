@@ -23,9 +23,7 @@ NEVER = cython.declare(cython.double, 1e308)  # a waiting time that none is long
 SLACK = cython.declare(cython.double, 1.0 - 1e-12)  # rounding of a waiting time, many times over
 
 
-def count_answers(
-    tasks: Tasks, posterior: cython.double[:, ::1], counts: cython.double[:, :, ::1]
-):
+def count_answers(tasks: Tasks, posterior: cython.double[:, ::1], counts: cython.double[:, :, ::1]):
     """Add to ``counts[i, x, a]`` how often worker i said x on tasks of class a."""
     with cython.nogil:
         for t in range(tasks.size):

@@ -70,6 +70,10 @@ class Agreement(Observer):
         """For as long as there are tasks: nothing is read from the estimator."""
         return 2**62
 
+    def most_workers(self, crowd: Estimator) -> int:
+        """Any number: it knows nothing of workers."""
+        return 2**62
+
     def see(self, batch: LabelBatch, crowd: Estimator, sign: int, in_order: bool) -> None:
         """Add tasks, or take them away."""
         self.sums.make_room(len(crowd._classes))

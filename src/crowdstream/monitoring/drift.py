@@ -17,8 +17,8 @@ from crowdstream.estimators.estimator import Estimator
 from crowdstream.labels import WorkerId
 from crowdstream.labels.batch import Ints
 from crowdstream.models.teacher import error_rates
-from crowdstream.monitoring import columns
 from crowdstream.monitoring import estimator_view as view
+from crowdstream.monitoring import rows as columns
 from crowdstream.monitoring.drift_loops import DriftSums
 from crowdstream.monitoring.worker_sums import Floats, HistorySums, Shapes
 

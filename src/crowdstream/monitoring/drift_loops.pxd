@@ -7,21 +7,25 @@ from libc.math cimport exp, log, sqrt
 from crowdstream.labels.batch_loops cimport Tasks
 from crowdstream.monitoring.judging_loops cimport Judge, JudgedSums
 
-cdef Py_ssize_t REF_B, REF_C, REF_D, REF_E, REF_N, LOW, HIGH, WAY, UP, DOWN, BEGUN, ENDED, EXCESS
-cdef Py_ssize_t LOOK, LOOK_B, LOOK_C, LOOK_N, LOOK_SEEN, LOOK_CROWD_B, LOOK_CROWD_C
-cdef Py_ssize_t RAISED, LISTENED, CROWD_B, CROWD_C, TASKS
-cdef Py_ssize_t SEEN, WORKER, DIRECTION, BEFORE, AFTER, EVIDENCE, ANSWERS, EVERYONE
-cdef Py_ssize_t REFRESH, LEVELS, PENDING, OWN, SHARED
-cdef double SHIFT, LOWEST, LOWEST_RATIO, HIGHEST_RATIO, WORSE, BETTER, LONG, USUAL, PRIOR, SURE, WITHDRAWN, LONGEST
+cdef Py_ssize_t REFRESH, PENDING, OWN, SHARED
+cdef double SHIFT, LOWEST, HIGHEST, LOWEST_RATIO, HIGHEST_RATIO, AHEAD, BELOW, WORSE, BETTER, LONG, USUAL, PRIOR, SURE, WITHDRAWN, LONGEST
 cdef double APART, LEEWAY, LEAST_CHANGE, REFERENCE, SHARE, LEAST_CROWD
-cdef double LEAST_SPREAD, MOST_SKILL, SETTLED_IN, TINY
 
 cdef class DriftSums(JudgedSums):
     cdef double[:, ::1] rows, swings, events
     cdef double[::1] count
+    cdef double near_up, near_down, near_for
 
     cdef void count_task(self, Judge judge, Tasks tasks, Py_ssize_t t, double weight) noexcept nogil
     cdef void add_label(self, Judge judge, Py_ssize_t i, Py_ssize_t at) noexcept nogil
+    @cython.final
+    cdef inline bint is_usual(self, Py_ssize_t i, Py_ssize_t way, double ratio, double near) noexcept nogil
+    @cython.final
+    cdef inline void go_on(self, Py_ssize_t i, Py_ssize_t way, double ratio) noexcept nogil
+    @cython.final
+    cdef void find_near(self) noexcept nogil
+    @cython.final
+    cdef double least_unusual(self, Py_ssize_t first, double allowed) noexcept nogil
     @cython.final
     cdef bint is_unusual(self, Py_ssize_t i, Py_ssize_t way) noexcept nogil
     @cython.final

@@ -7,23 +7,19 @@ that, so they confirm nothing: the change is recorded once the answers that come
 from those before it, and withdrawn if they do not. How high a ratio must rise to be told from noise
 is learnt from how it usually rises: where tasks come in groups, or errors depend on the class, it
 swings more than independent answers would have it. Knows nothing of estimators. Changing this
-changes which alarms are raised and what saved rows mean (their columns are in `columns`). Types are
-in drift_loops.pxd.
+changes which alarms are raised and what saved rows mean (their columns are in `rows`). Types are in
+drift_loops.pxd.
 """
 
-import cython  # noqa: I001  (sorting would put each column on a line of its own)
+import cython
 
-from crowdstream.monitoring.columns import (
-    AFTER, ANSWERS, BEFORE, BEGUN, CROWD_B, CROWD_C, DIRECTION, DOWN, ENDED, EVERYONE, EVIDENCE,
-    EXCESS, HIGH, LEAST_SPREAD, LEVELS, LISTENED, LOOK, LOOK_B, LOOK_C, LOOK_CROWD_B, LOOK_CROWD_C,
-    LOOK_N, LOOK_SEEN, LOW, MOST_SKILL, RAISED, REF_B, REF_C, REF_D, REF_E, REF_N, SEEN, SETTLED_IN,
-    TASKS, TINY, UP, WAY, WORKER,
-)  # fmt: skip
-
-if not cython.compiled:
+if cython.compiled:
+    from cython.cimports.crowdstream.monitoring.rows import *
+else:
     from math import exp, log, sqrt
 
     from crowdstream.monitoring.judging_loops import JudgedSums
+    from crowdstream.monitoring.rows import *
 
 SHIFT = 0.3
 """Change of skill that the alarm looks for: with two classes, error rate 0.1 → 0.25."""
@@ -35,6 +31,9 @@ often, only high ones tell the few long swings from the many short."""
 LOWEST_RATIO, HIGHEST_RATIO = 7.38905609893065, 1e300
 """The lowest level as a ratio, e²: logarithms are taken above it only, where they are needed. And
 the highest that is kept."""
+
+HIGHEST = 690.0
+"""Nats of a ratio that is below the highest."""
 
 WORSE, BETTER = 2e-4, 4e-5
 """Pending changes per answer that are allowed of workers who do not change, by the swings so far;
@@ -96,12 +95,21 @@ PENDING, OWN, SHARED = range(3)
 LEAST_CROWD = 20.0
 """Judged answers (Σe₂) of others by which this can be told."""
 
+AHEAD = 1.05
+"""Growth in answers for which a bound of unusual ratios is found ahead: it is lower by as little as
+its logarithm times a mean excess."""
+
+BELOW = 1.0 - 1e-9
+"""Times a bound, so that rounding makes no ratio pass for a usual one that is not."""
+
 
 class DriftSums(JudgedSums):
     """Two likelihood ratios per worker, how those of all swing, and the alarms they raised.
 
-    ``swings``: see `columns`, one row per level for the better, then for the worse; ``events``:
-    the latest alarms, the oldest overwritten first; ``count``: see `columns`.
+    ``swings``: see `rows`, one row per level for the better, then for the worse; ``events``: the
+    latest alarms, the oldest overwritten first; ``count``: see `rows`. ``near_up`` and
+    ``near_down``: ratios below which no swing is unusual, for as long as no more than ``near_for``
+    answers could have raised an alarm and no swing has ended.
     """
 
     def __init__(self, rows, swings, events, count):
@@ -109,6 +117,8 @@ class DriftSums(JudgedSums):
         self.swings = swings
         self.events = events
         self.count = count
+        self.near_up = self.near_down = LOWEST_RATIO
+        self.near_for = -1.0
 
     def count_task(self, judge, tasks, t, weight):
         """One more task seen."""
@@ -117,34 +127,79 @@ class DriftSums(JudgedSums):
     def add_label(self, judge, i, at):
         """W ← max(1, W (1 + θ₁ h)/(1 + θ₀ h)), θ₀ the known skill, θ₁ = θ₀ ∓ SHIFT."""
         h = judge.h[at]
+        e2 = judge.e2[at]
+        n = self.rows[i, REF_N] + 1.0
         self.rows[i, REF_B] += h
-        self.rows[i, REF_C] += judge.e2[at]
-        self.rows[i, REF_D] += judge.e2[at] * judge.e2[at]
+        self.rows[i, REF_C] += e2
+        self.rows[i, REF_D] += e2 * e2
         self.rows[i, REF_E] += judge.e3[at]
-        self.rows[i, REF_N] += 1.0
-        if self.rows[i, REF_N] <= SETTLED_IN:
+        self.rows[i, REF_N] = n
+        if n <= SETTLED_IN:
             return
         self.count[LISTENED] += 1.0
-        answers = cython.cast(cython.Py_ssize_t, self.rows[i, REF_N])
-        way = cython.cast(cython.Py_ssize_t, self.rows[i, WAY])
-        if way == 0 and (self.rows[i, LOW] == self.rows[i, HIGH] or answers & (REFRESH - 1) == 0):
+        answers = cython.cast(cython.Py_ssize_t, n)
+        pending: cython.bint = self.rows[i, WAY] != 0.0
+        if not pending and (
+            answers & (REFRESH - 1) == 0 or self.rows[i, LOW] == self.rows[i, HIGH]
+        ):
             self.set_limits(judge, i)
         low = self.rows[i, LOW]
         high = self.rows[i, HIGH]
-        self.count[CROWD_B] += h - 0.5 * (low + high) * judge.e2[at]
-        self.count[CROWD_C] += judge.e2[at]
-        least: cython.double = -MOST_SKILL / (judge.classes - 1.0)
-        down = (1.0 + max(low - SHIFT, least) * h) / (1.0 + low * h)
+        self.count[CROWD_B] += h - 0.5 * (low + high) * e2
+        self.count[CROWD_C] += e2
+        down = (1.0 + max(low - SHIFT, judge.least) * h) / (1.0 + low * h)
         up = (1.0 + min(high + SHIFT, MOST_SKILL) * h) / (1.0 + high * h)
-        if way:
+        if pending:
+            way = cython.cast(cython.Py_ssize_t, self.rows[i, WAY])
             self.look(judge, i, way, down if way == DOWN else up)
+            return
+        if self.near_for < self.count[LISTENED]:
+            self.find_near()
+        if self.is_usual(i, DOWN, down, self.near_down) & self.is_usual(i, UP, up, self.near_up):
+            self.go_on(i, DOWN, down)
+            self.go_on(i, UP, up)
             return
         self.move(i, DOWN, down)
         self.move(i, UP, up)
-        if self.rows[i, DOWN] > LOWEST_RATIO and self.is_unusual(i, DOWN):
+        if self.rows[i, DOWN] > self.near_down and self.is_unusual(i, DOWN):
             self.suspect(judge, i, DOWN)
-        elif self.rows[i, UP] > LOWEST_RATIO and self.is_unusual(i, UP):
+        elif self.rows[i, UP] > self.near_up and self.is_unusual(i, UP):
             self.suspect(judge, i, UP)
+
+    def is_usual(self, i, way, ratio, near):
+        """Whether no swing begins, rises to a new height or ends, nor is near to be unusual."""
+        now = self.rows[i, way] * ratio
+        top = self.rows[i, way + 4]
+        low: cython.bint = top <= LOWEST_RATIO
+        return ((now <= LOWEST_RATIO) & low) | ((now > 1.0) & (now <= top) & (now <= near))
+
+    def go_on(self, i, way, ratio):
+        """`move` where that is so: without branches, which nobody could foresee."""
+        now = self.rows[i, way] * ratio
+        on: cython.Py_ssize_t = now > 1.0
+        self.rows[i, way] = max(now, 1.0)
+        self.rows[i, way + 4] = max(self.rows[i, way + 4] * on, self.rows[i, way])
+        # Where it starts again, what it starts from: whole numbers are chosen without a branch.
+        self.rows[i, way + 1] = self.rows[i, REF_B + on * (way + 1 - REF_B)]
+        self.rows[i, way + 2] = self.rows[i, REF_C + on * (way + 2 - REF_C)]
+        self.rows[i, way + 3] = self.rows[i, REF_N + on * (way + 3 - REF_N)]
+
+    def find_near(self):
+        """Ratios below which no swing is unusual for a while: logarithms are taken above only.
+
+        By the lowest level, of workers of any number of answers, after as many more answers of all.
+        """
+        self.near_for = AHEAD * self.count[LISTENED]
+        self.near_up = self.least_unusual(0, BETTER)
+        self.near_down = self.least_unusual(LEVELS, WORSE)
+
+    def least_unusual(self, first, allowed):
+        """What `is_unusual` compares with the lowest level, by as many answers as there will be."""
+        rate = (self.swings[first, BEGUN] + PRIOR) / (self.near_for + PRIOR / USUAL)
+        if rate <= allowed:
+            return LOWEST_RATIO
+        height = LOWEST + self.mean_excess(first) * log(rate / allowed)
+        return BELOW * exp(min(height, HIGHEST))
 
     def is_unusual(self, i, way):
         """Whether a swing above `LOWEST` is higher than all workers' get at the rate allowed.
@@ -188,9 +243,8 @@ class DriftSums(JudgedSums):
         """Limits of the known skill, 0.7 standard errors from it."""
         skill = self.known(judge, self.rows[i, REF_B], self.rows[i, REF_C])
         doubt = LEEWAY * sqrt(self.variance(i, skill, self.rows[i, REF_C] + REFERENCE))
-        least: cython.double = -MOST_SKILL / (judge.classes - 1.0)
-        self.rows[i, LOW] = min(max(skill - doubt, least), MOST_SKILL)
-        self.rows[i, HIGH] = max(min(skill + doubt, MOST_SKILL), least)
+        self.rows[i, LOW] = min(max(skill - doubt, judge.least), MOST_SKILL)
+        self.rows[i, HIGH] = max(min(skill + doubt, MOST_SKILL), judge.least)
 
     def move(self, i, way, ratio):
         """Multiply the ratio of one direction; where it falls below 1 it starts again."""
@@ -225,6 +279,7 @@ class DriftSums(JudgedSums):
 
     def end_swing(self, i, way, whole):
         """Count how high a swing got that is over; ``whole``: 0 if an alarm cut it off."""
+        self.near_for = -1.0
         first = 0 if way == UP else LEVELS
         height = log(self.rows[i, way + 4])
         level: cython.double = LOWEST

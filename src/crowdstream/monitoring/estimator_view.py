@@ -29,9 +29,9 @@ from crowdstream.models.reading import DecidedBy, is_dense
 from crowdstream.models.reservoir import Reservoir
 from crowdstream.models.scorer import Scorer
 from crowdstream.models.teacher import read_teacher
-from crowdstream.monitoring.columns import TINY
 from crowdstream.monitoring.judged_pass import new_judge
 from crowdstream.monitoring.judging_loops import Judge
+from crowdstream.monitoring.rows import TINY
 
 if TYPE_CHECKING:
     import polars as pl

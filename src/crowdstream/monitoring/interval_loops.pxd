@@ -6,7 +6,6 @@ from crowdstream.labels.batch_loops cimport Tasks
 from crowdstream.monitoring.judging_loops cimport Judge, JudgedSums
 
 cdef double UNIT
-cdef Py_ssize_t B, C, V, F, D, GOLD, WEIGHT, WEIGHT2, KNOWN, WRONG, ANSWERED, AGREED, AGAINST
 
 cdef double rounded(double x) noexcept nogil
 

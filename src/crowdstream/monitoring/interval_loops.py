@@ -3,31 +3,17 @@
 """What judged labels add to the sums behind intervals. Knows nothing of limits and levels.
 
 Changing it changes the bits of every interval and what saved sums mean (their columns are in
-`columns`). Types are in interval_loops.pxd.
+`rows`). Types are in interval_loops.pxd.
 """
 
 import cython
 
-from crowdstream.monitoring.columns import (
-    AGAINST,
-    AGREED,
-    ANSWERED,
-    GOLD,
-    KNOWN,
-    WEIGHT,
-    WEIGHT2,
-    WRONG,
-    B,
-    C,
-    D,
-    F,
-    V,
-)
-
-if not cython.compiled:
+if cython.compiled:
+    from cython.cimports.crowdstream.monitoring.rows import *
+else:
     rint = round
     from crowdstream.monitoring.judging_loops import JudgedSums
-
+    from crowdstream.monitoring.rows import *
 
 UNIT = 16777216.0
 """What judged labels add is rounded to multiples of 2⁻²⁴: the same sums in any order."""

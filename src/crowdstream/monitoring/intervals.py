@@ -39,7 +39,7 @@ from crowdstream.models.teacher import error_rates
 from crowdstream.metrics import wilson
 from crowdstream.labels.batch import Codes, Ints, LabelBatch
 from crowdstream.monitoring import estimator_view as view
-from crowdstream.monitoring.columns import (
+from crowdstream.monitoring.rows import (
     AGAINST, AGREED, ANSWERED, GOLD, KNOWN, LEAST_SPREAD, MOST_SKILL, STOPS, TINY, WEIGHT, WEIGHT2,
     WRONG, B, C, D, F, V,
 )  # fmt: skip
@@ -146,20 +146,24 @@ class Intervals(ForgettingSums):
         if not crowd.weighs_:
             return 2**62
         found = super().patience(crowd)
-        return found if len(crowd._workers) > SMALL else min(found, KEPT - len(self._recent))
+        return found if crowd._n_met > SMALL else min(found, KEPT - len(self._recent))
+
+    def most_workers(self, crowd: Estimator) -> int:
+        """Until the crowd is no longer a small one."""
+        return SMALL if crowd._n_met <= SMALL else 2**62
 
     def see(self, batch: LabelBatch, crowd: Estimator, sign: int, in_order: bool) -> None:
         """Add what tasks say about their workers, or take it away by today's skills."""
         if not crowd.weighs_:
             return
         self._remember(view.memory_of(crowd))
-        self._reserve(len(crowd._workers))
+        self._reserve(crowd._n_met)
         if in_order:
             self.arrays["total"][STOPS] = 1.0
         judge, growth = self._judge_for(batch, crowd, sign), self._scale.growth
         for part, weight in self._weighted(batch, sign):
             self._sums.add(judge, part.coded, weight, growth, in_order)
-        if len(crowd._workers) > SMALL:
+        if crowd._n_met > SMALL:
             self._recent.clear()
         elif sign > 0:
             self._recent.append(batch)

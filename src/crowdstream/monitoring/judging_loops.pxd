@@ -5,13 +5,14 @@ from libc.math cimport pow
 
 from crowdstream.labels.batch_loops cimport Tasks
 
-cdef double LARGE, MOST_SKILL
+cdef double LARGE
 
 @cython.final
 cdef class Judge:
     cdef double[::1] skills, odds, h, e2, e3, each, like, rest
     cdef int[::1] family
     cdef Py_ssize_t classes
+    cdef double least
 
     cdef double skill(self, Py_ssize_t i) noexcept nogil
     cdef Py_ssize_t family_of(self, Py_ssize_t i) noexcept nogil
@@ -29,6 +30,7 @@ cdef class Judge:
 
 cdef class JudgedSums:
     cpdef void add(self, Judge judge, Tasks tasks, double weight, double growth, bint in_order)
+    cpdef void add_with(self, JudgedSums other, Judge judge, Tasks tasks, bint in_order)
     cdef void count_task(self, Judge judge, Tasks tasks, Py_ssize_t t, double weight) noexcept nogil
     cdef void add_task(self, Judge judge, Tasks tasks, Py_ssize_t t, double weight) noexcept nogil
     cdef void add_label(self, Judge judge, Py_ssize_t i, Py_ssize_t at) noexcept nogil

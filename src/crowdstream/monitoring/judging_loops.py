@@ -15,10 +15,12 @@ Changing it changes the bits of every interval, alarm and trend, and the time of
 
 import cython
 
-from crowdstream.monitoring.columns import MOST_SKILL
-
-if not cython.compiled:
+if cython.compiled:
+    from cython.cimports.crowdstream.monitoring.rows import MOST_SKILL
+else:
     from math import pow  # noqa: A004
+
+    from crowdstream.monitoring.rows import MOST_SKILL
 
 LARGE = 1e60
 """Products of odds are scaled down beyond it."""
@@ -30,7 +32,7 @@ class Judge:
     ``skills`` ends with the mean, which stands for workers not known when skills were read.
     ``family``: numbers of declared families, −1 for none, or empty: a worker is not judged by
     members of its own family, and the members on one task count together as one. ``per_label``
-    (4 × labels) and ``per_class`` (2 × classes) are scratch arrays.
+    (4 × labels) and ``per_class`` (2 × classes) are scratch arrays. ``least``: the lowest skill.
     """
 
     def __init__(self, skills, family, per_label, per_class):
@@ -40,8 +42,9 @@ class Judge:
         self.h, self.e2, self.e3, self.each = per_label
         self.like, self.rest = per_class
         self.classes = per_class.shape[1]
+        self.least = -MOST_SKILL / (self.classes - 1.0)
         for i in range(self.skills.shape[0]):
-            skill: cython.double = max(self.skills[i], -MOST_SKILL / (self.classes - 1.0))
+            skill: cython.double = max(self.skills[i], self.least)
             skill = min(skill, MOST_SKILL)
             self.skills[i] = skill
             self.odds[i] = (1.0 + (self.classes - 1.0) * skill) / (1.0 - skill)
@@ -210,6 +213,17 @@ class JudgedSums:
                 if judged:
                     self.add_task(judge, tasks, t, weight)
                 weight *= growth
+
+    def add_with(self, other, judge, tasks, in_order):
+        """`add` tasks without weights to other sums as well: each label is judged once."""
+        with cython.nogil:
+            for t in range(tasks.size):
+                judged = judge.judge(tasks, t, in_order)
+                self.count_task(judge, tasks, t, 1.0)
+                other.count_task(judge, tasks, t, 1.0)
+                if judged:
+                    self.add_task(judge, tasks, t, 1.0)
+                    other.add_task(judge, tasks, t, 1.0)
 
     def count_task(self, judge, tasks, t, weight):
         """Add what any task adds, whether or not its labels can be judged."""

@@ -73,14 +73,18 @@ class Pairs(ForgettingSums):
 
     def patience(self, crowd: Estimator) -> int:
         """Until it is chosen again who is compared."""
-        if len(crowd._workers) > SLOTS or view.memory_of(crowd) or self._memory:
+        if crowd._n_met > SLOTS or view.memory_of(crowd) or self._memory:
             return super().patience(crowd)
         return 2**62
+
+    def most_workers(self, crowd: Estimator) -> int:
+        """Until there are more than can be compared."""
+        return SLOTS if crowd._n_met <= SLOTS else 2**62
 
     def see(self, batch: LabelBatch, crowd: Estimator, sign: int, in_order: bool) -> None:
         """Count shared tasks and agreements, or take them back."""
         self._remember(view.memory_of(crowd))
-        self._reserve(len(crowd._workers))
+        self._reserve(crowd._n_met)
         who = batch.workers[batch.starts[0] : batch.starts[-1]]
         if len(batch) > 1:
             times = np.bincount(who, minlength=self.workers)
@@ -118,6 +122,8 @@ class Pairs(ForgettingSums):
         outside = outside[np.argsort(-answers[outside], kind="stable")[:SLOTS]]
         weakest = np.argsort(load, kind="stable")[: outside.size]
         taken = answers[outside] >= np.maximum(WORTH * load[weakest], 1.0)
+        if not taken.any():
+            return
         left = holders[weakest[taken]]
         self._give(left[left >= 0], np.full((left >= 0).sum(), -1))
         self._give(outside[taken], weakest[taken])

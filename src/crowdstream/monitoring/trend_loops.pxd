@@ -5,7 +5,6 @@ cimport cython
 from crowdstream.labels.batch_loops cimport Tasks
 from crowdstream.monitoring.judging_loops cimport Judge, JudgedSums
 
-cdef Py_ssize_t NEXT_B, NEXT_C, NEXT_N, STRIDE, POINTS
 cdef double SHORTEST
 
 cdef class TrendSums(JudgedSums):

@@ -2,16 +2,17 @@
 # cython: infer_types=True
 """Points of a worker's trend: Σh and Σe₂ over stretches of answers. Knows nothing of estimators.
 
-Changing it changes every trend and what saved rows mean (their columns are in `columns`). Types
+Changing it changes every trend and what saved rows mean (their columns are in `rows`). Types
 are in trend_loops.pxd.
 """
 
 import cython
 
-from crowdstream.monitoring.columns import NEXT_B, NEXT_C, NEXT_N, POINTS, STRIDE
-
-if not cython.compiled:
+if cython.compiled:
+    from cython.cimports.crowdstream.monitoring.rows import *
+else:
     from crowdstream.monitoring.judging_loops import JudgedSums
+    from crowdstream.monitoring.rows import *
 
 SHORTEST = 8.0
 """Answers of a worker's first points."""

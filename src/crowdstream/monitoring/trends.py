@@ -15,8 +15,8 @@ from crowdstream.errors import InputError
 from crowdstream.estimators.estimator import Estimator
 from crowdstream.labels import WorkerId
 from crowdstream.labels.tables import value_series
-from crowdstream.monitoring import columns
 from crowdstream.monitoring import estimator_view as view
+from crowdstream.monitoring import rows as columns
 from crowdstream.monitoring.trend_loops import TrendSums
 from crowdstream.monitoring.worker_sums import Floats, HistorySums, Shapes
 

@@ -7,7 +7,7 @@ of what is summed.
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import ClassVar, Self
 
 import numpy as np
@@ -87,6 +87,10 @@ class WorkerSums(Observer):
             left -= 1
         return left
 
+    def most_workers(self, crowd: Estimator) -> int:
+        """Any number: newcomers are judged by the mean until skills are read again."""
+        return 2**62
+
     def _read_skills(self, crowd: Estimator) -> Floats:
         """The skills that judge labels from now on, and their mean."""
         return np.append(view.skills_of(crowd), view.mean_skill(crowd))
@@ -155,13 +159,42 @@ class HistorySums(WorkerSums):
 
     def see(self, batch: LabelBatch, crowd: Estimator, sign: int, in_order: bool) -> None:
         """Follow tasks in order. Taking tasks back does not change the history."""
-        self._reserve(len(crowd._workers))
+        self._reserve(crowd._n_met)
         if sign > 0:
             judge = self._judge_for(batch, crowd, sign)
             self._sums.add(judge, batch.coded, 1.0, 1.0, in_order)
         else:
             self.arrays["count"][-1] -= len(batch)
         self.tasks += sign * len(batch)
+
+    def sees_like(self, other: Observer) -> bool:
+        """Return whether another follows workers in order, too: labels are then judged once."""
+        return isinstance(other, HistorySums)
+
+    def see_together(
+        self,
+        team: Sequence[Observer],
+        batch: LabelBatch,
+        crowd: Estimator,
+        sign: int,
+        in_order: bool,
+    ) -> None:
+        """Judge labels once for two monitors that have seen the same and judge by the same."""
+        other = team[1] if len(team) == 2 else None
+        if sign < 0 or not isinstance(other, HistorySums) or not self._judges_like(other):
+            super().see_together(team, batch, crowd, sign, in_order)
+            return
+        for one in (self, other):
+            one._reserve(crowd._n_met)
+        judge = self._judge_for(batch, crowd, sign)
+        other.skills, other.renewed, other._judge = self.skills, self.renewed, None
+        self._sums.add_with(other._sums, judge, batch.coded, in_order)
+        for one in (self, other):
+            one.tasks += len(batch)
+
+    def _judges_like(self, other: HistorySums) -> bool:
+        same = self.tasks == other.tasks and self.renewed == other.renewed
+        return same and (self.skills is other.skills or np.array_equal(self.skills, other.skills))
 
     def merge(self, other: Self, names: Ints, classes: Ints) -> None:
         """Count another's tasks, and take over the history of workers who have none here.

@@ -18,8 +18,8 @@ from crowdstream.labels.tables import value_series
 from crowdstream.metrics import wilson
 from crowdstream.models.teacher import error_rates
 from crowdstream.monitoring import estimator_view as view
-from crowdstream.monitoring.columns import BEFORE, DIRECTION, EVERYONE, REF_B, REF_C, WORKER
 from crowdstream.monitoring.drift import Drift
+from crowdstream.monitoring.rows import BEFORE, DIRECTION, EVERYONE, REF_B, REF_C, WORKER
 from crowdstream.monitoring.worker_sums import Floats
 
 if TYPE_CHECKING:

@@ -33,7 +33,7 @@ else:
 DONE = 0
 """All rows are taken."""
 NAMES = 1
-"""The next row has a worker or a class without a code."""
+"""The next row has a class without a code, or a worker whom the loop may not meet by itself."""
 GENERAL = 2
 """The next row replaces a label, is a skip, or is of a task whose truth is known."""
 RENEW = 3
@@ -54,14 +54,18 @@ class LabelLoop:
     ``settle``: the confidence at which a task is settled, above 1 for never, given ``min_labels``;
     ``max_labels``: those at which it is full. ``against``: what newcomers' labels count against a
     decision that is to be settled. ``shift``, ``slope`` and ``ceiling`` correct confidences where
-    truths are known. ``meet`` gives a row's worker its code, unless the loop must end. ``keys``
-    break ties among the ``named`` classes; ``coin`` gives a tied task its coin, if
-    there are coins.
+    truths are known. ``keys`` break ties among the ``named`` classes; ``coin`` gives a tied task
+    its coin, if there are coins.
+
+    ``fresh``: of each worker with a provisional code its code, −1 until it is met; ``met``: those
+    who were, in order. ``known``: workers with a code, ``known_closed``: when a task closed last;
+    ``most_known``: how many there may be before the loop must end.
 
     ``clock``: tasks so far. Readings are renewed before a task opens once there are more than
     ``renew_after``, and before a label once there are more than ``renew_labels`` and ``few`` units.
-    A task that closes at ``look_at`` or later, or is the ``closings``-th, ends the turn. ``fade``,
-    ``origin`` and ``most`` are those of `crowdstream.sums.forgetting.Forgetting`.
+    A task that closes at ``look_at`` or later, or the ``closings``-th that waits to be seen, ends
+    the turn. ``fade``, ``origin`` and ``most`` are those of
+    `crowdstream.sums.forgetting.Forgetting`.
 
     ``at``: the row that comes next. The others count what became of rows.
     """
@@ -75,10 +79,12 @@ class LabelLoop:
         self.scores = scores
         self.room = workers.shape[0]
         self.named = 0
+        self.known_closed = 0
         self.start()
 
     def start(self):
         """Count anew."""
+        self.met = []
         self.at = self.opened = self.taken = self.repeated = self.late = self.closed = 0
 
     def weight(self, place):
@@ -117,10 +123,12 @@ class LabelLoop:
                 self.opened += 1
             i: cython.Py_ssize_t = workers[self.at]
             x: cython.Py_ssize_t = labels[self.at]
-            if i < 0 or x < SKIP:
-                if not self.meet(self.at):
+            if x < SKIP:
+                return NAMES
+            if i < 0:
+                i = self.meet(PROVISIONAL - i)
+                if i < 0:
                     return NAMES
-                i = workers[self.at]
             said: cython.Py_ssize_t = store.seek(slot, i)
             if x == SKIP or (said != ABSENT and said != x) or store.codes[slot, TRUTH] >= 0:
                 return GENERAL
@@ -146,9 +154,20 @@ class LabelLoop:
                 scoring.learn(self.tasks, 0, m, -1, weight)
             scoring.score(self.tasks, 0, m, weight, self.scores, 0)
             if self.decide(name, slot, m, weight, said == ABSENT, found):
-                if self.closed >= self.closings or self.clock >= self.look_at:
+                if store.n_waiting >= self.closings or self.clock >= self.look_at:
                     return CLOSED
         return DONE
+
+    def meet(self, new):
+        """The code of a worker who had none, given now if need be; −1 if the loop must end."""
+        i: cython.Py_ssize_t = self.fresh[new]
+        if i < 0 and self.known < self.most_known:
+            i = self.known
+            self.fresh[new] = i
+            self.met.append(new)
+            self.known += 1
+            self.scoring.meet_worker()
+        return i
 
     def decide(self, name, slot, m, weight, is_new, found):
         """Decide a task that was scored; whether it closes, as it may if its label is new."""
@@ -181,6 +200,7 @@ class LabelLoop:
             store.shut(slot, state, winner, sure, margin, flags)
             store.forget_surplus()
             self.closed += 1
+            self.known_closed = self.known
         found[name] = (winner, sure, margin, m, flags, state)
         return state != OPEN
 

@@ -39,7 +39,11 @@ class LabelLoop:
     origin: int
     keys: NDArray[np.uint64]
     coin: Callable[[TaskId], int] | None
-    meet: Callable[[int], bool]
+    fresh: NDArray[np.int32]
+    met: list[int]
+    known: int
+    known_closed: int
+    most_known: int
     at: int
     @property
     def room(self) -> int: ...

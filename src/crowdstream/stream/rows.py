@@ -40,6 +40,10 @@ WIDTH = 16
 SKIP = -1
 ABSENT = -2
 
+# Codes of workers who had none when rows were coded: this one, and below it, in the order of the
+# rows. The loop gives them codes as it comes to them, as a row that is late meets nobody.
+PROVISIONAL = -3
+
 # The two orders: open tasks, the longest idle first; closed ones, the longest closed first.
 OPEN_LIST = 0
 CLOSED_LIST = 1

@@ -63,20 +63,25 @@ class AgreementSums:
         self.loops.bind(*arrays)
         self.loops.set_classes(np.zeros(self.classes))
 
-    def make_room(self, workers: int, classes: int) -> None:
-        """Have rows for so many workers and columns for so many classes."""
-        n, k = len(self._rows), self.classes
+    def reserve(self, workers: int) -> None:
+        """Have rows for so many workers, who are yet to be met."""
+        n = len(self._rows)
         if workers > n:
             self._rows, self._family = grown(self._rows, workers), grown(self._family, workers, -1)
             self._groups = grown(self._groups, workers)
             self._groups[n:] = np.arange(n, self._groups.size)
+            self._bind()
+
+    def make_room(self, workers: int, classes: int) -> None:
+        """Have rows for so many workers and columns for so many classes."""
+        k = self.classes
+        self.reserve(workers)
         if classes > k:
             wider = np.zeros((len(self._rows), 3, classes))
             wider[:, :, :k] = self._by_class
             self._rows = np.hstack([self._rows[:, :HEAD], wider.reshape(len(wider), 3 * classes)])
             self.shares = np.append(self.shares, np.zeros(classes - k))
             self.classes = classes
-        if workers > n or classes > k:
             self._bind()
         self.workers = self.loops.workers = max(self.workers, workers)
 

@@ -41,10 +41,14 @@ class ConfusionSums:
         self.counts: Floats = np.zeros((0, 3, 2))
         self.mass: Floats = np.zeros(2)
 
+    def reserve(self, workers: int) -> None:
+        """Have rows for so many workers, who are yet to be met."""
+        self.counts = grown(self.counts, workers)
+
     def make_room(self, workers: int, classes: int) -> None:
         """Have rows for so many workers and so many classes."""
         k = self.classes
-        self.counts = grown(self.counts, workers)
+        self.reserve(workers)
         if classes > k:
             counts = np.zeros((len(self.counts), classes + 1, classes))
             counts[:, :k, :k] = self.counts[:, :k]

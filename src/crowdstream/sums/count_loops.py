@@ -11,7 +11,8 @@ import cython
 def replace_counts(counts: cython.double[:, :, ::1], found: cython.double[:, :, ::1]):
     """Take over ``found[i, x, a]``, and its sums over x as ``counts[i, K, a]``.
 
-    Return the largest change of a count, and half of what all change: answers that moved. Rows of workers beyond those found stay as they are.
+    Return the largest change of a count, and half of what all change: answers
+    that moved. Rows of workers beyond those found stay as they are.
     """
     K = found.shape[2]
     most: cython.double = 0.0
