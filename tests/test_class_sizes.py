@@ -36,9 +36,11 @@ FOR_USERS = [kind for kind in CLASSES if not issubclass(kind, Model)]
 
 
 def is_member(kind: type, name: str) -> bool:
-    """A method or a property; constructor parameters and class attributes are none."""
+    """A method or a property; parameters and attributes, which can be assigned, are none."""
     found = inspect.getattr_static(kind, name)
-    return inspect.isroutine(found) or isinstance(found, (classmethod, staticmethod, property))
+    if isinstance(found, property):
+        return found.fset is None
+    return inspect.isroutine(found) or isinstance(found, (classmethod, staticmethod))
 
 
 def users_members(kind: type) -> set[str]:

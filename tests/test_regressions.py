@@ -245,7 +245,7 @@ def test_what_was_never_learnt_cannot_be_taken_back() -> None:
 def test_a_monitored_crowd_is_not_merged_with_one_nobody_watched() -> None:
     one, other = cs.monitor(cs.Adaptive()), cs.Adaptive()
     other.learn_one({"a": 1, "b": 1})
-    with pytest.raises(MergeError, match="without Drift, Trends, Pairs"):
+    with pytest.raises(MergeError, match="without Pairs, Agreement"):
         one += other
 
 

@@ -75,7 +75,8 @@ asked is whether they are drawn, not whether they are right."""
 
 def make_workers(folder: Path, *what: str) -> Path:
     labels = write_rows(folder / "labels.jsonl", hostile_labels())
-    assert call("run", labels, "-q", "--state", folder / "s", "-o", folder / "d.csv").code == 0
+    how = ("-q", "--in-order", "--state", folder / "s", "-o", folder / "d.csv")
+    assert call("run", labels, *how).code == 0
     assert call("workers", folder / "s", "-q", "--chart", folder / "page.html", *what).code == 0
     return folder / "page.html"
 
@@ -84,7 +85,7 @@ def make_report(folder: Path) -> Path:
     labels = write_rows(folder / "labels.jsonl", hostile_labels())
     truths = [{"task": row["task"], "label": SCRIPT} for row in hostile_labels()]
     truth = write_rows(folder / "truth.jsonl", truths)
-    how = ("--truth", truth, "--price", "0.05", "--title", NAMES[0])
+    how = ("--in-order", "--truth", truth, "--price", "0.05", "--title", NAMES[0])
     assert call("report", labels, *how, "-q", "-o", folder / "page.html").code == 0
     return folder / "page.html"
 
@@ -100,7 +101,7 @@ def make_report_of_questions(folder: Path) -> Path:
                     said = ""
                 rows.append({**row, "question": question, "run": run, "label": said})
     labels = write_rows(folder / "labels.jsonl", rows)
-    result = call("report", labels, "-q", "-o", folder / "page.html")
+    result = call("report", labels, "-q", "--in-order", "-o", folder / "page.html")
     assert result.code == 0, result.err
     return folder / "page.html"
 

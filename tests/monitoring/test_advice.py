@@ -83,7 +83,7 @@ def test_few_answers_are_said_of_who_is_better_than_chance_too() -> None:
     )
     said, low, high = np.array([[4.0, 4.0], [20.0, 20.0]]), np.zeros(2), np.full(2, 0.3)
     flags = _flags(0.5, said.sum(axis=1), said, known, low, high)
-    assert flags == [["better_than_chance", "few_answers"], ["better_than_chance"]]
+    assert flags.to_list() == [["better_than_chance", "few_answers"], ["better_than_chance"]]
 
 
 def test_nothing_is_advised_where_nothing_is_known() -> None:

@@ -58,11 +58,11 @@ def _answers(record: Mapping[str, object], reading: Reading) -> Iterator[Answer]
     for path, trace in paged(record, "traces", own="traces" not in record):
         info = _info(trace)
         found = list(map(mapping, items(info.get("assessments"))))
-        asked = {one.get("assessment_name") for one in found if "feedback" in one}
+        asked = {name_of(one.get("assessment_name")) for one in found if "feedback" in one}
         inner = _inner_spans(trace)
         for place, one in enumerate(found):
             # What is expected of an output is often a text that nobody votes on.
-            if "expectation" in one and one.get("assessment_name") not in asked:
+            if "expectation" in one and name_of(one.get("assessment_name")) not in asked:
                 continue
             task = name_of(info.get("trace_id")) or name_of(one.get("trace_id"))
             span = name_of(one.get("span_id"))
