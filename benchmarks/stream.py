@@ -250,13 +250,19 @@ def old(
         yield Measured(workers, "old", how, clock.costs)
 
 
-def labels(quick: bool) -> Table:
-    """The cost of a label in µs: mean (least) of rounds, and times `Adaptive`'s mean (least)."""
-    table = Table(title=(labels.__doc__ or "").splitlines()[0], width=WIDTH)
+def cost_table(of: Callable[[bool], Table], measured: Makers) -> Table:
+    """Return an empty table with a column for each that is measured, and one for a dict's votes."""
+    table = Table(title=(of.__doc__ or "").splitlines()[0], width=WIDTH)
     for heading in ("workers", "stream", "by"):
         table.add_column(heading, no_wrap=True)
-    for heading in (*KINDS, COUNTING):
+    for heading in (*measured, COUNTING):
         table.add_column(heading, justify="right")
+    return table
+
+
+def labels(quick: bool) -> Table:
+    """The cost of a label in µs: mean (least) of rounds, and times `Adaptive`'s mean (least)."""
+    table = cost_table(labels, KINDS)
     rounds, less = (2, 10) if quick else (ROUNDS, 1)
     for workers in SIZES[:1] if quick else SIZES:
         found = [young(workers, how, rounds, YOUNG // less) for how in WAYS]
@@ -279,11 +285,7 @@ def cells(costs: dict[str, Cost]) -> Iterator[str]:
 
 def monitored(quick: bool) -> Table:
     """`Adaptive` with and without monitors, µs a label: mean (least), and times a dict's votes."""
-    table = Table(title=(monitored.__doc__ or "").splitlines()[0], width=WIDTH)
-    for heading in ("workers", "stream", "by"):
-        table.add_column(heading, no_wrap=True)
-    for heading in (*MONITORED, COUNTING):
-        table.add_column(heading, justify="right")
+    table = cost_table(monitored, MONITORED)
     rounds, less = (2, 10) if quick else (ROUNDS, 1)
     for workers in MONITORED_SIZES[:1] if quick else MONITORED_SIZES:
         found = [young(workers, "observe_many", rounds, MONITORED_YOUNG // less, MONITORED)]

@@ -167,7 +167,7 @@ class DriftSums(JudgedSums):
             self.suspect(judge, i, UP)
 
     def is_usual(self, i, way, ratio, near):
-        """Whether no swing begins, rises to a new height or ends, nor is near to be unusual."""
+        """Return whether this ratio changes no count of swings and is far from an alarm."""
         now = self.rows[i, way] * ratio
         top = self.rows[i, way + 4]
         low: cython.bint = top <= LOWEST_RATIO
@@ -194,7 +194,7 @@ class DriftSums(JudgedSums):
         self.near_down = self.least_unusual(LEVELS, WORSE)
 
     def least_unusual(self, first, allowed):
-        """What `is_unusual` compares with the lowest level, by as many answers as there will be."""
+        """Return the lowest ratio that `is_unusual` may report before ``near_for`` answers."""
         rate = (self.swings[first, BEGUN] + PRIOR) / (self.near_for + PRIOR / USUAL)
         if rate <= allowed:
             return LOWEST_RATIO
