@@ -2,7 +2,7 @@
 
     python benchmarks/shapes.py                     every shape
     python benchmarks/shapes.py csv random          some of them
-    python benchmarks/shapes.py growth --chart F    cost against tasks, workers, classes, labels a task
+    python benchmarks/shapes.py growth --chart F    cost against four sizes of tables
     python benchmarks/shapes.py --quick             a tenth of the labels, to see that it runs
 
 Whole processes, from start to exit, one after the other in turns, so that a busy moment meets all.
