@@ -107,9 +107,9 @@ def make_labels(shape: Shape, seed: int = 0) -> pl.DataFrame:
     """Draw labels with text ids: workers err evenly over the other classes, all by themselves."""
     rng = np.random.default_rng(seed)
     tasks, n = max(shape.labels // shape.per_task, 1), shape.workers
-    # Workers of a task are distinct: equal steps from a first one.
-    step = max(n // (2 * shape.per_task), 1)
-    worker = (rng.integers(n, size=(tasks, 1)) + step * np.arange(shape.per_task)) % n
+    # Workers of a task are distinct: sorted draws, each moved up by its place.
+    drawn = np.sort(rng.integers(n - shape.per_task + 1, size=(tasks, shape.per_task)))
+    worker = rng.permuted(drawn + np.arange(shape.per_task), axis=1)
     truth = rng.integers(shape.classes, size=(tasks, 1))
     right = rng.random((tasks, shape.per_task)) < 0.5 + rng.uniform(size=n)[worker] / 2
     wrong = truth + rng.integers(1, shape.classes, size=(tasks, shape.per_task))
