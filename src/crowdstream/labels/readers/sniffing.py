@@ -181,7 +181,7 @@ def _wide_characters(data: bytes) -> str | None:
 
 
 def _eight_bits(data: bytes) -> str:
-    """Return the encoding of bytes that are not all UTF-8: Latin-1, Windows-1252, or broken UTF-8."""
+    """Find the encoding of bytes that are not all UTF-8: Latin-1, Windows-1252, broken UTF-8."""
     if NOT_TEXT.search(data):
         return UTF_8
     text = data.decode(UTF_8, errors="surrogateescape")
