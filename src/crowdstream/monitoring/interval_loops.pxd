@@ -1,11 +1,9 @@
 # Types of interval_loops.py.
 
-from libc.math cimport rint
-
 from crowdstream.labels.batch_loops cimport Tasks
 from crowdstream.monitoring.judging_loops cimport Judge, JudgedSums
 
-cdef double UNIT
+cdef double COARSE
 
 cdef double rounded(double x) noexcept nogil
 

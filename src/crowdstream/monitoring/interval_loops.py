@@ -11,17 +11,16 @@ import cython
 if cython.compiled:
     from cython.cimports.crowdstream.monitoring.rows import *
 else:
-    rint = round
     from crowdstream.monitoring.judging_loops import JudgedSums
     from crowdstream.monitoring.rows import *
 
-UNIT = 16777216.0
-"""What judged labels add is rounded to multiples of 2⁻²⁴: the same sums in any order."""
+COARSE = 402653184.0
+"""1.5 · 2²⁸: the numbers near it that have 52 bits after the first are multiples of 2⁻²⁴."""
 
 
 def rounded(x):
-    """The nearest multiple of 2⁻²⁴."""
-    return rint(x * UNIT) / UNIT
+    """The nearest multiple of 2⁻²⁴, for |x| < 2²⁷: what labels add is the same in any order."""
+    return (x + COARSE) - COARSE  # calls of rint took a quarter of the loop's time
 
 
 class IntervalSums(JudgedSums):
