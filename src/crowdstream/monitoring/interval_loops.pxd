@@ -11,7 +11,9 @@ cdef class IntervalSums(JudgedSums):
     cdef double[:, ::1] rows
     cdef double[:, ::1] doubts
     cdef double[::1] total
+    cdef double fetched
 
+    cdef void fetch(self, Tasks tasks, Py_ssize_t first, Py_ssize_t last) noexcept nogil
     cdef void count_task(self, Judge judge, Tasks tasks, Py_ssize_t t, double weight) noexcept nogil
     cdef void add_task(self, Judge judge, Tasks tasks, Py_ssize_t t, double weight) noexcept nogil
 
