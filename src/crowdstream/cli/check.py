@@ -25,9 +25,9 @@ class Folder(options.Group, panel="Where"):
 def check(folder: Folder) -> None:
     """Look for damage in a server's data.
 
-    Also while the server runs. Reads every record and its checksum, the pages of the database, tokens and keys, and changes
-    nothing. A line for each damage says which project, table and row, or file. Exit code 1 if
-    something is damaged.
+    Also while the server runs. Reads every record and its checksum, the pages of the database,
+    tokens and keys, and changes nothing. A line for each damage says which project, table and
+    row, or file. Exit code 1 if something is damaged.
 
     \b
     Example:

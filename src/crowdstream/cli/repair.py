@@ -24,12 +24,13 @@ class Folders(options.Group, panel="Where"):
 def repair(folders: Folders) -> None:
     """Go on with what is intact of a server's data.
 
-    What was there is copied aside first, and what is lost is said. Records that are damaged come from the backup if it has
-    them. Else a project goes back to before the damage, unless a snapshot has what came after it.
+    What was there is copied aside first, and what is lost is said. Records that are damaged come
+    from the backup if it has them. Else a project goes back to before the damage, unless a
+    snapshot has what came after it.
 
     \b
     Examples:
-      crowdstream check /var/lib/crowdstream
+      crowdstream repair /var/lib/crowdstream
       crowdstream repair /var/lib/crowdstream --backup /backups/monday
     """
     from crowdstream.serve.repairing import repair as mend

@@ -69,7 +69,7 @@ def _repair(folder: Path, backup: Path | None) -> Iterator[str]:
                 shutil.copy2(file, aside / file.name)
         yield f"what was there is in {aside}"
         places = [place for place in (aside, backup) if place is not None]
-        sources = [held.enter_context(closing(Source(place))) for place in places]
+        sources = [held.enter_context(closing(SavedRows(place))) for place in places]
         made = _Made(folder / f"{DATABASE}.new", sources)
         yield from made.fill()
         if not made.projects and any(source.names for source in sources):
@@ -102,7 +102,7 @@ def _repair_files(folder: Path, backup: Path | None) -> Iterator[str]:
         yield f"{damage.where}: {damage.what}; " + ("from the backup" if good else "removed")
 
 
-class Source:
+class SavedRows:
     """The rows of a database, as far as they can be read."""
 
     def __init__(self, folder: Path) -> None:
@@ -158,7 +158,7 @@ def _follows(table: str, found: Found, last: bytes) -> bool:
 class _Made:
     """The new database."""
 
-    def __init__(self, path: Path, sources: list[Source]) -> None:
+    def __init__(self, path: Path, sources: list[SavedRows]) -> None:
         self.path, self.sources = path, sources
         self.found = sources[0].counts
         counts = [source.counts for source in sources]
