@@ -24,6 +24,7 @@ from crowdstream.serve import workers as worker_routes
 from crowdstream.serve.labels import is_labels, take_labels
 from crowdstream.serve.limits import Rates
 from crowdstream.serve.problems import CONTENT_TYPE, ProblemError
+from crowdstream.serve.scrub import Scrub
 from crowdstream.serve.server import Endpoint, Server, bad_query
 
 Message = MutableMapping[str, Any]
@@ -118,6 +119,8 @@ class App:
         try:
             await asyncio.to_thread(self.server.engine.load)
             self.server.engine.start(asyncio.get_running_loop())
+            scrub = Scrub(self.server.engine)
+            scrub.start(asyncio.get_running_loop())
         except Exception as error:
             log.error("cannot start: %s", error)
             await send({"type": "lifespan.startup.failed", "message": str(error)})
@@ -125,6 +128,7 @@ class App:
         self.server.ready = True
         await send({"type": "lifespan.startup.complete"})
         await receive()
+        await scrub.stop()
         await self.server.engine.stop()
         await send({"type": "lifespan.shutdown.complete"})
 
