@@ -12,7 +12,7 @@ import os
 import sqlite3
 import threading
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
@@ -102,6 +102,8 @@ class Snapshot(NamedTuple):
     seq: int
     stream: bytes
     state: bytes
+    project: int
+    at: float
 
 
 class Changes(msgspec.Struct):
@@ -200,10 +202,15 @@ class Store:
             )
         return ProjectRow(int(done.lastrowid or 0), name, settings, at)
 
-    def save_snapshot(self, project: int, stream: bytes, state: bytes, at: float) -> None:
+    def save_in_slices(self, snapshot: Snapshot) -> list[Callable[[], None]]:
+        """Return the steps that save a snapshot."""
+        return [lambda: self.save_snapshot(snapshot)]
+
+    def save_snapshot(self, snapshot: Snapshot) -> None:
         """The project after all that was committed; replaces the snapshot before the last."""
+        project = snapshot.project
         with self._transaction() as db:
-            given = project, self.seq, at, stream, state
+            given = project, snapshot.seq, snapshot.at, snapshot.stream, snapshot.state
             db.execute("INSERT OR REPLACE INTO snapshots VALUES (?, ?, ?, ?, ?)", given)
             db.execute(
                 "DELETE FROM snapshots WHERE project = ? AND seq NOT IN "
@@ -298,7 +305,8 @@ class Store:
 
     def snapshots(self, project: int) -> list[Snapshot]:
         """A project's snapshots, the latest first."""
-        query = "SELECT seq, stream, state FROM snapshots WHERE project = ? ORDER BY seq DESC"
+        columns = "SELECT seq, stream, state, project, at FROM snapshots"
+        query = f"{columns} WHERE project = ? ORDER BY seq DESC"
         return [Snapshot(*row) for row in self._db.execute(query, (project,))]
 
     def dropped(self, project: int) -> bool:
