@@ -1,6 +1,6 @@
 # cython: language_level=3
 # cython: infer_types=True
-"""What judged labels add to the sums behind intervals. Knows nothing of limits and levels.
+"""Adding judged labels to the sums behind intervals. Knows nothing of limits and levels.
 
 Changing it changes the bits of every interval and what saved sums mean (their columns are in
 `rows`). Types are in interval_loops.pxd.
@@ -16,7 +16,7 @@ else:
     from crowdstream.monitoring.rows import *
 
 UNIT = 16777216.0
-"""What judged labels add is rounded to multiples of 2⁻²⁴: the same sums in any order."""
+"""Fixed-point unit of judged labels, 2⁻²⁴: sums are the same in any order."""
 
 
 def rounded(x):

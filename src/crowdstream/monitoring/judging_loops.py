@@ -141,7 +141,7 @@ class Judge:
             self.measure(z - begin, tasks.labels[z])
 
     def by_others_of_two(self, tasks, t):
-        """The same with two classes, where h says all: e₂ = h² and e₃ = 0."""
+        """Judge a task of two classes, where h says all: e₂ = h² and e₃ = 0."""
         begin = tasks.starts[t]
         for z in range(begin, tasks.starts[t + 1]):
             at = z - begin

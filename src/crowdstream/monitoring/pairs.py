@@ -212,7 +212,7 @@ def pairs(crowd: Estimator, *, least: int = 20) -> pl.DataFrame:
 
 
 def _same_group(crowd: Estimator, one: Ints, other: Ints) -> NDArray[np.bool_]:
-    """Whether both are copies of one group."""
+    """Return which pairs are copies of one group."""
     groups = np.full(len(crowd.workers_), -1)
     copies = view.copies_of(crowd)
     for number, group in enumerate(copies.declared if copies else []):

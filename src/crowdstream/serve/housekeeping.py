@@ -16,7 +16,8 @@ from crowdstream.errors import CrowdstreamError
 from crowdstream.schedule import HISTORY
 from crowdstream.serve import answers as kept
 from crowdstream.serve.jobs import Job
-from crowdstream.serve.store import Snapshot, StoreError
+from crowdstream.serve.schema import StoreError
+from crowdstream.serve.store import Snapshot
 from crowdstream.serve.wire import AlarmOut
 
 if TYPE_CHECKING:
@@ -120,8 +121,9 @@ class Housekeeping:
             if project.version != watch.saved_version:
                 try:
                     for step in self.engine.store.save_in_slices(self.engine.snapshot(project)):
-                        step()
-                    self._drop_labels(time.time())
+                        while step():
+                            pass
+                    self._drop_labels(project, time.time())
                 except StoreError:  # the log has it all
                     return
 
@@ -129,10 +131,6 @@ class Housekeeping:
         """Begin anew with what was being written when something failed."""
         for watch in self._watches.values():
             watch.busy = False
-
-    def _drop_labels(self, now: float) -> None:
-        if self.keep_labels is not None:
-            self.engine.store.drop_labels(now - self.keep_labels)
 
     def _watch(self, project: Project, now: float) -> Watch:
         if project.name not in self._watches:
@@ -175,7 +173,8 @@ class Housekeeping:
             watch.took = found.took
             watch.saved_version, watch.saved_at = found.version, time.time()
             watch.saved_labels = found.labels
-            self._drop_labels(now)
+            if name in self.engine.projects:
+                self._drop_labels(self.engine.projects[name], now)
 
         self.engine.in_slices([*store.save_in_slices(found.snapshot), saved])
 
@@ -214,6 +213,12 @@ class Housekeeping:
             self._dropped_at = now
             self.engine.forget_answers(now - kept.KEPT_SECONDS)
             self.engine.store.drop_deleted(now - DELETED_SECONDS)
+            for project in self.engine.projects.values():
+                self._drop_labels(project, now)
+
+    def _drop_labels(self, project: Project, now: float) -> None:
+        if self.keep_labels is not None:
+            self.engine.store.drop_labels(project.id, now - self.keep_labels)
 
 
 def _expire(project: Project, now: float) -> None:

@@ -1,6 +1,6 @@
 # cython: language_level=3
 # cython: infer_types=True
-"""What a task adds to the sums that coefficients of agreement are read from. Arrays only.
+"""Adding tasks to the sums that coefficients of agreement are read from. Arrays only.
 
 A task with m labels, ``n[k]`` of them for class k and ``q = Σ n[k]²``, adds to the row of its m
 
@@ -97,7 +97,7 @@ def add_pair_tables(tasks, slots, tables, held):
 
 
 class CoincidenceRows:
-    """Where the sums are, one row per number of labels; ``fourth`` has no rows if not kept."""
+    """Views of the sums, one row per number of labels; ``fourth`` has no rows if not kept."""
 
     def __init__(self, tasks, squares, said, moved, pairs, fourth):
         self.tasks = tasks

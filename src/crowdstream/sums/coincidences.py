@@ -71,7 +71,7 @@ class Coincidences:
 
     @property
     def kept(self) -> bool:
-        """Whether there are few enough classes for anything to be kept."""
+        """True if there are few enough classes for sums to be kept."""
         return self.classes <= MOST_CLASSES
 
     def _empty(self, rows: int) -> dict[str, Ints]:
