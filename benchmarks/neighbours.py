@@ -2,7 +2,7 @@
 
     python benchmarks/neighbours.py              50 classes, 5,000 workers, 200,000 labels beside
     python benchmarks/neighbours.py --quick      less of everything, to see that it runs
-    python benchmarks/neighbours.py --data DIR   keep the big project's folder there, and use it again
+    python benchmarks/neighbours.py --data DIR   keep the folder there, and use it again
 
 One connection posts single labels to the small project, one after the other, all the while. A step
 that others wait for shows as the longest of its posts.
@@ -24,7 +24,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import httpx
 
@@ -125,7 +125,7 @@ def fill(http: httpx.Client, size: Size) -> None:
     have = http.get("/v1/projects/big")
     done = have.json()["labels"] if have.status_code == 200 else 0
     if not done:
-        settings = {"max_labels": PER_TASK + 1}
+        settings = {"min_labels": PER_TASK, "max_labels": PER_TASK}
         http.put("/v1/projects/big", json=settings).raise_for_status()
     for first in range(done, size.labels, PART):
         post(http, rows(size, first, min(PART, size.labels - first)))
@@ -157,7 +157,7 @@ class Small:
 
 def measure(
     name: str, http: httpx.Client, pid: int, load: Callable[[], None], seconds: float
-) -> Any:
+) -> None:
     """The small project's posts while something else goes on, again and again."""
     small = Small(http)
     small.thread.start()
@@ -170,13 +170,22 @@ def measure(
     small.goes_on = False
     small.thread.join()
     times = sorted(small.times)
-    found = {
-        "load": name, "turns": turns, "longest turn s": round(longest, 3), "posts": len(times),
-        "p50 ms": round(times[len(times) // 2], 2), "p99 ms": round(times[int(len(times) * 0.99)], 2),
-        "max ms": round(times[-1], 1), "memory MB": memory(pid),
-    }  # fmt: skip
+    p50, p99 = (times[int(share * (len(times) - 1))] for share in (0.5, 0.99))
+    say(
+        ("load", name), ("turns", turns), ("longest turn s", longest), ("posts", len(times)),
+        ("p50 ms", p50), ("p99 ms", p99), ("max ms", times[-1]), *memories(pid),
+    )  # fmt: skip
+
+
+def say(*numbers: tuple[str, object]) -> None:
+    """Print a line of JSON."""
+    found = {name: round(n, 2) if isinstance(n, float) else n for name, n in numbers}
     print(json.dumps(found), flush=True)
-    return found
+
+
+def memories(pid: int) -> list[tuple[str, int]]:
+    """Memory of a process: now, and the most so far."""
+    return [("memory MB", memory(pid)), ("peak MB", memory(pid, "VmHWM"))]
 
 
 def memory(pid: int, field: str = "VmRSS") -> int:
@@ -201,18 +210,17 @@ def main() -> None:
         with server(folder, 1e9) as (http, pid):
             begun = time.perf_counter()
             fill(http, size)
-            print(json.dumps({"filled in s": round(time.perf_counter() - begun, 1),
-                              "memory MB": memory(pid), "peak MB": memory(pid, "VmHWM")}), flush=True)  # fmt: skip
+            say(("filled in s", time.perf_counter() - begun), *memories(pid))
         if given.fill:
             return
         begun = time.perf_counter()
         with server(folder, 2.0) as (http, pid):
-            print(json.dumps({"started in s": round(time.perf_counter() - begun, 1),
-                              "memory MB": memory(pid), "folder MB": weight(folder)}), flush=True)  # fmt: skip
+            took = time.perf_counter() - begun
+            say(("started in s", took), *memories(pid), ("folder MB", weight(folder)))
             for name, load in loads(http, size).items():
                 if given.only in name:
                     measure(name, http, pid, load, seconds)
-            print(json.dumps({"peak MB": memory(pid, "VmHWM"), "folder MB": weight(folder)}))
+            say(*memories(pid), ("folder MB", weight(folder)))
 
 
 def weight(folder: Path) -> int:
