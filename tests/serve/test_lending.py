@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import threading
 from collections.abc import Awaitable, Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -38,7 +39,7 @@ def run(folder: Path, what: Callable[[Engine], Awaitable[None]], *names: str) ->
         engine.load()
         engine.start(asyncio.get_running_loop())
         for name in names:
-            await engine.ask(lambda name=name: engine.create(name, Settings(max_labels=9), 0.0))
+            await engine.ask(partial(engine.create, name, Settings(max_labels=9), 0.0))
         try:
             await asyncio.wait_for(what(engine), PATIENCE)
         finally:
@@ -116,9 +117,8 @@ def test_what_waits_is_done_in_order_and_questions_see_what_was_acknowledged(
         taken = sum(msgspec.json.decode(one)["labels"] for one in sent)
         assert counts[-1] == taken + 1
         for number in range(9):
-            votes = await engine.look(
-                "p", lambda n=number: engine.project("p").stream.decision(f"t{n}")
-            )
+            stream = engine.project("p").stream
+            votes = await engine.look("p", partial(stream.decision, f"t{number}"))
             assert votes.votes == 9, "the first nine came, in their order"
 
     run(tmp_path, what, "p")
