@@ -482,7 +482,9 @@ class Engine:
         row = ProjectRow(0, name, msgspec.msgpack.encode(settings), now)
         self._new(row)  # or it says what is wrong with the settings
         try:
-            row = self.store.create_project(name, row.settings, now)
+            # Settings change, and a start without a snapshot begins with those of the first label.
+            first = log_events.pack([log_events.Rules(now, row.settings)])
+            row = self.store.create_project(name, row.settings, now, first)
         except StoreError as error:
             self.failing = str(error)
             raise self._cannot_write() from None

@@ -108,12 +108,12 @@ class Store:
     def __init__(self, folder: Path, *, checkpoint: int = CHECKPOINT) -> None:
         self.folder = folder
         with contextlib.ExitStack() as held:
-            held.callback(_lock(folder).close)
+            held.callback(take_lock(folder).close)
             self._check_commits()
             try:
                 self._db = self._connect(checkpoint)
                 held.callback(self._db.close)
-                self._counts, self._heads = _read_heads(self._db)
+                self._counts, self._heads = read_heads(self._db)
                 self._head_file = HeadFile(folder)
                 held.callback(self._head_file.close)
                 self._head_file.write(self._counts.commits)
@@ -199,21 +199,19 @@ class Store:
     def _insert_closed(self, db: sqlite3.Connection, change: Changes) -> list[int]:
         rows = []
         counts, project, at = self._new[0], change.project, change.at
-        for first in range(0, len(change.closed), MOST_CLOSED):
-            part = change.closed[first : first + MOST_CLOSED]
-            names = msgspec.msgpack.encode([one.decision.task for one in part])
-            decisions = msgspec.msgpack.encode(part)
-            contents = checksum(decisions)
+        for record in closed_records(project, at, counts.seq, change.closed):
             counts.closed += 1
-            row, seq, head = counts.closed, counts.seq, self._head(project)
-            head.closed = head.closed.add(project, row, at, seq, names, contents)
-            given = row, project, at, seq, head.closed.last, contents, names, decisions
+            row, head = counts.closed, self._head(project)
+            names, contents = record["names"], record["contents"]
+            head.closed = head.closed.add(project, row, at, counts.seq, names, contents)
+            signed = head.closed.last
+            given = row, project, at, counts.seq, signed, contents, names, record["decisions"]
             db.execute("INSERT INTO closed VALUES (?, ?, ?, ?, ?, ?, ?, ?)", given)
             rows.append(row)
         return rows
 
-    def create_project(self, name: str, settings: bytes, at: float) -> ProjectRow:
-        """A new project, on the disk when it returns."""
+    def create_project(self, name: str, settings: bytes, at: float, events: bytes) -> ProjectRow:
+        """A new project, on the disk when it returns; its log begins with the events."""
         with self._transaction() as db:
             counts = self._new[0]
             counts.projects += 1
@@ -223,6 +221,7 @@ class Store:
                 "INSERT INTO projects VALUES (?, ?, ?, ?, ?, ?)", (*record, checksum(*record))
             )
             self._new[1][number] = Head()
+            self._insert_events(db, Changes(number, float(at), events, []))
         return ProjectRow(number, name, settings, at)
 
     def _write_settings(self, db: sqlite3.Connection, project: int, settings: bytes) -> None:
@@ -374,7 +373,7 @@ class Store:
         try:
             self._db.execute("BEGIN IMMEDIATE")
             yield self._db
-            _write_heads(self._db, counts, heads)
+            write_heads(self._db, counts, heads)
             self._db.execute("COMMIT")
         except sqlite3.Error as error:
             with contextlib.suppress(sqlite3.Error):
@@ -550,7 +549,7 @@ class Reader:
             if not self.db.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]:
                 return 0
             check_tables(self.db)
-            return _read_heads(self.db)[0].commits
+            return read_heads(self.db)[0].commits
         except sqlite3.Error as error:
             raise DamageError(f"{DATABASE}: {error}") from None
 
@@ -613,6 +612,23 @@ _one_closed = msgspec.msgpack.Decoder(ClosedTask)
 _raw = msgspec.msgpack.Decoder(list[msgspec.Raw])
 
 
+def closed_records(
+    project: int, at: float, seq: int, closed: list[ClosedTask]
+) -> Iterator[dict[str, Any]]:
+    """Closed tasks as the table has them, but for the number of the row and its checksum."""
+    for first in range(0, len(closed), MOST_CLOSED):
+        part = closed[first : first + MOST_CLOSED]
+        decisions = msgspec.msgpack.encode(part)
+        yield {
+            "project": project,
+            "at": at,
+            "seq": seq,
+            "names": msgspec.msgpack.encode([one.decision.task for one in part]),
+            "decisions": decisions,
+            "contents": checksum(decisions),
+        }
+
+
 def _text(data: bytes) -> str:
     """Text that damage has made unreadable is still read: its checksum tells."""
     return data.decode("utf-8", "replace")
@@ -625,7 +641,7 @@ def _intact(row: int, contents: bytes, decisions: bytes) -> bytes:
     return decisions
 
 
-def _read_heads(db: sqlite3.Connection) -> tuple[Counts, dict[int, Head]]:
+def read_heads(db: sqlite3.Connection) -> tuple[Counts, dict[int, Head]]:
     """The folder's counts and the ends of chains by project, without those that are damaged."""
     counts: Counts | None = Counts()
     heads: dict[int, Head] = {}
@@ -640,7 +656,8 @@ def _read_heads(db: sqlite3.Connection) -> tuple[Counts, dict[int, Head]]:
     return counts, heads
 
 
-def _write_heads(db: sqlite3.Connection, counts: Counts, heads: dict[int, Head]) -> None:
+def write_heads(db: sqlite3.Connection, counts: Counts, heads: dict[int, Head]) -> None:
+    """Write the folder's counts and the ends of projects' chains."""
     packed = {FOLDER: msgspec.msgpack.encode(counts)}
     packed |= {project: msgspec.msgpack.encode(head) for project, head in heads.items()}
     rows = [(project, head, checksum(project, head)) for project, head in packed.items()]
@@ -663,7 +680,7 @@ def backup(folder: Path, target: Path) -> None:
     os.chmod(target / DATABASE, 0o600)
 
 
-def _lock(folder: Path) -> FileLock:
+def take_lock(folder: Path) -> FileLock:
     """Hold the folder's lock for as long as this process lives."""
     path = folder / "lock"
     try:
