@@ -13,8 +13,9 @@ import os
 import sqlite3
 import threading
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from copy import copy
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -42,8 +43,14 @@ FOLDER = 0
 """The row of `heads` that has the folder's counts."""
 
 PROJECT = "id, name, settings, created, dropped"
-SNAPSHOT = "project, seq, at, last, checksum, stream, state"
+SNAPSHOT = "project, seq, at, last, parts, state"
 """Columns of tables, in the order in which checksums cover them."""
+
+PART = 1 << 20
+"""Bytes of a snapshot that are written at once, in a few milliseconds."""
+
+Step = Callable[[], object]
+"""Something short that is done between two groups; it is done again as long as it gives true."""
 
 KEPT_SNAPSHOTS = 2
 """Snapshots of a project that are kept: the latest, and one before in case it cannot be read."""
@@ -80,6 +87,8 @@ class Snapshot(NamedTuple):
     stream: bytes
     state: bytes
     last: bytes
+    project: int
+    at: float
 
 
 class Changes(msgspec.Struct):
@@ -227,17 +236,57 @@ class Store:
         given = checksum(*record), project
         db.execute("UPDATE projects SET checksum = ? WHERE id = ?", given)
 
-    def save_snapshot(self, project: int, stream: bytes, state: bytes, at: float) -> None:
-        """The project after all that was committed; replaces the snapshot before the last."""
+    def save_in_slices(self, snapshot: Snapshot) -> list[Step]:
+        """Return the steps that save a snapshot; it replaces the one before the last.
+
+        Until the last step is done it is not there, and what is there of it is swept away later.
+        """
+        project, seq, stream = snapshot.project, snapshot.seq, snapshot.stream
+        query = "SELECT 1 FROM snapshots WHERE project = ? AND seq = ?"
+        if self._db.execute(query, (project, seq)).fetchone():
+            return []  # nothing was written since
+        begins = range(0, len(stream), PART)
+        return [
+            self.sweep,
+            *(partial(self._save_part, snapshot, k, at) for k, at in enumerate(begins)),
+            partial(self._finish_snapshot, snapshot, len(begins)),
+            self.sweep,
+        ]
+
+    def _save_part(self, snapshot: Snapshot, part: int, at: int) -> None:
+        record = snapshot.project, snapshot.seq, part, snapshot.stream[at : at + PART]
         with self._transaction() as db:
-            record = project, self.seq, float(at), self._heads[project].log.last
-            given = *record, checksum(*record, stream, state), stream, state
-            db.execute("INSERT OR REPLACE INTO snapshots VALUES (?, ?, ?, ?, ?, ?, ?)", given)
+            insert = "INSERT OR REPLACE INTO snapshot_parts VALUES (?, ?, ?, ?, ?)"
+            db.execute(insert, (*record, checksum(*record)))
+
+    def _finish_snapshot(self, snapshot: Snapshot, parts: int) -> None:
+        project = snapshot.project
+        record = project, snapshot.seq, snapshot.at, snapshot.last, parts, snapshot.state
+        with self._transaction() as db:
+            given = *record, checksum(*record)
+            db.execute("INSERT INTO snapshots VALUES (?, ?, ?, ?, ?, ?, ?)", given)
             db.execute(
                 "DELETE FROM snapshots WHERE project = ? AND seq NOT IN "
                 "(SELECT seq FROM snapshots WHERE project = ? ORDER BY seq DESC LIMIT ?)",
                 (project, project, KEPT_SNAPSHOTS),
             )
+
+    def sweep(self) -> bool:
+        """Remove a part of a snapshot that is not there as a whole; false if there is none."""
+        query = (
+            "SELECT p.rowid FROM snapshot_parts p WHERE NOT EXISTS "
+            "(SELECT 1 FROM snapshots s WHERE s.project = p.project AND s.seq = p.seq) LIMIT 1"
+        )
+        found = self._db.execute(query).fetchone()
+        if found is None:
+            return False
+        with self._transaction() as db:
+            db.execute("DELETE FROM snapshot_parts WHERE rowid = ?", found)
+        return True
+
+    def place(self, project: int) -> tuple[int, bytes]:
+        """Where a project's log ends: the number of the last record, the checksum of its own."""
+        return self._counts.seq, self._heads[project].log.last
 
     def drop_labels(self, project: int, before: float) -> int:
         """Drop a project's log up to a time, as far as all its snapshots have it.
@@ -371,12 +420,23 @@ class Store:
 
     def snapshots(self, project: int) -> Iterator[Snapshot | DamageError]:
         """A project's snapshots, the latest first; an error for one that is damaged."""
-        query = f"SELECT {SNAPSHOT} FROM snapshots WHERE project = ? ORDER BY seq DESC"
-        for number, seq, at, last, signed, stream, state in self._rows(query, project):
-            if signed == checksum(number, seq, at, last, stream, state):
-                yield Snapshot(seq, stream, state, last)
+        query = f"SELECT {SNAPSHOT}, checksum FROM snapshots WHERE project = ? ORDER BY seq DESC"
+        for *record, signed in self._rows(query, project):
+            number, seq, at, last, parts, state = record
+            stream = self._snapshot_parts(number, seq)
+            if signed == checksum(*record) and len(stream) == parts and None not in stream:
+                yield Snapshot(seq, b"".join(filter(None, stream)), state, last, number, at)
             else:
                 yield DamageError(f"its snapshot {seq} (snapshots) is damaged")
+
+    def _snapshot_parts(self, project: int, seq: int) -> list[bytes | None]:
+        """The parts of a snapshot's stream, in order; ``None`` for one that is damaged."""
+        query = "SELECT part, data, checksum FROM snapshot_parts WHERE project = ? AND seq = ?"
+        found = self._rows(f"{query} ORDER BY part", project, seq)
+        return [
+            data if signed == checksum(project, seq, part, data) and part == number else None
+            for number, (part, data, signed) in enumerate(found)
+        ]
 
     def dropped(self, project: int) -> bool:
         """Whether part of the log was dropped, so that it cannot be replayed from its start."""
