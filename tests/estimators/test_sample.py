@@ -24,7 +24,8 @@ def a_table(sizes: Ints) -> LabelBatch:
 
 def expected(batch: LabelBatch, how: ChooseTasks) -> list[str]:
     """By sorting all tasks."""
-    chosen, labels = [], 0
+    chosen: list[str] = []
+    labels = 0
     for t in np.argsort(task_keys(batch, how.seed)).tolist():
         if len(chosen) == how.tasks or labels >= how.labels:
             break
