@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from crowdstream.labels.batch import Codes, Ints, LabelBatch
 from crowdstream.labels.label import ClassLabel, TaskId
-from crowdstream.labels.text_codes import code_series
+from crowdstream.labels.text_codes import TextCodes, add_text, code_series
 from crowdstream.labels.vocabulary import UNKNOWN, Vocabulary
 from crowdstream.parallel import threads
 
@@ -244,6 +244,31 @@ def code_frame(frame: pl.DataFrame) -> CodedLabels:
         labels, class_names = label.result()
     batch = LabelBatch(np.append(starts, frame.height), workers, labels, tasks=tasks)
     return CodedLabels(batch, Vocabulary.of_column(worker_names), Vocabulary(class_names))
+
+
+def code_frames(frames: Iterable[pl.DataFrame]) -> CodedLabels:
+    """Code tables of text one after another, each of which can be let go before the next comes."""
+    tables = TextCodes(), TextCodes()
+    parts: list[tuple[Ints, Codes, Codes, pl.Series]] = []
+    with ThreadPoolExecutor(min(3, threads())) as pool:
+        for frame in frames:
+            runs = pool.submit(find_runs, frame["task"])
+            worker = pool.submit(_add, frame["worker"], tables[0])
+            label = pool.submit(_add, frame["label"], tables[1])
+            starts, tasks = runs.result()
+            starts = np.append(starts, frame.height)
+            parts.append((starts, worker.result(), label.result(), tasks))
+    names = Vocabulary.of_column(tables[0].column(0)), Vocabulary(tables[1].column(0))
+    return CodedLabels.concat(
+        [
+            CodedLabels(LabelBatch(starts, workers, labels, tasks=tasks), *names)
+            for starts, workers, labels, tasks in parts
+        ]
+    )
+
+
+def _add(series: pl.Series, table: TextCodes) -> Codes:
+    return add_text(series, table, np.empty(len(table) + len(series), np.int64))
 
 
 def find_runs(series: pl.Series) -> tuple[Ints, pl.Series]:
