@@ -11,8 +11,8 @@ from __future__ import annotations
 import cython
 
 if cython.compiled:
-    from cython.cimports.crowdstream.labels.text_views import BUFFER_BITS
     from cython.cimports.cpython.pycapsule import PyCapsule_GetPointer, PyCapsule_New
+    from cython.cimports.crowdstream.labels.text_views import BUFFER_BITS
     from cython.cimports.libc.stdlib import calloc, free, malloc
     from cython.cimports.libc.string import memcpy
 else:
