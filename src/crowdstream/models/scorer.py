@@ -93,7 +93,7 @@ class WeightedVotes:
         """Add the posteriors of some tasks to counts."""
         if mass.size == 2:
             logs = self.weights[:, None, None] * np.eye(2)
-            count_two(batch.coded, logs, self.prior, counts, mass)
+            count_two(batch.coded, logs.reshape(-1), self.prior, counts.reshape(-1), mass)
         else:
             odds, prior = np.exp(self.weights), np.exp(self.prior)
             count_weighted(batch.coded, odds, prior, _into(counts, mass))
@@ -125,7 +125,8 @@ class TableVotes:
     def count(self, batch: LabelBatch, counts: Floats, mass: Floats) -> None:
         """Add the posteriors of some tasks to counts."""
         if mass.size == 2 and self._powers is None:
-            count_two(batch.coded, *self._made_of[:2], counts, mass)
+            logs, prior = self._made_of[:2]
+            count_two(batch.coded, logs.reshape(-1), prior, counts.reshape(-1), mass)
         else:
             _count_in_steps(self, batch, counts, mass)
 
