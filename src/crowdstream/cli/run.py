@@ -17,7 +17,6 @@ from crowdstream.cli import options
 from crowdstream.cli.label_input import open_sources
 from crowdstream.cli.output import TableWriter, check_output, write_table
 from crowdstream.cli.run_asked import Asked, Done, worker_table
-from crowdstream.cli.run_state import RunState
 from crowdstream.cli.states import locked
 from crowdstream.errors import InputError
 from crowdstream.plain_text import printable
@@ -28,6 +27,7 @@ if TYPE_CHECKING:
 
     from crowdstream.cli.estimator import EstimatorFactory
     from crowdstream.cli.run_job import Job
+    from crowdstream.cli.run_state import RunState
 
 
 class Output(options.Group, panel="Output"):
@@ -142,7 +142,11 @@ def run(
     outputs |= {"--state": state.state, "--on-error": bad_input.quarantine}
     outputs |= {"--probabilities": out.probabilities}
     sources = open_sources(files, outputs)
-    history = None if state.state is None else RunState(state.state, again=state.again)
+    history: RunState | None = None
+    if state.state is not None:
+        from crowdstream.cli.run_state import RunState
+
+        history = RunState(state.state, again=state.again)
     with contextlib.nullcontext() if state.state is None else locked(state.state):
         prior = {} if history is None else history.load(factory)
         threading.Thread(target=_load, args=(factory,), daemon=True).start()
