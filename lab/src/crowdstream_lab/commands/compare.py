@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, TypedDict
 
-from crowdstream import InputError
+from crowdstream import InputError, UsageError
 from crowdstream.cli.extension import (
     ProgressBar,
     add_row,
@@ -126,7 +126,7 @@ def compare(
     from crowdstream_lab.compare import METHODS, Journal, choose, ready, write
 
     if out.resume and out.output is None:
-        raise InputError("--resume", "-o FOLDER too", "none")
+        raise UsageError("--resume needs -o FOLDER")
     plan = _plan(repeating, methods.quick, orders.seed)
     names = methods.methods
     wanted = None if names is None else [name.strip() for name in names.split(",")]
