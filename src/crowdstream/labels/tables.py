@@ -341,4 +341,5 @@ def value_series(name: str, values: Sequence[ClassLabel] | pl.Series) -> pl.Seri
             return pl.Series(name, numbers, pl.UInt64)
     elif kinds == {bool}:
         return pl.Series(name, values, pl.Boolean)
-    return pl.Series(name, [str(value) for value in values], pl.String)
+    texts = values if kinds == {str} else [str(value) for value in values]
+    return pl.Series(name, texts, pl.String)

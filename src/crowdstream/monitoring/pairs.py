@@ -119,6 +119,9 @@ class Pairs(ForgettingSums):
         holders[slots[inside]] = inside
         load = np.where(holders >= 0, answers[holders], 0.0)
         outside = np.flatnonzero(slots < 0)
+        if outside.size > SLOTS:  # no need to sort them all
+            least = np.partition(answers[outside], -SLOTS)[-SLOTS]
+            outside = outside[answers[outside] >= least]
         outside = outside[np.argsort(-answers[outside], kind="stable")[:SLOTS]]
         weakest = np.argsort(load, kind="stable")[: outside.size]
         taken = answers[outside] >= np.maximum(WORTH * load[weakest], 1.0)
