@@ -18,7 +18,7 @@ from crowdstream.cli.label_input import open_sources
 from crowdstream.cli.output import TableWriter, check_output, write_table
 from crowdstream.cli.run_asked import Asked, Done, worker_table
 from crowdstream.cli.states import locked
-from crowdstream.errors import InputError
+from crowdstream.errors import InputError, UsageError
 from crowdstream.plain_text import printable
 from crowdstream.validation import check_number
 
@@ -230,7 +230,7 @@ def _check(
     if scoring.max_error is not None:
         check_number("--max-error", scoring.max_error, 0.0, 1.0)
         if scoring.truth is None:
-            raise InputError("--max-error", "--truth too", "none")
+            raise UsageError("--max-error needs --truth")
     if costing.price is not None:
         check_number("--price", costing.price, 0.0, 1e9)
 
