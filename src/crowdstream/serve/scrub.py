@@ -87,9 +87,8 @@ class Scrub:
     def _tell(self, damage: Damage) -> None:
         """Tell the engine, between two groups, and wait until it knows."""
         assert self._loop is not None
-        asking = self._engine.ask(
-            lambda: self._engine.found(str(damage), damage.name if damage.vital else "")
-        )
+        project = damage.name if damage.vital else ""
+        asking = self._engine.look(project, lambda: self._engine.found(str(damage), project))
         try:
             asyncio.run_coroutine_threadsafe(asking, self._loop).result(60.0)
         except (ProblemError, RuntimeError, TimeoutError):
