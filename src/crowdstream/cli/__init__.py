@@ -22,7 +22,7 @@ COMMANDS = {
     "run": "Decide every task in files of labels.",
     "stream": "Decide tasks while their labels come in.",
     "serve": "Take labels over HTTP, decide at once, lose nothing.",
-    "token": "Make, list and revoke the tokens of a server.",
+    "token": "Make, list, rotate and revoke the tokens of a server.",
     "backup": "Copy a server's data while it runs.",
     "export": "Write decisions as Label Studio, MTurk or Ground Truth take them.",
     "sync": "Bring a project up to date with Label Studio or Argilla.",
@@ -50,7 +50,7 @@ PARTS = {
     "gold": ("plan", "check"),
     "spark": ("run",),
     "sync": ("label-studio", "argilla"),
-    "token": ("create", "list", "revoke"),
+    "token": ("create", "list", "rotate", "revoke"),
 }
 """Commands that have commands of their own."""
 

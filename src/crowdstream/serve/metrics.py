@@ -7,7 +7,7 @@ import math
 import os
 import shutil
 import time
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
@@ -83,7 +83,7 @@ async def metrics(request: Request) -> Response:
         table = await engine.ask(partial(_workers, engine, name))
         if table is not None:
             found += await asyncio.to_thread(list, _of_workers(name, table))
-    statuses: Counter[int] = request.app.state.statuses
+    statuses = server.traffic.statuses
     found += [("responses_total", f'status="{code}"', n) for code, n in sorted(statuses.items())]
     found += [
         ("waiting_requests", "", engine.waiting),
