@@ -1,4 +1,4 @@
-"""When what was read is read anew: by growth, so that the cost of reading stays in proportion.
+"""Schedule of renewing readings: by growth, so that the cost of reading stays in proportion.
 
 The one home of growth factors of models, monitors and streams. A reading of all workers takes time
 in proportion to them; done each time there is so much more to read, it costs a constant per label.
@@ -31,7 +31,7 @@ READINGS = 1.1
 from those of readings at every task by less than chance."""
 
 LABELS, FEW_LABELS = 1.25, 20
-"""The same in labels, and how many more there are at least, where tasks stay open for long."""
+"""Growth in labels, and their least number, for streams whose tasks stay open for long."""
 
 LOOKS = Growth(100, 2.0)
 """Tasks at which a stream measures whether workers err together: it takes milliseconds."""
@@ -52,7 +52,7 @@ HISTORY = 1.05
 
 
 class Schedule:
-    """When a model's shared readings are due.
+    """Schedule of renewals of a model's shared readings.
 
     ``tasks``, ``labels``: how many there were when they were last renewed.
 
@@ -85,7 +85,7 @@ class Schedule:
         return int(self.after_tasks) + 1 - tasks
 
     def has_many_more_labels(self, labels: float, unit: float) -> bool:
-        """Whether they are due by labels, of which one of the newest task counts ``unit``."""
+        """Return True if readings are due by labels; one of the newest task counts ``unit``."""
         return labels > self.after_labels + FEW_LABELS * unit
 
     def is_due(self, tasks: int, labels: float, unit: float) -> bool:

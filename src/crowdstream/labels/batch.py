@@ -46,12 +46,12 @@ class LabelBatch:
 
     @property
     def coded(self) -> Tasks:
-        """The same for compiled loops."""
+        """Return the batch as compiled loops take it."""
         return Tasks(self.starts, self.workers, self.labels, self.truths)
 
     @property
     def sizes(self) -> Ints:
-        """How many labels each task has."""
+        """Number of labels of each task."""
         return np.diff(self.starts)
 
     @property

@@ -27,7 +27,7 @@ SCHEMA = ("task", "worker", "label")
 
 
 class Origin(Protocol):
-    """Where labels came from: asked when a worker's labels on a task contradict one another."""
+    """Source of labels, asked when a worker's labels on a task contradict one another."""
 
     def telling_columns(self) -> list[str]:
         """Columns without a role that tell such labels apart."""
@@ -108,7 +108,7 @@ class CodedLabels:
         return CodedLabels(kept, self.workers, self.classes)
 
     def frame(self) -> pl.DataFrame:
-        """The same as a table; names of several kinds as text."""
+        """Return the labels as a table; names of several kinds become text."""
         import polars as pl
 
         runs = np.repeat(np.arange(len(self.batch)), self.batch.sizes)
@@ -229,7 +229,7 @@ def code_frame(frame: pl.DataFrame) -> CodedLabels:
 
 
 def find_runs(series: pl.Series) -> tuple[Ints, pl.Series]:
-    """Where another task begins than in the row before, and which it is."""
+    """Return the rows at which another task begins, and these tasks."""
     import polars as pl
 
     if isinstance(series.dtype, (pl.Categorical, pl.Enum)):

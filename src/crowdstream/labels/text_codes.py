@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     import polars as pl
 
 QUICK = text_loops.COMPILED and sys.byteorder == "little"
-"""Whether the loops can be used: they take the lowest byte of eight for the first."""
+"""True if the loops can be used: they take the lowest byte of eight for the first."""
 NULL = -1
 """The code of a null."""
 KINDS = 2

@@ -582,14 +582,17 @@ class Committee(Model):
         sums, reading, (known, _) = self.sums, self.reading, self.identify()
         apart = sums.groups != reading.teacher.main
         solved = np.full(sums.workers, known) & ~(apart & (reading.reason == ""))
-        weights = vote_effects(reading.scorer(), sums, reading.discount)
+
+        def weigh() -> Floats:
+            return vote_effects(reading.scorer(), sums, reading.discount)
+
         if self.changing:
             errors = error_rates(self.skills(), sums.classes)
-            return WorkerReading(errors, weights, solved, apart & known)
+            return WorkerReading(errors, weigh, solved, apart & known)
         (confusions, ways), prior = reading.confusions(), reading.prior()
         return WorkerReading(
             errors=ways[reading.believed],
-            weights=weights,
+            weigh=weigh,
             solved=solved,
             apart=apart & known,
             confusions=confusions,

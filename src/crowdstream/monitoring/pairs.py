@@ -119,6 +119,9 @@ class Pairs(ForgettingSums):
         holders[slots[inside]] = inside
         load = np.where(holders >= 0, answers[holders], 0.0)
         outside = np.flatnonzero(slots < 0)
+        if outside.size > SLOTS:  # no need to sort them all
+            least = np.partition(answers[outside], -SLOTS)[-SLOTS]
+            outside = outside[answers[outside] >= least]
         outside = outside[np.argsort(-answers[outside], kind="stable")[:SLOTS]]
         weakest = np.argsort(load, kind="stable")[: outside.size]
         taken = answers[outside] >= np.maximum(WORTH * load[weakest], 1.0)
@@ -212,7 +215,7 @@ def pairs(crowd: Estimator, *, least: int = 20) -> pl.DataFrame:
 
 
 def _same_group(crowd: Estimator, one: Ints, other: Ints) -> NDArray[np.bool_]:
-    """Whether both are copies of one group."""
+    """Return which pairs are copies of one group."""
     groups = np.full(len(crowd.workers_), -1)
     copies = view.copies_of(crowd)
     for number, group in enumerate(copies.declared if copies else []):

@@ -1,4 +1,4 @@
-"""What monitors have in common: arrays of sums, the skills that judge labels, and forgetting.
+"""Base of monitors: arrays of sums, the skills that judge labels, and forgetting.
 
 A monitor names the arrays it keeps; growing, saving and loading them happens here. Knows nothing
 of what is summed.
@@ -72,7 +72,7 @@ class WorkerSums(Observer):
     # Judging labels --------------------------------------------------------------------------
 
     def _due(self, more: int, memory: float | None) -> bool:
-        """Whether to read skills again once so many more tasks have been seen."""
+        """Return True if skills are to be read again once so many more tasks have been seen."""
         growth = (MONITORS - 1.0) * min(self.renewed, memory or self.renewed)
         return self.tasks + more >= self.renewed + growth
 
@@ -228,7 +228,7 @@ class ForgettingSums(WorkerSums):
 
     @property
     def _unit(self) -> float:
-        """What the newest task counts."""
+        """Return the weight of the newest task."""
         return self._scale.weight(max(self._clock - 1, 0))
 
     def patience(self, crowd: Estimator) -> int:

@@ -26,7 +26,8 @@ from crowdstream.serve.housekeeping import Housekeeping
 from crowdstream.serve.problems import ProblemError, from_input_error
 from crowdstream.serve.project import Project, State
 from crowdstream.serve.readings import Readings
-from crowdstream.serve.store import MOST_CLOSED, Changes, ProjectRow, Store, StoreError
+from crowdstream.serve.schema import DamageError, StoreError
+from crowdstream.serve.store import MOST_CLOSED, Changes, ProjectRow, Snapshot, Store
 from crowdstream.serve.wire import HookCounts, LabelIn, Settings, text
 from crowdstream.stream.stream import Stream
 
@@ -111,6 +112,8 @@ class Engine:
     def __init__(self, store: Store, *, keep_labels: float | None = None) -> None:
         self.store = store
         self.projects: dict[str, Project] = {}
+        self.aside: dict[str, str] = {}
+        """Projects that are damaged, and how: nothing reads or changes them."""
         self.failing = ""
         """Why nothing can be written, if it cannot."""
         self.groups = 0
@@ -244,6 +247,8 @@ class Engine:
             return error
         except InputError as error:
             return from_input_error(error)
+        except StoreError as error:
+            return ProblemError(503, str(error))
         except CrowdstreamError as error:
             return ProblemError(422, str(error))
         except Exception:
@@ -283,7 +288,7 @@ class Engine:
         """One job; what it did is noted in its project, its answer in ``new`` if it has a key."""
         project = self.projects.get(job.project)
         if project is None:
-            job.answer = no_such_project(job.project)
+            job.answer = self.missing(job.project)
             return
         version, apply = project.version, job.apply
         if job.key:
@@ -415,11 +420,26 @@ class Engine:
         return self.projects[name]
 
     def project(self, name: str) -> Project:
-        """A project by its name; 404 if there is none."""
+        """A project by its name; 404 if there is none, 503 if it is damaged."""
         found = self.projects.get(name)
         if found is None:
-            raise no_such_project(name)
+            raise self.missing(name)
         return found
+
+    def missing(self, name: str) -> ProblemError:
+        """Why a project cannot be asked: there is none of this name, or it is damaged."""
+        damage = self.aside.get(name)
+        if damage is None:
+            return no_such_project(name)
+        detail = f"project {name} is set aside: {damage}; crowdstream check says more"
+        return ProblemError(503, detail, headers={"Retry-After": "3600"})
+
+    def set_aside(self, name: str, damage: str) -> None:
+        """Keep a damaged project from being read and changed; the others go on."""
+        log.error("project %s is set aside: %s", name, damage)
+        self.projects.pop(name, None)
+        self._readings.pop(name, None)
+        self.aside[name] = damage
 
     def readings(self, name: str) -> Readings:
         """What is read from a project."""
@@ -434,9 +454,15 @@ class Engine:
         return self._hooks.setdefault(name, HookCounts()) if name in self.projects else None
 
     def load(self) -> None:
-        """Read all projects from the folder."""
+        """Read all projects from the folder; those that are damaged are set aside."""
         for row in self.store.projects():
-            self.projects[row.name] = self._read(row)
+            try:
+                if row.damage:
+                    raise DamageError(row.damage)
+                self.projects[row.name] = self._read(row)
+            except StoreError as error:
+                taken = row.name in self.projects or row.name in self.aside
+                self.set_aside(f"project-{row.id}" if taken else row.name, str(error))
         since = time.time() - kept.KEPT_SECONDS
         for packed in self.store.answers(since):
             self._answers.add(kept.unpack(packed))
@@ -463,29 +489,34 @@ class Engine:
 
     def _read(self, row: ProjectRow) -> Project:
         """A project as it was: its latest snapshot that can be read, and the log after it."""
-        project, seq = self._new(row), 0
-        for snapshot in self.store.snapshots(row.id):
-            try:
-                project.stream = Stream.load(snapshot.stream)
-            except StateError as error:
-                log.warning("%s: snapshot %d: %s", row.name, snapshot.seq, error)
-                continue
-            project.state = msgspec.msgpack.decode(snapshot.state, type=State)
-            seq = snapshot.seq
-            break
-        else:
-            if self.store.dropped(row.id):
-                raise StoreError(
-                    f"project {row.name}: no snapshot of it can be read by this version, and the "
-                    "labels it was made of were not kept"
-                )
+        project = self._new(row)
+        snapshot = self._read_snapshot(row, project)
+        if snapshot is None and self.store.dropped(row.id):
+            raise StoreError(
+                "no snapshot of it can be read by this version, and the labels it was made of were "
+                "not kept"
+            )
         project.replay(
             event
-            for events in self.store.events(row.id, seq)
+            for events in self.store.events(row.id, snapshot)
             for event in log_events.unpack(events)
         )
         project.know_closed(self.store.closed_names(row.id))
         return project
+
+    def _read_snapshot(self, row: ProjectRow, project: Project) -> Snapshot | None:
+        """Read the latest snapshot that can be read into a new project; tell of the others."""
+        for snapshot in self.store.snapshots(row.id):
+            try:
+                if isinstance(snapshot, DamageError):
+                    raise snapshot
+                project.stream = Stream.load(snapshot.stream)
+            except (StateError, DamageError) as error:
+                log.warning("project %s: a snapshot is left aside: %s", row.name, error)
+                continue
+            project.state = msgspec.msgpack.decode(snapshot.state, type=State)
+            return snapshot
+        return None
 
 
 def _not_told(_: object) -> None:

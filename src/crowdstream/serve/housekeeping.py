@@ -13,7 +13,7 @@ import msgspec
 from crowdstream.errors import CrowdstreamError
 from crowdstream.schedule import HISTORY
 from crowdstream.serve import answers as kept
-from crowdstream.serve.store import StoreError
+from crowdstream.serve.schema import StoreError
 
 if TYPE_CHECKING:
     from crowdstream.serve.engine import Engine
@@ -121,8 +121,7 @@ class Housekeeping:
         watch.took = time.monotonic() - begun
         watch.saved_version, watch.saved_at = project.version, now
         watch.saved_labels = project.stream.counts.labels
-        if self.keep_labels is not None:
-            self.engine.store.drop_labels(now - self.keep_labels)
+        self._drop_labels(project, now)
 
     def _sample(self, project: Project, watch: Watch, now: float) -> None:
         """Note the error rates of workers who answered a good deal since the last time."""
@@ -154,3 +153,9 @@ class Housekeeping:
             self._dropped_at = now
             self.engine.forget_answers(now - kept.KEPT_SECONDS)
             self.engine.store.drop_deleted(now - DELETED_SECONDS)
+            for project in self.engine.projects.values():
+                self._drop_labels(project, now)
+
+    def _drop_labels(self, project: Project, now: float) -> None:
+        if self.keep_labels is not None:
+            self.engine.store.drop_labels(project.id, now - self.keep_labels)

@@ -181,7 +181,12 @@ async def readyz(request: Request) -> Response:
     server = server_of(request)
     if server.engine.failing:
         return json(Health("failing", server.engine.failing), 503)
-    return json(Health("ok")) if server.ready else json(Health("starting"), 503)
+    if not server.ready:
+        return json(Health("starting"), 503)
+    if aside := server.engine.aside:
+        about = "; ".join(f"{name}: {damage}" for name, damage in aside.items())
+        return json(Health("degraded", f"set aside, because they are damaged: {about}"))
+    return json(Health("ok"))
 
 
 ENDPOINTS = (

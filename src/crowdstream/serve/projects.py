@@ -56,6 +56,8 @@ async def put_project(request: Request) -> Response:
     def create() -> bool:
         if name in engine.projects:
             return False
+        if name in engine.aside:
+            raise engine.missing(name)
         if len(engine.projects) >= MOST_PROJECTS:
             raise ProblemError(409, f"there are {MOST_PROJECTS:,} projects already")
         engine.create(name, settings, time.time())
