@@ -275,7 +275,7 @@ class Connection(asyncio.Protocol):
     def finished(self, made: Exchange) -> None:
         """An exchange has written its answer, which said whether the connection goes on."""
         self._active = None
-        if not made.keep_alive:
+        if not made.keep_alive or self.front.stopping:
             self._hang_up(linger=made.lingers or made is self._incoming)
             return
         self._advance()
