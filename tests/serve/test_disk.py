@@ -206,12 +206,12 @@ def test_a_snapshot_that_cannot_be_read_gives_way_to_the_log(tmp_path: Path) -> 
         running.stop()
     db = sqlite3.connect(folder / stores.DATABASE)
     assert db.execute("SELECT count(*) FROM snapshots").fetchone()[0] >= 1
-    rows = db.execute("SELECT project, seq, at, last, state FROM snapshots").fetchall()
-    stream = b"from another version"
-    for project, seq, at, last, state in rows:
-        signed = checksum(project, seq, at, last, stream, state)
-        given = stream, signed, seq
-        db.execute("UPDATE snapshots SET stream = ?, checksum = ? WHERE seq = ?", given)
+    query = "SELECT project, seq, part, data FROM snapshot_parts WHERE part = 0"
+    for project, seq, part, data in db.execute(query).fetchall():
+        other = b"from another version" + data
+        signed = checksum(project, seq, part, other)
+        given = other, signed, seq
+        db.execute("UPDATE snapshot_parts SET data = ?, checksum = ? WHERE seq = ?", given)
     db.commit()
     db.close()
     with serving(folder) as running, running.http() as http:

@@ -44,7 +44,7 @@ async def export_decisions(request: Request) -> Response:
     which = choice(request, "tasks", TASKS, "closed")
     wants = choice(request, "probabilities", ("true", "false"), "false") == "true"
     copied = which != "closed" or wants
-    taken = await server.engine.ask(lambda: _take(server.engine, name, copied))
+    taken = await server.engine.look(name, lambda: _take(server.engine, name, copied))
     tables = _tables(server.store.folder, taken, which, wants)
     if kind == "parquet":
         data = await asyncio.to_thread(_parquet, tables)
@@ -121,7 +121,7 @@ async def export_workers(request: Request) -> Response:
 
     engine, name = server_of(request).engine, request.path_params["project"]
     kind = choice(request, "format", tuple(KINDS), "csv")
-    table = await engine.ask(lambda: engine.readings(name).workers())
+    table = await engine.look(name, lambda: engine.readings(name).workers())
     if kind == "csv":
         table = table.with_columns(pl.col("flags").list.join(" "))
     if kind == "parquet":

@@ -12,7 +12,7 @@ import sqlite3
 from crowdstream.errors import CrowdstreamError
 from crowdstream.serve import tool_table
 
-SCHEMA = 3
+SCHEMA = 4
 """Version of the tables. Folders of other versions are refused."""
 
 TABLES = (
@@ -35,7 +35,11 @@ CREATE TABLE closed (
 CREATE INDEX closed_of_project ON closed (project, id);
 CREATE TABLE snapshots (
     project INTEGER NOT NULL, seq INTEGER NOT NULL, at REAL NOT NULL, last BLOB NOT NULL,
-    checksum BLOB NOT NULL, stream BLOB NOT NULL, state BLOB NOT NULL, PRIMARY KEY (project, seq)
+    parts INTEGER NOT NULL, state BLOB NOT NULL, checksum BLOB NOT NULL, PRIMARY KEY (project, seq)
+);
+CREATE TABLE snapshot_parts (
+    project INTEGER NOT NULL, seq INTEGER NOT NULL, part INTEGER NOT NULL, data BLOB NOT NULL,
+    checksum BLOB NOT NULL, PRIMARY KEY (project, seq, part)
 );
 CREATE TABLE answers (
     id INTEGER PRIMARY KEY, at REAL NOT NULL, answers BLOB NOT NULL, checksum BLOB NOT NULL

@@ -13,8 +13,9 @@ import os
 import sqlite3
 import threading
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from copy import copy
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -42,8 +43,14 @@ FOLDER = 0
 """The row of `heads` that has the folder's counts."""
 
 PROJECT = "id, name, settings, created, dropped"
-SNAPSHOT = "project, seq, at, last, checksum, stream, state"
+SNAPSHOT = "project, seq, at, last, parts, state"
 """Columns of tables, in the order in which checksums cover them."""
+
+PART = 1 << 20
+"""Bytes of a snapshot that are written at once, in a few milliseconds."""
+
+Step = Callable[[], object]
+"""Something short that is done between two groups; it is done again as long as it gives true."""
 
 KEPT_SNAPSHOTS = 2
 """Snapshots of a project that are kept: the latest, and one before in case it cannot be read."""
@@ -80,6 +87,8 @@ class Snapshot(NamedTuple):
     stream: bytes
     state: bytes
     last: bytes
+    project: int
+    at: float
 
 
 class Changes(msgspec.Struct):
@@ -99,12 +108,12 @@ class Store:
     def __init__(self, folder: Path, *, checkpoint: int = CHECKPOINT) -> None:
         self.folder = folder
         with contextlib.ExitStack() as held:
-            held.callback(_lock(folder).close)
+            held.callback(take_lock(folder).close)
             self._check_commits()
             try:
                 self._db = self._connect(checkpoint)
                 held.callback(self._db.close)
-                self._counts, self._heads = _read_heads(self._db)
+                self._counts, self._heads = read_heads(self._db)
                 self._head_file = HeadFile(folder)
                 held.callback(self._head_file.close)
                 self._head_file.write(self._counts.commits)
@@ -190,21 +199,19 @@ class Store:
     def _insert_closed(self, db: sqlite3.Connection, change: Changes) -> list[int]:
         rows = []
         counts, project, at = self._new[0], change.project, change.at
-        for first in range(0, len(change.closed), MOST_CLOSED):
-            part = change.closed[first : first + MOST_CLOSED]
-            names = msgspec.msgpack.encode([one.decision.task for one in part])
-            decisions = msgspec.msgpack.encode(part)
-            contents = checksum(decisions)
+        for record in closed_records(project, at, counts.seq, change.closed):
             counts.closed += 1
-            row, seq, head = counts.closed, counts.seq, self._head(project)
-            head.closed = head.closed.add(project, row, at, seq, names, contents)
-            given = row, project, at, seq, head.closed.last, contents, names, decisions
+            row, head = counts.closed, self._head(project)
+            names, contents = record["names"], record["contents"]
+            head.closed = head.closed.add(project, row, at, counts.seq, names, contents)
+            signed = head.closed.last
+            given = row, project, at, counts.seq, signed, contents, names, record["decisions"]
             db.execute("INSERT INTO closed VALUES (?, ?, ?, ?, ?, ?, ?, ?)", given)
             rows.append(row)
         return rows
 
-    def create_project(self, name: str, settings: bytes, at: float) -> ProjectRow:
-        """A new project, on the disk when it returns."""
+    def create_project(self, name: str, settings: bytes, at: float, events: bytes) -> ProjectRow:
+        """A new project, on the disk when it returns; its log begins with the events."""
         with self._transaction() as db:
             counts = self._new[0]
             counts.projects += 1
@@ -214,6 +221,7 @@ class Store:
                 "INSERT INTO projects VALUES (?, ?, ?, ?, ?, ?)", (*record, checksum(*record))
             )
             self._new[1][number] = Head()
+            self._insert_events(db, Changes(number, float(at), events, []))
         return ProjectRow(number, name, settings, at)
 
     def _write_settings(self, db: sqlite3.Connection, project: int, settings: bytes) -> None:
@@ -228,17 +236,57 @@ class Store:
         given = checksum(*record), project
         db.execute("UPDATE projects SET checksum = ? WHERE id = ?", given)
 
-    def save_snapshot(self, project: int, stream: bytes, state: bytes, at: float) -> None:
-        """The project after all that was committed; replaces the snapshot before the last."""
+    def save_in_slices(self, snapshot: Snapshot) -> list[Step]:
+        """Return the steps that save a snapshot; it replaces the one before the last.
+
+        Until the last step is done it is not there, and what is there of it is swept away later.
+        """
+        project, seq, stream = snapshot.project, snapshot.seq, snapshot.stream
+        query = "SELECT 1 FROM snapshots WHERE project = ? AND seq = ?"
+        if self._db.execute(query, (project, seq)).fetchone():
+            return []  # nothing was written since
+        begins = range(0, len(stream), PART)
+        return [
+            self.sweep,
+            *(partial(self._save_part, snapshot, k, at) for k, at in enumerate(begins)),
+            partial(self._finish_snapshot, snapshot, len(begins)),
+            self.sweep,
+        ]
+
+    def _save_part(self, snapshot: Snapshot, part: int, at: int) -> None:
+        record = snapshot.project, snapshot.seq, part, snapshot.stream[at : at + PART]
         with self._transaction() as db:
-            record = project, self.seq, float(at), self._heads[project].log.last
-            given = *record, checksum(*record, stream, state), stream, state
-            db.execute("INSERT OR REPLACE INTO snapshots VALUES (?, ?, ?, ?, ?, ?, ?)", given)
+            insert = "INSERT OR REPLACE INTO snapshot_parts VALUES (?, ?, ?, ?, ?)"
+            db.execute(insert, (*record, checksum(*record)))
+
+    def _finish_snapshot(self, snapshot: Snapshot, parts: int) -> None:
+        project = snapshot.project
+        record = project, snapshot.seq, snapshot.at, snapshot.last, parts, snapshot.state
+        with self._transaction() as db:
+            given = *record, checksum(*record)
+            db.execute("INSERT INTO snapshots VALUES (?, ?, ?, ?, ?, ?, ?)", given)
             db.execute(
                 "DELETE FROM snapshots WHERE project = ? AND seq NOT IN "
                 "(SELECT seq FROM snapshots WHERE project = ? ORDER BY seq DESC LIMIT ?)",
                 (project, project, KEPT_SNAPSHOTS),
             )
+
+    def sweep(self) -> bool:
+        """Remove a part of a snapshot that is not there as a whole; false if there is none."""
+        query = (
+            "SELECT p.rowid FROM snapshot_parts p WHERE NOT EXISTS "
+            "(SELECT 1 FROM snapshots s WHERE s.project = p.project AND s.seq = p.seq) LIMIT 1"
+        )
+        found = self._db.execute(query).fetchone()
+        if found is None:
+            return False
+        with self._transaction() as db:
+            db.execute("DELETE FROM snapshot_parts WHERE rowid = ?", found)
+        return True
+
+    def place(self, project: int) -> tuple[int, bytes]:
+        """Where a project's log ends: the number of the last record, the checksum of its own."""
+        return self._counts.seq, self._heads[project].log.last
 
     def drop_labels(self, project: int, before: float) -> int:
         """Drop a project's log up to a time, as far as all its snapshots have it.
@@ -325,7 +373,7 @@ class Store:
         try:
             self._db.execute("BEGIN IMMEDIATE")
             yield self._db
-            _write_heads(self._db, counts, heads)
+            write_heads(self._db, counts, heads)
             self._db.execute("COMMIT")
         except sqlite3.Error as error:
             with contextlib.suppress(sqlite3.Error):
@@ -372,12 +420,23 @@ class Store:
 
     def snapshots(self, project: int) -> Iterator[Snapshot | DamageError]:
         """A project's snapshots, the latest first; an error for one that is damaged."""
-        query = f"SELECT {SNAPSHOT} FROM snapshots WHERE project = ? ORDER BY seq DESC"
-        for number, seq, at, last, signed, stream, state in self._rows(query, project):
-            if signed == checksum(number, seq, at, last, stream, state):
-                yield Snapshot(seq, stream, state, last)
+        query = f"SELECT {SNAPSHOT}, checksum FROM snapshots WHERE project = ? ORDER BY seq DESC"
+        for *record, signed in self._rows(query, project):
+            number, seq, at, last, parts, state = record
+            stream = self._snapshot_parts(number, seq)
+            if signed == checksum(*record) and len(stream) == parts and None not in stream:
+                yield Snapshot(seq, b"".join(filter(None, stream)), state, last, number, at)
             else:
                 yield DamageError(f"its snapshot {seq} (snapshots) is damaged")
+
+    def _snapshot_parts(self, project: int, seq: int) -> list[bytes | None]:
+        """The parts of a snapshot's stream, in order; ``None`` for one that is damaged."""
+        query = "SELECT part, data, checksum FROM snapshot_parts WHERE project = ? AND seq = ?"
+        found = self._rows(f"{query} ORDER BY part", project, seq)
+        return [
+            data if signed == checksum(project, seq, part, data) and part == number else None
+            for number, (part, data, signed) in enumerate(found)
+        ]
 
     def dropped(self, project: int) -> bool:
         """Whether part of the log was dropped, so that it cannot be replayed from its start."""
@@ -490,7 +549,7 @@ class Reader:
             if not self.db.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]:
                 return 0
             check_tables(self.db)
-            return _read_heads(self.db)[0].commits
+            return read_heads(self.db)[0].commits
         except sqlite3.Error as error:
             raise DamageError(f"{DATABASE}: {error}") from None
 
@@ -553,6 +612,23 @@ _one_closed = msgspec.msgpack.Decoder(ClosedTask)
 _raw = msgspec.msgpack.Decoder(list[msgspec.Raw])
 
 
+def closed_records(
+    project: int, at: float, seq: int, closed: list[ClosedTask]
+) -> Iterator[dict[str, Any]]:
+    """Closed tasks as the table has them, but for the number of the row and its checksum."""
+    for first in range(0, len(closed), MOST_CLOSED):
+        part = closed[first : first + MOST_CLOSED]
+        decisions = msgspec.msgpack.encode(part)
+        yield {
+            "project": project,
+            "at": at,
+            "seq": seq,
+            "names": msgspec.msgpack.encode([one.decision.task for one in part]),
+            "decisions": decisions,
+            "contents": checksum(decisions),
+        }
+
+
 def _text(data: bytes) -> str:
     """Text that damage has made unreadable is still read: its checksum tells."""
     return data.decode("utf-8", "replace")
@@ -565,7 +641,7 @@ def _intact(row: int, contents: bytes, decisions: bytes) -> bytes:
     return decisions
 
 
-def _read_heads(db: sqlite3.Connection) -> tuple[Counts, dict[int, Head]]:
+def read_heads(db: sqlite3.Connection) -> tuple[Counts, dict[int, Head]]:
     """The folder's counts and the ends of chains by project, without those that are damaged."""
     counts: Counts | None = Counts()
     heads: dict[int, Head] = {}
@@ -580,7 +656,8 @@ def _read_heads(db: sqlite3.Connection) -> tuple[Counts, dict[int, Head]]:
     return counts, heads
 
 
-def _write_heads(db: sqlite3.Connection, counts: Counts, heads: dict[int, Head]) -> None:
+def write_heads(db: sqlite3.Connection, counts: Counts, heads: dict[int, Head]) -> None:
+    """Write the folder's counts and the ends of projects' chains."""
     packed = {FOLDER: msgspec.msgpack.encode(counts)}
     packed |= {project: msgspec.msgpack.encode(head) for project, head in heads.items()}
     rows = [(project, head, checksum(project, head)) for project, head in packed.items()]
@@ -603,7 +680,7 @@ def backup(folder: Path, target: Path) -> None:
     os.chmod(target / DATABASE, 0o600)
 
 
-def _lock(folder: Path) -> FileLock:
+def take_lock(folder: Path) -> FileLock:
     """Hold the folder's lock for as long as this process lives."""
     path = folder / "lock"
     try:
