@@ -309,9 +309,9 @@ class Connection(asyncio.Protocol):
         made.done = True
         made.keep_alive = self.goes_on(made)
         headers.append((b"content-length", b"%d" % len(body)))
+        self.front.note(made, status)  # who has the answer finds it in the log
         if not self.transport.is_closing():
             self.transport.write(self.write_head(status, headers, made.keep_alive) + body)
-        self.front.note(made, status)
         self.finished(made)
 
     # The end -----------------------------------------------------------------------------------
