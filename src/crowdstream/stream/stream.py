@@ -15,7 +15,7 @@ import time
 from collections.abc import Iterable, Mapping
 from functools import partial
 from pathlib import Path
-from typing import NamedTuple, Self, TypeAlias
+from typing import Any, NamedTuple, Self, TypeAlias
 
 import msgspec
 
@@ -543,7 +543,7 @@ class Stream(Savable):
         >>> [(task, one.label) for task, one in stream.decisions_on_closed(["t1", "t2"]).items()]
         [('t1', 'spam')]
         """
-        names = list(tasks)
+        names: list[Any] = list(tasks)
         if not are_usual(names):
             names = [_named(task, "task") for task in names]
         found, classes = self._store.find_closed(names), self.crowd._classes
