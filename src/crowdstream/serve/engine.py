@@ -537,6 +537,8 @@ class Engine:
 
     def load(self) -> None:
         """Read all projects from the folder; those that are damaged are set aside."""
+        import polars  # noqa: F401 (tables of workers need it: labels would wait for it)
+
         for row in self.store.projects():
             try:
                 if row.damage:
