@@ -105,3 +105,22 @@ def test_labels_before_a_change_of_settings_are_replayed_by_those_of_then(tmp_pa
         running.kill()  # before there is a snapshot
     with serving(folder) as running, running.http() as http:
         assert http.get("/v1/projects/p").json()["tasks"] == before
+
+
+def test_a_large_batch_that_comes_again_gets_its_first_answer(tmp_path: Path) -> None:
+    folder, key = tmp_path / "data", {"Idempotency-Key": "one"}
+    rows = [label(f"t{number}", worker, "x") for number in range(300) for worker in "ab"]
+    with serving(folder) as running, running.http() as http:
+        put(http, "p", settle=None, max_labels=3)
+        post(
+            http, "p", [label(f"t{number}", worker, "x") for number in range(9) for worker in "cde"]
+        )
+        first = post(http, "p", rows, headers=key)
+        assert (first["labels"], first["late"]) == (582, 18)
+        post(http, "p", [label(f"t{number}", "f", "y") for number in range(300)])
+        assert post(http, "p", rows, headers=key) == first
+        running.kill()
+    with serving(folder) as running, running.http() as http:
+        before = http.get("/v1/projects/p").json()["late"]
+        assert post(http, "p", rows, headers=key) == first
+        assert http.get("/v1/projects/p").json()["late"] == before

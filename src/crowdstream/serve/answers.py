@@ -7,12 +7,18 @@ nothing of requests but the bytes.
 from __future__ import annotations
 
 import hashlib
+import sys
 from collections import OrderedDict
 from collections.abc import Iterable
 
 import msgspec
 
 from crowdstream.serve.problems import ProblemError
+
+if sys.version_info >= (3, 14):
+    from compression import zstd
+else:
+    from backports import zstd
 
 KEPT_SECONDS = 600.0
 """How long an answer is kept: clients give up much earlier."""
@@ -21,23 +27,38 @@ MOST_BYTES = 64 << 20
 """Memory that kept answers may take; the oldest go first."""
 
 LARGE = 4096
-"""Bytes of an answer beyond which only the key is kept: whoever comes again is answered anew."""
+"""Bytes of an answer beyond which it is kept compressed, to a tenth or less."""
+
+LEVEL = 1
+"""Of compression: 0.5 ms for the answer to 1,000 labels."""
 
 
 class Answer(msgspec.Struct, array_like=True):
-    """A request by its key, what it said (as a fingerprint), and the answer, unless it is large."""
+    """A request by its key, what it said (as a fingerprint), and the answer.
+
+    >>> Answer.of(b"k", b"said", 0.0, b"{}" * 10_000).to(b"said") == b"{}" * 10_000
+    True
+    """
 
     key: bytes
     said: bytes
     at: float
     body: bytes
+    compressed: bool = False
+
+    @classmethod
+    def of(cls, key: bytes, said: bytes, at: float, body: bytes) -> Answer:
+        """Return the answer as it is kept."""
+        if len(body) <= LARGE:
+            return cls(key, said, at, body)
+        return cls(key, said, at, zstd.compress(body, LEVEL), compressed=True)
 
     def to(self, said: bytes) -> bytes:
         """The answer to the same request; 422 if it is another one under the same key."""
         if self.said != said:
             detail = "this Idempotency-Key was used for another request"
             raise ProblemError(422, detail, path="Idempotency-Key", expected="a new key")
-        return self.body
+        return zstd.decompress(self.body) if self.compressed else self.body
 
 
 def digest(*parts: bytes) -> bytes:
@@ -63,7 +84,7 @@ class Answers:
         self._bytes = 0
 
     def find(self, key: bytes, said: bytes, now: float) -> bytes | None:
-        """The answer that was given to this key, if it was; empty if it was large."""
+        """The answer that was given to this key, if it was."""
         found = self._kept.get(key)
         if found is None or found.at < now - KEPT_SECONDS:
             return None

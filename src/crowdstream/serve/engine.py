@@ -359,9 +359,7 @@ class Engine:
         version, apply = project.version, job.apply
         if job.key:
             found = self._outcome(lambda: self._before(job, new, now))
-            if found == b"" and job.again is not None:
-                apply = job.again
-            elif found is not None:
+            if found is not None:
                 job.answer = found
                 return
         assert apply is not None
@@ -372,8 +370,7 @@ class Engine:
             if project.version != version or getattr(job.answer, "status", 0) == 500:
                 broken.add(project.name)
         elif job.key:
-            large = job.again is not None and len(job.answer) > kept.LARGE
-            new[job.key] = kept.Answer(job.key, job.said, now, b"" if large else job.answer)
+            new[job.key] = kept.Answer.of(job.key, job.said, now, job.answer)
 
     def _apply_together(
         self, jobs: list[Job], now: float, new: dict[bytes, kept.Answer], broken: set[str]
@@ -399,7 +396,7 @@ class Engine:
         for job, one in zip(todo, found, strict=True):
             job.answer = one if isinstance(one, Exception) else self._encode(one)
             if job.key and isinstance(job.answer, bytes):
-                new[job.key] = kept.Answer(job.key, job.said, now, job.answer)
+                new[job.key] = kept.Answer.of(job.key, job.said, now, job.answer)
 
     def _answered_or_admitted(
         self, job: Job, project: Project, new: dict[bytes, kept.Answer], now: float

@@ -43,9 +43,8 @@ LOAN_LABELS = 20_000
 class Job:
     """A request that waits, or a question.
 
-    ``key`` and what was ``said`` tell whether it was applied before; ``again`` then answers it
-    without applying it, if the answer was too large to be kept. ``label``: all it brings is this
-    one, without a time, which may be taken together with others'. ``tell`` is called with the
+    ``key`` and what was ``said`` tell whether it was applied before. ``label``: all it brings is
+    this one, without a time, which may be taken together with others'. ``tell`` is called with the
     answer, or the error, in the event loop; ``keep`` in the engine's thread instead. A question
     without a project is about the engine itself.
     """
@@ -57,7 +56,6 @@ class Job:
     weight: int = 1
     key: bytes = b""
     said: bytes = b""
-    again: Apply | None = None
     label: LabelIn | None = None
     keep: Callable[[Any], None] | None = None
     answer: object = None

@@ -64,9 +64,6 @@ def labels_job(
             found.decisions = [one for one in found.decisions if one.closed and which == "closed"]
         return found
 
-    def again(project: Project, now: float) -> LabelsOut:
-        return project.decided(labels)
-
     return Job(
         _nobody,
         path[len(START) : -len(END)],
@@ -74,7 +71,6 @@ def labels_job(
         weight=len(labels) or 1,
         key=key,
         said=digest(body) if key else b"",
-        again=again,
         label=labels[0] if single and labels[0].at is None and which == "all" else None,
     )
 

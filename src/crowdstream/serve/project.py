@@ -157,13 +157,6 @@ class Project:
         """Return labels as they are to be counted; refuse what the project does not take."""
         return self._rules.many(labels, where)
 
-    def decided(self, labels: list[LabelIn]) -> LabelsOut:
-        """The decisions on the tasks of labels that were taken before; changes nothing."""
-        tasks = dict.fromkeys(text(one.task) for one in labels)
-        gone = self._closed_among(tasks)
-        found: Any = [gone.get(task) or self.stream.decision(task) for task in tasks]
-        return LabelsOut(len(labels), 0, found)
-
     def retract(self, task: str, worker: str, now: float) -> Decision:
         """Take a label back."""
         if gone := self._closed_among([task]):
