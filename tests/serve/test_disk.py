@@ -288,3 +288,24 @@ def test_labels_of_closed_tasks_go_when_they_are_not_to_be_kept(tmp_path: Path) 
         assert (task["closed"], task["votes"]) == ("full", 3)
         still = http.get("/v1/projects/p/tasks/open").json()
         assert [vote["worker"] for vote in still["labels"]] == ["a"]
+
+
+def test_exports_leave_no_files_open(tmp_path: Path) -> None:
+    script = (
+        "import resource; resource.setrlimit(resource.RLIMIT_NOFILE, (256, 256))\n"
+        "from crowdstream.cli import main; main()"
+    )
+    command = (sys.executable, "-c", script)
+    with serving(tmp_path / "data", command=command) as running, running.http() as http:
+        put(http, "p", max_labels=3, settle=None)
+        post(http, "p", [label(f"t{t}", w, "x" * 90) for t in range(2000) for w in "abc"])
+        address = "/v1/projects/p/export/decisions"
+        for number in range(150):
+            kind = ("csv", "ndjson", "parquet")[number % 3]
+            answer = http.get(address, params={"format": kind, "tasks": "all"})
+            assert answer.status_code == 200, f"{number}: {answer.text}"
+            with http.stream("GET", address, params={"format": "csv"}) as half:
+                assert half.status_code == 200
+                next(half.iter_bytes(100))
+        for folder in Path("/proc").glob(f"{running.process.pid}/fd"):
+            assert len(list(folder.iterdir())) < 128

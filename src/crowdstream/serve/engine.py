@@ -25,6 +25,7 @@ import msgspec
 from crowdstream.errors import CrowdstreamError, InputError, StateError
 from crowdstream.serve import answers as kept
 from crowdstream.serve import log_events
+from crowdstream.serve.clock import Clock
 from crowdstream.serve.housekeeping import Housekeeping
 from crowdstream.serve.jobs import MANY, Apply, Job, Loan, Loans
 from crowdstream.serve.problems import ProblemError, from_input_error
@@ -96,6 +97,7 @@ class Engine:
         """Projects that are damaged, and how: nothing reads or changes them."""
         self.damage: list[str] = []
         """Other damage that was found."""
+        self.clock = Clock()
         self.failing = ""
         """Why nothing can be written, if it cannot."""
         self.groups = 0
@@ -206,7 +208,7 @@ class Engine:
                 step = self._slices.popleft()
                 if step():
                     self._slices.appendleft(step)
-            self._housekeeping.look(time.time())
+            self._housekeeping.look(self.clock.now())
         except StoreError as error:
             self._slices.clear()
             self._housekeeping.stopped()
@@ -274,7 +276,7 @@ class Engine:
                 self._ask(job)
             return
         try:
-            self._apply_all(loan.jobs, time.time(), loan.new, loan.broken)
+            self._apply_all(loan.jobs, self.clock.now(), loan.new, loan.broken)
         except Exception:
             log.exception("a group failed")
             loan.broken.add(loan.project.name)
@@ -316,7 +318,7 @@ class Engine:
         ``back``: what was applied beside and is not written yet.
         """
         jobs = [*here, *(job for loan in back for job in loan.jobs)]
-        now = time.time()
+        now = self.clock.now()
         new = {key: answer for loan in back for key, answer in loan.new.items()}
         broken = {name for loan in back for name in loan.broken}
         names = dict.fromkeys(job.project for job in jobs)
@@ -536,6 +538,7 @@ class Engine:
         """Read all projects from the folder; those that are damaged are set aside."""
         import polars  # noqa: F401 (tables of workers need it: labels would wait for it)
 
+        self.clock.begin_after(self.store.last_time())
         for row in self.store.projects():
             try:
                 if row.damage:
@@ -544,7 +547,7 @@ class Engine:
             except StoreError as error:
                 taken = row.name in self.projects or row.name in self.aside
                 self.set_aside(f"project-{row.id}" if taken else row.name, str(error))
-        since = time.time() - kept.KEPT_SECONDS
+        since = self.clock.now() - kept.KEPT_SECONDS
         for packed in self.store.answers(since):
             self._answers.add(kept.unpack(packed))
 
@@ -556,7 +559,7 @@ class Engine:
         """A project whole, so that a start need not replay what came before."""
         state = msgspec.msgpack.encode(project.state)
         seq, last = self.store.place(project.id)
-        return Snapshot(seq, project.stream.to_bytes(), state, last, project.id, time.time())
+        return Snapshot(seq, project.stream.to_bytes(), state, last, project.id, self.clock.now())
 
     def _rebuild(self, projects: list[Project]) -> None:
         rows = {row.name: row for row in self.store.projects()}

@@ -104,7 +104,7 @@ class Housekeeping:
             watch, name = self._watch(project, now), project.name
             if watch.busy or self.engine.is_lent(name):
                 continue
-            self.engine.readings(name).count(now)
+            self.engine.readings(name).count()
             if project.settings.idle is not None:
                 jobs.append(Job(_nobody, name, _expire, keep=_nobody))
             if project.version != watch.saved_version:
@@ -117,13 +117,13 @@ class Housekeeping:
     def at_the_end(self) -> None:
         """Save what has changed."""
         for project in self.engine.projects.values():
-            watch = self._watch(project, time.time())
+            watch = self._watch(project, self.engine.clock.now())
             if project.version != watch.saved_version:
                 try:
                     for step in self.engine.store.save_in_slices(self.engine.snapshot(project)):
                         while step():
                             pass
-                    self._drop_labels(project, time.time())
+                    self._drop_labels(project, self.engine.clock.now())
                 except StoreError:  # the log has it all
                     return
 
@@ -140,7 +140,7 @@ class Housekeeping:
 
     def _look(self, watch: Watch, name: str) -> Found:
         """Find what is due of a project that has changed; changes nothing."""
-        project, now = self.engine.project(name), time.time()
+        project, now = self.engine.project(name), self.engine.clock.now()
         found = Found([], [], version=project.version, labels=project.stream.counts.labels)
         if now >= watch.alarms_at + ALARM_SECONDS:
             watch.alarms_at = now
@@ -158,7 +158,7 @@ class Housekeeping:
         if not isinstance(found, Found) or name not in self.engine.projects:
             return
         number, store = self.engine.projects[name].id, self.engine.store
-        now = time.time()
+        now = self.engine.clock.now()
         if found.alarms:
             self.engine.readings(name).add_alarms(found.alarms)
         for at in range(0, len(found.samples), HISTORY_PART):
@@ -171,7 +171,7 @@ class Housekeeping:
         def saved() -> None:
             watch.busy = False
             watch.took = found.took
-            watch.saved_version, watch.saved_at = found.version, time.time()
+            watch.saved_version, watch.saved_at = found.version, self.engine.clock.now()
             watch.saved_labels = found.labels
             if name in self.engine.projects:
                 self._drop_labels(self.engine.projects[name], now)

@@ -7,6 +7,7 @@ threads or how things are stored. Asking changes nothing.
 
 from __future__ import annotations
 
+import time
 from collections import Counter, deque
 from collections.abc import Callable, Iterable
 from typing import Any, cast
@@ -368,7 +369,7 @@ class Project:
             at = seconds(one.at)
             if at is None:
                 at = now
-            elif not -1e12 < at <= now + AHEAD:
+            elif not -1e12 < at <= max(now, time.time()) + AHEAD:
                 expected = f"seconds since 1970, at most {AHEAD:.0f} ahead of the clock"
                 path, got = f"{_root(place, single)}.at", str(one.at)
                 detail = f"at: expected {expected}"

@@ -154,20 +154,20 @@ class Readings:
         self._store.add_alarms(self._project().id, new[0].at, packed)
         self.alarms = [*self.alarms, *new][-MOST_ALARMS:]
 
-    def count(self, now: float) -> None:
+    def count(self) -> None:
         """Note how many labels there are, for how many come in a second."""
-        labels = self._project().stream.counts.labels
+        labels, now = self._project().stream.counts.labels, time.monotonic()
         if not self._meter or now >= self._meter[-1][0] + 0.5:
             self._meter.append((now, labels))
         while len(self._meter) > 2 and self._meter[0][0] < now - METER_SECONDS:
             self._meter.popleft()
 
-    def labels_per_second(self, now: float) -> float:
+    def labels_per_second(self) -> float:
         """Labels a second, of late."""
         if not self._meter:
             return 0.0
         at, labels = self._meter[0]
-        span = max(now - at, 1.0)
+        span = max(time.monotonic() - at, 1.0)
         return max(self._project().stream.counts.labels - labels, 0) / span
 
     def overview(self) -> Overview:
@@ -188,7 +188,7 @@ class Readings:
             at=now,
             settings=settings,
             labels=counts.labels,
-            labels_per_second=self.labels_per_second(now),
+            labels_per_second=self.labels_per_second(),
             repeated=counts.repeated,
             replaced=counts.replaced,
             retracted=counts.retracted,

@@ -399,6 +399,15 @@ class Store:
 
     # Reading, by the thread that writes ------------------------------------------------------
 
+    def last_time(self) -> float:
+        """The time of the last record in the log, or of a snapshot after it; 0 if there is none."""
+        query = (
+            "SELECT max(coalesce((SELECT at FROM log ORDER BY seq DESC LIMIT 1), 0.0), "
+            "coalesce((SELECT max(at) FROM snapshots), 0.0))"
+        )
+        (found,) = next(self._rows(query))
+        return float(found) if isinstance(found, (int, float)) else 0.0
+
     def projects(self) -> list[ProjectRow]:
         """All projects; those whose record is damaged say so."""
         rows, found = (
