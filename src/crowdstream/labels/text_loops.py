@@ -31,6 +31,9 @@ Record = cython.struct(
     rest=cython.uint,  # where in the arena the other bytes are, in words
 )
 Span = cython.struct(text=cython.p_uchar, size=cython.Py_ssize_t)
+Words = cython.struct(  # a text with its first 16 bytes
+    text=cython.p_uchar, size=cython.ulonglong, one=cython.ulonglong, two=cython.ulonglong
+)
 
 TEXTS, ARENA = range(2)
 """Places in ``used``: how many texts there are, how much of the arena they take; then how many
@@ -449,11 +452,40 @@ class Views:
     @cython.inline
     @cython.nogil
     @cython.exceptval(check=False)
-    def long_text(self, row: cython.Py_ssize_t) -> cython.p_uchar:
-        """Where a text of more than 12 bytes lies."""
+    def words(self, row: cython.Py_ssize_t) -> Words:
+        """The text of a row that has one; where it lies only of more than 12 bytes."""
+        head = self.views[2 * row]
         tail = self.views[2 * row + 1]
+        size = head & LOW
+        if size <= 12:
+            return Words(cython.NULL, size, (head >> 32) | (tail << 32), tail >> 32)
         place: cython.size_t = self.buffers[tail & LOW] + (tail >> 32)
-        return cython.cast(cython.p_uchar, place)
+        text = cython.cast(cython.p_uchar, place)
+        return Words(text, size, load(text), load_inside(text, 8, size))
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def fetch_rows(
+    chunk: Views,
+    begin: cython.Py_ssize_t,
+    end: cython.Py_ssize_t,
+    table: TextTable,
+    hashes: cython.p_ulonglong,
+) -> cython.void:
+    """Do as `fetch_spans` with rows of a chunk."""
+    last: cython.ulonglong = table.slots.shape[0] - 1
+    for row in range(begin, end):
+        hashes[row - begin] = 0
+        if not chunk.is_null(row):
+            found = chunk.words(row)
+            hashes[row - begin] = hash_of(found.text, found.size, found.one, found.two)
+            fetch(cython.address(table.slots[hashes[row - begin] & last]))
+    for k in range(end - begin):
+        held = table.slots[hashes[k] & last]
+        if held != FREE:
+            fetch(cython.address(table.records[held & LOW]))
 
 
 def code_chunk(
@@ -471,31 +503,34 @@ def code_chunk(
     """
     rows: cython.Py_ssize_t = codes.shape[0]
     known: cython.longlong = table.used[0]
-    text: cython.p_uchar
+    hashes = cython.declare(cython.ulonglong[256])
+    begin: cython.Py_ssize_t = row
     with cython.nogil:
-        for k in range(row, rows):
-            if chunk.is_null(k):
-                codes[k] = -1
-                continue
-            head = chunk.views[2 * k]
-            tail = chunk.views[2 * k + 1]
-            length: cython.Py_ssize_t = head & LOW
-            if length <= 12:
-                text = cython.NULL
-                one = (head >> 32) | (tail << 32)
-                two = tail >> 32
-            else:
-                text = chunk.long_text(k)
-                one = load(text)
-                two = load_inside(text, 8, length)
-            code = table.find(text, length, one, two, False)
-            if code < 0:
-                rows = k
-                break
-            if code == known:
-                firsts[code] = before + k
-                known += 1
-            codes[k] = code
+        while begin < rows:
+            end = min(begin + ROWS_AT_ONCE, rows)
+            large: cython.bint = table.used[0] > LARGE_TABLE
+            if large:
+                fetch_rows(chunk, begin, end, table, hashes)
+            for k in range(begin, end):
+                if chunk.is_null(k):
+                    codes[k] = -1
+                    continue
+                found = chunk.words(k)
+                if large:
+                    hashed = hashes[k - begin]
+                else:
+                    hashed = hash_of(found.text, found.size, found.one, found.two)
+                code = table.find_hashed(
+                    found.text, found.size, found.one, found.two, hashed, False
+                )
+                if code < 0:
+                    rows = end = k
+                    break
+                if code == known:
+                    firsts[code] = before + k
+                    known += 1
+                codes[k] = code
+            begin = end
     return rows
 
 
