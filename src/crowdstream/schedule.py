@@ -43,12 +43,31 @@ STRENGTHS = Growth(50, 2.0)
 """Closed tasks at which it is found how hard tasks are: a fit takes milliseconds, and is about the
 same at nearby times."""
 
-MONITORS = 1.05
-"""Growth in tasks after which monitors read skills anew."""
+MONITORS, FEW_TASKS = 8, 8
+"""How often monitors read skills anew while tasks double, and after how many tasks at the earliest:
+about as often as models read what all workers share. Each reading costs as much as there are
+workers."""
 
+COMPARED = 1.5
+"""Growth in tasks after which it is chosen anew which workers are compared with each other: it goes
+by who has answered twice as much."""
 
 HISTORY = 1.05
 """Growth in a worker's answers after which the server notes its error rate again."""
+
+
+def next_reading(last: float, memory: float | None) -> int:
+    """Return the tasks at which monitors read skills next, if they did so at ``last``.
+
+    Always the same numbers, so that monitors which began at other times read together, and a
+    stream need not stop for each.
+
+    >>> [next_reading(last, None) for last in (1, 8, 127, 128, 1000)]
+    [8, 16, 128, 144, 1024]
+    """
+    size = int(last if memory is None else min(last, memory))
+    step = max((1 << size.bit_length()) // (2 * MONITORS), 1 if memory else FEW_TASKS)
+    return (int(last) // step + 1) * step
 
 
 class Schedule:

@@ -200,6 +200,7 @@ class Committee(Model):
     def _look_if_due(self) -> None:
         """Measure on the sample now and then whether workers err together."""
         if self.sample and self.clock >= self.due_at:
+            self.sample.settle()
             batch, _ = self.sample.batch()
             answers = np.bincount(batch.workers, minlength=self.sums.workers)
             changed = self._use_copies(self._find_copies(InMemory(batch), batch, answers))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import NamedTuple, Protocol, TypeAlias, runtime_checkable
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -54,17 +54,9 @@ class Scorer(NamedTuple):
     calibrate: Callable[[Floats], Floats] | None = None
 
 
-@runtime_checkable
-class Counting(Protocol):
-    """Scores that know a quicker way to count posteriors than to write scores down."""
-
-    def count(self, batch: LabelBatch, counts: Floats, mass: Floats) -> None:
-        """Add the posteriors of some tasks to counts by worker, said and class, and by class."""
-
-
 def count_posteriors(score: Score, batch: LabelBatch, counts: Floats, mass: Floats) -> None:
     """Add the posteriors of some tasks to counts by worker, said and class, and by class."""
-    if isinstance(score, Counting):
+    if isinstance(score, (WeightedVotes, TableVotes, LikelihoodVotes)):  # quicker than by scores
         score.count(batch, counts, mass)
     else:
         _count_in_steps(score, batch, counts, mass)

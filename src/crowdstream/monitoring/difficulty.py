@@ -8,6 +8,8 @@ averaging over g made confidence worse on public sets.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
 from typing import TYPE_CHECKING, TypeAlias, Unpack
 
 import numpy as np
@@ -99,11 +101,16 @@ def strengths_in(crowd: Estimator) -> Strengths:
 
     A crowd that keeps no sample is taken to have most tasks at 1, as `PRIOR` says.
     """
+    return strengths_later(crowd)()
+
+
+def strengths_later(crowd: Estimator) -> Callable[[], Strengths]:
+    """`strengths_in` as of now, to be worked out when it is asked for: whatever is learnt since."""
     sample = view.sample_of(crowd, SAMPLE)
     if sample is None:
-        return np.asarray(PRIOR / PRIOR.sum())
+        return lambda: np.asarray(PRIOR / PRIOR.sum())
     classes = view.class_count(crowd)
-    return _fit(sample, _skills(crowd, classes), classes)
+    return partial(_fit, sample, _skills(crowd, classes), classes)
 
 
 def _skills(crowd: Estimator, classes: int) -> Floats:
