@@ -48,7 +48,7 @@ def requests(seed: int, name: str) -> list[Labels]:
     """Requests that a client will send, of one label or several, each with its time."""
     chance = random.Random(seed)
     found: list[Labels] = []
-    for number in range(4_000):
+    for number in range(12_000):
         at = START + number
         size = chance.choice((1, 1, 2, 5, 20))
         rows: Labels = []
