@@ -18,7 +18,6 @@ from tests.serve.killing import Damage
 from tests.serve.running import label, post, put, serving
 from tests.serve.test_events import memory, reconnect
 
-
 KILLS = int(os.environ.get("CROWDSTREAM_KILLS", "500"))
 
 OFTEN = (
