@@ -17,7 +17,7 @@ from typing import Any
 import httpx
 
 COMMAND = (sys.executable, "-c", "from crowdstream.cli import main; main()")
-PATIENCE = 30.0
+PATIENCE = float(os.environ.get("CROWDSTREAM_PATIENCE", "30"))
 """Seconds after which a server that does not start, or a test that waits, is given up."""
 
 
