@@ -14,7 +14,7 @@ from pathlib import Path
 
 import httpx
 import pytest
-import yaml
+import yaml  # type: ignore[import-untyped]
 
 from crowdstream.cli.command import make_command
 from crowdstream.cli.serve import serve
@@ -45,7 +45,8 @@ def behind(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Running, 
             for name in ("client_body", "proxy", "fastcgi", "uwsgi", "scgi")
         )
         (folder / "nginx.conf").write_text(
-            f"user {getpass.getuser()}; daemon off; pid {folder}/pid; error_log {folder}/error.log;\n"
+            f"user {getpass.getuser()}; daemon off; pid {folder}/pid;\n"
+            f"error_log {folder}/error.log;\n"
             f"events {{}}\nhttp {{ access_log off; {places}\n{text}}}\n"
         )
         process = subprocess.Popen([NGINX, "-p", str(folder), "-c", str(folder / "nginx.conf")])
