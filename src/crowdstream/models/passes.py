@@ -269,7 +269,7 @@ class CountPosteriors(Pass[tuple[Counts, Floats]]):
     def join(self, sums: tuple[Counts, Floats], other: tuple[Counts, Floats]) -> None:
         """Add other tasks' counts."""
         (counts, mass), (more, its_mass) = sums, other
-        counts += more  # type: ignore[operator, arg-type]
+        counts += more  # type: ignore[operator]
         mass += its_mass
 
 

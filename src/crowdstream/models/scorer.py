@@ -133,7 +133,8 @@ class TableVotes:
 
     def count(self, batch: LabelBatch, counts: Counts, mass: Floats) -> None:
         """Add the posteriors of some tasks to counts."""
-        if mass.size == 2 and self._powers is None:
+        two = mass.size == 2 and self._powers is None
+        if two and not isinstance(counts, SparseCounts):
             count_two(batch.coded, *self._made_of[:2], counts, mass)
         else:
             _count_in_steps(self, batch, counts, mass)

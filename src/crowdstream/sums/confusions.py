@@ -86,9 +86,10 @@ class ConfusionSums:
     def replace(self, counts: Counts, mass: Floats) -> Change:
         """Start again from counts without their sums over x; how much that changes."""
         self.mass[:] = mass
-        if self.sparse is None:
-            return Change(*replace_counts(self.counts, counts))
-        return Change(*self.sparse.replace(self._as_sparse(counts)))
+        if self.sparse is not None:
+            return Change(*self.sparse.replace(self._as_sparse(counts)))
+        assert not isinstance(counts, SparseCounts)
+        return Change(*replace_counts(self.counts, counts))
 
     def add(self, counts: Counts, mass: Floats) -> None:
         """Add counts without their sums over x."""

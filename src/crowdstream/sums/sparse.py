@@ -23,6 +23,8 @@ Ints = NDArray[np.int64]
 FIRST = 256
 """Cells that there is space for at first."""
 
+NOWHERE: Ints = np.empty(0, np.int64)
+
 LONGEST = 32
 """No row has as many cells as 2 to this power."""
 
@@ -109,12 +111,12 @@ class SparseCounts:
 
     def add_cells(self, cells: Cells) -> None:
         """Add counts."""
-        self.loops.add_all(*cells)
+        self.loops.add_all(*(np.ascontiguousarray(part) for part in cells))
 
     def add_dense(self, counts: Floats) -> None:
         """Add counts by worker, said and class."""
-        where = np.nonzero(counts)
-        self.add_cells(Cells(*where, counts[where]))
+        workers, said, classes = np.nonzero(counts)
+        self.add_cells(Cells(workers, said, classes, counts[workers, said, classes]))
 
     def __iadd__(self, other: SparseCounts) -> SparseCounts:
         self.reserve(len(other.right))
@@ -163,9 +165,10 @@ class SparseCounts:
         fits = totals.shape == right.shape and k == self.classes and workers <= len(self.right)
         fits &= cells.shape == values.shape and cells.ndim == 1
         fits &= cells.dtype == np.int64 and values.dtype == right.dtype == totals.dtype == float
-        if not fits or bool(((cells < 0) | (cells >= workers * k * k)).any()):
+        places: Ints = cells.astype(np.int64) if fits else NOWHERE
+        if not fits or bool(((places < 0) | (places >= workers * k * k)).any()):
             raise StateError("a saved state whose sums do not fit: cells")
-        rows, classes = np.divmod(cells.astype(np.int64), k)
+        rows, classes = np.divmod(places, k)
         self.add_cells(Cells(*np.divmod(rows, k), classes, values.astype(np.float64)))
         self.right[:workers], self.totals[:workers] = right, totals
 
