@@ -52,6 +52,11 @@ for crowd in made:
     crowd.learn_one(answers)
     crowd.unlearn_one(answers)
     print(repr(crowd), "unlearn_one", hashlib.blake2b(crowd.to_bytes()).hexdigest()[:32])
+two = [(t, w, min(x, "c1")) for t, w, x in rows]
+for crowd in (cs.Adaptive(), cs.AgreementBased()):
+    table = crowd.fit_predict(two, gold={0: "c0", 1: "c1"})
+    found = crowd.to_bytes() + table["confidence"].to_numpy().tobytes()
+    print("two classes", hashlib.blake2b(found).hexdigest()[:32])
 turned = rows + [(150 + t, f"w{7 - int(w[1:])}", x) for t, w, x in rows]
 for crowd in (cs.Adaptive(), cs.Adaptive(families=families)):
     table = crowd.stream_many(turned)
@@ -63,6 +68,7 @@ many = [(t, w, f"c{(int(x[1:]) + t) % 40}") for t, w, x in rows]
 for verb in (cs.Adaptive.fit_predict, cs.Adaptive.stream_many):
     crowd = cs.Adaptive()
     confidences = verb(crowd, many, gold={0: "c1"})["confidence"].to_numpy().tobytes()
+    crowd.learn_one({"w0": "c1", "w1": "c2", "w5": "c1"})
     crowd.unlearn_one({"w0": "c1", "w1": "c2", "w5": "c1"})
     print("40 classes", hashlib.blake2b(crowd.to_bytes() + confidences).hexdigest()[:32])
 stream = cs.Stream(cs.Adaptive(), settle=0.9, max_labels=4)

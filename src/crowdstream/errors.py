@@ -1,4 +1,4 @@
-"""What goes wrong, in words a user can act on. Knows nothing of labels or estimators."""
+"""Errors and warnings, in words a user can act on. Knows nothing of labels or estimators."""
 
 from __future__ import annotations
 
@@ -22,6 +22,10 @@ class InputError(CrowdstreamError, ValueError):
 
     def __str__(self) -> str:
         return f"{self.where}: expected {self.expected}, found {self.found}"
+
+
+class UsageError(CrowdstreamError, ValueError):
+    """A call or a command line that contradicts itself or lacks something: one sentence."""
 
 
 class StateError(CrowdstreamError, ValueError):

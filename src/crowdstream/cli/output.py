@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING
 
 from crowdstream.cli.workbooks import check_writer, open_workbook
-from crowdstream.errors import InputError
+from crowdstream.errors import InputError, UsageError
 from crowdstream.serialization import is_replaced, refuse_output, replacing
 
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ def check_output(path: str | None, option: str) -> None:
 
 
 def _is_device(path: str) -> bool:
-    """Whether a path names a device or a pipe, which need not be called by what goes there."""
+    """Return True for a device or a pipe, whose name need not tell the format."""
     return os.path.exists(path) and not os.path.isfile(path) and not os.path.isdir(path)
 
 
@@ -58,7 +58,9 @@ def check_apart(inputs: list[str], outputs: dict[str, str | None]) -> None:
             continue
         place = path if path == "-" else os.path.realpath(path)
         if place in taken:
-            raise InputError(option, "a file of its own", f"{path!r}, the same as {taken[place]}")
+            raise UsageError(
+                f"{option} needs a file of its own; {path!r} is that of {taken[place]}"
+            )
         taken[place] = option
 
 
@@ -99,7 +101,7 @@ class TableWriter:
                     yield self._named(lambda piece: self._write(piece, file))
 
     def _named(self, write: Callable[[pl.DataFrame], None]) -> Callable[[pl.DataFrame], None]:
-        """The same function, which names the file if it cannot be written: a full disk, say."""
+        """Wrap a writer so that its errors (a full disk, say) name the file."""
 
         def named(piece: pl.DataFrame) -> None:
             try:

@@ -11,7 +11,7 @@ from crowdstream.cli.json_output import print_json, questions_of, rates_report
 from crowdstream.cli.label_input import LabelInput, read_labels
 from crowdstream.cli.output import check_output, write_table
 from crowdstream.cli.terminal import say_paragraph
-from crowdstream.errors import CrowdstreamError, InputError
+from crowdstream.errors import CrowdstreamError, InputError, UsageError
 from crowdstream.plain_text import counted, printable
 from crowdstream.validation import check_number
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 class GoldFile(options.Group, panel="Gold"):
-    """What people say of some tasks."""
+    """Options of gold."""
 
     HELP = """
     --gold FILE  Correct labels of some tasks, drawn at random or by gold plan (columns task and
@@ -32,7 +32,7 @@ class GoldFile(options.Group, panel="Gold"):
 
 
 class Asked(options.Group, panel="What is asked"):
-    """Whose rate, and of what."""
+    """Options of the rate that is asked for."""
 
     HELP = """
     --positive CLASS  The class whose share is asked for, such as pass; all unless given.
@@ -54,7 +54,7 @@ class Asked(options.Group, panel="What is asked"):
 
 
 class RateOutput(options.Group, panel="Output"):
-    """Where the table goes."""
+    """Options of output."""
 
     HELP = f"""
     -o, --output FILE  Write a table of the rates: {options.TABLE_FILE}.
@@ -114,7 +114,7 @@ def rate(
             level=asked.level,
         )
     if not made:
-        raise InputError("--gold", "correct labels of one of the questions", "none")
+        raise UsageError("--gold has correct labels of none of the questions")
     _show(made, found, asked, out, report)
 
 
@@ -198,7 +198,7 @@ def _show(
 
 
 def _width_lines(found: Rates, width: float) -> list[str]:
-    """How many gold labels an interval of this width needs, class by class."""
+    """Say how many gold labels an interval of this width needs, class by class."""
     lines = []
     for name, needed in found.gold_for_width(width).items():
         shown = printable(name)

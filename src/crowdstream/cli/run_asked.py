@@ -1,4 +1,4 @@
-"""What `run` is asked for → a `Job` per question, decided one after another."""
+"""Turns what `run` is asked for into a `Job` per question, decided one after another."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from crowdstream.cli.label_input import read_sources
 from crowdstream.cli.states import check_questions
 from crowdstream.cli.terminal import ProgressBar
-from crowdstream.errors import InputError
+from crowdstream.errors import InputError, UsageError
 
 if TYPE_CHECKING:
     import polars as pl
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 @dataclass
 class Done:
-    """What a run came to: a job per question, what the files were read as, what is to be said."""
+    """Outcome of a run: a job per question, how the files were read, notes."""
 
     jobs: list[Job]
     read_as: ReadAs
@@ -38,7 +38,7 @@ class Done:
 
 
 class Asked(NamedTuple):
-    """What the user asks of a run; ``prior``: what earlier runs learnt, question by question."""
+    """Request for a run; ``prior``: what earlier runs learnt, question by question."""
 
     files: options.LabelFiles
     deciding: Deciding
@@ -90,7 +90,7 @@ class Asked(NamedTuple):
 
         assert self.deciding.window is not None
         if self.out.probabilities is not None:
-            raise InputError("--probabilities", "all labels in memory", "--window")
+            raise UsageError("--probabilities cannot be combined with --window")
         where = sources[0].name if len(sources) == 1 else "labels"
         interpreter: Interpreter = Interpreter(self.files.names(), self.files.hints(), where=where)
         check_questions(self.prior, [""])

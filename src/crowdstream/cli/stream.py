@@ -20,7 +20,7 @@ from crowdstream.cli.stream_position import PIPE, Bookmark
 from crowdstream.cli.stream_saving import StateFile
 from crowdstream.cli.stream_source import Source
 from crowdstream.cli.terminal import say
-from crowdstream.errors import InputError
+from crowdstream.errors import InputError, UsageError
 from crowdstream.labels.readers.input_options import parse_size
 from crowdstream.plain_text import counted
 from crowdstream.validation import check_number
@@ -33,7 +33,7 @@ UNDELIVERED = 1
 
 
 class Closing(options.Group, panel="When a task closes"):
-    """When a task takes no more labels."""
+    """Options of closing tasks."""
 
     HELP = """
     --settle CONFIDENCE  Close a task once its decision is this confident (1: never for that),
@@ -53,7 +53,7 @@ class Closing(options.Group, panel="When a task closes"):
 
 
 class State(options.Group, panel="State"):
-    """Where a stream is kept between two runs."""
+    """Options of the state kept between runs."""
 
     HELP = """
     --state FILE  Resume from this file if it exists, and save to it: also on Ctrl-C and SIGTERM.
@@ -71,7 +71,7 @@ class State(options.Group, panel="State"):
 
 
 class Lines(options.Columns):
-    """Where lines come from and how they are read."""
+    """Options of the input and its columns."""
 
     HELP = """
     labels: FILE  A file of labels; without it, or as -, standard input.
@@ -86,7 +86,7 @@ class Lines(options.Columns):
 
 
 class Decisions(options.Quiet):
-    """Where decisions go."""
+    """Options of output."""
 
     HELP = """
     -o, --output FILE  Add the decisions to this file, with --state each exactly once. Without it
@@ -219,13 +219,13 @@ class Run:
         """Begin in the input where the state was, and say so."""
         found, state = self.before, self.state
         if state.replayed and state.state is None:
-            raise InputError("--replayed", "a state that knows what was read (--state)", "none")
+            raise UsageError("--replayed needs --state, which knows what was read")
         if state.skip_rows is not None:
             check_number("--skip-rows", state.skip_rows, 0, 2**62, whole=True)
         if self.source.seekable:
             if state.replayed or state.skip_rows is not None:
                 option = "--replayed" if state.replayed else "--skip-rows"
-                raise InputError(option, "standard input", f"{self.source.name!r}, a file")
+                raise UsageError(f"{option} is for standard input; {self.source.name!r} is a file")
             if self.source.go_on(found, from_start=state.from_start):
                 self.parser.go_on(found.rows, found.format, found.header)
                 self._say(f"going on at row {found.rows + 1:,} of {self.source.name}")

@@ -18,7 +18,7 @@ from typing import NamedTuple
 import msgspec
 
 from crowdstream.cli.stream_position import BINARY, PIPE, Bookmark, mark_of
-from crowdstream.errors import InputError
+from crowdstream.errors import InputError, UsageError
 from crowdstream.labels.readers.sources import standard_input
 
 TICK = 0.2
@@ -71,12 +71,12 @@ class LineSplitter:
         self._add(rest)
 
     def rest(self) -> Line | None:
-        """What is left at the end of input, as a line."""
+        """Return what is left at the end of input, as a line."""
         return self._take(ended=False) if self._size else None
 
     @property
     def begun(self) -> bool:
-        """Whether there is a line without its end."""
+        """True if there is a line without its end."""
         return self._size > 0
 
     def _add(self, part: bytes) -> None:
@@ -114,7 +114,7 @@ class Source:
         self.seekable = path != "-" and stat.S_ISREG(os.fstat(self.descriptor).st_mode)
         self.follow = follow
         if follow and not self.seekable:
-            raise InputError("--follow", "a file; a pipe is followed as it is", self.name)
+            raise UsageError(f"--follow needs a file; {self.name} is followed as it is")
         self.place = os.path.realpath(path) if self.seekable else PIPE
         self.rows = self.offset = self.crc = 0
         self.ended = True
@@ -150,7 +150,7 @@ class Source:
         return True
 
     def _is_read_part(self, found: Bookmark) -> bool:
-        """Whether this file begins with what was read."""
+        """Return True if this file begins with what was read."""
         if os.fstat(self.descriptor).st_size < found.offset:
             return False
         return mark_of(self.descriptor, found.offset) == found.mark
@@ -185,7 +185,7 @@ class Source:
 
     @property
     def skipping(self) -> bool:
-        """Whether the next line was read before, and is to be left out."""
+        """True if the next line was read before, and is to be left out."""
         return self.rows < self.skip
 
     def advance(self, line: Line) -> None:
@@ -198,7 +198,7 @@ class Source:
         self.crc, self.ended = line.crc, line.ended
 
     def bookmark(self) -> Bookmark:
-        """How far the input was read; as before while rows are left out."""
+        """Return the position in the input; as before while rows are left out."""
         if self.skipping:
             return msgspec.structs.replace(self._before)
         mark = mark_of(self.descriptor, self.offset) if self.seekable else b""

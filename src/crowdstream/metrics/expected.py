@@ -1,4 +1,4 @@
-"""How many decisions are expected to be wrong, by their confidences and by gold where there is any.
+"""Expected number of wrong decisions, by confidences and by gold where there is any.
 
 Knows tables of decisions; neither estimators nor files.
 """
@@ -22,6 +22,10 @@ Floats = NDArray[np.float64]
 PRIOR = 0.5
 """Errors, as many as expected, that the gold tasks are taken to have had before the first: half of
 one, as in Jeffreys' prior of a count. It keeps the ratio finite where no error was expected."""
+
+
+PIECE = 1 << 14
+"""Decisions that are added up at once: what is made of them stays in the cache."""
 
 
 class Expected(NamedTuple):
@@ -51,10 +55,15 @@ class Doubt(NamedTuple):
         >>> Doubt.of(np.array([0.5, 0.9])).mean
         0.6
         """
-        wrong = 1.0 - confidences
-        spread = wrong * confidences
-        third = spread * (confidences - wrong)
-        return cls(wrong.size, float(wrong.sum()), float(spread.sum()), float(third.sum()))
+        found = cls()
+        for first in range(0, confidences.size, PIECE):
+            sure = confidences[first : first + PIECE]
+            wrong = 1.0 - sure
+            spread = wrong * sure
+            third = spread * (sure - wrong)
+            sums = float(wrong.sum()), float(spread.sum()), float(third.sum())
+            found = found.plus(cls(wrong.size, *sums))
+        return found
 
     def plus(self, other: Doubt) -> Doubt:
         """The sums over both."""
@@ -75,7 +84,7 @@ class Doubt(NamedTuple):
         return Expected(self.mean, min(low, self.mean), max(high, self.mean))
 
     def corrected(self, wrong: float, expected: float, level: float) -> Expected:
-        """The same where ``wrong`` of some gold decisions were wrong and ``expected`` were to be.
+        """Return the estimate corrected by gold: ``wrong`` errors where ``expected`` were expected.
 
         Errors are taken to be more (or fewer) than expected by the same factor here as there. The
         factor's limits are those of a Poisson count with the prior `PRIOR`; they and the limits of
@@ -96,7 +105,7 @@ class Doubt(NamedTuple):
 def expected_errors(
     decisions: ArrowTable, level: float = LEVEL, *, gold: ArrowTable | Truths | None = None
 ) -> Expected:
-    """How many of these decisions are expected to be wrong, with an interval.
+    """Estimate how many of these decisions are wrong, with an interval.
 
     Without gold it is the sum of 1 − confidence, and the interval says how far the number of errors
     strays from it by chance *if the confidences are right*. It does not include that they may not

@@ -36,7 +36,7 @@ def no_counts(workers: int, classes: int) -> Counts:
 
 
 class Change(NamedTuple):
-    """How much counts changed: the one that did most, and how many answers moved in all."""
+    """Change of counts: the largest of one count, and how many answers moved in all."""
 
     largest: float
     moved: float

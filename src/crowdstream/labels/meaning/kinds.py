@@ -1,4 +1,4 @@
-"""What the labels of one question are: classes, a scale, scores, choices, free text.
+"""Kinds of the labels of a question: classes, a scale, scores, choices, free text.
 
 Looks at the different labels, not at rows. What would be decided wrongly as classes is refused,
 with the words to type. Knows nothing of columns, files or estimators.
@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from crowdstream.errors import InputError
+from crowdstream.errors import InputError, UsageError
 from crowdstream.labels.choice_cells import several_choices
 from crowdstream.labels.label import ClassLabel, shorten
 from crowdstream.labels.scale import MOST_STEPS, as_number, looks_like_scale, scale_of
@@ -27,14 +27,14 @@ PASS, FAIL = "pass", "fail"
 """The classes that ``threshold`` makes of scores."""
 
 RANGES = (1.0, 10.0, 100.0)
-"""Where scores usually end that begin at 0; bins are cut from the least of these that holds all."""
+"""Usual ends of scores that begin at 0; bins are cut from the least of these that holds all."""
 
 MOST_BINS = 100
 """Bins that scores may be cut into: more than anybody can tell apart."""
 
 
 class LabelHints(NamedTuple):
-    """What the user says of labels.
+    """Hints by the user on labels.
 
     Parameters
     ----------
@@ -70,7 +70,7 @@ class LabelHints(NamedTuple):
 
 @dataclass(frozen=True)
 class LabelKind:
-    """What labels are decided as.
+    """Kind that labels are decided as.
 
     ``name``: "classes", "scale" or "choices". ``places``: where each class lies on a scale.
     ``separator``: between the choices of a cell; ``exact``: whether those that differ in spelling
@@ -98,7 +98,7 @@ def check_hints(hints: LabelHints, how: str = "--{}") -> None:
     told = [name for name, there in given.items() if there]
     if len(told) > 1 and set(told) != {"ordinal", "bins"}:
         one, two = (how.format(name.replace("-", "_") if "=" in how else name) for name in told[:2])
-        raise InputError(one, f"no {two}", "both")
+        raise UsageError(f"{one} cannot be combined with {two}")
     if hints.bins is not None and not (type(hints.bins) is int and 2 <= hints.bins <= MOST_BINS):
         raise InputError(how.format("bins"), f"a number from 2 to {MOST_BINS}", repr(hints.bins))
     number = hints.threshold
@@ -260,7 +260,7 @@ def _by_threshold(classes: Sequence[ClassLabel], threshold: float, where: str) -
 
 
 def _range(numbers: Sequence[float]) -> tuple[float, float]:
-    """Where scores begin and end: at round numbers where they may."""
+    """Return where scores begin and end: at round numbers where they may."""
     low, high = min(numbers), max(numbers)
     end = next((end for end in RANGES if low >= 0 and high <= end), None)
     return (low, high) if end is None else (0.0, end)
