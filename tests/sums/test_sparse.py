@@ -120,7 +120,8 @@ def test_copies_are_equal_and_apart(copied: Callable[[ConfusionSums], ConfusionS
 
 def test_a_state_does_not_depend_on_the_order_of_what_was_counted() -> None:
     cells = some(11)
-    back = Cells(*(part[::-1] for part in cells[:3]), cells.counts[::-1])
+    workers, said, classes = (part[::-1] for part in cells[:3])
+    back = Cells(workers, said, classes, cells.counts[::-1])
     one, two = summed(cells), summed(back, some(12), some(12)._replace(counts=-some(12).counts))
     saved = one.pack()
     assert saved.keys() == two.pack().keys()

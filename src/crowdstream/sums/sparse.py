@@ -111,8 +111,8 @@ class SparseCounts:
 
     def add_cells(self, cells: Cells) -> None:
         """Add counts."""
-        where = (np.ascontiguousarray(part) for part in cells[:3])
-        self.loops.add_all(*where, np.ascontiguousarray(cells.counts))
+        who, said, classes = (np.ascontiguousarray(part) for part in cells[:3])
+        self.loops.add_all(who, said, classes, np.ascontiguousarray(cells.counts))
 
     def add_dense(self, counts: Floats) -> None:
         """Add counts by worker, said and class."""
