@@ -40,8 +40,15 @@ async def look(engine: Engine) -> None:
     """Look what is due, as once a second, until it is done."""
     for _ in range(2):
         engine._housekeeping._due = 0.0
-        for _ in range(6):
-            await engine.ask(lambda: None)
+        await engine.ask(lambda: None)
+        while engine._housekeeping._due == 0.0 or await engine.ask(partial(is_busy, engine)):
+            await asyncio.sleep(0.01)
+
+
+def is_busy(engine: Engine) -> bool:
+    """Whether something is worked on beside or written in slices."""
+    watches = engine._housekeeping._watches.values()
+    return bool(engine.is_lent("p") or engine._slices or any(one.busy for one in watches))
 
 
 @pytest.mark.parametrize("jump", [-DAY, DAY])
