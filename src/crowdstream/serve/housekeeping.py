@@ -127,6 +127,10 @@ class Housekeeping:
                 except StoreError:  # the log has it all
                     return
 
+    def forget(self, name: str) -> None:
+        """Forget what was last done for a project."""
+        self._watches.pop(name, None)
+
     def stopped(self) -> None:
         """Begin anew with what was being written when something failed."""
         for watch in self._watches.values():
