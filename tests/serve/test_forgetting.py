@@ -17,7 +17,7 @@ import pytest
 
 import crowdstream as cs
 from crowdstream.client import Client
-from crowdstream.serve.store import DATABASE, Store
+from crowdstream.serve.store import DATABASE
 from tests.serve.running import COMMAND, label, post, put, serving, start
 
 SECRET = "ann-1234-secret"

@@ -26,7 +26,7 @@ COMMANDS = {
     "run": "Decide every task in files of labels.",
     "stream": "Decide tasks while their labels come in.",
     "serve": "Take labels over HTTP, decide at once, lose nothing.",
-    "token": "Make, list and revoke the tokens of a server.",
+    "token": "Make, list, rotate and revoke the tokens of a server.",
     "backup": "Copy a server's data while it runs.",
     "check": "Look for damage in a server's data.",
     "repair": "Go on with what is intact of a server's data.",
@@ -57,7 +57,7 @@ PARTS = {
     "gold": ("plan", "check"),
     "spark": ("run",),
     "sync": ("label-studio", "argilla"),
-    "token": ("create", "list", "revoke"),
+    "token": ("create", "list", "rotate", "revoke"),
 }
 """Commands that have commands of their own."""
 

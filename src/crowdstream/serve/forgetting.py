@@ -34,8 +34,6 @@ AGAIN = 0.02
 TRUNCATIONS = 50
 """Times that it is tried to empty the log of writes, which others may read."""
 
-Event = log_events.Event
-
 
 class Gone(NamedTuple):
     """What is deleted of a project."""
@@ -43,7 +41,7 @@ class Gone(NamedTuple):
     task: str | None = None
     worker: str | None = None
 
-    def without(self, event: Event) -> tuple[Event | None, int]:
+    def without(self, event: log_events.Event) -> tuple[log_events.Event | None, int]:
         """What is left of an event, if something is, and how much of it goes."""
         match event:
             case log_events.Labels(at, rows, _) | log_events.Late(at, rows):

@@ -7,7 +7,7 @@ import math
 import os
 import shutil
 import time
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
@@ -86,7 +86,7 @@ async def metrics(request: Request) -> Response:
         if readings is not None:
             found.append(("alarms_total", f'project="{escape(name)}"', readings[0]))
             found += await asyncio.to_thread(list, _of_workers(name, readings[1]))
-    statuses: Counter[int] = request.app.state.statuses
+    statuses = server.traffic.statuses
     found += [("responses_total", f'status="{code}"', n) for code, n in sorted(statuses.items())]
     found += [
         ("waiting_requests", "", engine.waiting),
@@ -186,9 +186,10 @@ async def readyz(request: Request) -> Response:
         return json(Health("failing", server.engine.failing), 503)
     if not server.ready:
         return json(Health("starting"), 503)
-    if aside := server.engine.aside:
-        about = "; ".join(f"{name}: {damage}" for name, damage in aside.items())
-        return json(Health("degraded", f"set aside, because they are damaged: {about}"))
+    engine = server.engine
+    aside = [f"{name} is set aside: {damage}" for name, damage in engine.aside.items()]
+    if aside or engine.damage:
+        return json(Health("degraded", "; ".join(aside + engine.damage)))
     return json(Health("ok"))
 
 
