@@ -348,16 +348,18 @@ class Project:
         closed = [one for one in decisions if one.closed is not None]
         if not closed:
             return
-        closed = [one for one in closed if one.task not in self.closed]
+        if self.closed:
+            closed = [one for one in closed if one.task not in self.closed]
         state = self.state
         latest = closed[-RECENT:]
         self.recent.extend(enumerate(latest, self.stream.counts.closed - len(latest)))
-        for reason, count in Counter(str(one.closed) for one in closed).items():
+        for why, count in Counter([one.closed for one in closed]).items():
+            reason = str(why)
             state.reasons[reason] = state.reasons.get(reason, 0) + count
-        state.used += sum(one.votes for one in closed)
+        state.used += sum([one.votes for one in closed])
         for one in closed if state.truths else ():
             state.truths.pop(str(one.task), None)
-        self.closed.update((str(one.task), ClosedTask(one, at)) for one in closed)
+        self.closed.update({str(one.task): ClosedTask(one, at) for one in closed})
         sure = np.array([one.confidence for one in closed if one.label is not None])
         state.doubt = state.doubt.plus(Doubt.of(sure))
 
