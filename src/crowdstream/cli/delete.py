@@ -45,8 +45,8 @@ class Where(options.Group, panel="The server"):
 def delete(what: What, where: Where) -> None:
     """Delete a project on a server, or a task or worker of it.
 
-    All labels of it go. What the labels of a task or worker taught is unlearnt: decisions are then those of the labels
-    that are left. Backups are not changed: docs/server.md says what goes when.
+    All labels of it go. What the labels of a task or worker taught is unlearnt: decisions are then
+    those of the labels that are left. Backups are not changed: docs/server.md says what goes when.
 
     \b
     Examples:
