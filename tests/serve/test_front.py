@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
+import csv
 import gzip
 import json
 import os
@@ -16,10 +18,16 @@ import time
 import zlib
 from collections.abc import Iterator
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import httpx
 import pytest
 
+from crowdstream.serve.connection import Connection
+from crowdstream.serve.front import Front
+from crowdstream.serve.limits import Limits
+from crowdstream.serve.traffic import Traffic
 from tests.serve.running import COMMAND, Running, label, post, put, serving
 
 POST = b"POST /v1/projects/p/labels HTTP/1.1\r\nHost: x\r\n"
@@ -495,3 +503,77 @@ def test_it_listens_and_says_that_it_is_starting_while_the_log_is_read(tmp_path:
     finally:
         process.terminate()
         assert process.wait(20) == 0
+
+
+def test_a_spreadsheet_computes_nothing_and_plain_csv_is_as_it_was(http: httpx.Client) -> None:
+    put(http, "formulas", max_labels=1)
+    names = ["=1+1", "+1", "-1", "@SUM(A1)", "\t=1", "plain", "a=b", "'x"]
+    post(http, "formulas", [label(name, "=cmd", "=class") for name in names])
+    url = "/v1/projects/formulas/export/"
+    for what in ("decisions", "workers"):
+        plain = list(csv.DictReader(http.get(f"{url}{what}?format=csv").text.splitlines()))
+        more = {"probabilities": "true"} if what == "decisions" else {}
+        answer = http.get(f"{url}{what}", params={"format": "spreadsheet", **more})
+        assert f'formulas-{what}.csv"' in answer.headers["content-disposition"]
+        rows = list(csv.reader(answer.text.splitlines()))
+        for row in rows:
+            for cell in row:
+                number = re.fullmatch(r"-?[0-9.e-]+", cell)
+                assert number or cell[:1] not in set("=+-@\t\r"), cell
+        if what == "decisions":
+            assert [row["task"] for row in plain] == names
+            assert [row[0].removeprefix("'") for row in rows[1:-1]] == names[:-1]
+
+
+def test_metrics_say_how_long_requests_commits_and_snapshots_take(http: httpx.Client) -> None:
+    put(http, "timed")
+    for number in range(20):
+        post(http, "timed", label(f"t{number}", "ann", "x"))
+    http.get("/metrics")
+    time.sleep(0.1)
+    text = http.get("/metrics").text
+    found = {line.rpartition(" ")[0]: float(line.rpartition(" ")[2])
+             for line in text.splitlines() if not line.startswith("#")}  # fmt: skip
+    for name in ('request_seconds_{}{{kind="labels"}}', "commit_seconds_{}"):
+        count = found["crowdstream_" + name.format("count")]
+        assert count >= 20
+        assert 0 < found["crowdstream_" + name.format("sum")] < 100
+    ends = [value for key, value in found.items() if key.startswith(
+        'crowdstream_request_seconds_bucket{kind="labels"')]  # fmt: skip
+    assert ends == sorted(ends)
+    assert ends[-1] == found['crowdstream_request_seconds_count{kind="labels"}']
+    assert 0 < found['crowdstream_snapshot_age_seconds{project="timed"}'] < 100
+    assert found["crowdstream_waiting_labels"] >= 0
+    assert text.count("# TYPE crowdstream_request_seconds histogram") == 1
+
+
+def test_who_takes_nothing_of_an_answer_is_hung_up_on() -> None:
+    """A peer that acknowledges probes but has no room would hold an export's memory for ever."""
+
+    async def endless(scope: Any, receive: Any, send: Any) -> None:
+        await send({"type": "http.response.start", "status": 200, "headers": []})
+        with contextlib.suppress(asyncio.CancelledError):
+            while not gone.is_set():
+                part = {"type": "http.response.body", "body": b"x" * 65536, "more_body": True}
+                await send(part)
+                await asyncio.sleep(0)
+
+    async def use() -> None:
+        loop = asyncio.get_running_loop()
+        server: Any = SimpleNamespace(limits=Limits(idle_seconds=0.5), traffic=Traffic())
+        front = Front(server, endless, loop)
+        listener = await loop.create_server(lambda: Connection(front), "127.0.0.1", 0)
+        address = listener.sockets[0].getsockname()
+        with socket.create_connection(address) as way:
+            way.sendall(b"GET /x HTTP/1.1\r\nHost: x\r\n\r\n")
+            while not front.connections:
+                await asyncio.sleep(0.01)
+            deadline = loop.time() + 10
+            while front.connections:
+                assert loop.time() < deadline
+                await asyncio.sleep(0.05)
+            gone.set()
+        listener.close()
+
+    gone = asyncio.Event()
+    asyncio.run(use())
