@@ -6,7 +6,6 @@
 from __future__ import annotations
 
 import json
-import sqlite3
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -18,7 +17,6 @@ import crowdstream as cs
 from crowdstream import serialization
 from crowdstream.errors import StateError
 from crowdstream.estimators.observer import Observer
-from crowdstream.serve import store
 from tests.golden import make
 from tests.golden.make import BYTES, FOLDER, ON_PURPOSE, STATES
 
@@ -149,8 +147,8 @@ def test_a_changed_layout_is_not_recorded_under_the_old_version(
 
 
 IN_THE_DATABASE = (
-    "If the format was changed on purpose: raise store.SCHEMA with a step in MIGRATIONS (server) "
-    "or serialization.FORMAT (bookmark), then run python -m tests.golden.make"
+    "If the format was changed on purpose: raise schema.SCHEMA (server) or serialization.FORMAT "
+    "(bookmark), then run python -m tests.golden.make"
 )
 
 
@@ -165,15 +163,6 @@ def test_parts_of_other_files_are_as_ever(name: str) -> None:
 def test_the_servers_tables_are_as_ever() -> None:
     wanted = (FOLDER / "server-tables.sql").read_text("utf-8")
     assert make.server_tables() == wanted, IN_THE_DATABASE
-
-
-def test_the_first_tables_become_the_same() -> None:
-    """A database rather than its bytes: those depend on the version of SQLite."""
-    db = sqlite3.connect(":memory:")
-    db.executescript(store.FIRST_TABLES + "PRAGMA user_version=1;")
-    assert make.tables_of(db) != (FOLDER / "server-tables.sql").read_text("utf-8")
-    store.migrate(db)
-    assert make.tables_of(db) == (FOLDER / "server-tables.sql").read_text("utf-8")
 
 
 def test_a_commit_of_a_stream_on_spark_is_as_ever(tmp_path: Path) -> None:

@@ -145,9 +145,6 @@ NAMESAKES = {
     "sync": {
         "spark/stream_folder.py": "a folder with the disk",
     },
-    "UNIT": {
-        "monitoring/interval_loops.py": "of what monitors add up",
-    },
     "unpack": {
         "serve/answers.py": "answers to requests",
     },

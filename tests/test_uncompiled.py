@@ -52,6 +52,11 @@ for crowd in made:
     crowd.learn_one(answers)
     crowd.unlearn_one(answers)
     print(repr(crowd), "unlearn_one", hashlib.blake2b(crowd.to_bytes()).hexdigest()[:32])
+two = [(t, w, min(x, "c1")) for t, w, x in rows]
+for crowd in (cs.Adaptive(), cs.AgreementBased()):
+    table = crowd.fit_predict(two, gold={0: "c0", 1: "c1"})
+    found = crowd.to_bytes() + table["confidence"].to_numpy().tobytes()
+    print("two classes", hashlib.blake2b(found).hexdigest()[:32])
 turned = rows + [(150 + t, f"w{7 - int(w[1:])}", x) for t, w, x in rows]
 for crowd in (cs.Adaptive(), cs.Adaptive(families=families)):
     table = crowd.stream_many(turned)
@@ -103,5 +108,5 @@ def test_uncompiled_loops_give_the_same_bits(tmp_path: Path) -> None:
 
         shutil.copytree(SOURCE, folder / "crowdstream", ignore=leave_out)
         said[how] = run(folder, how)
-    assert len(said["compiled"]) == 26
+    assert len(said["compiled"]) == 28
     assert said["uncompiled"] == said["compiled"]

@@ -1,4 +1,4 @@
-"""Which task to ask whom next, within a budget. Pure functions of confidence and accuracy.
+"""Choice of the task to ask next, within a budget. Pure functions of confidence and accuracy.
 
 Knows nothing of streams: it is given how sure each open task is and how good the worker.
 """

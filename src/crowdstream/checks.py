@@ -28,7 +28,7 @@ Task = dict[WorkerId, ClassLabel | None]
 Make = Callable[[], Estimator]
 
 CLOSE = 1e-12
-"""How far two ways of computing one number may differ: rounding."""
+"""Largest difference between two ways of computing one number: rounding."""
 
 VARIANTS: dict[str, Sequence[object]] = {
     "answer_rate": (0.7,),
@@ -40,7 +40,7 @@ VARIANTS: dict[str, Sequence[object]] = {
     "shrinkage": (0.0,),
     "ties": ("lowest",),
 }
-"""What a constructor's parameter is set to besides its default, by its name."""
+"""Values to try for constructor parameters besides their defaults, by name."""
 
 
 class ContractCheck(NamedTuple):
@@ -147,7 +147,7 @@ EVERYBODY: Task = {f"w{i}": f"c{i % 3}" for i in range(7)}
 
 
 def rows_of(tasks: list[Task]) -> Iterator[tuple[int, WorkerId, ClassLabel | None]]:
-    """The same as rows."""
+    """Yield tasks as rows of number, worker and label."""
     for number, answers in enumerate(tasks):
         for who, label in answers.items():
             yield number, who, label
@@ -203,7 +203,7 @@ def same_decisions(one: pl.DataFrame, other: pl.DataFrame) -> None:
 
 
 def keeps_all(crowd: Estimator) -> bool:
-    """Whether nothing fades, so that sums are exact."""
+    """Return True if nothing is forgotten, so that sums are exact."""
     return crowd.memory is None
 
 
@@ -555,7 +555,7 @@ def check_long_streams_stay_finite(make: Make) -> None:
 
 
 def check_keeps_nothing_of_the_caller(make: Make) -> None:
-    """What was passed in may be changed afterwards."""
+    """Check that the caller may change what was passed in."""
     answers: Task = {"ann": "a", "bob": "b", "cy": "a"}
     crowd = make()
     crowd.learn_one(answers)

@@ -322,7 +322,7 @@ class Choices:
 
     @property
     def joiner(self) -> str | None:
-        """What joins the classes of a set to text; None: sets are written as JSON lists.
+        """Separator that joins a set's classes to text; None: sets are written as JSON lists.
 
         Examples
         --------
@@ -410,7 +410,7 @@ class _Sets(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class _Votes:
-    """Who answered which task, and who chose which class of it.
+    """Answers per task, and which worker chose which class.
 
     The answers of task t are ``starts[t]:starts[t + 1]``; ``who`` gave them. A pair of task t and
     class k has the code ``t K + k``; of the votes for yes, ``yes_pair`` are the pairs and
@@ -453,7 +453,7 @@ class _Votes:
 
     @property
     def sizes(self) -> Ints:
-        """How many workers answered each task."""
+        """Number of workers who answered each task."""
         return np.diff(self.starts)
 
     def answered(self, tasks: pl.Series) -> pl.Series:
@@ -464,7 +464,7 @@ class _Votes:
 
     @property
     def chosen(self) -> NDArray[np.bool_]:
-        """Whether anybody chose each class, one row per answered task."""
+        """Matrix of the classes that anybody chose, one row per answered task."""
         found = np.zeros((self.sizes.size, self.classes), np.bool_)
         found.reshape(-1)[self.yes_pair] = True
         return np.asarray(found[self.sizes > 0], np.bool_)

@@ -1,4 +1,4 @@
-"""Whether the loops were compiled when the package was built. Knows nothing of what they do."""
+"""Tells if the loops were compiled when the package was built. Knows nothing of what they do."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class NotCompiled(UserWarning):
 
 
 def is_compiled() -> bool:
-    """Whether every file of loops has a compiled module beside it, which Python then prefers."""
+    """Return True if every file of loops has a compiled module beside it, which Python prefers."""
     files = Path(__file__).parent.rglob("*loops.py")
     return all(
         any(file.with_name(file.stem + suffix).exists() for suffix in EXTENSION_SUFFIXES)

@@ -52,7 +52,7 @@ class Prepared:
 
     @property
     def scale(self) -> bool:
-        """Whether the weighted median decides."""
+        """True if the weighted median decides."""
         return self.question.kind.name == "scale"
 
     def truths(self, gold: Truths | None) -> dict[TaskId, ClassLabel] | None:

@@ -43,7 +43,7 @@ SAVINGS_ORDERS = 5
 """Random orders that the figures of a replayed purchase are the mean of."""
 
 MAX_RATIO = 200.0
-"""How much larger than its file unpacked text may be. Labels pack 3 to 30 times smaller, rows that
+"""Largest ratio of unpacked text to its file. Labels pack 3 to 30 times smaller, rows that
 are all alike up to 100 times; files made to fill a memory reach 1,000 (gzip) and more (zstd)."""
 
 THREADS_VARIABLE = "CROWDSTREAM_THREADS"
@@ -51,7 +51,7 @@ THREADS_VARIABLE = "CROWDSTREAM_THREADS"
 the process may use (`crowdstream.parallel`)."""
 
 HOST, PORT = "127.0.0.1", 8750
-"""Where the server listens: reached from its own machine alone, at a port that no well-known
+"""Address of the server: reached from its own machine alone, at a port that no well-known
 service has."""
 
 DATA_FOLDER = "crowdstream-data"

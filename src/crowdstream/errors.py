@@ -1,4 +1,4 @@
-"""What goes wrong, in words a user can act on. Knows nothing of labels or estimators."""
+"""Errors and warnings, in words a user can act on. Knows nothing of labels or estimators."""
 
 from __future__ import annotations
 

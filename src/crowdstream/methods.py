@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from crowdstream.estimators.parameters import Copying, Families
 
 MethodName: TypeAlias = Literal["adaptive", "agreement", "centred", "majority"]
-"""What a method may be called; `METHODS` says what each is."""
+"""Names of methods; `METHODS` describes each."""
 
 
 class Method(NamedTuple):

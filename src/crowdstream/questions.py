@@ -28,7 +28,7 @@ SAVED_AS = "crowds"
 
 
 class Questions(Savable):
-    """What was learnt of several questions; `fit_questions` makes it.
+    """Estimators of several questions, as `fit_questions` makes them.
 
     Parameters
     ----------

@@ -30,7 +30,7 @@ from numpy.typing import ArrayLike, NDArray
 Floats = NDArray[np.float64]
 
 HALVINGS = 100
-"""Of the bisection: more than a double has bits, so that it ends where rounding does."""
+"""Steps of the bisection: more than a double has bits, so that it ends where rounding does."""
 
 ROUNDING = 1e-9
 """Excess at v_0 that counts as none. Small crowds often meet (cuni) with equality, and the last bit

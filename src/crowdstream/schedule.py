@@ -1,4 +1,4 @@
-"""When what was read is read anew: by growth, so that the cost of reading stays in proportion.
+"""Schedule of renewing readings: by growth, so that the cost of reading stays in proportion.
 
 The one home of growth factors of models, monitors and streams. A reading of all workers takes time
 in proportion to them; done each time there is so much more to read, it costs a constant per label.
@@ -31,7 +31,7 @@ READINGS = 1.1
 from those of readings at every task by less than chance."""
 
 LABELS, FEW_LABELS = 1.25, 20
-"""The same in labels, and how many more there are at least, where tasks stay open for long."""
+"""Growth in labels, and their least number, for streams whose tasks stay open for long."""
 
 LOOKS = Growth(100, 2.0)
 """Tasks at which a stream measures whether workers err together: it takes milliseconds."""
@@ -43,16 +43,35 @@ STRENGTHS = Growth(50, 2.0)
 """Closed tasks at which it is found how hard tasks are: a fit takes milliseconds, and is about the
 same at nearby times."""
 
-MONITORS = 1.05
-"""Growth in tasks after which monitors read skills anew."""
+MONITORS, FEW_TASKS = 8, 8
+"""How often monitors read skills anew while tasks double, and after how many tasks at the earliest:
+about as often as models read what all workers share. Each reading costs as much as there are
+workers."""
 
+COMPARED = 1.5
+"""Growth in tasks after which it is chosen anew which workers are compared with each other: it goes
+by who has answered twice as much."""
 
 HISTORY = 1.05
 """Growth in a worker's answers after which the server notes its error rate again."""
 
 
+def next_reading(last: float, memory: float | None) -> int:
+    """Return the tasks at which monitors read skills next, if they did so at ``last``.
+
+    Always the same numbers, so that monitors which began at other times read together, and a
+    stream need not stop for each.
+
+    >>> [next_reading(last, None) for last in (1, 8, 127, 128, 1000)]
+    [8, 16, 128, 144, 1024]
+    """
+    size = int(last if memory is None else min(last, memory))
+    step = max((1 << size.bit_length()) // (2 * MONITORS), 1 if memory else FEW_TASKS)
+    return (int(last) // step + 1) * step
+
+
 class Schedule:
-    """When a model's shared readings are due.
+    """Schedule of renewals of a model's shared readings.
 
     ``tasks``, ``labels``: how many there were when they were last renewed.
 
@@ -85,7 +104,7 @@ class Schedule:
         return int(self.after_tasks) + 1 - tasks
 
     def has_many_more_labels(self, labels: float, unit: float) -> bool:
-        """Whether they are due by labels, of which one of the newest task counts ``unit``."""
+        """Return True if readings are due by labels; one of the newest task counts ``unit``."""
         return labels > self.after_labels + FEW_LABELS * unit
 
     def is_due(self, tasks: int, labels: float, unit: float) -> bool:

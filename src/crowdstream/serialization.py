@@ -28,7 +28,7 @@ PackedArrays = dict[str, tuple[str, list[int], bytes]]
 """Arrays as they are saved: their type, shape and bytes."""
 
 Packed: TypeAlias = "dict[str, NDArray[np.generic]]"
-"""What is saved: arrays by name."""
+"""Saved arrays by name."""
 
 FORMAT = 7
 """Version of the saved bytes; raised when their meaning changes."""
@@ -84,7 +84,7 @@ def _digest(*payload: bytes | memoryview) -> bytes:
 
 
 def kind_of(data: bytes) -> str:
-    """What was saved in these bytes, or an empty string if that is unknown."""
+    """Return the kind of state in these bytes, or an empty string if it is unknown."""
     if len(data) < HEADER.size or not data.startswith(MAGIC):
         return ""
     kind: bytes = HEADER.unpack_from(data)[1]
@@ -133,7 +133,7 @@ def join_arrays(head: bytes, arrays: Mapping[str, NDArray[np.generic]]) -> list[
 
 
 def split_arrays(payload: memoryview) -> tuple[memoryview, dict[str, NDArray[np.generic]]]:
-    """What `join_arrays` joined; the arrays are views that cannot be written to."""
+    """Split what `join_arrays` joined; the arrays are read-only views."""
     import msgspec
     import numpy as np
 
@@ -166,7 +166,7 @@ def read_state(source: bytes | str | Path) -> bytes:
 
 
 class Savable(ABC):
-    """What can be saved: it has a state in bytes."""
+    """Base of everything that can be saved as bytes."""
 
     @abstractmethod
     def to_bytes(self) -> bytes:
@@ -203,7 +203,7 @@ def write_state(path: str | Path, data: bytes) -> None:
 
 
 def is_replaced(path: str | Path) -> bool:
-    """Whether what is written to a path becomes a new file there.
+    """Return True if writing to a path makes a new file there.
 
     Devices, pipes and sockets, and what only an open descriptor leads to, are written to instead.
 

@@ -1,4 +1,4 @@
-"""When to stop asking: labels needed until a task is settled, and what one more label tells.
+"""Labels needed until a task is settled, and the information in one more label.
 
 Pure functions of confidence and accuracy; knows neither estimators nor streams.
 `monitoring.outlook` puts in what is known of a task.
@@ -98,7 +98,7 @@ def _with_correlation(
     correlation: float,
     votes: int,
 ) -> float:
-    """The same where the goal recedes with every label."""
+    """Count labels needed where correlated votes let the goal recede with every label."""
     scale = 1.0 + np.maximum(votes + np.arange(HORIZON + 1) - 1, 0) * correlation
     rivals = math.log(classes - 1)
     odds = math.log(max(confidence, 1.0 / classes) / max(1.0 - confidence, 1e-12)) + rivals
@@ -153,7 +153,7 @@ def settling(
 
 
 def _race(confidence: float, goal: float, step: float, accuracy: float, classes: int) -> float:
-    """The same for more classes: votes that the true class must gain, over how fast it does."""
+    """Count labels needed among more than two classes: votes to gain over the speed of gaining."""
     gain = accuracy - (1 - accuracy) / (classes - 1)
     found = 0.0
     for share, start in (

@@ -1,4 +1,4 @@
-"""How pages and charts look: the colours with their names, a style sheet and a theme for altair.
+"""Look of pages and charts: named colours, a style sheet and a theme for altair.
 
 One place for all. A chart is drawn in the light colours; put into a page by `inline_svg` it takes
 the page's, which are dark where the reader's screen is.
@@ -48,7 +48,7 @@ DARK = {
     "violet": "#b99bf5",
     "magenta": "#ee8fc8",
 }
-"""The same names on a dark screen."""
+"""Colours on a dark screen, by the names of `LIGHT`."""
 
 FONT = "system-ui, -apple-system, 'Segoe UI', Roboto, 'Liberation Sans', sans-serif"
 
@@ -111,7 +111,7 @@ th.number, td.number {{ text-align: right; white-space: nowrap; }}
 .note {{ color: var(--soft); font-size: 13px; }} .wide {{ overflow-x: auto; }}
 @media print {{ figure, tr {{ break-inside: avoid; }} }}
 """
-"""Of every page."""
+"""Style sheet of every page."""
 
 
 def theme(chart: Any) -> Any:
@@ -164,7 +164,7 @@ VARIABLES = {colour: f"var(--{name})" for name, colour in LIGHT.items()} | {"whi
 
 
 INNER = re.compile(r' (?:role|aria-label|aria-roledescription)="[^"]*"')
-"""What Vega says of every mark: nobody is told, as the chart is one picture to readers."""
+"""ARIA labels that Vega adds to every mark; removed because the chart is exposed as one image."""
 
 
 def inline_svg(svg: str, label: str) -> str:

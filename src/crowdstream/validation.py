@@ -81,7 +81,7 @@ def one_of(*allowed: str) -> Check:
 
 
 SEED: Check = number(0, 2**64 - 1, whole=True)
-"""What a random seed may be."""
+"""Check of a random seed."""
 
 
 @cache  # a signature takes 0.2 ms to find out, and every state that is saved asks for it

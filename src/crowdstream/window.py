@@ -37,7 +37,7 @@ class _Remembered:
         self._sets: tuple[Hashes, Hashes] = (np.empty(0, np.uint64), np.empty(0, np.uint64))
 
     def has(self, hashes: Hashes) -> NDArray[np.bool_]:
-        """Which of these are remembered."""
+        """Return which of these hashes are remembered."""
         found = np.zeros(hashes.size, np.bool_)
         order = np.argsort(hashes)  # in order they are found several times as fast
         wanted = hashes[order]

@@ -89,7 +89,7 @@ CHANGES = {
         "warn",
     ),
 }
-"""What monitors find out about a worker."""
+"""Words for what monitors find out about a worker."""
 
 CLOSINGS = {
     "settled": Word(
@@ -113,7 +113,7 @@ SOURCES = {
     ),
     "gold": Word("checked against gold", "Compared with tasks whose truth is known."),
 }
-"""What an error rate is known from."""
+"""Words for the sources of an error rate."""
 
 TERMS = {
     "open": Word("open", "Still takes labels."),
@@ -175,7 +175,7 @@ REASONS = {
 """Reasons for advice on a worker; {} is a class."""
 
 ADVICE = ("drop", "coach", "pay", "keep", "wait")
-"""What may be advised, the most urgent first."""
+"""Kinds of advice, the most urgent first."""
 
 UNSEEN = "only gold can show tasks that fool most of the crowd"
 
@@ -185,7 +185,7 @@ EVIDENCE = {
     f"far as labels show them: {UNSEEN}",
     "gold": "rest on agreement between workers, and on how often the crowd was wrong on gold",
 }
-"""What intervals of error rates rest on: the column ``evidence`` of `Estimator.workers`."""
+"""Words for what intervals rest on: the column ``evidence`` of `Estimator.workers`."""
 
 GROUPS = {
     "family": "not independent of each other, as declared: {}",
@@ -232,7 +232,7 @@ def reason_words(reason: str, on_class: str | None) -> str:
 
 
 def has_flag(workers: pl.DataFrame, flag: str) -> pl.Series:
-    """Which workers of a table have a flag, given by its code."""
+    """Return which workers of a table have a flag, given by its code."""
 
     return workers["flags"].list.contains(flag)
 

@@ -1,7 +1,7 @@
 """Make the golden files: one of every saved format, with what it must say once it is loaded.
 
 Run ``python -m tests.golden.make`` after a format was changed on purpose and its version raised:
-a model's `version`, `serialization.FORMAT`, or `serve.store.SCHEMA`. It replaces every file, but
+a model's `version`, `serialization.FORMAT`, or `serve.schema.SCHEMA`. It replaces every file, but
 refuses to where the layout is another one and the version is not.
 """
 
@@ -30,7 +30,7 @@ from crowdstream.decisions.decision import Decision
 from crowdstream.labels import ClassLabel, WorkerId
 from crowdstream.labels.fingerprints import LearntInput
 from crowdstream.monitoring import Agreement
-from crowdstream.serve import log_events, store
+from crowdstream.serve import log_events, schema, store
 from crowdstream.serve.project import State
 from crowdstream.serve.wire import Settings
 from crowdstream.sums.agreement import AgreementSums
@@ -383,7 +383,7 @@ def server_tables() -> str:
     Not the database itself: SQLite's pages differ from version to version and are 100 kB.
     """
     db = sqlite3.connect(":memory:")
-    store.migrate(db)
+    schema.make_tables(db)
     return tables_of(db)
 
 

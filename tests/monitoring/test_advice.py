@@ -77,7 +77,7 @@ def test_who_has_hardly_answered_is_waited_for() -> None:
 def test_few_answers_are_said_of_who_is_better_than_chance_too() -> None:
     known = WorkerReading(
         errors=np.array([0.1, 0.1]),
-        weights=np.ones(2),
+        weigh=lambda: np.ones(2),
         solved=np.ones(2, np.bool_),
         apart=np.zeros(2, np.bool_),
     )

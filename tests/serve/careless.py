@@ -20,9 +20,9 @@ class Careless(Engine):
         super()._commit(*given)
         type(self)._held = []
 
-    def _group(self, jobs: Any) -> None:
-        type(self)._held = list(jobs)
-        super()._group(jobs)
+    def _group(self, here: Any, back: Any) -> None:
+        type(self)._held = [*here, *(job for loan in back for job in loan.jobs)]
+        super()._group(here, back)
 
     def _answer(self, jobs: Any) -> None:
         fresh = [job for job in jobs if job.said != b"told"]

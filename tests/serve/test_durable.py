@@ -92,3 +92,16 @@ def _first(lines: list[str], pattern: str, after: int = 0) -> int:
         if re.search(pattern, lines[number]):
             return number
     raise AssertionError(f"no {pattern} after line {after}")
+
+
+def test_labels_before_a_change_of_settings_are_replayed_by_those_of_then(tmp_path: Path) -> None:
+    folder = tmp_path / "data"
+    with serving(folder) as running, running.http() as http:
+        put(http, "p", settle=None, max_labels=3)
+        post(http, "p", [label("t1", worker, "x") for worker in "abc"])
+        put(http, "p", settle=None, max_labels=5)
+        before = http.get("/v1/projects/p").json()["tasks"]
+        assert before["full"] == 1
+        running.kill()  # before there is a snapshot
+    with serving(folder) as running, running.http() as http:
+        assert http.get("/v1/projects/p").json()["tasks"] == before

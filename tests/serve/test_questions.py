@@ -215,7 +215,7 @@ def test_what_was_counted_is_what_is_logged_and_replayed(tmp_path: Path) -> None
         assert server.stop() == 0
     store = Store(folder)
     try:
-        events = [one for part in store.events(1, 0) for one in log_events.unpack(part)]
+        events = [one for part in store.events(1, None) for one in log_events.unpack(part)]
     finally:
         store.close()
     logged = [row[2] for one in events if isinstance(one, log_events.Labels) for row in one.rows]

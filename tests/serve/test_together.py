@@ -10,7 +10,8 @@ from typing import Any
 import msgspec
 
 import crowdstream as cs
-from crowdstream.serve.engine import Engine, Job
+from crowdstream.serve.engine import Engine
+from crowdstream.serve.jobs import Job
 from crowdstream.serve.problems import ProblemError
 from crowdstream.serve.project import REMEMBER, Project
 from crowdstream.serve.store import Store

@@ -19,7 +19,8 @@ from crowdstream.serve import tool_answers
 from crowdstream.serve.engine import Engine
 from crowdstream.serve.problems import ProblemError
 from crowdstream.serve.project import Project
-from crowdstream.serve.store import Store, StoreError
+from crowdstream.serve.schema import StoreError
+from crowdstream.serve.store import Store
 from crowdstream.serve.wire import Settings
 
 TOOL = "label-studio"
@@ -131,18 +132,6 @@ def test_a_start_gives_the_same_to_the_bit(store: Store) -> None:
     assert with_engine(store, state) == before
 
 
-def test_a_folder_of_before_hooks_gets_their_tables(tmp_path: Path) -> None:
-    db = sqlite3.connect(tmp_path / stores.DATABASE, isolation_level=None)
-    db.executescript(stores.FIRST_TABLES + "PRAGMA user_version=1;")
-    db.close()
-    store = Store(tmp_path)
-    try:
-        told = with_engine(store, lambda engine: tell(engine, answer(1, "t", "ann", "x")))
-        assert told == {"taken": 1, "labels": 1}
-    finally:
-        store.close()
-
-
 def test_what_was_deleted_is_forgotten_after_a_while(store: Store) -> None:
     async def use(engine: Engine) -> None:
         await tell(engine, answer(1, "t", "ann", "x"), answer(2, "t", "bob", "x"), deleted=("1",))
@@ -152,7 +141,7 @@ def test_what_was_deleted_is_forgotten_after_a_while(store: Store) -> None:
         await engine.ask(lambda: store.drop_deleted(time.time() + 60.0))
         assert await engine.ask(lambda: store.tools.find(project, TOOL, "1")) is None
         assert await engine.ask(lambda: store.tools.find(project, TOOL, "2")) is not None
-        await engine.ask(lambda: store.drop_labels(time.time() + 60.0))
+        await engine.ask(lambda: store.drop_labels(project, time.time() + 60.0))
         assert await engine.ask(lambda: store.tools.find(project, TOOL, "2")) is None
 
     with_engine(store, use)

@@ -24,6 +24,8 @@ COMMANDS = {
     "serve": "Take labels over HTTP, decide at once, lose nothing.",
     "token": "Make, list and revoke the tokens of a server.",
     "backup": "Copy a server's data while it runs.",
+    "check": "Look for damage in a server's data.",
+    "repair": "Go on with what is intact of a server's data.",
     "export": "Write decisions as Label Studio, MTurk or Ground Truth take them.",
     "sync": "Bring a project up to date with Label Studio or Argilla.",
     "workers": "Show what a state file knows about each worker.",

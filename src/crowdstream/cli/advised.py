@@ -22,5 +22,5 @@ def advised_workers(workers: pl.DataFrame) -> list[AdvisedWorker]:
 
 
 def evidence_of(workers: pl.DataFrame) -> str | None:
-    """What the intervals of error rates rest on, if there are any."""
+    """Return what the intervals of error rates rest on, if there are any."""
     return workers["evidence"][0] if workers["error_low"].count() else None

@@ -35,7 +35,7 @@ MIN_TASKS = 20
 
 
 class Measuring(options.Group, panel="Measuring"):
-    """How agreement is measured."""
+    """Options of how agreement is measured."""
 
     HELP = """
     --scale SCALE  nominal: labels are the same or not. ordinal: their order counts (linear
@@ -50,7 +50,7 @@ class Measuring(options.Group, panel="Measuring"):
 
 
 class AgreeOutput(options.Group, panel="Output"):
-    """Where the tables go."""
+    """Options of output."""
 
     HELP = f"""
     -o, --output FILE  Write the coefficients: {options.TABLE_FILE}.

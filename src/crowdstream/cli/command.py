@@ -36,7 +36,7 @@ SIGPIPE. What was to be written afterwards (a state, a table of workers) is not 
 
 
 CLOSED = f"[Errno {errno.EBADF}] {os.strerror(errno.EBADF)}"
-"""What the operating system says of a standard stream that is closed (see `open_standard`)."""
+"""Message of the operating system for a closed standard stream (see `open_standard`)."""
 
 
 def open_standard() -> None:
@@ -83,7 +83,7 @@ class Option(click.Option):
 
 
 EVERY = "crowdstream.help"
-"""Where a context keeps whether help is to show every option."""
+"""Key under which a context keeps whether help shows every option."""
 
 
 def _show_help(ctx: click.Context, _param: click.Parameter, asked: bool) -> None:
@@ -229,7 +229,7 @@ def _mistakes_in_one_line() -> Iterator[None]:
 
 
 def _is_broken_pipe(error: Exception) -> bool:
-    """Whether the reader of our output left; polars says so in words alone.
+    """Return True if the reader of our output left; polars says so in words alone.
 
     A file or a label may be called so too: those are in the message of another error.
     """

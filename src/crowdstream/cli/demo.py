@@ -50,11 +50,11 @@ class Marks(NamedTuple):
 
 
 DRAWN, TYPED = Marks("·", "✗", "─", "●"), Marks(".", "x", "-", "o")
-"""What a terminal shows, and one that cannot show everything."""
+"""Marks for terminals with Unicode, and for those without."""
 
 
 class DemoOutput(options.Group, panel="Output"):
-    """What is left of it."""
+    """Options of output."""
 
     HELP = """
     -o, --output FOLDER  Also write labels.csv, truth.csv and decisions.csv there, to try commands
@@ -68,7 +68,7 @@ class DemoOutput(options.Group, panel="Output"):
 
 
 class Shown(NamedTuple):
-    """What was found without the truth, and what the truth says of it."""
+    """Findings without the truth, and the truth beside them."""
 
     made: SimulatedJudges
     decisions: pl.DataFrame

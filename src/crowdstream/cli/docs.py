@@ -11,9 +11,10 @@ INTRO = """# The command line
 Made from `crowdstream COMMAND --help-all` by `python -m crowdstream.cli.docs`; do not edit.
 
 Data goes to standard output or to the files you name, messages to standard error. Exit codes: 0 all
-went well, 1 a check such as `--max-error` failed or decisions could not be delivered (a state keeps
-them), 2 wrong usage or input that cannot be read, 3 cannot be told yet (`gate`), 130 interrupted,
-141 the reader of a pipe left before all was written. Files are written under a temporary name and
+went well, 1 a check such as `--max-error` failed, data are damaged (`check`) or decisions could not
+be delivered (a state keeps them), 2 wrong usage or input that cannot be read, 3 cannot be told yet
+(`gate`), 130 interrupted, 141 the reader of a pipe left before all was written. Files are
+written under a temporary name and
 take their own when complete.
 `compare`, `paper` and `policies` come with `pip install crowdstream-lab`.
 Shell completion: `crowdstream --show-completion bash >> ~/.bashrc` (or zsh, fish). The fields of
@@ -29,6 +30,8 @@ COMMANDS: tuple[str, ...] = (
     "token list",
     "token revoke",
     "backup",
+    "check",
+    "repair",
     "export label-studio",
     "export mturk",
     "export ground-truth",

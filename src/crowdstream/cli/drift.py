@@ -32,7 +32,7 @@ class Runs(options.FileMeaning):
 
 
 class Comparing(options.Group, panel="Comparing"):
-    """How the runs are compared."""
+    """Options of how runs are compared."""
 
     HELP = """
     --gold FILE  Correct labels of some tasks (columns task and label): they tell who is right,
@@ -46,7 +46,7 @@ class Comparing(options.Group, panel="Comparing"):
 
 
 class DriftOutput(options.Group, panel="Output"):
-    """Where the table goes."""
+    """Options of output."""
 
     HELP = f"""
     -o, --output FILE  Write one row per judge: {options.TABLE_FILE}.

@@ -70,7 +70,7 @@ class EstimatorFactory:
             monitor(estimator, over_time=over_time)
 
     def absent(self, estimator: Estimator) -> int:
-        """How many workers of ``--families`` have given no label."""
+        """Count workers of ``--families`` who have given no label."""
         return len(self.families.keys() - set(estimator.workers_)) if self.families else 0
 
 

@@ -42,7 +42,7 @@ class Original(Decided):
 
 
 class Output(options.Quiet, panel="Output"):
-    """Where it goes."""
+    """Options of output."""
 
     HELP = """
     -o, --output FILE  File to write; standard output without it.
@@ -51,7 +51,7 @@ class Output(options.Quiet, panel="Output"):
 
 
 class Rejecting(options.Group, panel="Rejecting"):
-    """Whose work is not paid."""
+    """Options of rejecting work."""
 
     HELP = """
     --reject  Reject assignments of workers whom the table of workers advises to drop, where their
@@ -66,7 +66,7 @@ class Rejecting(options.Group, panel="Rejecting"):
 
 
 class Job(options.Group, panel="The labelling job"):
-    """What Ground Truth is to be told."""
+    """Options of the Ground Truth job."""
 
     HELP = """
     --attribute NAME  The job's label attribute name.

@@ -24,7 +24,7 @@ EXIT_CODES = {"passed": 0, "failed": 1, "cannot_tell": 3}
 
 
 class Minima(options.Group, panel="Minima"):
-    """What is asked for."""
+    """Options of minima."""
 
     HELP = """
     --gold FILE  Correct labels of some tasks, drawn at random (columns task and label).
@@ -41,7 +41,7 @@ class Minima(options.Group, panel="Minima"):
 
 
 class Judging(options.Group, panel="Judging"):
-    """How it is judged."""
+    """Options of judging."""
 
     HELP = """
     --families FILE  Judges that are not independent (such as versions of one model): a file with
@@ -55,7 +55,7 @@ class Judging(options.Group, panel="Judging"):
 
 
 class GateOutput(options.Group, panel="Output"):
-    """Where the outcome goes."""
+    """Options of output."""
 
     HELP = """
     --markdown FILE  Append a summary in Markdown, such as for a pull request

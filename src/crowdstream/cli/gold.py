@@ -24,7 +24,7 @@ SHOWN_TO_NOBODY = ("label", "confidence", "votes")
 
 
 class Choosing(options.Group, panel="Choosing"):
-    """Which tasks."""
+    """Options of choosing tasks."""
 
     HELP = """
     -n, --number TASKS  How many tasks to have checked.
@@ -36,7 +36,7 @@ class Choosing(options.Group, panel="Choosing"):
 
 
 class PlanOutput(options.Group, panel="Output"):
-    """Where the plan goes."""
+    """Options of output."""
 
     HELP = f"""
     -o, --output FILE  Write the tasks, with an empty column gold to fill in: {options.TABLE_FILE}.
@@ -48,7 +48,7 @@ class PlanOutput(options.Group, panel="Output"):
 
 
 class Deciding(options.Group, panel="Deciding"):
-    """When a decision is settled."""
+    """Options of settling decisions."""
 
     HELP = """
     --settle CONFIDENCE  A decision at least this confident is settled.

@@ -1,4 +1,4 @@
-"""What people read of a plan of tasks to check, and of what the answers changed."""
+"""Text on a plan of tasks to check, and on what the answers changed."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from crowdstream.gold_plan.report import Rate
 
 FORMULA = r"^[=+\-@\t\r]"
-"""How text begins that a spreadsheet computes."""
+"""Beginning of text that a spreadsheet takes for a formula."""
 
 CLASSES = 4
 """Classes of a stratum that are named."""
@@ -39,7 +39,7 @@ ROWS = 8
 def show_plan(
     report: PlanReport, tasks: pl.DataFrame, output: str | None, files: list[str]
 ) -> None:
-    """How many tasks of which kind, and what to do with them, on standard error."""
+    """Say how many tasks of which kind to check, and what to do with them, on standard error."""
     say_paragraph(
         f"{report.to_check:,} of {counted(report.tasks, 'task')} to check, drawn at random from "
         f"{counted(len(report.strata), 'group')}, more where decisions are in doubt",
@@ -128,7 +128,7 @@ def _classes_table(found: GoldCheck) -> Table:
 
 
 def _show_changes(found: GoldCheck) -> None:
-    """What is different where the gold is given."""
+    """Say what changes once the gold is given."""
     others = found.tasks - found.checked
     _print(
         f"with this gold, wrong decisions {_rate(found.error_with_gold)} (each task checked was "

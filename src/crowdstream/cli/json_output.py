@@ -84,7 +84,7 @@ class Change(msgspec.Struct):
 
 
 class Cost(msgspec.Struct):
-    """What ``run --price`` says: of all labels, and had every task been stopped once settled.
+    """Cost that ``run --price`` prints: of all labels, and had each task been stopped once settled.
 
     ``enough``: what the labels would have cost then; ``saved``: the share of the cost not spent;
     ``other_decisions``: the share of tasks that would have been decided otherwise;
@@ -102,7 +102,7 @@ class Cost(msgspec.Struct):
 
 
 class ErrorDependence(msgspec.Struct):
-    """Whether workers make mistakes together, as `Estimator.dependence_` has it."""
+    """Joint errors of workers, as `Estimator.dependence_` has them."""
 
     verdict: str
     excess: float | None
@@ -110,7 +110,7 @@ class ErrorDependence(msgspec.Struct):
 
 
 class TruthMatch(msgspec.Struct):
-    """How many tasks of a file of correct labels have labels, some of them by their spelling."""
+    """Counts of the tasks in a file of correct labels that were found, some by their spelling."""
 
     tasks: int
     matched: int
@@ -118,7 +118,7 @@ class TruthMatch(msgspec.Struct):
 
 
 class FlipRate(msgspec.Struct):
-    """How often a worker of ``run --json`` contradicts itself, on so many tasks asked again.
+    """Rate at which a worker contradicts itself, over the tasks it was asked again.
 
     ``low`` and ``high``: 95 % interval (Wilson).
     """
@@ -145,7 +145,7 @@ class MissingOnClass(msgspec.Struct):
 
 
 class RunReport(msgspec.Struct, kw_only=True):
-    """What ``crowdstream run --json`` prints.
+    """Output of ``crowdstream run --json``.
 
     ``settled``: decisions whose confidence reached ``--settle`` and that have ``--min-labels``.
     ``unsettled``: the others, to be sent out again; ``doubtful``: the most doubtful of them, up to
@@ -214,7 +214,7 @@ class RunReport(msgspec.Struct, kw_only=True):
 
 
 class QuestionsReport(msgspec.Struct, kw_only=True):
-    """What ``crowdstream run --json`` prints of several questions: a `RunReport` each."""
+    """Output of ``crowdstream run --json`` for several questions: a `RunReport` each."""
 
     schema_version: int = SCHEMA_VERSION
     read_as: ReadAs
@@ -224,7 +224,7 @@ class QuestionsReport(msgspec.Struct, kw_only=True):
 
 
 class SparkReport(msgspec.Struct, kw_only=True):
-    """What ``crowdstream spark run --json`` prints; the counts of rows are those of `Intake`.
+    """Output of ``crowdstream spark run --json``; the counts of rows are those of `Intake`.
 
     ``null_task``, ``null_worker``: rows of the input that were left out (``--on-error skip``), on
     whatever question. ``agreement`` and ``flip_rates``: as of `RunReport`. ``question``: where
@@ -254,7 +254,7 @@ class SparkReport(msgspec.Struct, kw_only=True):
 
 
 class SparkQuestionsReport(msgspec.Struct, kw_only=True):
-    """What ``crowdstream spark run --json`` prints of several questions: a `SparkReport` each."""
+    """Output of ``crowdstream spark run --json`` for several questions: a `SparkReport` each."""
 
     schema_version: int = SCHEMA_VERSION
     read_as: ReadAs
@@ -273,7 +273,7 @@ def flip_rates_of(flips: pl.DataFrame) -> dict[str | int, FlipRate]:
 
 
 class DemoReport(msgspec.Struct, kw_only=True):
-    """What ``crowdstream demo --json`` prints: claims about a simulated panel, and the truth.
+    """Output of ``crowdstream demo --json``: claims about a simulated panel, and the truth.
 
     ``error_rate``: share of decisions that are wrong; ``majority_error_rate``: of majority vote;
     ``best_worker``: the judge who errs least. ``expected_errors``: wrong decisions as they were
@@ -305,7 +305,7 @@ class DemoReport(msgspec.Struct, kw_only=True):
 def savings_report(
     method: str, found: Savings, warnings: list[str], read_as: ReadAs
 ) -> dict[str, object]:
-    """What ``crowdstream savings --json`` prints."""
+    """Return the output of ``crowdstream savings --json``."""
     head = {"schema_version": SCHEMA_VERSION, "read_as": read_as, "method": method}
     return {**head, **found.report(), "warnings": warnings}
 
@@ -324,7 +324,7 @@ class StratumReport(msgspec.Struct):
 
 
 class PlanReport(msgspec.Struct, kw_only=True):
-    """What ``crowdstream gold plan --json`` prints; ``tasks``: those there are to choose from."""
+    """Output of ``crowdstream gold plan --json``; ``tasks``: those there are to choose from."""
 
     schema_version: int = SCHEMA_VERSION
     read_as: ReadAs
@@ -337,13 +337,13 @@ class PlanReport(msgspec.Struct, kw_only=True):
 
 
 def check_report(method: str, found: GoldCheck, read_as: ReadAs) -> dict[str, object]:
-    """What ``crowdstream gold check --json`` prints."""
+    """Return the output of ``crowdstream gold check --json``."""
     head = {"schema_version": SCHEMA_VERSION, "read_as": read_as, "method": method}
     return {**head, **msgspec.structs.asdict(found)}
 
 
 def jury_report(found: Jury, warnings: list[str], read_as: ReadAs) -> dict[str, object]:
-    """What ``crowdstream jury --json`` prints: all of `Jury` but the decisions."""
+    """Return the output of ``crowdstream jury --json``: all of `Jury` but the decisions."""
     fields = msgspec.structs.asdict(found)
     joint = found.joint_errors
     more = {
@@ -362,7 +362,7 @@ def jury_report(found: Jury, warnings: list[str], read_as: ReadAs) -> dict[str, 
 def comparison_report(
     found: RunComparison, warnings: list[str], read_as: ReadAs
 ) -> dict[str, object]:
-    """What ``crowdstream drift --json`` prints: all of `RunComparison`."""
+    """Return the output of ``crowdstream drift --json``: all of `RunComparison`."""
     tables = {name: getattr(found, name).to_dicts() for name in ("workers", "classes", "estimated")}
     more = {**tables, "notes": [*warnings, *found.notes]}
     head = {"schema_version": SCHEMA_VERSION, "read_as": read_as}
@@ -372,7 +372,7 @@ def comparison_report(
 def agree_report(
     found: AgreementReport, pairs: pl.DataFrame, warnings: list[str], read_as: ReadAs
 ) -> dict[str, object]:
-    """What ``crowdstream agree --json`` prints: `Coefficients`, and kappas of pairs in brief.
+    """Return the output of ``crowdstream agree --json``: `Coefficients`, and kappas of pairs.
 
     Of ``cohen``, ``pairs`` is how many share enough tasks, the others their Cohen's kappas, null
     where none is defined.
@@ -400,7 +400,7 @@ def rates_report(
     warnings: list[str],
     read_as: ReadAs,
 ) -> dict[str, object]:
-    """What ``crowdstream rate --json`` prints; ``gold_needed`` with ``--width``."""
+    """Return the output of ``crowdstream rate --json``; ``gold_needed`` with ``--width``."""
     fields = msgspec.structs.asdict(found) | {"notes": [*warnings, *found.notes]}
     if needed is not None:
         fields["gold_needed"] = {str(name): number for name, number in needed.items()}
@@ -408,7 +408,7 @@ def rates_report(
 
 
 def judges_report(found: JudgesOnGold, warnings: list[str], read_as: ReadAs) -> dict[str, object]:
-    """What ``crowdstream judges --json`` prints."""
+    """Return the output of ``crowdstream judges --json``."""
     fields = msgspec.structs.asdict(found) | {"notes": [*warnings, *found.notes]}
     return {"schema_version": SCHEMA_VERSION, "read_as": read_as, **fields}
 
@@ -416,7 +416,7 @@ def judges_report(found: JudgesOnGold, warnings: list[str], read_as: ReadAs) -> 
 def questions_of(
     reports: dict[str, dict[str, object]], read_as: ReadAs, notes: list[str]
 ) -> dict[str, object]:
-    """What a command's ``--json`` prints of several questions: its object of each."""
+    """Return a command's ``--json`` output for several questions: its object of each."""
     made = [
         {"question": name, **{key: value for key, value in one.items() if key != "read_as"}}
         for name, one in reports.items()
@@ -426,7 +426,7 @@ def questions_of(
 
 
 def preferences_report(found: Preferences, warnings: list[str]) -> dict[str, object]:
-    """What ``crowdstream preferences --json`` prints."""
+    """Return the output of ``crowdstream preferences --json``."""
     more = {"items": found.items.to_dicts(), "workers": found.workers.to_dicts()}
     more["notes"] = [*warnings, *found.notes]
     return {"schema_version": SCHEMA_VERSION, **msgspec.structs.asdict(found), **more}

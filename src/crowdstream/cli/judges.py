@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class PeopleFile(options.Group, panel="Gold"):
-    """What people say of some items."""
+    """Options of gold."""
 
     HELP = """
     --gold FILE  What people say of some items (columns task and label).
@@ -33,7 +33,7 @@ class PeopleFile(options.Group, panel="Gold"):
 
 
 class JudgesOutput(options.Group, panel="Output"):
-    """Where the table goes."""
+    """Options of output."""
 
     HELP = f"""
     -o, --output FILE  Write a table of the judges: {options.TABLE_FILE}.

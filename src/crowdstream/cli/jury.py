@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 class Judging(options.Group, panel="Judging"):
-    """How the panel is judged."""
+    """Options of judging the panel."""
 
     HELP = """
     --gold FILE  Correct labels of some tasks (columns task and label): they show which judges err
@@ -40,7 +40,7 @@ class Judging(options.Group, panel="Judging"):
 
 
 class JuryOutput(options.Group, panel="Output"):
-    """Where the tables go."""
+    """Options of output."""
 
     HELP = f"""
     -o, --output FILE  Write the decisions: {options.TABLE_FILE}.

@@ -16,12 +16,12 @@ if TYPE_CHECKING:
     from crowdstream.labels.readers.tally import Tally
 
 PICK = "--question NAME picks one"
-"""What to do about several questions."""
+"""Advice for a file with several questions."""
 
 
 @dataclass(frozen=True)
 class LabelInput:
-    """What files mean, and what is to be said of how they were read.
+    """Meaning of files, with notes on how they were read.
 
     ``tally``: what tools' files came to, if there were any.
     """
@@ -33,7 +33,7 @@ class LabelInput:
 
     @property
     def read_as(self) -> str:
-        """What the files were read as, in one line."""
+        """One line that says how the files were read."""
         return self.meaning.read_as.text
 
     def only(self, where: str) -> QuestionLabels:

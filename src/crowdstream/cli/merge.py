@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 class Files(options.Group, panel="Output"):
-    """What is merged, and into what."""
+    """Options of files to merge."""
 
     HELP = """
     states: STATE  State files of the same method.

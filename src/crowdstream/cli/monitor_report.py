@@ -36,7 +36,7 @@ class AlarmNews:
         self.count = 0
 
     def new(self) -> Iterator[str]:
-        """What has come up since it was last asked."""
+        """Yield what has come up since the last call."""
         alarms = alarms_of(self.estimator)
         shifts = find_shifts(self.estimator, alarms)
         new_shifts = [shift for shift in shifts if self.shifted.isdisjoint(map(_key, shift))]
@@ -49,5 +49,5 @@ class AlarmNews:
 
 
 def _key(alarm: DriftAlarm) -> tuple[int, WorkerId]:
-    """What an alarm is known by; whether most workers had it may come out later."""
+    """Return an alarm's identity; whether most workers had it may come out later."""
     return alarm.tasks_seen, alarm.worker

@@ -61,7 +61,7 @@ class Group:
 
 
 class Entry(NamedTuple):
-    """What ``HELP`` says of a field: its flags (none for an argument), placeholder and text."""
+    """Help on a field: its flags (none for an argument), placeholder and text."""
 
     field: str
     flags: tuple[str, ...]
@@ -97,7 +97,7 @@ def entries(group: type[Group]) -> Iterator[Entry]:
 
 
 class Columns(Group, panel="Input"):
-    """Which columns of the input hold what."""
+    """Options of the input's columns."""
 
     HELP = """
     --task COLUMN  Column that names the task, unless called task, item, example or the like.
@@ -122,7 +122,7 @@ class Columns(Group, panel="Input"):
 
 
 class InputForm(Group, panel="Input"):
-    """How files are written, where they do not show it themselves, and how large they may be."""
+    """Options of the form of files, where they do not show it themselves, and of their size."""
 
     HELP = """
     --separator CHARACTER  What separates the cells of CSV, such as ; or tab, if it is not found
@@ -151,7 +151,7 @@ class InputForm(Group, panel="Input"):
     explain: bool = False
 
     def input_options(self) -> InputOptions:
-        """The same as readers take it, checked."""
+        """Return these options as readers take them, checked."""
         from crowdstream.labels.readers import make_options
 
         return make_options(
@@ -167,7 +167,7 @@ class InputForm(Group, panel="Input"):
         )
 
     def bad_rows(self, policy: str = "fail") -> BadRows:
-        """What takes the rows that cannot be read, and says how files are read if that is asked."""
+        """Make the collector of rows that cannot be read."""
         from crowdstream.cli.terminal import say
         from crowdstream.labels.readers import BadRows
 
@@ -175,7 +175,7 @@ class InputForm(Group, panel="Input"):
 
 
 class Cells(Group, panel="What labels mean"):
-    """What is done to cells before anything is counted."""
+    """Options of cleaning cells before anything is counted."""
 
     HELP = """
     --exact  Labels that differ only by upper and lower case, blanks or Unicode form are different
@@ -188,7 +188,7 @@ class Cells(Group, panel="What labels mean"):
 
 
 class Scores(Cells):
-    """What labels are that look like numbers or sets."""
+    """Options of labels that look like numbers or sets."""
 
     HELP = """
     --threshold SCORE  Labels are scores: from this one on they pass, below they fail.
@@ -198,7 +198,7 @@ class Scores(Cells):
     as_classes: bool = False
 
     def hints(self) -> LabelHints:
-        """What the user says of the labels, checked."""
+        """Return what the user says of the labels, checked."""
         from crowdstream.labels.meaning.kinds import LabelHints, check_hints
 
         found = LabelHints(
@@ -212,7 +212,7 @@ class Scores(Cells):
 
 
 class Kinds(Scores):
-    """What labels are, where they do not show it."""
+    """Options of the kind of labels, where they do not show it."""
 
     HELP = """
     --ordinal  Labels are numbers on a scale, such as 1 to 5 stars: the weighted median decides.
@@ -235,7 +235,7 @@ class Kinds(Scores):
     repeats: str | None = None
 
     def hints(self) -> LabelHints:
-        """What the user says of the labels, checked."""
+        """Return what the user says of the labels, checked."""
         from crowdstream.labels.meaning.kinds import check_hints
 
         order = None
@@ -258,7 +258,7 @@ class Kinds(Scores):
 
 
 class FileMeaning(Columns, InputForm, Kinds):
-    """How files of labels are written and what they mean."""
+    """Options of how files of labels are written and what they mean."""
 
     HELP = """
     --wide  The input has one row per task and one column per worker.
@@ -292,7 +292,7 @@ class LabelFiles(FileMeaning):
 
 
 class BadInput(Group, panel="Input"):
-    """What to do with rows that cannot be read."""
+    """Options for rows that cannot be read."""
 
     HELP = """
     --on-error POLICY  Rows that cannot be read: fail at the first, skip them, or quarantine=FILE
@@ -337,7 +337,7 @@ class Method(MethodName):
 
 
 class WorkerTable(Group, panel="Worker table"):
-    """How the table of workers is made."""
+    """Options of the table of workers."""
 
     HELP = """
     --level SHARE  Confidence level of the intervals of error rates.
@@ -349,7 +349,7 @@ class WorkerTable(Group, panel="Worker table"):
 
 
 class Quiet(Group, panel="Output"):
-    """Whether to speak on standard error."""
+    """Options of messages on standard error."""
 
     HELP = """
     -q, --quiet  No progress bar, no alarms, no summary.
@@ -358,7 +358,7 @@ class Quiet(Group, panel="Output"):
 
 
 class Report(Quiet):
-    """How the outcome is reported."""
+    """Options of the report."""
 
     HELP = """
     --json  Print the summary as one JSON object to standard output.
@@ -367,7 +367,7 @@ class Report(Quiet):
 
     @property
     def shown(self) -> bool:
-        """Whether there is a report at all."""
+        """True if there is a report at all."""
         return self.json or not self.quiet
 
 

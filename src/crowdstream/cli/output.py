@@ -38,7 +38,7 @@ def check_output(path: str | None, option: str) -> None:
 
 
 def _is_device(path: str) -> bool:
-    """Whether a path names a device or a pipe, which need not be called by what goes there."""
+    """Return True for a device or a pipe, whose name need not tell the format."""
     return os.path.exists(path) and not os.path.isfile(path) and not os.path.isdir(path)
 
 
@@ -99,7 +99,7 @@ class TableWriter:
                     yield self._named(lambda piece: self._write(piece, file))
 
     def _named(self, write: Callable[[pl.DataFrame], None]) -> Callable[[pl.DataFrame], None]:
-        """The same function, which names the file if it cannot be written: a full disk, say."""
+        """Wrap a writer so that its errors (a full disk, say) name the file."""
 
         def named(piece: pl.DataFrame) -> None:
             try:

@@ -20,7 +20,7 @@ ELSEWHERE = dict.fromkeys(("compare", "paper", "policies"), "crowdstream-lab")
 shown."""
 
 ENDINGS = (".dist-info", ".egg-info")
-"""How folders end in which installed packages describe themselves."""
+"""Endings of the folders in which installed packages describe themselves."""
 
 
 class Plugin(NamedTuple):

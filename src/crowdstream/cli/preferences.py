@@ -12,7 +12,7 @@ from crowdstream.validation import one_of
 
 
 class Comparisons(options.Group, panel="Input"):
-    """Who was compared with whom."""
+    """Options of the input's columns."""
 
     HELP = """
     comparisons: FILE  A file with one row per comparison: item_a (shown first), item_b, judge and
@@ -30,7 +30,7 @@ class Comparisons(options.Group, panel="Input"):
 
 
 class Rating(options.Group, panel="Rating"):
-    """What is estimated."""
+    """Options of the estimate."""
 
     HELP = """
     --position EFFECT  Whether each judge leans to what is shown first in its own way (worker), all
@@ -40,7 +40,7 @@ class Rating(options.Group, panel="Rating"):
 
 
 class PreferencesOutput(options.Group, panel="Output"):
-    """Where the tables go."""
+    """Options of output."""
 
     HELP = f"""
     -o, --output FILE  Write the ratings: {options.TABLE_FILE}.

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 class GoldFile(options.Group, panel="Gold"):
-    """What people say of some tasks."""
+    """Options of gold."""
 
     HELP = """
     --gold FILE  Correct labels of some tasks, drawn at random or by gold plan (columns task and
@@ -32,7 +32,7 @@ class GoldFile(options.Group, panel="Gold"):
 
 
 class Asked(options.Group, panel="What is asked"):
-    """Whose rate, and of what."""
+    """Options of the rate that is asked for."""
 
     HELP = """
     --positive CLASS  The class whose share is asked for, such as pass; all unless given.
@@ -54,7 +54,7 @@ class Asked(options.Group, panel="What is asked"):
 
 
 class RateOutput(options.Group, panel="Output"):
-    """Where the table goes."""
+    """Options of output."""
 
     HELP = f"""
     -o, --output FILE  Write a table of the rates: {options.TABLE_FILE}.
@@ -198,7 +198,7 @@ def _show(
 
 
 def _width_lines(found: Rates, width: float) -> list[str]:
-    """How many gold labels an interval of this width needs, class by class."""
+    """Say how many gold labels an interval of this width needs, class by class."""
     lines = []
     for name, needed in found.gold_for_width(width).items():
         shown = printable(name)

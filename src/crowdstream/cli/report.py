@@ -51,7 +51,7 @@ class Files(options.LabelFiles):
 
 
 class Output(options.Group, panel="Output"):
-    """Where the report goes, and how it looks."""
+    """Options of the report's file and look."""
 
     HELP = """
     -o, --output FILE  The page, a .html file.
@@ -68,7 +68,7 @@ class Output(options.Group, panel="Output"):
 
 
 class Deciding(options.Group, panel="Deciding"):
-    """How tasks are decided."""
+    """Options of deciding tasks."""
 
     HELP = """
     --settle CONFIDENCE  A decision at least this confident is settled ...
@@ -86,7 +86,7 @@ class Deciding(options.Group, panel="Deciding"):
 
 
 class Scoring(options.Group, panel="Scoring"):
-    """What the decisions are held against."""
+    """Options of truths to score decisions against."""
 
     HELP = """
     --truth FILE  Hold the decisions against correct labels: a file with columns task and label.
@@ -177,7 +177,7 @@ def _outputs(out: Output) -> dict[str, str | None]:
 
 
 def _load_charts() -> None:
-    """What draws charts takes a second or two to load: done while the files are read."""
+    """Import the chart libraries, which takes a second or two, while the files are read."""
     import altair  # noqa: F401
     import vl_convert
 
@@ -186,7 +186,7 @@ def _load_charts() -> None:
 
 
 def is_state(paths: list[str]) -> bool:
-    """Whether a state file is named, not labels."""
+    """Return True if the path is a state file, not labels."""
     from crowdstream.serialization import MAGIC
 
     if len(paths) != 1 or not Path(paths[0]).is_file():
@@ -198,7 +198,7 @@ def is_state(paths: list[str]) -> bool:
 def _of_state(
     files: Files, deciding: Deciding, scoring: Scoring, settings: Settings
 ) -> dict[str, Findings]:
-    """What a state knows, question by question, or of the one that is named."""
+    """Collect findings from a state, question by question, or of the one that is named."""
     from crowdstream.cli.states import load_crowds, load_estimator
     from crowdstream.report.findings import find_in_state
 
@@ -214,7 +214,7 @@ def _of_state(
 
 
 class Asked(NamedTuple):
-    """What is asked of labels."""
+    """Options of a report on labels."""
 
     files: Files
     bad_input: options.BadInput

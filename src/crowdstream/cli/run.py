@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 
 class Output(options.Group, panel="Output"):
-    """Where the outcome goes."""
+    """Options of output."""
 
     HELP = f"""
     -o, --output FILE  Write the decisions, one row per task: {options.TABLE_FILE}.
@@ -48,7 +48,7 @@ class Output(options.Group, panel="Output"):
 
 
 class State(options.Group, panel="State"):
-    """What is known from one run to the next."""
+    """Options of the state kept between runs."""
 
     HELP = """
     --state FILE  Save what was learnt to this file. If it exists, go on from it: decide by what it
@@ -60,7 +60,7 @@ class State(options.Group, panel="State"):
 
 
 class Deciding(options.Group, panel="Deciding"):
-    """How tasks are gone through."""
+    """Options of deciding tasks."""
 
     HELP = """
     --settle CONFIDENCE  A decision at least this confident is marked as settled ...
@@ -82,7 +82,7 @@ class Deciding(options.Group, panel="Deciding"):
 
 
 class Costing(options.Group, panel="Cost"):
-    """What labels cost."""
+    """Options of cost."""
 
     HELP = """
     --price AMOUNT  What one label cost, 0.05 say: adds what all labels cost, and what would have
@@ -92,7 +92,7 @@ class Costing(options.Group, panel="Cost"):
 
 
 class Scoring(options.Group, panel="Scoring"):
-    """What the decisions are held against."""
+    """Options of truths to score decisions against."""
 
     HELP = """
     --truth FILE  Score the decisions against correct labels: a file with columns task and label.

@@ -1,4 +1,4 @@
-"""What `run` is asked for → a `Job` per question, decided one after another."""
+"""Turns what `run` is asked for into a `Job` per question, decided one after another."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 @dataclass
 class Done:
-    """What a run came to: a job per question, what the files were read as, what is to be said."""
+    """Outcome of a run: a job per question, how the files were read, notes."""
 
     jobs: list[Job]
     read_as: ReadAs
@@ -38,7 +38,7 @@ class Done:
 
 
 class Asked(NamedTuple):
-    """What the user asks of a run; ``prior``: what earlier runs learnt, question by question."""
+    """Request for a run; ``prior``: what earlier runs learnt, question by question."""
 
     files: options.LabelFiles
     deciding: Deciding

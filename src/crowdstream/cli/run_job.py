@@ -98,7 +98,7 @@ class Job:
     notes: list[str] = field(default_factory=list)
     errors: ErrorCount = field(default_factory=ErrorCount)
     before: Intake = field(default_factory=Intake)
-    """What had come in before this run."""
+    """Counts of what had come in before this run."""
 
     @functools.cached_property
     def estimator(self) -> Estimator:
@@ -116,7 +116,7 @@ class Job:
 
     @property
     def intake(self) -> Intake:
-        """What came in here."""
+        """Counts of what came in during this run."""
         found = copy.copy(self.estimator.intake_)
         found.count(self.before, -1)
         return found

@@ -1,4 +1,4 @@
-"""What a run came to, as ``--json`` prints it and a summary shows it. Knows nothing of options."""
+"""Outcome of a run, as ``--json`` prints it and a summary shows it. Knows nothing of options."""
 
 from __future__ import annotations
 
@@ -113,7 +113,7 @@ def _hardest(tasks: pl.DataFrame | None) -> list[HardTask]:
 
 
 def _warnings(job: Job, done: Done) -> list[str]:
-    """What whoever started the run should know, in sentences."""
+    """Return warnings on the run, in sentences."""
     estimator, intake = job.estimator, job.intake
     found = list(job.notes) if job.question else [*done.notes, *job.notes]
     if estimator.many_classes_:

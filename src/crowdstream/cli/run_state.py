@@ -46,7 +46,7 @@ class RunState:
         self._found = self._stamp()
 
     def load(self, factory: EstimatorFactory) -> dict[str, Estimator]:
-        """What earlier runs learnt by the same method, question by question; nothing at first."""
+        """Load what earlier runs learnt by the same method, by question; empty at first."""
         if self._found is None:
             return {}
         from crowdstream.cli.states import check_method, load_run
@@ -74,7 +74,7 @@ class RunState:
                 self._take(source.name, fingerprint(source.path, self.known))
 
     def check_piped(self) -> None:
-        """The same for standard input, once it has been read."""
+        """Check standard input once it has been read."""
         if self._piped is not None:
             self._take("standard input", self._piped.finish())
 
@@ -108,7 +108,7 @@ class RunState:
             Questions(crowds).save(self.path)
 
     def _stamp(self) -> tuple[int, int, int] | None:
-        """What changes when the file is saved."""
+        """Return the part of the file's status that changes when it is saved."""
         if not Path(self.path).exists():
             return None
         found = os.stat(self.path)

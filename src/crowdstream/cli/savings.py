@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 class Output(options.Group, panel="Output"):
-    """Where the outcome goes."""
+    """Options of output."""
 
     HELP = f"""
     -o, --output FILE  Write error against labels per task: {options.TABLE_FILE}.
@@ -32,7 +32,7 @@ class Output(options.Group, panel="Output"):
 
 
 class Repeats(options.Group, panel="Repeating"):
-    """How often the purchase is replayed."""
+    """Options of repeating the purchase."""
 
     HELP = """
     --orders NUMBER  Random orders of the labels to average over.
@@ -41,7 +41,7 @@ class Repeats(options.Group, panel="Repeating"):
 
 
 class Scoring(options.Group, panel="Scoring"):
-    """What counts as an error."""
+    """Options of what counts as an error."""
 
     HELP = """
     --truth FILE  Correct labels (columns task and label). Without them, a decision counts as wrong

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class Score:
-    """How often, and on a scale how far, decisions are off the truths of a file."""
+    """Score of decisions against a file of truths: how often, and on a scale how far, they err."""
 
     def __init__(self, truths: TruthFile, prepared: Prepared | None = None) -> None:
         self.truths = truths

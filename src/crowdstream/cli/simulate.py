@@ -32,7 +32,7 @@ class Answering(TypedDict, total=False):
 
 
 class Output(options.Group, panel="Output"):
-    """Where the labels go."""
+    """Options of output."""
 
     HELP = f"""
     -o, --output FILE  Write the labels: {options.TABLE_FILE}. Without it, to labels.csv or a pipe.
@@ -47,7 +47,7 @@ class Output(options.Group, panel="Output"):
 
 
 class Tasks(options.Group, panel="Tasks"):
-    """What is answered, and by how many."""
+    """Options of tasks and answers."""
 
     HELP = """
     -t, --tasks NUMBER  How many tasks.

@@ -133,7 +133,7 @@ def locked(state: str) -> Iterator[None]:
 
 
 def _is_named(handle: int, name: str) -> bool:
-    """Whether an open file is the one under this name."""
+    """Return True if an open file is the one under this name."""
     try:
         return os.path.samestat(os.fstat(handle), os.stat(name))
     except FileNotFoundError:

@@ -33,7 +33,7 @@ UNDELIVERED = 1
 
 
 class Closing(options.Group, panel="When a task closes"):
-    """When a task takes no more labels."""
+    """Options of closing tasks."""
 
     HELP = """
     --settle CONFIDENCE  Close a task once its decision is this confident (1: never for that),
@@ -53,7 +53,7 @@ class Closing(options.Group, panel="When a task closes"):
 
 
 class State(options.Group, panel="State"):
-    """Where a stream is kept between two runs."""
+    """Options of the state kept between runs."""
 
     HELP = """
     --state FILE  Resume from this file if it exists, and save to it: also on Ctrl-C and SIGTERM.
@@ -71,7 +71,7 @@ class State(options.Group, panel="State"):
 
 
 class Lines(options.Columns):
-    """Where lines come from and how they are read."""
+    """Options of the input and its columns."""
 
     HELP = """
     labels: FILE  A file of labels; without it, or as -, standard input.
@@ -86,7 +86,7 @@ class Lines(options.Columns):
 
 
 class Decisions(options.Quiet):
-    """Where decisions go."""
+    """Options of output."""
 
     HELP = """
     -o, --output FILE  Add the decisions to this file, with --state each exactly once. Without it

@@ -43,7 +43,7 @@ OTHERS = {
     b"\xff\xfe": "UTF-16: iconv -f utf-16 -t utf-8 FILE | crowdstream stream",
     b"\xfe\xff": "UTF-16: iconv -f utf-16 -t utf-8 FILE | crowdstream stream",
 }
-"""How inputs begin that are no lines of labels in UTF-8, and what to do with them."""
+"""Beginnings of inputs that are no lines of labels in UTF-8, and what to do with them."""
 
 
 QUESTIONS = frozenset(ALIASES["question"])
@@ -125,7 +125,7 @@ class LineParser:
 
     @property
     def header_missing(self) -> bool:
-        """Whether CSV is read whose header has not been understood."""
+        """True if CSV is read and its header has not been understood yet."""
         return self.format == "csv" and self.columns is None
 
     def parse(self, raw: bytes) -> LabelEvent | None:
@@ -171,7 +171,7 @@ class LineParser:
             raise
 
     def _is_asked(self, record: Mapping[str, object]) -> bool:
-        """Whether a line is of the question; another is refused, unless one is asked for."""
+        """Return True if a line is of the question; another is refused, unless one is asked for."""
         column = self._asks
         if column is None or column not in record:
             column = next((name for name in record if simple_name(name) in QUESTIONS), None)
@@ -242,7 +242,7 @@ class LineParser:
         self._header_noted = True
 
     def _is_header(self, cells: list[str]) -> bool:
-        """Whether the first row of an input names the columns again."""
+        """Return True if the first row of an input names the columns again."""
         from crowdstream.labels.columns import find_columns
 
         try:

@@ -27,7 +27,7 @@ PATIENCE = 5.0
 
 
 class Output(Protocol):
-    """Where decisions go."""
+    """Destination of decisions."""
 
     pending: list[bytes]
     broken: OSError | None
@@ -36,7 +36,7 @@ class Output(Protocol):
         """One decision, at once."""
 
     def make_durable(self) -> None:
-        """What was written is there after a power failure, as far as that can be done."""
+        """Make what was written survive a power failure, as far as that can be done."""
 
     def remember(self, mark: Bookmark) -> None:
         """Note in a bookmark what was written."""
@@ -113,7 +113,7 @@ class FileOutput:
             self._synced = self.length
 
     def remember(self, mark: Bookmark) -> None:
-        """How long the file is, and what is in it."""
+        """Note the file's length and content."""
         mark.output, mark.length, mark.pending = self.place, self.length, list(self.pending)
         mark.output_mark = mark_of(self.descriptor, self.length)
 
@@ -157,10 +157,10 @@ class PipeOutput:
                 self._held -= len(self._sent.popleft())
 
     def make_durable(self) -> None:
-        """What became of it is the reader's affair."""
+        """Do nothing: a pipe's reader keeps what it read."""
 
     def remember(self, mark: Bookmark) -> None:
-        """What the reader has not read yet is sent again by whoever goes on from here."""
+        """Note what the reader has not read yet; whoever goes on from here sends it again."""
         mark.output = PIPE
         mark.pending = list(self.pending or self._unread())
 
@@ -222,7 +222,7 @@ def open_output(path: str | None) -> FileOutput | PipeOutput:
 
 
 def send_pending(output: Output) -> None:
-    """What an earlier run could not deliver; what cannot be now stays pending."""
+    """Send what an earlier run could not deliver; what fails again stays pending."""
     lines, output.pending = output.pending, []
     for line in lines:
         output.write(line)

@@ -1,4 +1,4 @@
-"""Where a stream is: `Bookmark`, kept in its state. Knows nothing of labels or decisions.
+"""Position of a stream: `Bookmark`, kept in its state. Knows nothing of labels or decisions.
 
 Of the input it says how much was read, of the output how much was written when the state was
 saved; fingerprints tell the same files from others. A run that goes on begins there.
@@ -25,7 +25,7 @@ PIPE = ""
 
 
 class Bookmark(msgspec.Struct, kw_only=True):
-    """How far the input was read and the output was written.
+    """Position in the input and in the output.
 
     ``source``: the input file, or nothing for a pipe; ``rows`` (lines) and ``offset`` (bytes) read
     of it, their ``crc`` and, of a file, their ``mark``; ``ended``: whether the last line had its
@@ -54,7 +54,7 @@ class Bookmark(msgspec.Struct, kw_only=True):
 
     @classmethod
     def of(cls, data: bytes) -> Bookmark:
-        """What `to_bytes` gave; without anything, the beginning.
+        """Decode what `to_bytes` gave; empty bytes are the beginning.
 
         >>> Bookmark.of(Bookmark(rows=3).to_bytes()).rows
         3
@@ -68,7 +68,7 @@ class Bookmark(msgspec.Struct, kw_only=True):
 
 
 def mark_of(descriptor: int, length: int) -> bytes:
-    """Of the first ``length`` bytes of an open file: its beginning, its end and its length."""
+    """Hash the beginning and the end of an open file's first ``length`` bytes, and the length."""
     found = hashlib.blake2b(length.to_bytes(8, "little"), digest_size=16)
     first = min(length, WINDOW)
     found.update(_read(descriptor, first, 0))

@@ -71,12 +71,12 @@ class LineSplitter:
         self._add(rest)
 
     def rest(self) -> Line | None:
-        """What is left at the end of input, as a line."""
+        """Return what is left at the end of input, as a line."""
         return self._take(ended=False) if self._size else None
 
     @property
     def begun(self) -> bool:
-        """Whether there is a line without its end."""
+        """True if there is a line without its end."""
         return self._size > 0
 
     def _add(self, part: bytes) -> None:
@@ -150,7 +150,7 @@ class Source:
         return True
 
     def _is_read_part(self, found: Bookmark) -> bool:
-        """Whether this file begins with what was read."""
+        """Return True if this file begins with what was read."""
         if os.fstat(self.descriptor).st_size < found.offset:
             return False
         return mark_of(self.descriptor, found.offset) == found.mark
@@ -185,7 +185,7 @@ class Source:
 
     @property
     def skipping(self) -> bool:
-        """Whether the next line was read before, and is to be left out."""
+        """True if the next line was read before, and is to be left out."""
         return self.rows < self.skip
 
     def advance(self, line: Line) -> None:
@@ -198,7 +198,7 @@ class Source:
         self.crc, self.ended = line.crc, line.ended
 
     def bookmark(self) -> Bookmark:
-        """How far the input was read; as before while rows are left out."""
+        """Return the position in the input; as before while rows are left out."""
         if self.skipping:
             return msgspec.structs.replace(self._before)
         mark = mark_of(self.descriptor, self.offset) if self.seekable else b""

@@ -1,4 +1,4 @@
-"""What a terminal shows after a run: how good decisions are, what to do about tasks and workers."""
+"""Summary of a run on a terminal: how good decisions are, what to do about tasks and workers."""
 
 from __future__ import annotations
 
@@ -106,7 +106,7 @@ def show_questions(reports: list[RunReport], done: Done, seconds: float) -> None
 
 
 def _who(report: RunReport, job: Job) -> str:
-    """How many workers; of those that a state knows, how many are here."""
+    """Say how many workers there are; of those that a state knows, how many are here."""
     here = report.workers if job.workers_here is None else job.workers_here
     return counted(here, "worker") + (f" of {report.workers:,}" if here < report.workers else "")
 
@@ -117,7 +117,7 @@ def _print(table: Table) -> None:
 
 
 def _show_quality(report: RunReport, job: Job) -> None:
-    """How many decisions are expected to be wrong, how that is known, and how many are settled."""
+    """Show how many decisions are expected to be wrong, and how many are settled."""
     say("How good are the decisions?", "bold")
     if (score := job.score) is not None:
         scored = counted(score.tasks, "task", "whose truth is known")
@@ -143,7 +143,7 @@ def _show_quality(report: RunReport, job: Job) -> None:
 
 
 def _show_doubtful(report: RunReport) -> None:
-    """Which tasks to send out again."""
+    """Show which tasks to send out again."""
     if not report.unsettled:
         return
     say("Which tasks need more labels?", "bold")
@@ -167,7 +167,7 @@ def _show_doubtful(report: RunReport) -> None:
 
 
 def _show_cost(cost: Cost, report: RunReport) -> None:
-    """What the labels cost, and what would have been enough."""
+    """Show what the labels cost, and what would have been enough."""
     say("What did it cost?", "bold")
     say_paragraph(
         f"{cost.total:,.2f} at {cost.price:g} a label: {_amount(cost.per_decision)} a decision"
@@ -242,7 +242,7 @@ def ranked(workers: pl.DataFrame) -> pl.DataFrame:
 
 
 def _show_workers(report: RunReport, workers: pl.DataFrame) -> None:
-    """Whom to pay, coach or drop, and what that rests on."""
+    """Show whom to pay, coach or drop, and what that rests on."""
     if not report.advice or not report.identifiable:
         return
     say("Whom to pay, coach or drop?", "bold")

@@ -59,7 +59,7 @@ class To(options.Group, panel="The server"):
 
 
 class How(options.Quiet, panel="What to do"):
-    """How often, and whether at all."""
+    """Options of how often to sync, and whether at all."""
 
     HELP = """
     --dry-run  Only say what would be sent.
@@ -70,7 +70,7 @@ class How(options.Quiet, panel="What to do"):
 
 
 class Pushing(How):
-    """The same, where decisions can be written back."""
+    """Options of a sync that can write decisions back."""
 
     HELP = """
     --push  Write the decisions on closed tasks back as predictions of the model crowdstream, their

@@ -1,4 +1,4 @@
-"""What people see on a terminal: lines, tables and progress on standard error.
+"""Terminal output: lines, tables and progress on standard error.
 
 Data never goes through here. Names from data are shown as they are: no markup, no control codes.
 """

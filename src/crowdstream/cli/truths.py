@@ -85,7 +85,7 @@ class TruthFile:
         return f"{found.matched:,} of {counted(found.tasks, noun)} matched{of_them}"
 
     def notes(self) -> list[str]:
-        """What whoever wrote the file should know."""
+        """Return notes for whoever wrote the file."""
         return self.read_notes + match_notes(self.option, self.matcher, teaches=self.teaches)
 
 

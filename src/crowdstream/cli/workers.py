@@ -31,7 +31,7 @@ ROWS = 50
 
 
 class Table(options.Group, panel="Another table instead"):
-    """Which table is asked for."""
+    """Options of another table."""
 
     HELP = """
     --pairs  Which workers agree more than the truth explains.
@@ -55,7 +55,7 @@ class Table(options.Group, panel="Another table instead"):
 
 
 class State(options.Group):
-    """Where the workers come from."""
+    """Options of the state."""
 
     HELP = """
     state: STATE  State file of run --state or stream --state.
@@ -66,7 +66,7 @@ class State(options.Group):
 
 
 class Output(options.Group, panel="Output"):
-    """Where the table goes."""
+    """Options of output."""
 
     HELP = f"""
     -o, --output FILE  Write the table: {options.TABLE_FILE}.

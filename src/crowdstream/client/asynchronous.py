@@ -175,7 +175,7 @@ class AsyncClient:
         await self._send(calls.post(self.project, "offer", body, wire.OfferOut))
 
     async def decision(self, task: TaskId) -> Decision:
-        """What would be decided of a task now, or was when it closed.
+        """Return the decision on a task now, or the one it closed with.
 
         Parameters
         ----------
@@ -203,7 +203,7 @@ class AsyncClient:
         return await self._send(calls.get(self.project, wire.TaskOut, "tasks", task))
 
     async def more_labels_needed(self, task: TaskId) -> float:
-        """How many labels a task is expected to need until it is settled; inf if it likely is not.
+        """Return the expected number of labels until a task is settled; inf if it likely never is.
 
         Parameters
         ----------
@@ -232,7 +232,7 @@ class AsyncClient:
         return (await self._send(call)).task
 
     async def workers(self, sort: str = "answers", most: int | None = None) -> list[wire.WorkerRow]:
-        """What is known of each worker.
+        """Return what is known of each worker.
 
         Parameters
         ----------

@@ -29,7 +29,7 @@ Row: TypeAlias = (
 )
 
 RETRIES, TIMEOUT = 5, 30.0
-"""How often a request is sent again, and seconds to wait for an answer, unless said otherwise."""
+"""Default number of retries, and default seconds to wait for an answer."""
 
 FIRST_PAUSE, LONGEST_PAUSE = 0.1, 10.0
 """Seconds before the second attempt, doubled each time, and at most."""
@@ -60,7 +60,7 @@ class Call(Generic[T]):
     params: dict[str, str] = field(default_factory=dict)
 
     def headers(self) -> dict[str, str]:
-        """The same for every attempt, so that the server knows that it is one request."""
+        """Return the headers that all attempts share, which tell the server that they are one."""
         if self.method != "POST":
             return {}
         return {"Idempotency-Key": uuid.uuid4().hex, "Content-Type": "application/json"}
@@ -92,7 +92,7 @@ class _Table(Call[T]):
 
 
 def connection(url: str, token: str, timeout: float) -> dict[str, Any]:
-    """How to connect."""
+    """Return the arguments of an httpx client."""
     headers = {"Authorization": f"Bearer {token}"} if token else {}
     return {"base_url": url, "headers": headers, "timeout": timeout}
 
@@ -179,7 +179,7 @@ def needs(task: wire.TaskOut) -> float:
 def read(
     call: Call[T], status: int, headers: Mapping[str, str], body: bytes, *, last: bool
 ) -> T | Wait:
-    """What an answer says, or that the request is to be sent again."""
+    """Decode an answer, raise its error, or return how long to wait before a retry."""
     if status < 300:
         return call.decode(body)
     if status in AGAIN and not last:

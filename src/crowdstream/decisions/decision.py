@@ -33,7 +33,7 @@ NO_LIMIT = 2**62
 
 
 class Decision(msgspec.Struct, frozen=True):
-    """What the crowd says of one task.
+    """Decision of the crowd on one task.
 
     Attributes
     ----------
@@ -90,7 +90,7 @@ class KnownVotes(NamedTuple):
 
 
 class SettleRule(NamedTuple):
-    """When a decision is settled; a ``confidence`` of ``None``: never."""
+    """Rule that settles decisions; a ``confidence`` of ``None`` settles none."""
 
     confidence: float | None = SETTLE
     min_labels: int = MIN_LABELS
@@ -109,13 +109,13 @@ class SettleRule(NamedTuple):
         return 2.0 if self.confidence is None else self.confidence
 
     def is_sure(self, confidences: Floats, votes: NDArray[np.int64]) -> Bools:
-        """Which decisions are sure enough, of enough votes."""
+        """Return which decisions are sure enough, with enough votes."""
         found = np.empty(votes.size, np.uint8)
         settle_loops.fill_sure(confidences, votes, self.needed, self.min_labels, found)
         return found.view(np.bool_)
 
     def survives(self, confidences: Floats, known: KnownVotes) -> Bools:
-        """Which sure decisions are settled whatever newcomers are worth."""
+        """Return which sure decisions are settled whatever newcomers are worth."""
         found = np.empty(known.votes.size, np.uint8)
         alone, same = known.confidences, known.same.view(np.uint8)
         rule = known.against, self.needed, self.min_labels

@@ -1,6 +1,6 @@
 # cython: language_level=3
 # cython: infer_types=True
-"""When a decision is settled and why a task closes: the one home of both rules. Numbers only.
+"""Rules that settle a decision and close a task: the one home of both. Numbers only.
 
 Tables, single tasks, the stream's loop and its rows, and Spark all ask here. Changing it changes
 which tasks are settled everywhere, in the tests that compare bits too; nothing that is saved.
@@ -26,12 +26,12 @@ def log_odds(p):
 
 
 def is_sure(confidence, labels, settle, min_labels):
-    """Whether a decision is sure enough, of enough labels; ``settle`` above 1: never."""
+    """Return True if a decision is sure enough, of enough labels; ``settle`` above 1: never."""
     return confidence >= settle and labels >= min_labels
 
 
 def survives(confidence, alone, same, labels, against, settle, min_labels):
-    """Whether a sure decision is settled whatever newcomers are worth.
+    """Return True if a sure decision is settled whatever newcomers are worth.
 
     ``alone``: its confidence by the ``labels`` of known workers, who must make the same decision
     and be enough; in log-odds ``alone − against (confidence − alone)`` must settle it.

@@ -22,7 +22,7 @@ from crowdstream.labels.batch import LabelBatch
 Keys = NDArray[np.uint64]
 
 Ties: TypeAlias = Literal["coin", "lowest"]
-"""How ties are broken."""
+"""Ways to break ties."""
 
 NO_KEYS: Keys = np.empty(0, np.uint64)
 

@@ -30,7 +30,7 @@ MOST_CELLS = 100_000_000
 
 
 class TieRule(NamedTuple):
-    """How ties are broken: the classes' keys, and a coin (of this seed) or none.
+    """Rule that breaks ties: the classes' keys, and a coin (of this seed) or none.
 
     Where classes share places, ``classes`` are they and there are no keys: too many to make all.
     """

@@ -56,7 +56,7 @@ def answers_needed(crowd: CrowdState) -> float:
 
 
 def who_is_new(crowd: CrowdState, own: float = 0.0, others: int = 0) -> Flags:
-    """Which workers are newcomers; ``own``, ``others`` as for `newcomers`."""
+    """Return which workers are newcomers; ``own``, ``others`` as for `newcomers`."""
     return newcomers(crowd._model.sums, answers_needed(crowd), own, others)
 
 

@@ -49,7 +49,7 @@ ODD = 0xD1B54A32D192ED03
 
 
 class Identifiability(NamedTuple):
-    """Whether the labels determine the error rates, and if not, why; true or false by itself."""
+    """Verdict on whether labels determine error rates, with the reason if not; usable as a bool."""
 
     ok: bool
     reason: str
@@ -59,7 +59,7 @@ class Identifiability(NamedTuple):
 
 
 class _Saved(msgspec.Struct):
-    """What a saved estimator consists of; an array is its type, its shape and its bytes."""
+    """Parts of a saved estimator; an array is its type, its shape and its bytes."""
 
     kind: str
     version: int
@@ -79,13 +79,13 @@ class CrowdState(Parameters, Savable, ABC):
 
     checks: ClassVar[Mapping[str, Check]] = CHECKS
     shares_places: ClassVar[bool] = True
-    """Whether very many classes share places, so that memory stays bounded."""
+    """True if very many classes share places, so that memory stays bounded."""
     memory: float | None = None
     families: Families | None = None
     ties: Ties = "coin"
     seed: int = 0
     intake_: Intake
-    """What came in so far, and what of it was not counted as a label."""
+    """Counts of what came in so far, and of what was not counted as a label."""
     learnt_: list[LearntInput]
     """Files that were learnt, where whoever read them noted it, as ``crowdstream run --state``."""
     _kind: Kind = Kind()
@@ -391,7 +391,7 @@ class CrowdState(Parameters, Savable, ABC):
         return not (self._model.clock or len(self._workers) or len(self._classes))
 
     def _take_over(self, other: Self) -> Self:
-        """What `+=` makes of two of which one has learnt nothing: the other one, to the bit."""
+        """Merge two of which one has learnt nothing: the result is the other one, to the bit."""
         came = self.intake_
         if self._learnt_nothing:
             params = self.get_params()

@@ -45,7 +45,7 @@ Costs: TypeAlias = (
     "Mapping[str, Mapping[str, float]] | Mapping[int, Mapping[int, float]] | "
     "Mapping[ClassLabel, Mapping[ClassLabel, float]]"
 )
-"""What it costs to take a class (outer) for another (inner)."""
+"""Cost of taking a class (outer) for another (inner)."""
 
 
 def worker_table(

@@ -1,4 +1,4 @@
-"""Whether more gold is worth having, in one sentence. Knows nothing but a few numbers."""
+"""Sentence on whether more gold is worth having. Knows nothing but a few numbers."""
 
 from __future__ import annotations
 

@@ -38,7 +38,7 @@ SHOWN = 5
 """Changed decisions and moved workers that are reported."""
 
 MOVED = 0.005
-"""How far a worker's error rate must have moved to be reported: less would show as nothing."""
+"""Least change of an error rate that is reported: less would show as nothing."""
 
 ANSWERS = 10
 """Answers that a worker must have given to be reported: the error rate of fewer is hearsay (they
@@ -54,7 +54,7 @@ def gold_check(
     also: Iterable[ClassLabel] = (),
     **meaning: Unpack[TableMeaning],
 ) -> GoldCheck:
-    """What the answers of an expert say of the decisions, and what they change.
+    """Check decisions against an expert's answers, and show what the answers change.
 
     Decides the labels without the gold and with it. If the answers come with the strata of
     `gold_needed`, the share of wrong decisions in the whole set is estimated without bias; if not,
@@ -125,7 +125,7 @@ def gold_check(
 
 
 def _right(decisions: pl.DataFrame, answers: Filled) -> Bools:
-    """Whether each task that was checked is decided as the answer says."""
+    """Return whether each checked task is decided as the answer says."""
     tasks = [answer.task for answer in answers.answers]
     said = _labels_of(decisions, tasks)
     return np.array([said.get(answer.task) == answer.gold for answer in answers.answers])
@@ -163,7 +163,7 @@ def _whole_set(answers: Filled, wrong: Bools, tasks: int, among: Bools | None = 
 
 
 def _planned(answers: Filled) -> Bools:
-    """Which answers stand for a stratum; all, as one, where none has any."""
+    """Mask the answers that stand for a stratum; all of them where no answer has one."""
     return np.array([answer.stratum >= 0 or not answers.stratified for answer in answers.answers])
 
 
@@ -220,14 +220,14 @@ def _classes(decided: pl.DataFrame, after: Fit, answers: Filled, right: Bools) -
 
 
 def _mistakes(decided: pl.DataFrame, answers: Filled) -> list[Mistake]:
-    """What was decided for what, the most frequent first."""
+    """Count mistakes by decided and true class, the most frequent first."""
     said = _labels_of(decided, [answer.task for answer in answers.answers])
     pairs = Counter((said[answer.task], answer.gold) for answer in answers.answers)
     return [Mistake(one, two, count) for (one, two), count in pairs.most_common() if one != two]
 
 
 def _workers(before: Fit, after: Fit) -> list[WorkerShift]:
-    """Whose error rate moved most, of those who have enough answers to stand on."""
+    """List the workers whose error rate moved most, among those with enough answers."""
     import polars as pl
 
     told = as_polars(after.crowd.workers()).select("worker", after="error_rate")

@@ -49,7 +49,7 @@ class Filled:
 
     @property
     def stratified(self) -> bool:
-        """Whether answers say which stratum they stand for; rows that somebody added do not."""
+        """True if any answer says which stratum it stands for; rows that somebody added do not."""
         return any(answer.stratum >= 0 for answer in self.answers)
 
 
@@ -173,7 +173,7 @@ def _hint(said: str, classes: Iterable[ClassLabel]) -> str:
 
 
 def _rows(filled: Truths) -> tuple[str, list[_Row]]:
-    """What it is called in messages, and its rows, numbered from 1 below the header."""
+    """Return the table's name for messages, and its rows, numbered from 1 below the header."""
     if isinstance(filled, (str, PathLike)):
         where = fspath(filled)
         return where, _table_rows(read_text_table(where), where)

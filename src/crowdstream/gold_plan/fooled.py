@@ -1,4 +1,4 @@
-"""What gold can tell of a crowd that is wrong together: how much is needed, what it excludes.
+"""Gold against a crowd that is wrong together: how much is needed, what it excludes.
 
 Tasks that fool everybody look like tasks on which everybody is right, so no label shows them and
 only gold can. Exact binomial probabilities; knows numbers alone, no tables and no estimators.
@@ -98,7 +98,7 @@ def gold_to_detect(
     rate = _rate(share, claimed)
 
     def reaches(asked: int) -> bool:
-        """Whether some number of tasks, of which so many must be wrong, has the power."""
+        """Return True if this number of gold tasks has the power."""
         return upper_tail(_last_with(asked, claimed, level), asked, rate) >= power
 
     asked = _first(reaches)

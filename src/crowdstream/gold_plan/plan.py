@@ -46,7 +46,7 @@ def gold_needed(
     seed: int = 0,
     **meaning: Unpack[TableMeaning],
 ) -> NativeTable:
-    """Which tasks to have checked by an expert first, as a table to fill in.
+    """Choose the tasks an expert should check first, as a table to fill in.
 
     The tasks are drawn at random from strata, decided class by confidence, more of them where
     decisions are in doubt. If some workers may copy one another, the tasks on which they and the
@@ -139,7 +139,7 @@ def sample_tasks(
 
 
 def _vote_counts(table: Table, places: Ints) -> list[str]:
-    """How many workers gave each class, the most frequent first: ``spam: 3, ham: 1``."""
+    """Return the votes of each task as text, the most frequent class first: ``spam: 3, ham: 1``."""
     classes = Vocabulary()
     batch, _ = code_table(table, Vocabulary(), classes)
     texts = []

@@ -1,4 +1,4 @@
-"""What a check against gold found, as records. Knows nothing of how it was found."""
+"""Records of a check against gold. Knows nothing of how they were found."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ class WorkerShift(msgspec.Struct, frozen=True):
 
 
 class Settled(msgspec.Struct, frozen=True):
-    """Whether settled decisions keep their promise.
+    """Settled decisions against gold, and whether they keep their promise.
 
     ``promised`` is the share that may be wrong at most; ``wrong`` the share of all settled
     decisions estimated to be. ``kept`` is ``None`` where too few were checked to tell.
@@ -67,7 +67,7 @@ class Settled(msgspec.Struct, frozen=True):
 
 
 class GoldCheck(msgspec.Struct, frozen=True, kw_only=True):
-    """What gold says of the decisions, and what it changes.
+    """Results of a check of decisions against gold, and what gold changes.
 
     Attributes
     ----------

@@ -21,10 +21,10 @@ DOUBTFUL = 0.7
 wrong in two or three, one in ten, fewer."""
 
 BANDS = 3
-"""Of confidence: doubtful, likely, settled."""
+"""Bands of confidence: doubtful, likely, settled."""
 
 LEAST_ERROR = 0.05
-"""How often a decision is taken to be wrong at least, however sure it is, when a sample is shared
+"""Least rate of wrong decisions assumed, however sure they are, when a sample is shared
 out: without gold confidence is no guarantee, and a stratum nobody looks at can hide anything."""
 
 COIN = 0.5
@@ -62,7 +62,7 @@ def sum_by(places: Ints, values: Floats) -> Floats:
 
 
 def task_worth(confidences: Floats, apart: Flags | None = None) -> Floats:
-    """What each task is worth checking: `task_spreads`, and the most there is where set ``apart``.
+    """Return the worth of checking each task: `task_spreads`, and the most where set ``apart``.
 
     >>> task_worth(np.array([0.99, 0.99]), np.array([False, True])).round(2).tolist()
     [0.22, 0.5]
@@ -138,7 +138,7 @@ class _Group(NamedTuple):
 
 
 def allocate(sizes: Ints, spreads: Floats, n: int) -> Ints:
-    """How many tasks of each stratum are to be checked: at least one, never more than there are.
+    """Share ``n`` checks out over strata: at least one each, never more than there are tasks.
 
     The rest is shared out in proportion to a stratum's summed spreads (Neyman's allocation), which
     makes the variance of the estimated share of errors the least.

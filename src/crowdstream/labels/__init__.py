@@ -1,4 +1,4 @@
-"""What came in: one label, ids ↔ codes, and labels of any kind → one coded `LabelBatch`."""
+"""Labels as they come in: one label, ids ↔ codes, labels of any kind → one coded `LabelBatch`."""
 
 from crowdstream.labels.batch import LabelBatch
 from crowdstream.labels.coded_labels import CodedLabels

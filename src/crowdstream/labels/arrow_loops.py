@@ -1,6 +1,6 @@
 # cython: language_level=3
 # cython: infer_types=True
-"""Compiled: text that lies in one buffer → a column that Arrow's C interface hands to polars.
+"""Compiled: views of text → a column that Arrow's C interface hands to polars.
 
 Changing it changes no saved state, but how fast files are read. Uncompiled there is no memory to
 hand over; callers do without.
@@ -12,6 +12,7 @@ import cython
 
 if cython.compiled:
     from cython.cimports.cpython.pycapsule import PyCapsule_GetPointer, PyCapsule_New
+    from cython.cimports.crowdstream.labels.text_views import BUFFER_BITS
     from cython.cimports.libc.stdlib import calloc, free, malloc
     from cython.cimports.libc.string import memcpy
 else:
@@ -57,8 +58,9 @@ def release_schema(schema: cython.pointer[ArrowSchema]) -> cython.void:
 @cython.exceptval(check=False)
 def release_array(array: cython.pointer[ArrowArray]) -> cython.void:
     """Whoever took the column over calls this when it is done with it, in any thread."""
-    for k in range(3):
-        free(array.buffers[k])
+    free(array.buffers[1])
+    free(array.buffers[2])
+    free(array.buffers[array.n_buffers - 1])
     free(array.buffers)
     array.release = cython.NULL
 
@@ -83,41 +85,49 @@ def drop_array(capsule: object) -> cython.void:
 
 @cython.final
 @cython.cclass
-class TextColumn:
-    """Texts, UTF-8, one after another in ``text``; text k ends at ``ends[k]``."""
+class TextViews:
+    """Texts in UTF-8 by their views, two words each (`arrow.TextChunk`); long ones are in ``text``.
 
+    Places in a buffer have 31 bits, so ``text`` is several: one begins every 2³⁰ bytes.
+    """
+
+    views: cython.const[cython.ulonglong][::1]
     text: cython.const[cython.uchar][::1]
-    ends: cython.const[cython.longlong][::1]
 
-    def __init__(self, text, ends):
+    def __init__(self, views, text):
+        self.views = views
         self.text = text
-        self.ends = ends
 
     def __arrow_c_array__(self, requested_schema=None):
         """A schema and an array, copied, for whoever asks."""
-        rows = self.ends.shape[0]
+        words = self.views.shape[0]
         size = self.text.shape[0]
+        parts: cython.Py_ssize_t = (size >> BUFFER_BITS) + 1
         schema = cython.cast(cython.pointer[ArrowSchema], calloc(1, cython.sizeof(ArrowSchema)))
         array = cython.cast(cython.pointer[ArrowArray], calloc(1, cython.sizeof(ArrowArray)))
-        buffers = cython.cast(cython.pp_void, calloc(3, cython.sizeof(cython.p_void)))
-        offsets = cython.cast(
-            cython.pointer[cython.longlong], malloc((rows + 1) * cython.sizeof(cython.longlong))
+        buffers = cython.cast(cython.pp_void, calloc(3 + parts, cython.sizeof(cython.p_void)))
+        sizes = cython.cast(
+            cython.pointer[cython.longlong], malloc(parts * cython.sizeof(cython.longlong))
         )
-        text = malloc(size + 1)
-        if not (schema and array and buffers and offsets and text):
+        views = malloc(8 * words + 1)
+        text = cython.cast(cython.p_uchar, malloc(size + 1))
+        if not (schema and array and buffers and sizes and views and text):
             raise MemoryError
-        offsets[0] = 0
-        if rows:
-            memcpy(offsets + 1, cython.address(self.ends[0]), rows * 8)
+        if words:
+            memcpy(views, cython.address(self.views[0]), 8 * words)
         if size:
             memcpy(text, cython.address(self.text[0]), size)
-        buffers[1] = offsets
-        buffers[2] = text
-        schema.format = b"U"  # text with offsets of 64 bits
+        buffers[1] = views
+        for part in range(parts):
+            begin = part << BUFFER_BITS
+            buffers[2 + part] = text + begin
+            sizes[part] = size - begin  # to the end: a text may go on into the next
+        buffers[2 + parts] = sizes
+        schema.format = b"vu"
         schema.name = b""
         schema.release = cython.cast(cython.p_void, release_schema)
-        array.length = rows
-        array.n_buffers = 3
+        array.length = words // 2
+        array.n_buffers = 3 + parts
         array.buffers = buffers
         array.release = cython.cast(cython.p_void, release_array)
         return (

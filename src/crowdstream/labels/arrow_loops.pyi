@@ -1,8 +1,8 @@
 import numpy as np
 from numpy.typing import NDArray
 
-class TextColumn:
-    def __init__(self, text: NDArray[np.uint8], ends: NDArray[np.int64]) -> None: ...
+class TextViews:
+    def __init__(self, views: NDArray[np.uint64], text: NDArray[np.uint8]) -> None: ...
     def __arrow_c_array__(
         self, requested_schema: object | None = None
     ) -> tuple[object, object]: ...

@@ -46,13 +46,17 @@ class LabelBatch:
 
     @property
     def coded(self) -> Tasks:
-        """The same for compiled loops."""
+        """Return the batch as compiled loops take it."""
         return Tasks(self.starts, self.workers, self.labels, self.truths)
 
     @property
     def sizes(self) -> Ints:
-        """How many labels each task has."""
+        """Number of labels of each task."""
         return np.diff(self.starts)
+
+    def sizes_of(self, which: Ints) -> Ints:
+        """How many labels some of the tasks have."""
+        return self.starts[which + 1] - self.starts[which]
 
     @property
     def known_truths(self) -> Codes:
@@ -82,7 +86,7 @@ class LabelBatch:
 
     def pick(self, which: Ints) -> LabelBatch:
         """Some of the tasks, in this order, with copies of their labels alone."""
-        sizes = self.sizes[which]
+        sizes = self.sizes_of(which)
         starts = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
         rows = np.repeat(self.starts[which] - starts[:-1], sizes) + np.arange(starts[-1])
         return LabelBatch(
@@ -90,9 +94,19 @@ class LabelBatch:
             self.workers[rows],
             self.labels[rows],
             self.truths[which] if self.truths.size else NO_TRUTHS,
-            [self.tasks[int(t)] for t in which] if len(self.tasks) else (),
+            self._names_of(which),
             self.said[rows] if self.said.size else self.said,
         )
+
+    def _names_of(self, which: Ints) -> Sequence[TaskId] | pl.Series:
+        """The names of some of the tasks, as the column that they are in if they are."""
+        if not len(self.tasks):
+            return ()
+        import polars as pl
+
+        if isinstance(self.tasks, pl.Series):
+            return self.tasks.gather(which)
+        return [self.tasks[int(t)] for t in which]
 
 
 def joined(batches: Sequence[LabelBatch]) -> LabelBatch:

@@ -18,7 +18,7 @@ SEPARATORS = ("|", ";", ",")
 """Separators that may stand between the choices of one cell."""
 
 BROKEN_LIST = re.compile(r"""\[\s*(?:["'\[{]|$)|\[[^\[\]]*,[^\[\]]*\]$""")
-"""How a text begins that was meant as a list and is none: an open bracket with a quote, a bracket,
+"""Beginning of a text meant as a list that is none: an open bracket with a quote, a bracket,
 a brace or nothing behind it; or a list in brackets whose texts lack their quotes. `[unclear]` and
 `[1] first` are names."""
 

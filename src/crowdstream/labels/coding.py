@@ -75,17 +75,17 @@ Row: TypeAlias = (
 Table: TypeAlias = "ArrowTable | pl.LazyFrame | CodedLabels | QuestionLabels | Iterable[Row]"
 
 LISTS = (Sequence, np.ndarray)
-"""What a row of three values may be."""
+"""Types that a row of three values may have."""
 
 SETS = (list, tuple, set, frozenset)
-"""What a label that is a set of choices may be."""
+"""Types that a label may have that is a set of choices."""
 
 ANY_NAMES = ColumnNames()
 """Columns are found by their aliases."""
 
 
 class Intake(msgspec.Struct):
-    """What came in, and what became of the rows that are not counted as labels."""
+    """Counts of rows that came in, and of those that are not counted as labels."""
 
     rows: int = 0
     labels: int = 0
@@ -109,7 +109,7 @@ class Intake(msgspec.Struct):
 
     @classmethod
     def of_task(cls, answers: Sequence[tuple[WorkerId, ClassLabel | None]]) -> Intake:
-        """What one task's answers bring in.
+        """Count what one task's answers bring in.
 
         Parameters
         ----------

@@ -1,4 +1,4 @@
-"""What to say when columns are not found: the nearest ones, and whether the table is a wide one.
+"""Hints when columns are not found: the nearest ones, and whether the table is a wide one.
 
 Knows names and a few rows; nothing of files or tables.
 """
@@ -22,10 +22,10 @@ COMPARED = 1_000
 """Columns that are compared letter by letter; of more, only those with a word in common."""
 
 NEAR = 0.75
-"""How alike two names must be, by difflib's ratio, for one to be a misspelling of the other."""
+"""Least likeness, by difflib's ratio, of two names of which one is a misspelling."""
 
 NEAR_GIVEN = 0.6
-"""The same for a name that the user gave: it is meant to be there. As difflib has it."""
+"""Least likeness to a name that the user gave: it is meant to be there. difflib's default."""
 
 DIGITS = re.compile(r"\d+")
 
@@ -73,7 +73,7 @@ def nearest_columns(header: Sequence[str], wanted: Sequence[str], near: float = 
 
 
 def _likeness(name: str, wanted: Sequence[str], near: float) -> float:
-    """How like the nearest of some names a name is; 0 if none is near."""
+    """Return the likeness of a name to the nearest of some names; 0 if none is near."""
     matcher = difflib.SequenceMatcher(None, "", name)
     best = 0.0
     for word in wanted:
@@ -84,7 +84,7 @@ def _likeness(name: str, wanted: Sequence[str], near: float) -> float:
 
 
 def looks_wide(header: Sequence[str], rows: Iterable[Sequence[str | None]]) -> bool:
-    """Whether rows have one column per worker: several columns whose cells are the same few values.
+    """Return True for one column per worker: several columns whose cells are the same few values.
 
     >>> looks_wide(["item", "ann", "bob"], [("1", "yes", "no"), ("2", "no", ""), ("3", "no", "no")])
     True

@@ -112,12 +112,12 @@ class Roles(NamedTuple):
 
     @property
     def wide(self) -> bool:
-        """Whether every worker has a column."""
+        """True if every worker has a column."""
         return self.worker is None
 
     @property
     def plain(self) -> bool:
-        """Whether a row is a label, with nothing to be said of it but who gave it to what."""
+        """True if a row is a label, with nothing but its worker and task."""
         return (
             len(self.labels) == 1
             and not self.wide

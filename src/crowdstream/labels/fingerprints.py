@@ -1,4 +1,4 @@
-"""Which inputs were learnt: fingerprints of bytes, so that none is learnt twice unnoticed.
+"""Fingerprints of the inputs that were learnt, so that none is learnt twice unnoticed.
 
 Knows nothing of what the bytes say.
 """
@@ -80,7 +80,7 @@ class Fingerprint:
 
     @property
     def known_as(self) -> LearntInput | None:
-        """What was learnt before and is the same as all that came so far."""
+        """Return the earlier input that equals all that came so far, if any."""
         return self._known.get((self.size, self._hash.digest()))
 
     def learnt(self, name: str) -> LearntInput:

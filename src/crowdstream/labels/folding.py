@@ -39,7 +39,7 @@ FEWEST = 1024
 
 
 class Folding:
-    """Where each class of a vocabulary has its place.
+    """Places of a vocabulary's classes.
 
     >>> classes = Vocabulary(f"c{number}" for number in range(1000))
     >>> folding = Folding()
@@ -83,7 +83,7 @@ class Folding:
         return found
 
     def at_home(self, batch: LabelBatch) -> LabelBatch:
-        """The same tasks with the classes' places for labels and truths."""
+        """Return the batch with the classes' places for labels and truths."""
         first, last, keys = int(batch.starts[0]), int(batch.starts[-1]), self._keys
         labels, truths = batch.labels[first:last], batch.truths
         if truths.size:
@@ -95,7 +95,7 @@ class Folding:
         )
 
     def apart(self, batch: LabelBatch, classes: Vocabulary) -> LabelBatch:
-        """The same tasks without truths, no two classes of one in the same place.
+        """Return the batch without truths, no two classes of a task in the same place.
 
         The labels themselves are kept as ``said``. Of a task that names more classes than there
         are places, those with the most labels have one, and labels of others are left out.
@@ -157,7 +157,7 @@ def _places_apart(tasks: Ints, classes: Codes, keys: Keys) -> Codes:
 
 
 def _in_the_way(task: Ints, place: Ints) -> NDArray[np.bool_]:
-    """Whose place another class of the same task has, one that comes before it."""
+    """Return the labels whose place an earlier class of the same task has."""
     _, first = np.unique(task * PLACES + place, return_index=True)
     late = np.ones(task.size, np.bool_)
     late[first] = False

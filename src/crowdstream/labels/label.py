@@ -113,7 +113,7 @@ def is_usual(value: object) -> TypeGuard[str | int]:
 
 
 def are_usual(values: list[object]) -> bool:
-    """Whether all are of one common type, found out quickly.
+    """Return True if all are of one common type, found out quickly.
 
     >>> are_usual(["ann", "bob"]), are_usual([1, 2]), are_usual(["ann", 2])
     (True, True, False)

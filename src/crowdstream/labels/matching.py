@@ -88,12 +88,12 @@ class TruthMatcher:
 
     @property
     def tasks(self) -> int:
-        """How many tasks there are truths of."""
+        """Number of tasks with truths."""
         return len(self._names)
 
     @property
     def matched(self) -> int:
-        """How many of them have come up."""
+        """Number of tasks with truths that have come up."""
         return int(self._matched.sum())
 
     def unmatched(self, most: int = EXAMPLES) -> list[str]:
@@ -110,7 +110,7 @@ class TruthMatcher:
 
     @property
     def odd(self) -> int:
-        """How many of the tasks that have come up have a class that no label has had."""
+        """Number of tasks that have come up whose true class no label has had."""
         new = set(self.new_classes())
         return sum(self._given[k] in new for k in np.flatnonzero(self._matched).tolist())
 

@@ -32,7 +32,7 @@ class Spellings:
 
     @property
     def shown(self) -> int:
-        """How many different things there are."""
+        """Number of different things."""
         return len(self._known)
 
     def shown_as(self, normal: str) -> str:
@@ -97,7 +97,7 @@ def _forms(names: pl.Series, counts: pl.Series) -> pl.DataFrame:
 
 
 def _commonest(forms: pl.DataFrame) -> pl.DataFrame:
-    """Of each normal form the commonest spelling, the first of equals."""
+    """Return the commonest spelling of each normal form, the first of equals."""
     import polars as pl
 
     return (

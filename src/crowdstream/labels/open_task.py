@@ -25,11 +25,11 @@ class OpenTask:
 
     @property
     def size(self) -> int:
-        """How many labels it has."""
+        """Number of labels."""
         return self.workers.size
 
     def find(self, worker: int) -> int:
-        """Where a worker's label is, or −1."""
+        """Return the place of a worker's label, or −1."""
         found = np.flatnonzero(self.workers == worker)
         return int(found[0]) if found.size else UNKNOWN
 

@@ -24,7 +24,7 @@ PLAIN = "^[ -~]*$"
 """Printable ASCII: the normal form of such a text is found without looking at each by itself."""
 
 MAY_DIFFER = r"[A-Z]|[^!-~]|[0-9]\.0*$"
-"""What a text has whose normal form is another."""
+"""Pattern in any text whose normal form is another."""
 
 
 def tidy(text: str) -> str:
@@ -43,7 +43,7 @@ def tidy(text: str) -> str:
 
 
 def normalise(text: str) -> str:
-    """What two spellings of the same thing have in common: `tidy`, without upper and lower case.
+    """Return the normal form that spellings of one thing share: `tidy`, in lower case.
 
     >>> normalise(" YES "), normalise("Straße") == normalise("STRASSE"), normalise("3.0")
     ('yes', True, '3')
@@ -53,7 +53,7 @@ def normalise(text: str) -> str:
 
 
 def may_differ(texts: pl.Series) -> bool:
-    """Whether any text may be another in normal form: quick, so that clean names cost little.
+    """Return True if any text may be another in normal form: quick, so clean names cost little.
 
     >>> import polars as pl
     >>> may_differ(pl.Series(["t1", "t2"])), may_differ(pl.Series(["t1", "T2"]))

@@ -22,14 +22,14 @@ if TYPE_CHECKING:
 
 @runtime_checkable
 class ArrowTable(Protocol):
-    """What polars, pandas, pyarrow and duckdb tables have in common."""
+    """Interface that polars, pandas, pyarrow and duckdb tables share."""
 
     def __arrow_c_stream__(self, requested_schema: object = None) -> object:
         """The table as a stream of Arrow batches."""
 
 
 def is_table(data: object) -> TypeGuard[ArrowTable | pl.LazyFrame]:
-    """Whether data is a table, not rows: it speaks Arrow, or narwhals knows it.
+    """Return True if data is a table, not rows: it speaks Arrow, or narwhals knows it.
 
     >>> import polars as pl
     >>> is_table(pl.LazyFrame()), is_table([("t1", "ann", "spam")])
@@ -249,14 +249,14 @@ def _whole(series: pl.Series, *, bools: bool) -> pl.Series:
 
 @dataclass(frozen=True)
 class Kind:
-    """What kind of table data came in: the library, and for duckdb the relation itself."""
+    """Kind of a table: its library, and for duckdb the relation itself."""
 
     library: str = "polars"
     relation: Any = None
 
 
 def kind_of(data: object) -> Kind:
-    """What kind of table data is, so that results can go back in the same.
+    """Return the kind of a table, so that results can go back in the same.
 
     Rows are answered with polars, and so are tables of libraries that only describe what is to be
     computed (dask, ibis, Spark); duckdb's relations are not.
@@ -341,4 +341,5 @@ def value_series(name: str, values: Sequence[ClassLabel] | pl.Series) -> pl.Seri
             return pl.Series(name, numbers, pl.UInt64)
     elif kinds == {bool}:
         return pl.Series(name, values, pl.Boolean)
-    return pl.Series(name, [str(value) for value in values], pl.String)
+    texts = values if kinds == {str} else [str(value) for value in values]
+    return pl.Series(name, texts, pl.String)

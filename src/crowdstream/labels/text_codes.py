@@ -13,16 +13,18 @@ import numpy as np
 
 from crowdstream.labels import text_loops
 from crowdstream.labels.arrow import text_chunks
-from crowdstream.labels.arrow_loops import TextColumn
+from crowdstream.labels.arrow_loops import TextViews
 from crowdstream.labels.batch import Codes, Ints
 
 if TYPE_CHECKING:
     import polars as pl
 
 QUICK = text_loops.COMPILED and sys.byteorder == "little"
-"""Whether the loops can be used: they take the lowest byte of eight for the first."""
+"""True if the loops can be used: they take the lowest byte of eight for the first."""
 NULL = -1
 """The code of a null."""
+ONE_BUFFER = 1 << 30
+"""Bytes of long texts that one buffer of a column holds."""
 KINDS = 2
 """Columns that may share a table."""
 RECORD = np.dtype(
@@ -65,10 +67,16 @@ class TextCodes:
         import polars as pl
 
         tags = self._records["tag"][: len(self)]
-        ends = np.cumsum(tags[tags >> np.uint64(40) == kind].astype(np.uint32), dtype=np.int64)
-        text = np.empty(ends[-1] if ends.size else 0, np.uint8)
-        text_loops.copy_texts(self.texts, kind, text)
-        return pl.Series(TextColumn(text, ends))
+        sizes = tags[tags >> np.uint64(40) == kind].astype(np.uint32)
+        views = np.empty(2 * sizes.size, np.uint64)
+        text = np.empty(text_room(int(sizes.sum(dtype=np.int64))), np.uint8)
+        filled = text_loops.copy_texts(self.texts, kind, views, text)
+        return pl.Series(TextViews(views, text[:filled]))
+
+
+def text_room(size: int) -> int:
+    """Return the bytes that long texts of so many take, where none is cut by a buffer's end."""
+    return size if size < ONE_BUFFER else 2 * size
 
 
 def code_series(series: pl.Series) -> tuple[Codes, pl.Series]:

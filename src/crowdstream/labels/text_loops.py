@@ -16,6 +16,7 @@ COMPILED = cython.compiled
 
 if cython.compiled:
     from cython.cimports.crowdstream.labels.marks import fetch, find_marks, lowest_mark
+    from cython.cimports.crowdstream.labels.text_views import BUFFER_BITS
     from cython.cimports.libc.string import memchr, memcpy
 else:
     from crowdstream.compiled import warn_not_compiled
@@ -334,27 +335,75 @@ def fill_slots(table: TextTable):
             slots[slot] = entry
 
 
-def copy_texts(table: TextTable, kind: cython.ulonglong, into: cython.uchar[::1]):
-    """Copy the texts of a kind, by code, one after another; there must be room for them all."""
+@cython.cfunc
+@cython.inline
+@cython.nogil
+@cython.exceptval(check=False)
+def place_for(at: cython.Py_ssize_t, size: cython.Py_ssize_t) -> cython.Py_ssize_t:
+    """Where a long text goes that is the next behind ``at``: into one buffer."""
+    if at >> BUFFER_BITS != (at + size - 1) >> BUFFER_BITS:
+        return ((at >> BUFFER_BITS) + 1) << BUFFER_BITS
+    return at
+
+
+@cython.cfunc
+@cython.inline
+@cython.nogil
+@cython.exceptval(check=False)
+def write_view(
+    view: cython.pointer[cython.ulonglong],
+    size: cython.ulonglong,
+    one: cython.ulonglong,
+    two: cython.ulonglong,
+    place: cython.ulonglong,
+) -> cython.void:
+    """Write the view of a text: its length, then all of it, or its first four bytes and its place.
+
+    ``one`` and ``two`` are its first 16 bytes. See `arrow.TextChunk`.
+    """
+    view[0] = size | (one << 32)
+    if size <= 12:
+        view[1] = (one >> 32) | (two << 32)
+    else:
+        mask: cython.ulonglong = 1
+        mask = (mask << BUFFER_BITS) - 1
+        view[1] = (place >> BUFFER_BITS) | ((place & mask) << 32)
+
+
+def copy_texts(
+    table: TextTable,
+    kind: cython.ulonglong,
+    views: cython.ulonglong[::1],
+    into: cython.uchar[::1],
+):
+    """Write the views of a kind's texts, by code, and long ones into ``into``: how many bytes.
+
+    There must be room for them all, and for what buffers leave free.
+    """
     at: cython.Py_ssize_t = 0
+    code: cython.Py_ssize_t = 0
     with cython.nogil:
         for entry in range(table.used[0]):
             known = cython.address(table.records[entry])
             if known.tag >> 40 != kind:
                 continue
             length: cython.Py_ssize_t = known.tag & LOW
-            if at + length > into.shape[0]:
+            begin: cython.Py_ssize_t = place_for(at, length)
+            if 2 * code + 1 >= views.shape[0] or (length > 12 and begin + length > into.shape[0]):
                 break
-            head: cython.Py_ssize_t = min(length, 16)
-            if length > 0:
-                memcpy(cython.address(into[at]), cython.address(known.one), head)
+            write_view(cython.address(views[2 * code]), length, known.one, known.two, begin)
+            code += 1
+            if length <= 12:
+                continue
+            memcpy(cython.address(into[begin]), cython.address(known.one), min(length, 16))
             if length > 16:
                 memcpy(
-                    cython.address(into[at + 16]),
+                    cython.address(into[begin + 16]),
                     cython.address(table.arena[known.rest]),
                     length - 16,
                 )
-            at += length
+            at = begin + length
+    return at
 
 
 @cython.final
@@ -441,14 +490,14 @@ def code_chunk(
 @cython.final
 @cython.cclass
 class RowReader:
-    """Rows of CSV → codes of workers and labels, and the name of each run's task once.
+    """Rows of CSV → codes of workers and labels, and a view of each run's task.
 
     Workers may be many, and each is somewhere else in memory: they are looked up a block of rows at
     a time, so that the processor waits for several of them at once. A block counts only when it is
     done: if the table is full in between, its rows are read again.
 
-    ``names`` takes the tasks' names one after another, ``ends`` where each ends; ``scratch`` is for
-    text whose doubled quotes are made single.
+    ``views`` takes the tasks' names, two words each, and ``names`` the long ones; ``scratch`` is
+    for text whose doubled quotes are made single.
     """
 
     separator: cython.uchar
@@ -460,8 +509,11 @@ class RowReader:
     workers: cython.int[::1]
     labels: cython.int[::1]
     starts: cython.longlong[::1]
-    ends: cython.longlong[::1]
+    views: cython.ulonglong[::1]
     names: cython.uchar[::1]
+    last: Span
+    last_one: cython.ulonglong
+    last_two: cython.ulonglong
     scratch: cython.uchar[::1]
     scratched: cython.Py_ssize_t
     task: Span
@@ -479,6 +531,7 @@ class RowReader:
     marks: cython.ulonglong
     rows = cython.declare(cython.Py_ssize_t, visibility="public")
     runs = cython.declare(cython.Py_ssize_t, visibility="public")
+    filled = cython.declare(cython.Py_ssize_t, visibility="public")
     at = cython.declare(cython.Py_ssize_t, visibility="public")
     wanted = cython.declare(cython.Py_ssize_t, visibility="public")
 
@@ -487,9 +540,10 @@ class RowReader:
         self.at_task, self.at_worker, self.at_label = places
         self.fields = fields
         self.workers, self.labels = codes
-        self.starts, self.ends, self.names = tasks
+        self.starts, self.views, self.names = tasks
         self.scratch = scratch
-        self.rows = self.runs = self.at = 0
+        self.rows = self.runs = self.filled = self.at = 0
+        self.last.size = 0  # no task's name is empty
         self.spread = self.full_of_tasks = False
 
     def code_tasks(self, tasks: cython.int[::1], table: TextTable):
@@ -539,11 +593,10 @@ class RowReader:
         high: cython.ulonglong = 0x8080808080808080
         names: cython.p_uchar = cython.address(self.names[0])
         runs = self.runs
-        filled: cython.Py_ssize_t = self.ends[runs - 1] if runs > 0 else 0
-        last: cython.Py_ssize_t = self.ends[runs - 2] if runs > 1 else 0
-        last_size = filled - last
-        last_one = load_some(names + last, last_size)
-        last_two = load_some(names + last + 8, last_size - 8)
+        filled = self.filled
+        last = self.last
+        last_one = self.last_one
+        last_two = self.last_two
         at = base + self.at
         rows: cython.Py_ssize_t = 0
         self.scratched = 0
@@ -576,21 +629,20 @@ class RowReader:
             size = self.task.size
             one = load_some(text, size)
             two = load_some(text + 8, size - 8)
-            same: cython.bint = size == last_size and one == last_one and two == last_two
-            if not (same and (size <= 16 or same_text(text, names + last, 16, size))):
+            same: cython.bint = size == last.size and one == last_one and two == last_two
+            if not (same and (size <= 16 or same_text(text, last.text, 16, size))):
                 if (size > 16 or (one | two) & high) and not is_utf8(text, size):
                     break
-                last_size = size
+                if size > 12:
+                    filled = place_for(filled, size)
+                    memcpy(names + filled, text, size)
+                write_view(cython.address(self.views[2 * runs]), size, one, two, filled)
+                last = Span(names + filled, size)
+                if size > 12:
+                    filled += size
                 last_one = one
                 last_two = two
-                last = filled
-                if size <= 16:  # of a fixed size: no call
-                    memcpy(names + last, text, 16)
-                else:
-                    memcpy(names + last, text, size)
-                filled += size
                 self.starts[runs] = self.rows + rows
-                self.ends[runs] = filled
                 runs += 1
             at = following
             rows += 1
@@ -623,6 +675,10 @@ class RowReader:
             self.workers[self.rows + k] = code
         self.rows += rows
         self.runs = runs
+        self.filled = filled
+        self.last = last
+        self.last_one = last_one
+        self.last_two = last_two
         self.at = at - base
         return 0
 

@@ -24,6 +24,7 @@ class Views:
 class RowReader:
     rows: int
     runs: int
+    filled: int
     at: int
     wanted: int
     full_of_tasks: bool
@@ -33,14 +34,14 @@ class RowReader:
         places: tuple[int, int, int],
         fields: int,
         codes: tuple[Codes, Codes],
-        tasks: tuple[Ints, Ints, Bytes],
+        tasks: tuple[Ints, UInts, Bytes],
         scratch: Bytes,
     ) -> None: ...
     def code_tasks(self, tasks: Codes, table: TextTable) -> None: ...
     def read(self, data: Bytes, stop: int, table: TextTable, quoted: bool) -> int: ...
 
 def fill_slots(table: TextTable) -> None: ...
-def copy_texts(table: TextTable, kind: int, into: Bytes) -> None: ...
+def copy_texts(table: TextTable, kind: int, views: UInts, into: Bytes) -> int: ...
 def code_chunk(
     chunk: Views, row: int, table: TextTable, codes: Codes, firsts: Ints, before: int
 ) -> int: ...

@@ -1,4 +1,4 @@
-"""How good decisions and confidences are: scored against the truth, or expected to be."""
+"""Scores of decisions and confidences, against the truth or expected."""
 
 from crowdstream.metrics.distance import mean_distance
 from crowdstream.metrics.expected import expected_errors

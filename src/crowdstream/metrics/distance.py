@@ -1,4 +1,4 @@
-"""How far decisions on a scale are from the truth. Judges tables; knows no estimators."""
+"""Distance of decisions on a scale from the truth. Judges tables; knows no estimators."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 def mean_distance(
     decisions: ArrowTable, truth: ArrowTable | Truths, order: Sequence[ClassLabel] | None = None
 ) -> float:
-    """How far decisions are from the truth on average, for classes that have an order.
+    """Return the mean distance of decisions from the truth, for classes that have an order.
 
     Numbers are as far apart as their values, other classes as many steps as lie between them. A
     task without a decision counts as if the end of the scale that is farther off had been chosen.

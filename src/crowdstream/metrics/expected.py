@@ -1,4 +1,4 @@
-"""How many decisions are expected to be wrong, by their confidences and by gold where there is any.
+"""Expected number of wrong decisions, by confidences and by gold where there is any.
 
 Knows tables of decisions; neither estimators nor files.
 """
@@ -75,7 +75,7 @@ class Doubt(NamedTuple):
         return Expected(self.mean, min(low, self.mean), max(high, self.mean))
 
     def corrected(self, wrong: float, expected: float, level: float) -> Expected:
-        """The same where ``wrong`` of some gold decisions were wrong and ``expected`` were to be.
+        """Return the estimate corrected by gold: ``wrong`` errors where ``expected`` were expected.
 
         Errors are taken to be more (or fewer) than expected by the same factor here as there. The
         factor's limits are those of a Poisson count with the prior `PRIOR`; they and the limits of
@@ -96,7 +96,7 @@ class Doubt(NamedTuple):
 def expected_errors(
     decisions: ArrowTable, level: float = LEVEL, *, gold: ArrowTable | Truths | None = None
 ) -> Expected:
-    """How many of these decisions are expected to be wrong, with an interval.
+    """Estimate how many of these decisions are wrong, with an interval.
 
     Without gold it is the sum of 1 − confidence, and the interval says how far the number of errors
     strays from it by chance *if the confidences are right*. It does not include that they may not

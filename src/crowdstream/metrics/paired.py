@@ -1,4 +1,4 @@
-"""Whether two that answered the same items differ: exact tests, Holm's correction, sample size.
+"""Paired comparisons on the same items: exact tests, Holm's correction, sample sizes.
 
 Numbers in, numbers out.
 """
@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from statistics import NormalDist
 
 POWER = 0.8
-"""How often a difference as large as seen is to be found with the number of items asked for."""
+"""Power that the recommended number of items has for a difference as large as seen."""
 
 MANY = 2000
 """Tasks that only one got right from which on the normal law is used: it is as good, and sums of

@@ -1,4 +1,4 @@
-"""How good decisions and confidences are where the truth is known: error rate, calibration, Brier.
+"""Scores of decisions and confidences against the truth: error rate, calibration, Brier.
 
 Judges tables of decisions, in any kind of table; knows neither estimators nor streams.
 """
@@ -112,7 +112,7 @@ def error_rate(
 def reliability(
     decisions: ArrowTable, truth: ArrowTable | Truths, bins: int = BINS
 ) -> pl.DataFrame:
-    """How often decisions of similar confidence are right: one row per bin that is not empty.
+    """Tabulate how often decisions of similar confidence are right, one row per non-empty bin.
 
     Parameters
     ----------

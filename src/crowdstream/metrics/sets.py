@@ -1,4 +1,4 @@
-"""How well decided sets match true ones. Knows nothing of how they were decided."""
+"""Scores of decided sets against true ones. Knows nothing of how they were decided."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ JOINER = "|"
 
 
 class SetScores(NamedTuple):
-    """How well sets match the truth.
+    """Scores of sets against the truth.
 
     Parameters
     ----------

@@ -149,7 +149,7 @@ class Agreement(Model):
         errors = (1 - found.theta) * (1 - 1 / self.sums.classes)
         return WorkerReading(
             errors=np.clip(errors, edge, 1 - edge),
-            weights=found.weights[:-1],
+            weigh=lambda: found.weights[:-1],
             solved=found.solved,
             apart=found.apart,
         )

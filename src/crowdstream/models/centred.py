@@ -184,7 +184,7 @@ def by_agreement(model: Model) -> WorkerReading:
     apart = sums.groups != sums.main_group
     return WorkerReading(
         errors=error_rates(skills, sums.classes),
-        weights=vote_weights(skills, sums.classes, cap),
+        weigh=lambda: vote_weights(skills, sums.classes, cap),
         solved=np.full(sums.workers, known) & ~apart,
         apart=apart & known,
     )

@@ -200,6 +200,7 @@ class Committee(Model):
     def _look_if_due(self) -> None:
         """Measure on the sample now and then whether workers err together."""
         if self.sample and self.clock >= self.due_at:
+            self.sample.settle()
             batch, _ = self.sample.batch()
             answers = np.bincount(batch.workers, minlength=self.sums.workers)
             changed = self._use_copies(self._find_copies(InMemory(batch), batch, answers))
@@ -582,14 +583,17 @@ class Committee(Model):
         sums, reading, (known, _) = self.sums, self.reading, self.identify()
         apart = sums.groups != reading.teacher.main
         solved = np.full(sums.workers, known) & ~(apart & (reading.reason == ""))
-        weights = vote_effects(reading.scorer(), sums, reading.discount)
+
+        def weigh() -> Floats:
+            return vote_effects(reading.scorer(), sums, reading.discount)
+
         if self.changing:
             errors = error_rates(self.skills(), sums.classes)
-            return WorkerReading(errors, weights, solved, apart & known)
+            return WorkerReading(errors, weigh, solved, apart & known)
         (confusions, ways), prior = reading.confusions(), reading.prior()
         return WorkerReading(
             errors=ways[reading.believed],
-            weights=weights,
+            weigh=weigh,
             solved=solved,
             apart=apart & known,
             confusions=confusions,

@@ -130,7 +130,9 @@ def first_tasks(batch: LabelBatch, labels: int) -> LabelBatch:
 
 def compact(batch: LabelBatch) -> LabelBatch:
     """Return the same tasks with their own workers numbered from 0."""
-    codes = np.unique(batch.workers, return_inverse=True)[1].astype(np.int32)
+    here = np.zeros(int(batch.workers.max(initial=-1)) + 1, np.int32)
+    here[batch.workers] = 1
+    codes = (np.cumsum(here, dtype=np.int32) - 1)[batch.workers]
     return LabelBatch(batch.starts, codes, batch.labels, batch.truths, batch.tasks)
 
 

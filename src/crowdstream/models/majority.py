@@ -55,7 +55,7 @@ class Majority(Model):
         n = self.sums.workers
         return WorkerReading(
             errors=np.full(n, np.nan),
-            weights=np.ones(n),
+            weigh=lambda: np.ones(n),
             solved=np.zeros(n, np.bool_),
             apart=np.zeros(n, np.bool_),
         )

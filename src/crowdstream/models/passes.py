@@ -19,6 +19,7 @@ from crowdstream.labels.batch import Ints, LabelBatch, joined
 from crowdstream.labels.folding import add_keys, mix
 from crowdstream.labels.tables import value_series
 from crowdstream.models.scorer import Score, count_posteriors
+from crowdstream.models.scoring_loops import choose_below
 from crowdstream.parallel import parts_of, side_by_side
 from crowdstream.sums.agreement import AgreementSums
 from crowdstream.sums.rows import UNIT
@@ -28,6 +29,9 @@ Keys = NDArray[np.uint64]
 Sums = TypeVar("Sums")
 
 NO_LIMIT = 2**62
+
+HIGHEST = 2**64 - 1
+"""The highest key."""
 
 NAMED = np.uint64(2**24 - 1)
 """Bits of a gold task's number that tell apart tasks which are alike."""
@@ -122,12 +126,17 @@ def join_all(passes: Sequence[Pass[Any]], sums: Sequence[Any], others: Sequence[
 
 def task_keys(batch: LabelBatch, seed: int, which: Ints | None = None) -> Keys:
     """A number per task (or of some) that looks random, of its name, whatever the order."""
+    return mix(name_hashes(batch, which) ^ np.uint64(seed))
+
+
+def name_hashes(batch: LabelBatch, which: Ints | None = None) -> Keys:
+    """Hash the names of tasks (or of some)."""
     names = value_series("task", batch.tasks)
     if which is not None:
         names = names.gather(which)
     if names.dtype.is_signed_integer():
         names = names.cast(int)  # in however many bits it came
-    return mix(names.hash().to_numpy() ^ np.uint64(seed))
+    return names.hash().to_numpy()
 
 
 def gold_tasks(batch: LabelBatch) -> Ints:
@@ -298,7 +307,25 @@ class ChooseTasks(Pass[Chosen]):
 
     def add(self, sums: Chosen, batch: LabelBatch) -> None:
         """Choose among tasks more."""
-        self._choose(sums, task_keys(batch, self.seed), batch)
+        which, keys = self._few(batch)
+        self._choose(sums, keys, batch.pick(which))
+
+    def _few(self, batch: LabelBatch) -> tuple[Ints, Keys]:
+        """The tasks with labels below some key, enough of them, and their keys.
+
+        Keys are spread evenly: how many tasks are below a bound can be guessed, and no key of
+        another need be kept or sorted.
+        """
+        names, total = name_hashes(batch), int(batch.starts[-1] - batch.starts[0])
+        which, keys = np.empty(len(batch), np.int64), np.empty(len(batch), np.uint64)
+        share = 1.5 * min(self.tasks / max(len(batch), 1), self.labels / max(total, 1)) + 1e-4
+        while True:
+            bound = min(int(share * 2.0**64), HIGHEST)
+            number = choose_below(names, self.seed, batch.starts, bound, keys, which)
+            labels = np.minimum(batch.sizes_of(which[:number]), self.each).sum()
+            if bound == HIGHEST or number >= self.tasks or labels >= self.labels:
+                return which[:number], keys[:number]
+            share *= 2.0
 
     def join(self, sums: Chosen, other: Chosen) -> None:
         """Choose among those chosen of other tasks, too."""
@@ -321,7 +348,8 @@ class ChooseTasks(Pass[Chosen]):
         wanted = min(self.tasks, int(1.5 * self.labels * which.size / total) + 1)
         while wanted < which.size:  # no need to sort them all
             few = which[np.argpartition(keys[which], wanted)[:wanted]]
-            if wanted >= self.tasks or sizes[few].sum() > self.labels:
+            labels = np.minimum(sizes[few], self.each).sum()
+            if wanted >= self.tasks or labels >= self.labels:
                 which = few
                 break
             wanted *= 2

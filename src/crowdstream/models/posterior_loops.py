@@ -13,9 +13,9 @@ import cython
 if cython.compiled:
     from cython.cimports.crowdstream.labels.batch_loops import Tasks
     from cython.cimports.crowdstream.sums.rows import GOLD, UNIT
-    from cython.cimports.libc.math import exp, sqrt
+    from cython.cimports.libc.math import exp, fabs, sqrt
 else:
-    from math import exp, sqrt
+    from math import exp, fabs, sqrt
 
     from crowdstream.labels.batch_loops import Tasks
     from crowdstream.sums.rows import GOLD, UNIT
@@ -68,41 +68,53 @@ def add_posteriors(
 
 def count_two(
     tasks: Tasks,
-    logs: cython.double[:, :, ::1],
+    logs: cython.double[::1],
     prior: cython.double[::1],
-    counts: cython.double[:, :, ::1],
+    counts: cython.double[::1],
     mass: cython.double[::1],
 ):
-    """Add every task's posterior by ``logs[i, x, a]`` and a prior to its workers' counts."""
+    """Add every task's posterior by ``logs[i, x, a]`` and a prior to its workers' counts.
+
+    Both tables are flat, with [i, x, a] at 4i + 2x + a: half the instructions of three indices.
+    """
+    starts: cython.longlong[::1] = tasks.starts
+    workers: cython.int[::1] = tasks.workers
+    labels: cython.int[::1] = tasks.labels
+    known: cython.bint = tasks.truths.shape[0] > 0
     one: cython.double = 0.0
     two: cython.double = 0.0
+    shares = cython.declare(cython.double[2])
+    at: cython.Py_ssize_t
     with cython.nogil:
         for t in range(tasks.size):
-            begin = tasks.starts[t]
-            end = tasks.starts[t + 1]
+            begin = starts[t]
+            end = starts[t + 1]
             if end == begin:
                 continue
-            truth = tasks.truth(t)
             first: cython.double = prior[0]
             second: cython.double = prior[1]
             for z in range(begin, end):
-                first += logs[tasks.workers[z], tasks.labels[z], 0]
-                second += logs[tasks.workers[z], tasks.labels[z], 1]
-            if truth >= 0:
-                first = GOLD if truth == 0 else 0.0
+                at = 4 * workers[z] + 2 * labels[z]
+                first += logs[at]
+                second += logs[at + 1]
+            if known and tasks.truths[t] >= 0:
+                first = GOLD if tasks.truths[t] == 0 else 0.0
                 second = GOLD - first
             else:
                 off: cython.double = second - first
-                share: cython.double = exp(off if off < 0.0 else -off)
-                most: cython.double = rounded(1.0 / (1.0 + share))
-                least: cython.double = rounded(share / (1.0 + share))
-                first = most if off < 0.0 else least
-                second = least if off < 0.0 else most
+                share: cython.double = exp(-fabs(off))
+                shares[0] = rounded(1.0 / (1.0 + share))
+                shares[1] = rounded(share / (1.0 + share))
+                # No branch: half of them would be guessed wrong.
+                likelier: cython.Py_ssize_t = cython.cast(cython.Py_ssize_t, off >= 0.0)
+                first = shares[likelier]
+                second = shares[1 - likelier]
             one += first
             two += second
             for z in range(begin, end):
-                counts[tasks.workers[z], tasks.labels[z], 0] += first
-                counts[tasks.workers[z], tasks.labels[z], 1] += second
+                at = 4 * workers[z] + 2 * labels[z]
+                counts[at] += first
+                counts[at + 1] += second
         mass[0] += one
         mass[1] += two
 

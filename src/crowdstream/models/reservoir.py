@@ -75,7 +75,7 @@ class Reservoir:
             self._more.append((keys[which], _cut(wanted, self._truths)))
             self._waiting += which.size
         if self._waiting >= max(SLACK, self._keys.size // 4):
-            self._settle()
+            self.settle()
 
     def offer_at(self, batch: LabelBatch, places: Ints, seed: int) -> None:
         """`offer` tasks by keys made of their places in the order of tasks."""
@@ -83,7 +83,7 @@ class Reservoir:
         fill_keys(places, ODD, seed, keys)
         self.offer(batch, keys)
 
-    def _settle(self) -> None:
+    def settle(self) -> None:
         """Sort those that wait into the sample."""
         if not self._more:
             return
@@ -114,12 +114,12 @@ class Reservoir:
         twin = Reservoir(self.size, self.labels, self._truths)
         twin._keys, twin._batch, twin._more = self._keys, self._batch, self._more
         twin._bound = self._bound
-        twin._settle()
+        twin.settle()
         return twin
 
     def fold(self, homes: Codes) -> None:
         """Labels are places from now on; class a is at ``homes[a]``."""
-        self._settle()
+        self.settle()
         batch = self._batch
         truths = np.where(batch.truths >= 0, homes[batch.truths], -1) if batch.truths.size else ()
         self._batch = LabelBatch(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import NamedTuple, Protocol, TypeAlias, runtime_checkable
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -54,17 +54,9 @@ class Scorer(NamedTuple):
     calibrate: Callable[[Floats], Floats] | None = None
 
 
-@runtime_checkable
-class Counting(Protocol):
-    """Scores that know a quicker way to count posteriors than to write scores down."""
-
-    def count(self, batch: LabelBatch, counts: Floats, mass: Floats) -> None:
-        """Add the posteriors of some tasks to counts by worker, said and class, and by class."""
-
-
 def count_posteriors(score: Score, batch: LabelBatch, counts: Floats, mass: Floats) -> None:
     """Add the posteriors of some tasks to counts by worker, said and class, and by class."""
-    if isinstance(score, Counting):
+    if isinstance(score, (WeightedVotes, TableVotes, LikelihoodVotes)):  # quicker than by scores
         score.count(batch, counts, mass)
     else:
         _count_in_steps(score, batch, counts, mass)
@@ -101,7 +93,7 @@ class WeightedVotes:
         """Add the posteriors of some tasks to counts."""
         if mass.size == 2:
             logs = self.weights[:, None, None] * np.eye(2)
-            count_two(batch.coded, logs, self.prior, counts, mass)
+            count_two(batch.coded, logs.reshape(-1), self.prior, counts.reshape(-1), mass)
         else:
             odds, prior = np.exp(self.weights), np.exp(self.prior)
             count_weighted(batch.coded, odds, prior, _into(counts, mass))
@@ -133,7 +125,8 @@ class TableVotes:
     def count(self, batch: LabelBatch, counts: Floats, mass: Floats) -> None:
         """Add the posteriors of some tasks to counts."""
         if mass.size == 2 and self._powers is None:
-            count_two(batch.coded, *self._made_of[:2], counts, mass)
+            logs, prior = self._made_of[:2]
+            count_two(batch.coded, logs.reshape(-1), prior, counts.reshape(-1), mass)
         else:
             _count_in_steps(self, batch, counts, mass)
 

@@ -306,6 +306,32 @@ def fill_keys(
         out[k] = mix((place * odd) ^ seed)
 
 
+def choose_below(
+    names: cython.const[cython.ulonglong][::1],
+    seed: cython.ulonglong,
+    starts: cython.longlong[::1],
+    bound: cython.ulonglong,
+    keys: cython.ulonglong[::1],
+    which: cython.longlong[::1],
+):
+    """Put the tasks that have labels and a key of at most ``bound`` into ``which``: how many.
+
+    A task's key is made of ``names``, the hash of its name. ``keys`` take those of the tasks.
+    """
+    found: cython.Py_ssize_t = 0
+    with cython.nogil:
+        for t in range(names.shape[0]):
+            key: cython.ulonglong = names[t]
+            if not cython.compiled:
+                key = int(key)
+            key = mix(key ^ seed)
+            if key <= bound and starts[t + 1] > starts[t]:
+                keys[found] = key
+                which[found] = t
+                found += 1
+    return found
+
+
 def calibrated(confidence, shift, slope, ceiling):
     """sigmoid(shift + slope·logit(confidence)), at most ``ceiling``."""
     p = min(max(confidence, EDGE), 1.0 - EDGE)

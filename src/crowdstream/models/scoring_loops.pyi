@@ -36,3 +36,11 @@ def calibrate(
     confidences: Floats, shift: float, slope: float, ceiling: float, out: Floats
 ) -> None: ...
 def fill_keys(places: NDArray[np.int64], odd: int, seed: int, out: Keys) -> None: ...
+def choose_below(
+    names: Keys,
+    seed: int,
+    starts: NDArray[np.int64],
+    bound: int,
+    keys: Keys,
+    which: NDArray[np.int64],
+) -> int: ...

@@ -6,6 +6,8 @@ workers and classes by their codes only.
 
 from __future__ import annotations
 
+import functools
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -14,6 +16,9 @@ from crowdstream.models.scorer import CELLS, Scorer
 from crowdstream.sums.agreement import AgreementSums
 
 Floats = NDArray[np.float64]
+
+FEW = 8
+"""Classes from which on NumPy adds up a row in another order, and quickly."""
 
 
 def vote_effects(scorer: Scorer, sums: AgreementSums, correlation: float) -> Floats:
@@ -39,12 +44,20 @@ def vote_effects(scorer: Scorer, sums: AgreementSums, correlation: float) -> Flo
         scores = np.empty((here.size, k))
         scorer.score(_single(here, label, here.size), scores)
         scores -= base
-        total, share = scores.sum(axis=1), said[here, label] / answers[here]
-        found += np.bincount(here, share * _above_others(scores.max(axis=1), total, k), n)
+        total, share = _by_row(np.add, scores), said[here, label] / answers[here]
+        highest = _by_row(np.maximum, scores)
+        found += np.bincount(here, share * _above_others(highest, total, k), n)
         own = scores[np.arange(here.size), label]
         towards += np.bincount(here, share * _above_others(own, total, k), n)
     met = np.maximum(sums.met[:n], 0.0) / answers
     return np.asarray(np.where(towards < 0.0, -found, found) / (1.0 + met * correlation))
+
+
+def _by_row(add: np.ufunc, scores: Floats) -> Floats:
+    """Add up the classes of every row: NumPy is slow where rows have a few numbers only."""
+    if scores.shape[1] >= FEW:
+        return np.asarray(add.reduce(scores, axis=1))
+    return np.asarray(functools.reduce(add, scores.T))
 
 
 def leave_one_out(task: LabelBatch) -> LabelBatch:

@@ -1,4 +1,4 @@
-"""How sure, who changed, who copies, how hard: observers that keep sums of their own.
+"""Observers with sums of their own: intervals, changes, copies, difficulty.
 
 They are attached to an estimator as `Observer`s and change none of its decisions. Every estimator
 made after this package is imported has `Intervals`; `monitor` attaches the others.

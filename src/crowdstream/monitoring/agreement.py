@@ -184,7 +184,7 @@ def crowd_coefficients(
 def question_coefficients(
     crowd: Estimator, question: QuestionLabels | None, level: float = LEVEL
 ) -> Coefficients | None:
-    """The same of a crowd that learnt this question's labels: on a scale, of ordinal ones.
+    """Read a crowd's coefficients for this question's labels: ordinal ones if they are a scale.
 
     None of choices, which a crowd learns as yes or no to each.
     """

@@ -26,7 +26,7 @@ Floats = NDArray[np.float64]
 Scale = Literal["nominal", "ordinal", "interval"]
 
 SCALES: tuple[Scale, ...] = ("nominal", "ordinal", "interval")
-"""How labels differ: they do or do not; by how many labels lie between; by their distance."""
+"""Ways labels differ: they do or do not; by how many labels lie between; by their distance."""
 
 WEIGHTS = {"nominal": "identity", "ordinal": "linear", "interval": "quadratic"}
 """The weights that kappas, Gwet's coefficient and raw agreement have on each scale."""
@@ -55,7 +55,7 @@ class Coefficient(msgspec.Struct, frozen=True):
 
 
 class Coefficients(msgspec.Struct, frozen=True):
-    """What the labels of a question agree.
+    """Coefficients of agreement of the labels of a question.
 
     Attributes
     ----------
@@ -85,7 +85,7 @@ class Coefficients(msgspec.Struct, frozen=True):
 
 
 class Measure(NamedTuple):
-    """How a scale is measured: the table of weights, and δ² as a function of how often classes are.
+    """Measure of a scale: the table of weights, and δ² as a function of the classes' frequencies.
 
     ``slopes[j]``: the derivatives of δ² by the number of labels of class j; None where there are
     none.
@@ -109,7 +109,7 @@ def weights_of(kind: str, places: Floats) -> Floats:
 
 
 def measure_of(scale: str, places: Floats, counts: Floats) -> Measure:
-    """How differences are measured on a scale, for classes that are this often.
+    """Return the measure of differences on a scale, for classes of these frequencies.
 
     Ordinal: δ is the number of labels from one class to the other, half of those at the ends
     (Krippendorff 2019, equation 12.11).
@@ -129,7 +129,7 @@ def measure_of(scale: str, places: Floats, counts: Floats) -> Measure:
 
 
 class _Parts(NamedTuple):
-    """How much a task moves a coefficient: ``c q + g n + u``, by its number of labels."""
+    """Parts of a task's influence on a coefficient, ``c q + g n + u``, by its number of labels."""
 
     c: Floats
     g: Floats

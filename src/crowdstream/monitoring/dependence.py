@@ -1,4 +1,4 @@
-"""Who copies whom: agreement of pairs beyond what the truth explains. Knows nothing of tasks.
+"""Agreement of pairs beyond what the truth explains. Knows nothing of tasks.
 
 Subtract from the agreement of two workers what their label frequencies give by chance:
 ``C_ij = agreement − Σ_k p_ik p_jk``. Workers who err independently have ``C_ij = v_i v_j``, with
@@ -55,7 +55,7 @@ DOUBT = 8.0
 """
 
 EVIDENCE = 4.0
-"""What v must explain of the pairs kept, per worker, before any pair may be left out: twice what a
+"""Loss that v must explain per worker before any pair may be left out: twice what a
 skill vector explains of pure noise (half the square of its largest eigenvalue, 2√S). Experts among
 guessers are no copies: without them nothing is left to explain."""
 
@@ -67,7 +67,7 @@ SETTLED = 1e-3
 
 
 class PairErrors(NamedTuple):
-    """How the answers of each pair depend on each other, once the truth is accounted for.
+    """Dependence of each pair's answers, once the truth is accounted for.
 
     ``rho`` is the correlation ρ_ij, ``z`` how many standard errors it lies above 0, ``skill`` the
     centred skill v_i. Both tables are symmetric, with 0 on the diagonal and for pairs that hardly
@@ -80,7 +80,7 @@ class PairErrors(NamedTuple):
 
 
 class _Pairs(NamedTuple):
-    """What the fit sees: C, one over its variance (0: they hardly met), the least excess that is
+    """Input of the fit: C, one over its variance (0: they hardly met), the least excess that is
     clearly not noise, and the variance of each worker's answers.
     """
 
@@ -140,7 +140,7 @@ def _fit(pairs: _Pairs) -> Floats:
 
 
 def _starts(pairs: _Pairs) -> list[Floats]:
-    """Where the descent begins: all equal, each row's median, its lower quartile, least squares.
+    """Return starts of the descent: all equal, rows' medians and lower quartiles, least squares.
 
     If most v were equal to s, most of row i of C would be ``v_i s``, even with some copies; the
     quartile, of absolute values, allows for more than half being copies. Least squares, which
@@ -206,7 +206,7 @@ def _kept(pairs: _Pairs, skill: Floats) -> Flags:
 
 
 def _loss(pairs: _Pairs, skill: Floats) -> float:
-    """What v leaves unexplained, with or without leaving pairs out, plus the prior's loss."""
+    """Return what v leaves unexplained of the pairs kept, plus the prior's loss."""
     square = (pairs.centred - np.outer(skill, skill)) ** 2 * pairs.precision
     kept = _kept(pairs, skill)
     loss = square.sum() / 2

@@ -1,4 +1,4 @@
-"""How hard each task is: the chance that an average worker errs on it. Keeps nothing.
+"""Difficulty of each task: the chance that an average worker errs on it. Keeps nothing.
 
 A task lets through a share g of its workers' skill, g on a grid from 0 to 1.4; how frequent each
 g is comes from the table itself, or in a stream from the crowd's sample of closed tasks. It says
@@ -8,6 +8,8 @@ averaging over g made confidence worse on public sets.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
 from typing import TYPE_CHECKING, TypeAlias, Unpack
 
 import numpy as np
@@ -26,7 +28,7 @@ if TYPE_CHECKING:
     import polars as pl
 
 Strengths: TypeAlias = Floats
-"""How often tasks of each strength of `GRID` occur."""
+"""Shares of tasks of each strength of `GRID`."""
 
 GRID: Floats = np.linspace(0.0, 1.4, 8)
 """Strengths of a task: how much of its workers' skill it lets through."""
@@ -95,15 +97,20 @@ def difficulty(crowd: Estimator, table: Table, **meaning: Unpack[TableMeaning]) 
 
 
 def strengths_in(crowd: Estimator) -> Strengths:
-    """How often tasks of each strength occur, by the crowd's own sample of tasks it has learnt.
+    """Estimate the share of tasks of each strength, from the crowd's own sample of learnt tasks.
 
     A crowd that keeps no sample is taken to have most tasks at 1, as `PRIOR` says.
     """
+    return strengths_later(crowd)()
+
+
+def strengths_later(crowd: Estimator) -> Callable[[], Strengths]:
+    """`strengths_in` as of now, to be worked out when it is asked for: whatever is learnt since."""
     sample = view.sample_of(crowd, SAMPLE)
     if sample is None:
-        return np.asarray(PRIOR / PRIOR.sum())
+        return lambda: np.asarray(PRIOR / PRIOR.sum())
     classes = view.class_count(crowd)
-    return _fit(sample, _skills(crowd, classes), classes)
+    return partial(_fit, sample, _skills(crowd, classes), classes)
 
 
 def _skills(crowd: Estimator, classes: int) -> Floats:
@@ -113,7 +120,7 @@ def _skills(crowd: Estimator, classes: int) -> Floats:
 
 
 def _fit(batch: LabelBatch, skills: Floats, classes: int) -> Strengths:
-    """How often each strength occurs among tasks, by EM."""
+    """Fit the share of tasks of each strength, by EM."""
     like = np.empty((len(batch), GRID.size))
     fill_likelihoods(batch.coded, skills, GRID, np.empty((GRID.size, classes)), like)
     like /= np.maximum(like.max(axis=1, keepdims=True), 1e-300)

@@ -1,6 +1,6 @@
 # cython: language_level=3
 # cython: infer_types=True
-"""How likely a task's labels are at every strength. Knows workers and classes by codes only.
+"""Likelihood of a task's labels at every strength. Knows workers and classes by codes only.
 
 Changing it changes what `difficulty` reports; nothing of it is saved. Types are in
 difficulty_loops.pxd.

@@ -90,7 +90,7 @@ SHARE = 0.5
 changed."""
 
 PENDING, OWN, SHARED = range(3)
-"""What a second look finds: nothing yet, a change of the worker, a change of most workers."""
+"""Verdicts of a second look: nothing yet, a change of the worker, a change of most workers."""
 
 LEAST_CROWD = 20.0
 """Judged answers (Σe₂) of others by which this can be told."""
@@ -202,7 +202,7 @@ class DriftSums(JudgedSums):
         return BELOW * exp(min(height, HIGHEST))
 
     def is_unusual(self, i, way):
-        """Whether a swing above `LOWEST` is higher than all workers' get at the rate allowed.
+        """Return True if a swing above `LOWEST` exceeds all workers' at the rate allowed.
 
         Above a level L their heights have about an exponential tail of mean φ, 1 if answers are
         independent; with r of them per answer, ``L + φ log(r/a)`` is exceeded a times per answer.
@@ -325,7 +325,7 @@ class DriftSums(JudgedSums):
         return (self.rows[i, REF_B] - self.rows[i, LOOK_B]) / max(size, TINY)
 
     def verdict(self, judge, i, way):
-        """Whether the answers since a change is pending confirm it, as the worker's or of most.
+        """Judge a pending change by the answers since: unconfirmed, the worker's, or most's.
 
         They must be unlikely without it, on the scale of how swings usually are. And the skill in
         them must be off the skill before by `LEAST_CHANGE`, and by `APART` standard errors of the
@@ -358,7 +358,7 @@ class DriftSums(JudgedSums):
         return max(LEAST_CHANGE, APART * sqrt(doubt))
 
     def others_moved(self, i, size):
-        """How far the others' skill has moved since the change is pending; 0 if few have answered.
+        """Return how far the others' skill has moved since then; 0 if few have answered.
 
         ``size``: what of Σe₂ since then is the worker's own.
         """

@@ -76,7 +76,7 @@ def observer_of(crowd: Estimator, kind: type[Kind]) -> Kind:
 
 
 def class_count(crowd: Estimator) -> int:
-    """How many classes there are, at least two."""
+    """Return the number of classes, at least two."""
     return crowd._model.sums.classes
 
 
@@ -99,7 +99,7 @@ def class_errors(crowd: Estimator, most: int) -> tuple[Floats, Floats] | None:
 
 
 def memory_of(crowd: Estimator) -> float | None:
-    """How many tasks a crowd remembers, if it is a number."""
+    """Return how many tasks a crowd remembers; None if that is no number."""
     memory = crowd.memory
     return float(memory) if isinstance(memory, (int, float, np.number)) else None
 
@@ -115,7 +115,7 @@ def mean_skill(crowd: Estimator) -> float:
 
 
 def mean_accuracy(crowd: Estimator) -> float:
-    """How often a worker is right of whom nothing is known."""
+    """Return the expected accuracy of a worker of whom nothing is known."""
     return crowd._model.mean_accuracy
 
 
@@ -164,12 +164,12 @@ def gold_record(crowd: Estimator) -> tuple[Floats, Floats]:
 
 
 def groups_of(crowd: Estimator) -> Codes:
-    """Of every worker the first of those it is linked with by shared tasks."""
+    """Return for every worker the first of those it is linked with by shared tasks."""
     return crowd._model.sums.groups
 
 
 def doubt_of(crowd: Estimator) -> float:
-    """How much intervals allow for errors that workers make together, from 0 to 1."""
+    """Return how much intervals allow for errors that workers make together, from 0 to 1."""
     return crowd._model.doubt
 
 
@@ -184,13 +184,13 @@ def density_of(crowd: Estimator) -> float:
 
 
 def decided_by(crowd: Estimator) -> DecidedBy:
-    """Whose vote the decisions are: the default's, the common factor's, or gold weighs both."""
+    """Return which vote decides: the default's, the common factor's, or both weighed by gold."""
     model = crowd._model
     return model.reading.decided_by if isinstance(model, Committee) else "weighted_vote"
 
 
 def is_panel(crowd: Estimator) -> bool:
-    """Whether each worker has labelled most tasks."""
+    """Return True if each worker has labelled most tasks."""
     return is_dense(crowd._model.sums)
 
 
@@ -223,7 +223,7 @@ def panel_votes(
 
 
 def is_changing(crowd: Estimator) -> bool:
-    """Whether its workers are shown to change, so that what they did lately decides."""
+    """Return True if workers are shown to change, so that their latest answers decide."""
     return crowd._model.changing
 
 
@@ -261,7 +261,7 @@ def copies_of(crowd: Estimator) -> Copies | None:
 
 
 def tasks_of(crowd: Estimator) -> int:
-    """How many tasks its sums are of."""
+    """Return the number of tasks in its sums."""
     return int(crowd._model.sums.total[0])
 
 
@@ -271,12 +271,12 @@ def seed_of(crowd: Estimator) -> int:
 
 
 def follows_change(crowd: Estimator) -> bool:
-    """Whether its error rates are those of today, which old gold answers may not be."""
+    """Return True if its error rates are those of today, which old gold answers may not be."""
     return crowd._model.changing
 
 
 def tells_order(crowd: Estimator) -> bool:
-    """Whether it makes a difference to a crowd in which order tasks come."""
+    """Return True if the order of tasks makes a difference to the crowd."""
     return crowd._model.forgets
 
 

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     import polars as pl
 
 FOUND_BY = {BY_LABELS: "labels", BY_GOLD: "gold", IN_DOUBT: None}
-"""What makes a group copies; nothing does of suspects."""
+"""Evidence that makes a group copies; None for suspects."""
 
 
 def families(crowd: Estimator) -> pl.DataFrame:
@@ -164,7 +164,7 @@ def groups_of(crowd: Estimator, kind: str) -> list[list[WorkerId]]:
 
 
 def effective_votes(crowd: Estimator, votes: float, *, more: float = 0.0) -> float:
-    """How many independent votes a task's labels are worth: ``m/(1 + (m − 1) ρ)``.
+    """Return how many independent votes a task's labels are worth: ``m/(1 + (m − 1) ρ)``.
 
     ρ is the correlation of errors within a task that the estimator measures, if it does, and at
     least what copies cause: their agreement beyond what experts could have, times the chance that

@@ -1,4 +1,4 @@
-"""What the labels can tell at all: who shares tasks, whether the crowd knows anything, whether its
+"""Limits of what labels can tell: who shares tasks, whether the crowd knows anything, whether its
 workers err together. Reads the estimator's sums and keeps none.
 """
 
@@ -24,7 +24,7 @@ class Group(msgspec.Struct, frozen=True):
 
 
 class IdentifiabilityReport(msgspec.Struct, frozen=True):
-    """Whether error rates can be known from these labels, and what stands in the way.
+    """Report on whether error rates can be known from these labels, and what stands in the way.
 
     Parameters
     ----------
@@ -70,7 +70,7 @@ class IdentifiabilityReport(msgspec.Struct, frozen=True):
 
 
 def identifiability(crowd: Estimator) -> IdentifiabilityReport:
-    """What the labels so far can tell about the error rates.
+    """Report what the labels so far can tell about error rates.
 
     Parameters
     ----------

@@ -76,7 +76,7 @@ Z95 = NormalDist().inv_cdf((1.0 + LEVEL) / 2.0)
 for intervals of every level, so that an error rate does not depend on the level asked for."""
 
 AGREEMENT, DOUBT, BY_GOLD = "agreement", "agreement-with-doubt", "gold"
-"""What an interval rests on: agreement of workers who err independently as far as can be told; the
+"""Evidence behind an interval: agreement of workers who err independently as far as is known; the
 same with an allowance for errors they make together; truths that were given."""
 
 H = 8.0
@@ -174,11 +174,11 @@ class Intervals(ForgettingSums):
             self._slopes.add(batch, crowd, view.skills_of(crowd), weight, growth)
 
     def see_all(self, table: TaskTable, crowd: Estimator) -> None:
-        """The same in passes over a table, if its order makes no difference."""
+        """Learn a table in passes, if its order makes no difference."""
         self.see_more(table, crowd, view.tasks_of(crowd), False)
 
     def see_more(self, table: TaskTable, crowd: Estimator, tasks: int, in_order: bool) -> None:
-        """The same of more tasks."""
+        """Learn more tasks of a table."""
         if not crowd.weighs_:
             return
         if view.tells_order(crowd):
@@ -358,7 +358,7 @@ class Intervals(ForgettingSums):
         }
 
     def _allowances(self, crowd: Estimator, skills: Floats, z: float) -> tuple[Floats, Floats, str]:
-        """What errors that the crowd makes together may hide, below and above; and the evidence.
+        """Return what joint errors of the crowd may hide, below and above; and the evidence.
 
         Where the crowd is wrong, a worker who voted with it has an error more than was counted, one
         who voted against it may have one less. How often it is wrong on the tasks of a worker is
@@ -454,7 +454,7 @@ class Intervals(ForgettingSums):
 
 
 def doubt_of_votes(crowd: Estimator) -> float | None:
-    """How often the other labels of a task are against its winner, in the mean over labels.
+    """Return the mean share of a task's other labels that are against its winner.
 
     None where no labels were weighted.
     """

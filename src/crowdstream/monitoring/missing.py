@@ -1,4 +1,4 @@
-"""Who was asked and gave no answer, and whether that depends on what the answer would have been.
+"""Missing answers by worker, and whether they depend on what the answer would have been.
 
 A judge that fails on the hard tasks looks better than it is: it is named. Reads labels and
 decisions; knows no estimators.
@@ -23,7 +23,7 @@ DENSE = 0.9
 where the table does not say who was asked. A crowd of which each task asks a part has fewer."""
 
 LEVEL = 0.05
-"""How often, at most, somebody is said to answer some classes less though nobody does."""
+"""Highest rate of saying that somebody answers some classes less where nobody does."""
 
 WORTH_SAYING = 0.01
 """Share of missing answers from which on a worker is named."""

@@ -1,4 +1,4 @@
-"""How an open task will go on: the chance that more labels settle it, and how many it takes.
+"""Outlook of an open task: the chance that more labels settle it, and how many it takes.
 
 The labels so far say how hard the task is (`difficulty`), which says how often the next workers
 will be right. Their votes are a walk towards the confidence asked for, which recedes with every
@@ -33,7 +33,7 @@ ODDS: Floats = np.linspace(-1.0, 16.0, 400)
 
 
 class Outlook(NamedTuple):
-    """What is to be expected of a task that takes more labels.
+    """Outlook of a task that takes more labels.
 
     ``chance``: that it settles. ``labels``: how many come until it settles, or until no more are
     allowed. ``settled``: how many until it settles, if it does.
@@ -47,7 +47,7 @@ class Outlook(NamedTuple):
 def outlook(
     crowd: Estimator, task: OpenTask | None, rule: SettleRule, most: int, strengths: Strengths
 ) -> Outlook:
-    """What is to be expected of an open task by the rule and with so many labels at ``most``.
+    """Predict an open task by the rule, with at ``most`` so many labels.
 
     ``task``: its labels in the crowd's codes, ``None`` without any; ``strengths``: how often tasks
     of each strength occur.
@@ -81,7 +81,7 @@ def outlook(
 def _sure(
     crowd: Estimator, task: OpenTask | None, rule: SettleRule, most: int, strengths: Strengths
 ) -> Outlook:
-    """The same for a task that is sure enough, unless that is due to newcomers' labels.
+    """Predict a task that is sure enough, unless that is due to newcomers' labels.
 
     Then it is looked at without these, and needs at least one label more.
     """
@@ -100,7 +100,7 @@ def _mean(crowd: Estimator, classes: int) -> float:
 
 
 def _scores(crowd: Estimator, task: OpenTask | None, classes: int) -> tuple[Scorer, Floats]:
-    """How the crowd scores the classes, and with what discount of confidence.
+    """Return the crowd's scorer and the scores of the classes.
 
     Where votes are only counted, the scores are the votes.
     """
@@ -130,7 +130,7 @@ def _posterior(
 def _bounds(
     scorer: Scorer, behind: Floats, lead: float, rule: SettleRule, counts: Ints, classes: int
 ) -> Floats:
-    """How far ahead a class must be to be settled, after each number of labels.
+    """Return how far ahead a class must be to be settled, after each number of labels.
 
     With weights, ``softmax(scores/(1 + (m − 1) ρ))`` must reach the goal; the other classes count
     as so many rivals as near as the runner-up. Without, ``(votes + 1)/(m + K)`` must.

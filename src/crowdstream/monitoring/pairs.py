@@ -6,6 +6,7 @@ reported: no decision depends on it. Knows nothing of declared families.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, ClassVar, NamedTuple, Self
 
@@ -19,6 +20,7 @@ from crowdstream.monitoring import estimator_view as view
 from crowdstream.monitoring.dependence import PairErrors, dependence
 from crowdstream.monitoring.pair_loops import PairSums
 from crowdstream.monitoring.worker_sums import Floats, ForgettingSums, Shapes, mirrored
+from crowdstream.schedule import COMPARED
 from crowdstream.serialization import Packed
 from crowdstream.validation import check_number
 
@@ -73,9 +75,11 @@ class Pairs(ForgettingSums):
 
     def patience(self, crowd: Estimator) -> int:
         """Until it is chosen again who is compared."""
-        if crowd._n_met > SLOTS or view.memory_of(crowd) or self._memory:
-            return super().patience(crowd)
-        return 2**62
+        if view.memory_of(crowd) or self._memory:
+            return 0  # each task has a weight of its own
+        if crowd._n_met <= SLOTS:
+            return 2**62
+        return max(math.ceil(self._chosen_next) - self.tasks - 1, 0)
 
     def most_workers(self, crowd: Estimator) -> int:
         """Until there are more than can be compared."""
@@ -103,9 +107,14 @@ class Pairs(ForgettingSums):
         if self.workers <= SLOTS and free:
             first = np.arange(self.workers)
             self._give(first, first)
-        elif self.workers > SLOTS and self._due(more, self._memory):
+        elif self.workers > SLOTS and self.tasks + more >= self._chosen_next:
             self._replace()
             self.renewed = float(self.tasks + more)
+
+    @property
+    def _chosen_next(self) -> float:
+        """Return the tasks at which it is chosen next who is compared."""
+        return self.renewed + (COMPARED - 1.0) * min(self.renewed, self._memory or self.renewed)
 
     def _give(self, workers: Ints, slots: Ints) -> None:
         self.arrays["rows"][workers, SLOT] = slots + 1
@@ -119,6 +128,9 @@ class Pairs(ForgettingSums):
         holders[slots[inside]] = inside
         load = np.where(holders >= 0, answers[holders], 0.0)
         outside = np.flatnonzero(slots < 0)
+        if outside.size > SLOTS:  # no need to sort them all
+            least = np.partition(answers[outside], -SLOTS)[-SLOTS]
+            outside = outside[answers[outside] >= least]
         outside = outside[np.argsort(-answers[outside], kind="stable")[:SLOTS]]
         weakest = np.argsort(load, kind="stable")[: outside.size]
         taken = answers[outside] >= np.maximum(WORTH * load[weakest], 1.0)
@@ -212,7 +224,7 @@ def pairs(crowd: Estimator, *, least: int = 20) -> pl.DataFrame:
 
 
 def _same_group(crowd: Estimator, one: Ints, other: Ints) -> NDArray[np.bool_]:
-    """Whether both are copies of one group."""
+    """Return which pairs are copies of one group."""
     groups = np.full(len(crowd.workers_), -1)
     copies = view.copies_of(crowd)
     for number, group in enumerate(copies.declared if copies else []):

@@ -1,4 +1,4 @@
-"""Which tasks to send out again, and with how many more labels. Keeps nothing, changes nothing."""
+"""Tasks to send out again, and for how many more labels. Keeps nothing, changes nothing."""
 
 from __future__ import annotations
 
@@ -96,7 +96,7 @@ def tasks_to_resend(
 
 
 def _more_labels(crowd: Estimator, rows: CodedLabels, tasks: pl.Series, rule: SettleRule) -> Floats:
-    """How many labels these tasks are expected to need until they settle, inf if they do not."""
+    """Return how many more labels these tasks are expected to need; inf if they never settle."""
     import polars as pl
 
     if not len(tasks):

@@ -99,6 +99,9 @@ MOST_SKILL = 0.98
 LEAST_SPREAD = 0.05
 """Least variance of an answer, as a share of e₂: no worker is known to be perfect."""
 
+MANY = 10000
+"""Workers whose sums a processor's own cache does not hold."""
+
 SETTLED_IN = 50.0
 """Answers of a worker before there can be an alarm."""
 

@@ -54,7 +54,7 @@ class Trends(HistorySums):
 
 
 def trends(crowd: Estimator, workers: Sequence[WorkerId] | None = None) -> pl.DataFrame:
-    """How error rates developed: worker, tasks_seen, error_rate, error_low, error_high.
+    """Tabulate how error rates developed: worker, tasks_seen, error_rate, error_low, error_high.
 
     At most 17 points per worker, each over equally many answers, with limits at 95 %.
 
@@ -96,7 +96,7 @@ def trends(crowd: Estimator, workers: Sequence[WorkerId] | None = None) -> pl.Da
 
 
 def latest_changes(crowd: Estimator) -> Floats:
-    """How much each worker's error rate has grown of late; NaN where that is not clear.
+    """Return how much each worker's error rate has grown of late; NaN where that is not clear.
 
     Of late: over the last finished point and what came since; before: over the points before it.
     Clear: by more than chance explains at 95 %.

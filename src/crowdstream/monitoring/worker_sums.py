@@ -1,4 +1,4 @@
-"""What monitors have in common: arrays of sums, the skills that judge labels, and forgetting.
+"""Base of monitors: arrays of sums, the skills that judge labels, and forgetting.
 
 A monitor names the arrays it keeps; growing, saving and loading them happens here. Knows nothing
 of what is summed.
@@ -19,7 +19,7 @@ from crowdstream.estimators.observer import Observer
 from crowdstream.labels.batch import Ints, LabelBatch
 from crowdstream.monitoring import estimator_view as view
 from crowdstream.monitoring.judging_loops import Judge, JudgedSums
-from crowdstream.schedule import MONITORS
+from crowdstream.schedule import next_reading
 from crowdstream.serialization import Packed
 from crowdstream.sums.forgetting import Forgetting
 from crowdstream.sums.growing import grown
@@ -72,20 +72,14 @@ class WorkerSums(Observer):
     # Judging labels --------------------------------------------------------------------------
 
     def _due(self, more: int, memory: float | None) -> bool:
-        """Whether to read skills again once so many more tasks have been seen."""
-        growth = (MONITORS - 1.0) * min(self.renewed, memory or self.renewed)
-        return self.tasks + more >= self.renewed + growth
+        """Return True if skills are to be read again once so many more tasks have been seen."""
+        return self.tasks + more >= next_reading(self.renewed, memory)
 
     def patience(self, crowd: Estimator) -> int:
         """Until skills are read again."""
         if self.renewed == 0.0:
             return 0
-        memory = view.memory_of(crowd)
-        growth = (MONITORS - 1.0) * min(self.renewed, memory or self.renewed)
-        left = max(int(self.renewed + growth - self.tasks) + 1, 0)
-        while left and self._due(left, memory):
-            left -= 1
-        return left
+        return max(next_reading(self.renewed, view.memory_of(crowd)) - self.tasks - 1, 0)
 
     def most_workers(self, crowd: Estimator) -> int:
         """Any number: newcomers are judged by the mean until skills are read again."""
@@ -228,7 +222,7 @@ class ForgettingSums(WorkerSums):
 
     @property
     def _unit(self) -> float:
-        """What the newest task counts."""
+        """Return the weight of the newest task."""
         return self._scale.weight(max(self._clock - 1, 0))
 
     def patience(self, crowd: Estimator) -> int:

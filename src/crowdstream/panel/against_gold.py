@@ -127,7 +127,7 @@ class PairOnGold(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class JudgesOnGold(msgspec.Struct, frozen=True, kw_only=True):
-    """How far judges agree with people: see `judges_against_gold`.
+    """Agreement of judges with people: see `judges_against_gold`.
 
     Attributes
     ----------

@@ -64,7 +64,7 @@ class Learning(Protocol):
 
 
 class AgreementReport(msgspec.Struct, frozen=True):
-    """How far the labels of one question agree.
+    """Agreement of the labels of one question.
 
     Attributes
     ----------
@@ -308,7 +308,7 @@ def _places(
     order: Sequence[ClassLabel] | None,
     spelled: str = "{}=",
 ) -> dict[str, float] | None:
-    """Where classes lie on a scale."""
+    """Return the places of classes on a scale."""
     if scale == "nominal":
         return None
     if kind.places and order is None:

@@ -40,7 +40,7 @@ ROUNDS, STILL, HALVINGS = 200, 1e-8, 30
 
 @dataclass(frozen=True, eq=False)
 class Comparisons:
-    """Who was compared by whom: ``won`` is 1 where the first item was preferred, ½ for a tie.
+    """Comparisons of items by judges: ``won`` is 1 where the first item was preferred, ½ for a tie.
 
     ``lean``: the position effect that a judge has, −1 for none.
     """
@@ -55,7 +55,7 @@ class Comparisons:
 
     @property
     def leans(self) -> int:
-        """How many position effects there are."""
+        """Number of position effects."""
         return int(self.lean.max(initial=-1)) + 1
 
     def only(self, kept: Bools) -> Comparisons:
@@ -66,14 +66,14 @@ class Comparisons:
 
 @dataclass(frozen=True, eq=False)
 class Ratings:
-    """What was fitted, and the covariance of all of it: ratings, discriminations, leans."""
+    """Fitted ratings, discriminations and leans, with their joint covariance."""
 
     rating: Floats
     discrimination: Floats
     lean: Floats
     covariance: Floats
     scaled: bool
-    """Whether judges have enough in common for a scale; if not, it is the prior's."""
+    """True if judges have enough in common for a scale; if not, it is the prior's."""
 
     def errors(self) -> tuple[Floats, Floats, Floats]:
         """Standard errors of each."""
@@ -156,7 +156,7 @@ def _height(made: Comparisons, at: Floats, precision: Floats, middle: Floats) ->
 
 
 def _rows(made: Comparisons, at: Floats) -> tuple[Ints, Floats]:
-    """Of every comparison which parameters its logit depends on, and its slope in each."""
+    """Return the parameters that each comparison's logit depends on, and its slope in each."""
     rating, discrimination, _ = _parts(made, at)
     steep = discrimination[made.judge]
     gap = rating[made.first] - rating[made.second]

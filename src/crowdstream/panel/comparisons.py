@@ -37,10 +37,10 @@ JUDGE = tuple(name for name in ALIASES["worker"] if name != "model")
 A_WON = {"a", "item_a", "model_a", "response_a", "answer_a", "first", "left"}
 B_WON = {"b", "item_b", "model_b", "response_b", "answer_b", "second", "right"}
 TIED = {"tie", "tied", "draw", "equal", "both", "neither", "same", "tie_(bothbad)", "both_bad"}
-"""What a winner may be called, compared without case and spaces; also by the item's own name."""
+"""Words for a tie, compared without case and spaces."""
 
 ONE_JUDGE = "all"
-"""What the judge is called where no column names one."""
+"""Name of the judge where no column names one."""
 
 
 class Pairs(NamedTuple):

@@ -109,7 +109,7 @@ def effective_judges(
     seed: int = 0,
     **meaning: Unpack[TableMeaning],
 ) -> EffectiveJudges:
-    """How many independent judges a panel is worth, by errors against known truths.
+    """Estimate how many independent judges a panel is worth, from errors against known truths.
 
     n judges whose errors have mean correlation ρ̄ are worth n/(1 + (n − 1) ρ̄) (Kish); with weights
     ``(Σw)²/(Σw² + ρ̄ ((Σw)² − Σw²))``, ρ̄ then being weighted too. Never more than there are, also
@@ -186,7 +186,7 @@ def _estimate(value: float, drawn: Floats, level: float) -> Estimate:
 
 
 def _without_each(scored: Scored, table: Floats, weights: Floats) -> pl.DataFrame:
-    """What the panel is without each of its judges."""
+    """Tabulate the panel's worth without each of its judges."""
     import polars as pl
 
     rows = []
@@ -221,7 +221,7 @@ def _without_each(scored: Scored, table: Floats, weights: Floats) -> pl.DataFram
 
 
 def _notes(scored: Scored, table: Floats) -> list[str]:
-    """Whose correlations are not defined, and whose rest on too little."""
+    """Note judges whose correlations are not defined or rest on too little."""
     errors, judged = scored.wrong.sum(axis=0), scored.given.sum(axis=0)
     names = np.array(list(map(str, scored.workers)), object)
     groups = {

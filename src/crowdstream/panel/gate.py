@@ -29,7 +29,7 @@ from crowdstream.statements.gating import CANNOT_TELL, FAILED, PASSED, Gate, Gat
 from crowdstream.validation import SEED, check_number
 
 MINIMA = {"kappa": (-1.0, 1.0), "accuracy": (0.0, 1.0), "effective": (1.0, 1000.0)}
-"""What can be asked for, and the range of each minimum."""
+"""Measures that can have a minimum, and the range of each."""
 
 FEWEST = 20
 """Gold tasks below which it cannot be foreseen how many tell: so many are asked for at least."""

@@ -74,7 +74,7 @@ class GroupCells:
         return corrected, skills
 
     def _own(self, scorer: Scorer) -> Floats:
-        """What each label adds to the scores of its task."""
+        """Return what each label adds to the scores of its task."""
         number = self.batch.labels.size
         alone = LabelBatch(np.arange(number + 1), self.batch.workers, self.batch.labels)
         own, nothing = np.empty((number, self.classes)), np.empty((1, self.classes))

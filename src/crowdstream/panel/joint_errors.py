@@ -27,7 +27,7 @@ off by less than 0.001."""
 
 
 class ErrorCounts(NamedTuple):
-    """Of every two judges: items both judged, errors of the first on them, errors of both."""
+    """Counts for every two judges: items both judged, errors of the first, errors of both."""
 
     met: Floats
     first: Floats
@@ -100,7 +100,7 @@ def resampled(scored: Scored, weights: Floats, seed: int) -> tuple[Floats, Float
 
 
 def _patterns(scored: Scored) -> tuple[Bools, Floats]:
-    """Who judged and who erred, each pattern once, and on how many items it is found."""
+    """Return each pattern of who judged and who erred once, with its number of items."""
     both = np.stack([scored.given, scored.wrong], axis=2)
     found, counts = np.unique(both.reshape(len(both), -1), axis=0, return_counts=True)
     return found.reshape(len(found), *both.shape[1:]), counts.astype(float)

@@ -202,7 +202,7 @@ def _rates(panel: Panel, truths: Gold, gold: Truths | None) -> Rates | None:
 
 
 def _choices(panel: Panel) -> int:
-    """How many classes may be chosen."""
+    """Return the number of classes that may be chosen."""
     from crowdstream.deciding import Prepared
 
     choices = Prepared.of(panel.question).choices
@@ -225,7 +225,7 @@ def _workers(
 
 
 def _effective(crowd: Adaptive, joint: EffectiveJudges | None) -> float | None:
-    """What a full panel is worth: by known truths, or else as far as agreement shows it."""
+    """Return the worth of a full panel: by known truths, or else as far as agreement shows it."""
     if joint is not None and joint.effective is not None:
         return joint.effective.value
     if not len(crowd._workers) or not crowd.identifiable_:
@@ -245,7 +245,7 @@ def _to_check(decisions: pl.DataFrame, known: set[TaskId], seed: int) -> ToCheck
 
 
 def _notes(crowd: Adaptive, families: Families | None) -> list[str]:
-    """What to know of this panel."""
+    """Return notes on this panel."""
     notes = []
     if not len(crowd._workers):
         return ["no judge gave a verdict"]

@@ -107,7 +107,7 @@ def preferences(
     worker: str | None = None,
     winner: str | None = None,
 ) -> Preferences:
-    """Which items judges prefer, and how well each judge tells them apart.
+    """Rank items by the judges' preferences, and rate how well each judge tells items apart.
 
     Judge j prefers item a, shown first, to b with probability
     ``sigmoid(σ_j (θ_a − θ_b) + β_j)``: Bradley and Terry's model with a discrimination σ_j and a

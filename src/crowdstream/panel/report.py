@@ -1,4 +1,4 @@
-"""What was found of a panel: tables and numbers, and the same in plain words. Computes nothing."""
+"""Findings on a panel: tables, numbers, and plain words. Computes nothing."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ DECIDED = {
     "common_factor_vote": ["a dense panel with correlated errors: the common-factor vote decides"],
     "gold": ["gold weighs the votes"],
 }
-"""What the summary says of the vote that decided."""
+"""Words for the vote that decided."""
 
 
 class Estimate(msgspec.Struct, frozen=True):
@@ -53,7 +53,7 @@ class Estimate(msgspec.Struct, frozen=True):
 
 
 class EffectiveJudges(msgspec.Struct, frozen=True):
-    """How many independent judges a panel is worth, and what its joint errors cost.
+    """Number of independent judges that a panel is worth, and the cost of its joint errors.
 
     Attributes
     ----------
@@ -113,7 +113,7 @@ def with_interval(estimate: Estimate, digits: int) -> str:
 
 
 class ToCheck(msgspec.Struct, frozen=True):
-    """What a few known truths would settle.
+    """Items that a few known truths would settle.
 
     Attributes
     ----------
@@ -131,7 +131,7 @@ class ToCheck(msgspec.Struct, frozen=True):
 
 
 class Jury(msgspec.Struct, frozen=True, kw_only=True):
-    """What a panel of judges says of every task, and what that is worth.
+    """Decisions of a panel of judges on every task, and what they are worth.
 
     Attributes
     ----------

@@ -40,7 +40,7 @@ NAME = 24
 
 
 class RunComparison(msgspec.Struct, frozen=True, kw_only=True):
-    """Which workers changed between two runs.
+    """Changes of workers between two runs.
 
     Attributes
     ----------
@@ -265,7 +265,7 @@ def _worker(worker: str, shared: pl.DataFrame, reference: pl.DataFrame) -> Paire
 def _references(
     one: pl.DataFrame, two: pl.DataFrame, workers: list[str], truths: dict[str, str], seed: int
 ) -> dict[str, pl.DataFrame]:
-    """Who is right on each task, for each worker: gold, or what the others say.
+    """Return the reference label of each task for each worker: gold, or the others' decision.
 
     Of the others those labels count that are alike in both runs, or in one only. So both runs of a
     worker are judged by the same, and nothing of it is in that: else one who erred more in a run

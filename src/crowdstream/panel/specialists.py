@@ -33,7 +33,7 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True, eq=False)
 class ByGroup:
-    """What `by_group` found.
+    """Skills of workers by group, as `by_group` finds them.
 
     Parameters
     ----------

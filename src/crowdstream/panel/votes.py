@@ -88,7 +88,7 @@ def read_panel(votes: PanelVotes, meaning: TableMeaning | None = None) -> Panel:
 
 
 def _is_wide(meaning: TableMeaning, header: list[str]) -> bool:
-    """Whether of the three columns only the item's is there, and no other was named."""
+    """Return True if only the item's column is there, and no other was named."""
     named = meaning.get("worker") is not None or meaning.get("label") is not None
     return not named and count_roles(ColumnNames(), header) == 1 and len(header) > 1
 
@@ -120,17 +120,17 @@ class Scored(NamedTuple):
 
     @property
     def given(self) -> NDArray[np.bool_]:
-        """Where there is a verdict."""
+        """Mask of the verdicts that were given."""
         return self.said >= 0
 
     @property
     def wrong(self) -> NDArray[np.bool_]:
-        """Where there is one that is wrong."""
+        """Mask of the verdicts that are wrong."""
         return np.asarray(self.given & (self.said != self.truth[:, None]))
 
     @property
     def classes(self) -> int:
-        """How many classes are named, by judges or as the truth."""
+        """Number of classes that judges or truths name."""
         return int(max(self.said.max(initial=0), self.truth.max(initial=0))) + 1
 
 

@@ -1,4 +1,4 @@
-"""How many gold labels an interval of a given width needs. Numbers in, numbers out."""
+"""Number of gold labels that an interval of a given width needs. Numbers in, numbers out."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ MOST = 10**7
 
 
 class Spread(msgspec.Struct, frozen=True):
-    """What the width of an interval depends on.
+    """Quantities that the width of an interval depends on.
 
     Attributes
     ----------

@@ -40,7 +40,7 @@ FITTED = 1.0
 
 
 SHIFTED = 0.05
-"""How often predictions of random gold tasks differ from the others' so far, in any class, that
+"""Rate at which predictions of random gold tasks differ so far from the others', in any class, that
 limits include those of gold alone, since it may be no random sample: they are then wider than need
 be. Of two real sets whose gold is none, with 30 gold tasks, 0.91 and 0.97 of the limits hold the
 share of the gold tasks so; 0.69 and 0.72 without."""
@@ -230,7 +230,7 @@ def _scatter(sample: Sample, power: float) -> float:
 
 
 def _stretch(sample: Sample, power: float) -> float:
-    """How much of what truths span predictions do, times λ: from 0, gold alone, to 1."""
+    """Return the span of predictions over that of truths, times λ: from 0, gold alone, to 1."""
     if not sample.rest.size:
         return 0.0
     span = max(float(sample.rest.max()), float(sample.predicted.max()))
@@ -253,7 +253,7 @@ def _ends(sample: Sample, power: float) -> tuple[float, float]:
 
 
 def _weights(sample: Sample, left: Floats, power: float) -> Floats:
-    """How many tasks drawn at random each gold task counts as."""
+    """Return how many tasks drawn at random each gold task counts as."""
     n = left.size
     if sample.strata is None or sample.sizes is None:
         return np.full(n, 1.0 - (FITTED / n if power > 0.0 and n > 1 else 0.0))
@@ -321,7 +321,7 @@ def stratified_variance(values: Floats, strata: Ints, sizes: Floats) -> float:
 
 
 def sample_shift(sample: Sample) -> float:
-    """How far gold tasks differ from the others in their predictions, in standard errors.
+    """Return how far gold tasks' predictions differ from the others', in standard errors.
 
     Gold drawn by strata differs as it was drawn to: 0.
 

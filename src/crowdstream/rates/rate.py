@@ -167,7 +167,7 @@ class _Side(NamedTuple):
         return Sample(truth, predicted[places], rest, ends, self.gold.strata, self.gold.sizes)
 
     def only(self, places: Ints) -> _Side:
-        """The same of some tasks; gold elsewhere is left out."""
+        """Return this side of some tasks; gold elsewhere is left out."""
         where = np.full(len(self.found.tasks), UNKNOWN, np.int64)
         where[places] = np.arange(places.size)
         kept = where[self.gold.places] != UNKNOWN
@@ -184,7 +184,7 @@ class _Side(NamedTuple):
 
 
 def _shares(found: Predicted, gold: GoldSample) -> _Side:
-    """What is asked of each class: its share."""
+    """Return the indicator of each class, whose mean is its share."""
     classes = np.arange(len(found.classes))
     decided = (found.decided[:, None] == classes).astype(np.float64)
     truth = (gold.truth[:, None] == classes).astype(np.float64)
@@ -227,7 +227,7 @@ def _accuracies(
 
 
 def _is_worker(system: object) -> bool:
-    """Whether it is a name and not a file of outputs."""
+    """Return True if a system is a worker's name and not a file of outputs."""
     if isinstance(system, PathLike):
         return False
     return isinstance(system, int) or (isinstance(system, str) and not Path(system).exists())

@@ -30,7 +30,7 @@ UNKNOWN = -1
 
 
 class Predicted(NamedTuple):
-    """What a panel says of each task, without having been told any gold.
+    """Decisions of a panel on each task, made without any gold.
 
     Attributes
     ----------
@@ -50,7 +50,7 @@ class Predicted(NamedTuple):
     decided: Ints
 
     def places(self, tasks: Sequence[TaskId]) -> Ints:
-        """Where these tasks are; −1 for a task that is not there."""
+        """Return the places of these tasks; −1 for a task that is not there."""
         there = {task: place for place, task in enumerate(self.tasks)}
         return np.array([there.get(task, UNKNOWN) for task in tasks], np.int64)
 

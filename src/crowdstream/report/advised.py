@@ -30,7 +30,7 @@ def advised_table(estimator: Estimator, level: float, costs: Costs | None) -> pl
 
 
 def count_advice(workers: pl.DataFrame) -> dict[str, int]:
-    """How many workers each advice is for."""
+    """Count the workers that each advice is for."""
     if "advice" not in workers.columns:
         return {}
     counts = dict(workers["advice"].value_counts().iter_rows())

@@ -1,4 +1,4 @@
-"""How many decisions of a run are expected to be wrong: counted piece by piece as they are made."""
+"""Expected wrong decisions of a run, counted piece by piece as decisions are made."""
 
 from __future__ import annotations
 

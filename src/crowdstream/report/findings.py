@@ -1,4 +1,4 @@
-"""What a report tells, as numbers and tables: found once, before anything is drawn or worded.
+"""Numbers and tables of a report, found once, before anything is drawn or worded.
 
 Knows estimators and coded labels; nothing of pages, charts or files.
 """
@@ -61,7 +61,7 @@ class Measured(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True)
 class Settings:
-    """How decisions are made and told."""
+    """Settings of how decisions are made and reported."""
 
     settle: float = SETTLE
     min_labels: int = MIN_LABELS
@@ -99,15 +99,15 @@ class Findings:
     """Settled decisions on gold tasks, each made without its own answer."""
     prepared: Prepared | None = None
     read_as: str = ""
-    """What the input was read as, in one line."""
+    """One line that says how the input was read."""
     steps: float | None = None
     """Expected distance from the truth on a scale, in steps."""
     distance: float | None = None
     """Mean distance from the truth on a scale where the truth is known, in steps."""
     missing: pl.DataFrame | None = None
-    """Who was asked and did not answer."""
+    """Workers who were asked and did not answer."""
     asked_known: bool = True
-    """Whether the labels say who was asked; else everybody was asked everything."""
+    """True if the labels say who was asked; else everybody counts as asked everything."""
     pairs: pl.DataFrame | None = None
     """Decisions on pairs of task and choice, where the labels are choices."""
     unknown_classes: list[str] = field(default_factory=list)
@@ -115,23 +115,23 @@ class Findings:
 
     @property
     def agreement(self) -> Coefficients | None:
-        """How far labels agree, as far as monitors know it."""
+        """Coefficients of agreement; None if no monitor counted them."""
         question = None if self.prepared is None else self.prepared.question
         return question_coefficients(self.crowd, question, self.settings.level)
 
     @property
     def from_state(self) -> bool:
-        """Whether there are no labels, only what was learnt of them."""
+        """True if there is a saved state and no labels."""
         return self.decisions is None
 
     @property
     def kind(self) -> str:
-        """What the labels are: classes, scale or choices."""
+        """Kind of the labels: classes, scale or choices."""
         return "classes" if self.prepared is None else self.prepared.question.kind.name
 
     @property
     def unit(self) -> str:
-        """What the estimator decided one by one: tasks, or pairs of task and choice."""
+        """Unit of decisions: a task, or a pair of task and choice."""
         return "task" if self.pairs is None else "pair"
 
     @property
@@ -161,7 +161,7 @@ class Findings:
 
     @property
     def identified(self) -> bool:
-        """Whether error rates are known at all."""
+        """True if any error rate is known."""
         return bool(self.workers["error_rate"].count())
 
 
@@ -170,7 +170,7 @@ Tick = Callable[[str], None]
 
 
 def find_in_state(crowd: Estimator, settings: Settings) -> Findings:
-    """What is known from a saved state alone."""
+    """Collect the findings of a saved state alone."""
     return Findings(
         crowd=crowd,
         settings=settings,
@@ -193,7 +193,7 @@ def find_in_labels(
     learnt: bool = False,
     tick: Tick = lambda _: None,
 ) -> Findings:
-    """What is known from labels, by an estimator that knows nothing yet or something before.
+    """Collect the findings of labels, decided by a new estimator or by one that has learnt before.
 
     ``gold`` teaches, ``truth`` is only held against the decisions; both as the estimator takes
     them. ``plan``: gold as it was given, so that strata it was drawn by are known. ``true_sets``:
@@ -311,7 +311,7 @@ def _sets_by_task(found: Findings, sets: Known) -> dict[TaskId, ClassLabel]:
 
 
 def _find_errors(found: Findings, table: CodedLabels, gold: Known, taught: list[TaskId]) -> None:
-    """How many decisions are expected to be wrong; checked against gold where there is any."""
+    """Count expected wrong decisions, checked against gold where there is any."""
     assert found.decisions is not None
     errors, parts = ErrorCount(), len(found.classes) if found.kind == "choices" else 1
     errors.take(found.decisions, taught)
@@ -325,7 +325,7 @@ def _find_errors(found: Findings, table: CodedLabels, gold: Known, taught: list[
 
 
 def _measure(found: Findings, table: CodedLabels, truth: Known, taught: list[TaskId]) -> None:
-    """How many decisions are wrong where the truth is known; what was taught does not count."""
+    """Count wrong decisions where the truth is known, leaving out gold that was taught."""
     import polars as pl
 
     from crowdstream.labels.gold import truth_table
@@ -358,7 +358,7 @@ def _measure(found: Findings, table: CodedLabels, truth: Known, taught: list[Tas
 
 
 def _joint_errors(table: CodedLabels, known: Known) -> EffectiveJudges | None:
-    """What the busiest workers are worth together, if they are a panel: most answered most."""
+    """Estimate how many independent judges the busiest workers are worth, if they form a panel."""
     from crowdstream.labels.gold import truth_table
 
     truths = truth_table(known).select("task")

@@ -66,7 +66,7 @@ class Report:
 
     @property
     def findings(self) -> Findings:
-        """What it tells of the first question."""
+        """Findings of the first question."""
         return next(iter(self.questions.values()))
 
     @property

@@ -1,4 +1,4 @@
-"""What the monitors of an estimator know of all workers together: families, alarms, independence.
+"""Findings of an estimator's monitors on all workers together: families, alarms, independence.
 
 Knows nothing of terminals or files.
 """
@@ -21,7 +21,7 @@ NEARBY = 50
 
 @dataclass(frozen=True)
 class MonitorReport:
-    """What the monitors found; ``shifts`` are the alarms of most workers at once, by time.
+    """Findings of the monitors; ``shifts`` are the alarms of most workers at once, by time.
 
     ``over_time``: whether they asked who changed; without it there are no alarms.
     ``families`` are declared, ``copies`` and ``suspects`` found.

@@ -114,7 +114,7 @@ def _saved(found: Findings) -> Tile:
 
 
 def _chosen(found: Findings) -> Tile:
-    """How large the sets are: of choices it is not known what a label is worth."""
+    """Make the tile of the mean size of sets; for choices the worth of a label is not known."""
     assert found.decisions is not None
     sizes = [len(found.parts(label)) for label in found.decisions["label"].drop_nulls()]
     mean = sum(sizes) / max(len(sizes), 1)
@@ -181,7 +181,7 @@ def _trust(found: Findings) -> Panel:
 
 
 def is_hollow(workers: pl.DataFrame) -> bool:
-    """Whether error rates rest on agreement alone."""
+    """Return True if error rates rest on agreement alone."""
     return not workers["evidence"].eq("gold").any()
 
 
@@ -206,7 +206,7 @@ def worker_rows(workers: pl.DataFrame, classes: int) -> list[list[str]]:
 
 
 def _reach(workers: pl.DataFrame, chance: float) -> float:
-    """Where the axis of error rates ends."""
+    """Return the end of the axis of error rates."""
     highest = workers["error_high"].max()
     return max(chance * 1.05, cast("float", highest) if highest is not None else 0.0)
 
@@ -220,7 +220,7 @@ def interval(rate: float, low: float | None, high: float | None) -> Markup:
 
 
 def advice_chip(row: dict[str, object]) -> str:
-    """What is advised, in a word, and why."""
+    """Return the advice as a chip, with its reason as tooltip."""
     advice = row.get("advice")
     if advice in (None, "keep"):
         return ""

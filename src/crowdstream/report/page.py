@@ -62,7 +62,7 @@ WORDS = {
     "Settled": CLOSINGS["settled"].sentence,
     "Confidence": TERMS["sure"].sentence,
 }
-"""What the words of the report mean."""
+"""Glossary of the report."""
 
 KIND_WORDS = {
     "choices": {
@@ -76,7 +76,7 @@ KIND_WORDS = {
         "Score": "the mean of where the truth may lie on the scale, each place by its chance.",
     },
 }
-"""What the words mean that only some kinds of labels need."""
+"""Glossary entries that only some kinds of labels need."""
 
 EARLY = 5
 """Notes on the input above the answer: it still is on the first screen."""
@@ -112,7 +112,7 @@ def write_page(questions: Mapping[str, Findings], title: str, *, notes: Sequence
 
 
 def _early_notes(notes: Sequence[str]) -> str:
-    """What was joined, taken for no answer and left out: above the answer that rests on it."""
+    """Show notes on joined spellings, empty answers and rows left out above the answer."""
     if not notes:
         return ""
     lines = [Markup(escaped(line)) for line in notes[:EARLY]]
@@ -160,7 +160,7 @@ def _question(
 
 
 def _endings(found: Findings) -> list[Section]:
-    """What could not be told, and what was odd in the labels."""
+    """Make the last sections: limits, and oddities of the labels."""
     unknown = limits(found)
     lead = "What these labels cannot answer, and what to keep in mind."
     lead = lead if unknown else "Nothing of what was asked."
@@ -171,7 +171,7 @@ def _endings(found: Findings) -> list[Section]:
 
 
 def _words(questions: Mapping[str, Findings]) -> Section:
-    """What words mean."""
+    """Make the glossary."""
     kinds = {found.kind for found in questions.values()}
     told = WORDS | {k: v for kind in sorted(kinds) for k, v in KIND_WORDS.get(kind, {}).items()}
     words = bullets(f"{name}: {text[0].lower()}{text[1:]}" for name, text in told.items())

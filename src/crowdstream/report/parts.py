@@ -60,7 +60,7 @@ def name_of(value: object) -> Markup:
 
 
 def plain_name(value: object) -> str:
-    """The same within a sentence, which is escaped as a whole."""
+    """Return a name for a sentence that is escaped as a whole later."""
     return shortened(printable(value), NAME_LENGTH)
 
 
@@ -98,7 +98,7 @@ def svg_of(chart: Any) -> str:
 
 
 def band_x(value: float, top: float) -> float:
-    """Where a rate lies on an axis from 0 to ``top``."""
+    """Return the x coordinate of a rate on an axis from 0 to ``top``."""
     return round(EDGE + min(value / top, 1.0) * (TRACK - 2 * EDGE), 1)
 
 

@@ -23,7 +23,7 @@ PLACES = (
     "/Applications/Google Chrome.app/Contents/MacOS/Google Chrome",
     "/Applications/Chromium.app/Contents/MacOS/Chromium",
 )
-"""Where macOS keeps them."""
+"""Places of browsers on macOS."""
 
 PATIENCE = 120
 """Seconds that printing may take."""
@@ -36,7 +36,7 @@ def find_browser() -> str | None:
 
 
 def need_browser() -> str:
-    """The same, or what is missing."""
+    """Return a browser's path, or raise an error that says which to install."""
     browser = find_browser()
     if browser is None:
         raise CrowdstreamError(

@@ -25,7 +25,7 @@ ADVICE = "drop, coach, pay"
 """Heading of the column that says how many workers each is advised for."""
 
 KINDS = {"choices": "choices", "scale": "steps of a scale"}
-"""What classes are called that are not just classes."""
+"""Names of classes for kinds of labels that are not plain classes."""
 
 
 def titles_of(questions: Mapping[str, Findings]) -> dict[str, str]:
@@ -34,7 +34,7 @@ def titles_of(questions: Mapping[str, Findings]) -> dict[str, str]:
 
 
 def prefix_of(number: int) -> str:
-    """What the anchors of a question begin with: a question may have any name.
+    """Return the prefix of a question's anchors, by number, since its name may be anything.
 
     >>> prefix_of(1)
     'q1-'
@@ -43,7 +43,7 @@ def prefix_of(number: int) -> str:
 
 
 def summary_words(questions: Mapping[str, Findings]) -> str:
-    """How many questions there are, and how large they are together."""
+    """Say how many questions and labels there are."""
     labels = sum(found.labels for found in questions.values())
     return f"{counted(len(questions), 'question')}, each decided by itself; " + counted(
         labels, "label"
@@ -133,7 +133,7 @@ def limits_of(found: Findings) -> tuple[float, float] | None:
 
 
 def is_checked(found: Findings) -> bool:
-    """Whether the share of wrong decisions rests on more than the crowd's own confidence."""
+    """Return True if the share of wrong decisions rests on truths or gold."""
     return found.measured is not None or bool(found.errors and found.errors.gold_tasks)
 
 
@@ -159,7 +159,7 @@ def _decided(found: Findings, top: float) -> list[str]:
 
 
 def _advised(found: Findings) -> Markup:
-    """How many workers to drop, coach and pay, and what else there is to know of them."""
+    """Summarise how many workers to drop, coach and pay, with their flags."""
     if not found.identified:
         return chip("not known: majority vote")
     counts = count_advice(found.workers)

@@ -20,7 +20,7 @@ HEAD = ["class", "decided, %", "by gold alone, %", "corrected by gold, %", "wort
 
 
 def rates_section(found: Findings) -> Section | None:
-    """How common each class is: as decided, by gold alone, and corrected by gold."""
+    """Make the section on shares of classes: decided, by gold alone, corrected by gold."""
     rates = found.rates
     if rates is None or not rates.rates:
         return None

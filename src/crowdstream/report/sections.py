@@ -55,7 +55,7 @@ WHAT = {
     "mistakes mostly on one label.",
     "pay": "Pay: clearly fewer mistakes than the crowd.",
 }
-"""What each advice follows from."""
+"""Reason of each advice."""
 
 
 def workers_section(found: Findings) -> Section | None:
@@ -100,7 +100,7 @@ def workers_section(found: Findings) -> Section | None:
 
 
 def advice_section(found: Findings) -> Section | None:
-    """Whom to drop, coach or pay, and why."""
+    """Make the section of advice: whom to drop, coach or pay, and why."""
     if not found.identified or "advice" not in found.workers.columns:
         return None
     busy = found.workers.sort("answers", descending=True, maintain_order=True)
@@ -171,7 +171,7 @@ def drift_section(found: Findings) -> Section | None:
 
 
 def agreement_section(found: Findings) -> Section | None:
-    """How often the busiest agree, and who is not independent."""
+    """Make the section on how often the busiest agree, and who is not independent."""
     if found.monitors is None:
         return None
     pairs = agreements(found.crowd)

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from crowdstream.report.making import Report
 
 WIDTH, HEIGHT, SCALE = 1280, 720, 1.5
-"""Of the slide, and pixels of the picture for each."""
+"""Size of the slide, and pixels of the picture per unit."""
 
 EDGE, GAP, TOP, TILE = 40, 16, 150, 128
 """Around it, between boxes, above the tiles, and of a tile's height."""
@@ -61,7 +61,7 @@ COLUMNS = {
     "how that is known": 840,
     LAST: 1075,
 }
-"""Where each column of the table of questions begins."""
+"""Left edge of each column in the table of questions."""
 
 FIRST = ("question", "tasks", "workers", "classes")
 """Columns that a state has too."""
@@ -75,7 +75,7 @@ def draw_slide(report: Report) -> bytes:
 
 
 def slide_svg(report: Report) -> str:
-    """The same as SVG."""
+    """Draw the slide as SVG."""
     found = report.findings
     parts = [
         f'<svg xmlns="http://www.w3.org/2000/svg" width="{WIDTH}" height="{HEIGHT}" '

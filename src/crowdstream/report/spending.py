@@ -1,4 +1,4 @@
-"""What a run's labels cost, and what would have been enough: tasks stopped once they are settled.
+"""Cost of a run's labels, and cost had each task been stopped once it was settled.
 
 Knows nothing of options or terminals.
 """
@@ -24,7 +24,7 @@ REPLAYED = 20_000
 
 
 class Spending(NamedTuple):
-    """What labels cost, and what would have been enough had each task been stopped once settled.
+    """Cost of all labels, and cost had each task been stopped once settled.
 
     ``saved``: the share not spent then; ``other_decisions``: the share of tasks that would have
     been decided otherwise; ``replayed_tasks``: how many it was tried on. None: not tried.
@@ -86,7 +86,7 @@ class Replay:
         self.other += sum(before[decision.task] != decision.label for decision in made)
 
     def cost(self, price: float, labels: int, decided: int) -> Spending:
-        """What all labels cost, and what those would have that were enough."""
+        """Return the cost of all labels and of those that were enough."""
         total = price * labels
         each = total / decided if decided else 0.0
         if not self.tasks:

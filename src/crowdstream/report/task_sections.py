@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from crowdstream.report.findings import Findings
 
 CLOSE = 0.02
-"""How far confidence may be off, on average, to be called as good as it says."""
+"""Largest mean error of a confidence that is called as good as it says."""
 
 
 def hard_section(found: Findings) -> Section | None:
@@ -57,7 +57,7 @@ def hard_section(found: Findings) -> Section | None:
 
 
 def confidence_section(found: Findings) -> Section | None:
-    """How sure decisions are, and whether that means what it says."""
+    """Make the section on confidence and its calibration."""
     decisions = found.decisions
     if decisions is None or not decisions.drop_nulls("confidence").height:
         return None
@@ -110,7 +110,7 @@ def _reliability(found: Findings) -> str:
 
 
 def money_section(found: Findings) -> Section | None:
-    """What the labels cost, and what would have been enough."""
+    """Make the section on the cost of labels and the cost that was enough."""
     spending, price = found.spending, found.settings.price
     if spending is None or price is None:
         return None

@@ -22,7 +22,7 @@ HEAD = ["without", "its error rate", "the vote is right on", "worth in independe
 
 
 def together_section(found: Findings) -> Section | None:
-    """How many independent votes the labels of a task are worth; of choices it is not known."""
+    """Make the section on joint errors; None for choices, whose labels' worth is not known."""
     if found.pairs is not None:
         return None
     answers, body = [], ""

@@ -1,4 +1,4 @@
-"""What the report says in sentences: the answer first, how it is known, and what is not known."""
+"""Sentences of the report: the answer first, then how it is known, then what is not known."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def named(names: Sequence[WorkerId], most: int = NAMED) -> str:
 
 
 def size_words(found: Findings) -> str:
-    """How large the crowd is."""
+    """Say how large the crowd is."""
     classes = len(found.classes)
     noun = "class" if classes == 1 else "classes"
     if found.kind == "choices":
@@ -126,7 +126,7 @@ def how_known(found: Findings) -> str:
 
 
 def briefly_known(found: Findings) -> str:
-    """What the share of wrong decisions rests on, in the few words that a row has room for."""
+    """Say in a few words what the share of wrong decisions rests on."""
     if found.measured is not None:
         return f"measured on {counted(found.measured.tasks, 'task')}"
     if found.errors is None:
@@ -139,7 +139,7 @@ def briefly_known(found: Findings) -> str:
 
 
 def missing_words(found: Findings) -> list[str]:
-    """Who leaves out some classes more than others, a sentence each; nothing if nobody does."""
+    """Return a sentence per worker who leaves out some classes more than others."""
     if found.missing is None:
         return []
     told = found.missing.drop_nulls("on_class").head(NAMED)
@@ -160,7 +160,7 @@ def range_words(low: float, high: float) -> str:
 
 
 def workers_words(found: Findings) -> str:
-    """Whom to drop, coach and pay, in a sentence."""
+    """Say in a sentence whom to drop, coach and pay."""
     if not found.identified:
         return "How good each worker is cannot be told from these labels."
     counts = count_advice(found.workers)
@@ -182,7 +182,7 @@ def _does(number: int) -> str:
 
 
 def changes_words(found: Findings) -> str:
-    """Who changed, in a sentence; nothing if nobody did."""
+    """Say in a sentence who changed; empty if nobody did."""
     monitors = found.monitors
     if monitors is None or not monitors.alarms:
         return ""
@@ -198,7 +198,7 @@ def changes_words(found: Findings) -> str:
 
 
 def limits(found: Findings) -> list[str]:
-    """What could not be told, and why, in sentences."""
+    """Return sentences on what could not be told, and why."""
     crowd, workers = found.crowd, found.workers
     lines = []
     if crowd.weighs_ and not crowd.identifiable_:
@@ -249,7 +249,7 @@ def limits(found: Findings) -> list[str]:
 
 
 def _task_limits(found: Findings) -> list[str]:
-    """The same of tasks and classes."""
+    """Return sentences on what could not be told of tasks and classes."""
     lines = []
     if (decisions := found.decisions) is not None:
         single = int((decisions["votes"] == 1).sum())

@@ -25,7 +25,7 @@ AGAIN, SILENT = "contradicts itself", "no answer"
 
 
 def repeats_section(found: Findings) -> Section | None:
-    """How often workers contradict themselves, the most contradictory first."""
+    """Make the section on workers who contradict themselves, the most contradictory first."""
     flips = found.flips
     if flips is None or not flips.height:
         return None
@@ -57,7 +57,7 @@ def repeats_section(found: Findings) -> Section | None:
 
 
 def missing_section(found: Findings) -> Section | None:
-    """Who was asked and did not answer, those first who leave out some classes more."""
+    """Make the section on missing answers; workers who leave out some classes more come first."""
     missing = found.missing
     if missing is None or not missing.height:
         return None

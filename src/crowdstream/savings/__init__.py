@@ -1,4 +1,4 @@
-"""How many labels would have been enough: a file of labels bought again, one label at a time.
+"""Replays of buying a file's labels one at a time, to see how many would have been enough.
 
 The labels of a file are taken for those that could have been bought. Three ways of buying are
 replayed on the same random orders of them: until the crowd is sure of a task, or a fixed number

@@ -19,7 +19,7 @@ COLOURS = {STOP: LIGHT["accent"], FIXED: LIGHT["warn"], MAJORITY: LIGHT["soft"]}
 
 
 APART = 0.06
-"""Of the chart's width: levels to stop at that are closer are not both named. Of its height: a
+"""Smallest distance of named levels, as a share of the chart's width. As a share of its height, a
 level this low is named above its point, or its name would run into the axis."""
 
 

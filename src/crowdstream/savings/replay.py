@@ -205,7 +205,7 @@ class _Replay:
         return self.recipe.clone()
 
     def ways(self, settles: Sequence[float], fixed: Sequence[int]) -> Iterator[dict[str, object]]:
-        """What each way of buying costs and errs."""
+        """Yield the cost and error of each way of buying."""
         for settle in settles:
             bought, decided = self.until_sure(settle)
             yield self._way(STOP, settle, None, bought, decided)
@@ -262,7 +262,7 @@ class _Replay:
             first, step = last, min(2 * step, BLOCK)
 
     def _confidences(self, crowd: Estimator, first: int, last: int) -> Floats:
-        """Of the decision after each label of some tasks.
+        """Return the confidence of the decision after each label of some tasks.
 
         Each beginning of a task's labels is a task to the crowd, named after the row of its last
         label, so that one call decides them all.

@@ -1,4 +1,4 @@
-"""What replays of buying labels came to: the curves, and how many labels were enough."""
+"""Results of replays of buying labels: the curves, and how many labels were enough."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ STOP, FIXED, MAJORITY = (
 
 @dataclass(frozen=True, eq=False)
 class Savings:
-    """What the replays came to.
+    """Results of the replays.
 
     ``table`` has one row per way of buying: ``rule``; ``settle`` (the confidence to stop at) or
     ``redundancy`` (the fixed number of labels per task), both null where the crowd was never to be
@@ -90,7 +90,7 @@ class Savings:
         )
 
     def answer(self) -> str:
-        """How many labels would have been enough, in words."""
+        """Say how many labels would have been enough."""
         whole = f"all {self.labels:,} labels"
         if self.has_gold:
             aim = f"the error majority vote has with {whole} ({self.target:.3f})"

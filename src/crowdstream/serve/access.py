@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import hmac
+import logging
 import secrets
 import time
 from collections.abc import Iterable
@@ -16,14 +17,19 @@ from http.cookies import CookieError, SimpleCookie
 from pathlib import Path
 from urllib.parse import urlsplit
 
+from crowdstream.errors import CrowdstreamError
+from crowdstream.serve.checksums import checksum
 from crowdstream.serve.problems import ProblemError
 from crowdstream.serve.tokens import Scope, Token, TokenFile, write_secret
 
+KEY_FILE = "session.key"
 COOKIE = "crowdstream_session"
 SESSION_SECONDS = 12 * 3600
 SAFE = frozenset({"GET", "HEAD", "OPTIONS"})
 LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
 Headers = Iterable[tuple[bytes, bytes]]
+
+log = logging.getLogger("crowdstream.serve")
 
 EVERYTHING = Token("-", "", ["admin"], None, "no authentication", 0.0)
 """What everybody is given where no token is asked for."""
@@ -43,7 +49,7 @@ class Access:
     def __init__(self, folder: Path, *, open_to_all: bool = False) -> None:
         self.tokens = TokenFile(folder)
         self.open_to_all = open_to_all
-        self._key = _session_key(folder / "session.key")
+        self._key = _session_key(folder / KEY_FILE)
 
     def who(self, method: str, headers: Headers) -> Token:
         """The token that a request comes with; 401 without a good one."""
@@ -119,12 +125,32 @@ def _check_origin(headers: dict[bytes, bytes]) -> None:
 
 
 def _session_key(path: Path) -> bytes:
+    """The key that cookies are signed with: a new one if there is none, or it is damaged."""
     try:
-        return bytes.fromhex(path.read_text("ascii"))
-    except (FileNotFoundError, ValueError):
-        key = secrets.token_bytes(32)
-        write_secret(path, key.hex().encode())
-        return key
+        return _read_key(path)
+    except FileNotFoundError:
+        pass
+    except CrowdstreamError as error:
+        log.error("%s; there is a new one, and who was logged in has to log in again", error)
+    key = secrets.token_bytes(32)
+    write_secret(path, key.hex().encode() + checksum(key).hex().encode())
+    return key
+
+
+def _read_key(path: Path) -> bytes:
+    try:
+        data = bytes.fromhex(path.read_text("ascii"))
+    except ValueError:
+        data = b""
+    if data[32:] != checksum(data[:32]):
+        raise CrowdstreamError(f"{path}: is damaged")
+    return data[:32]
+
+
+def check_key(folder: Path) -> None:
+    """Raise CrowdstreamError if the key that cookies are signed with is damaged."""
+    if (folder / KEY_FILE).exists():
+        _read_key(folder / KEY_FILE)
 
 
 _LOOKED_AT = frozenset(

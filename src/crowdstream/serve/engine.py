@@ -3,17 +3,20 @@
 It takes all requests that wait, applies them, writes them in one commit, and only then answers
 (group commit). If the commit fails, nothing of the group is acknowledged or remembered: the streams
 are made anew from the disk. Questions are asked between groups, so that none sees half of one.
+What takes long, as with a project of many workers and classes, is done in a thread beside, to which
+the project is lent (`Loans`); it is written with the next group.
 """
 
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import logging
 import queue
 import threading
 import time
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections import deque
+from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from typing import Any, TypeVar
 
@@ -23,16 +26,16 @@ from crowdstream.errors import CrowdstreamError, InputError, StateError
 from crowdstream.serve import answers as kept
 from crowdstream.serve import log_events
 from crowdstream.serve.housekeeping import Housekeeping
+from crowdstream.serve.jobs import MANY, Apply, Job, Loan, Loans
 from crowdstream.serve.problems import ProblemError, from_input_error
 from crowdstream.serve.project import Project, State
 from crowdstream.serve.readings import Readings
-from crowdstream.serve.store import MOST_CLOSED, Changes, ProjectRow, Store, StoreError
-from crowdstream.serve.wire import HookCounts, LabelIn, Settings, text
+from crowdstream.serve.schema import DamageError, StoreError
+from crowdstream.serve.store import MOST_CLOSED, Changes, ProjectRow, Snapshot, Step, Store
+from crowdstream.serve.wire import HookCounts, LabelIn, Overview, Settings, text
 from crowdstream.stream.stream import Stream
 
 T = TypeVar("T")
-Apply = Callable[[Project, float], object]
-"""Applies a request to its project at a time; returns what is answered."""
 
 MOST_JOBS = 10_000
 """Requests that may wait: more are told to come back."""
@@ -47,28 +50,6 @@ TICK = 0.25
 """Seconds that the engine waits for work before it looks whether something else is due."""
 
 log = logging.getLogger("crowdstream.serve")
-
-
-@dataclass(slots=True, eq=False)
-class Job:
-    """A request that waits, or a question.
-
-    ``key`` and what was ``said`` tell whether it was applied before; ``again`` then answers it
-    without applying it, if the answer was too large to be kept. ``label``: all it brings is this
-    one, without a time, which may be taken together with others'. ``tell`` is called with the
-    answer, or the error, in the event loop.
-    """
-
-    tell: Callable[[Any], None]
-    project: str = ""
-    apply: Apply | None = None
-    ask: Callable[[], object] | None = None
-    weight: int = 1
-    key: bytes = b""
-    said: bytes = b""
-    again: Apply | None = None
-    label: LabelIn | None = None
-    answer: object = None
 
 
 class Together:
@@ -111,6 +92,8 @@ class Engine:
     def __init__(self, store: Store, *, keep_labels: float | None = None) -> None:
         self.store = store
         self.projects: dict[str, Project] = {}
+        self.aside: dict[str, str] = {}
+        """Projects that are damaged, and how: nothing reads or changes them."""
         self.failing = ""
         """Why nothing can be written, if it cannot."""
         self.groups = 0
@@ -118,10 +101,12 @@ class Engine:
         self._hooks: dict[str, HookCounts] = {}
         self._housekeeping = Housekeeping(self, keep_labels)
         self._answers = kept.Answers()
-        self._jobs: queue.SimpleQueue[Job | None] = queue.SimpleQueue()
+        self._jobs: queue.SimpleQueue[Job | Loan | None] = queue.SimpleQueue()
+        self._loans = Loans(self._beside, self._jobs.put)
+        self._slices: deque[Step] = deque()
         self._encode = msgspec.json.Encoder().encode
         self._waiting = self._waiting_labels = 0
-        self._closing = False
+        self._closing = self._ends = False
         self._loop: asyncio.AbstractEventLoop | None = None
         self._thread = threading.Thread(target=self._run, name="engine")
 
@@ -153,9 +138,29 @@ class Engine:
         return found
 
     async def ask(self, question: Callable[[], T]) -> T:
-        """Ask something between two groups."""
+        """Ask something of the engine itself between two groups; it must be quick."""
         found: T = await self.done(Job(_not_told, ask=question))
         return found
+
+    async def look(self, project: str, question: Callable[[], T]) -> T:
+        """Ask something of a project between two groups; nobody else waits if it takes long."""
+        found: T = await self.done(Job(_not_told, project, ask=question))
+        return found
+
+    async def overviews(self, names: Iterable[str]) -> list[Overview]:
+        """Projects in numbers; of those that are worked on beside, as they were a moment ago."""
+
+        async def read(name: str) -> Overview | None:
+            readings = self._readings.get(name)
+            if self.is_lent(name) and readings is not None and readings.latest is not None:
+                return readings.latest
+            try:
+                return await self.look(name, lambda: self.readings(name).overview())
+            except ProblemError:  # it is gone
+                return None
+
+        found = await asyncio.gather(*map(read, names))
+        return [one for one in found if one is not None]
 
     def done(self, job: Job) -> asyncio.Future[Any]:
         """Put a job in the queue; its answer can be awaited."""
@@ -188,53 +193,104 @@ class Engine:
     def _run(self) -> None:
         while self._turn():
             pass
+        self._loans.end()
         self._housekeeping.at_the_end()
 
     def _turn(self) -> bool:
-        """One group, and what else is due; false when it is time to end."""
-        jobs, goes_on = self._take()
-        if jobs:
-            self._work(jobs)
+        """One group, a slice, and what else is due; false when it is time to end."""
+        self.work(self._take())
         try:
+            if self._slices:
+                step = self._slices.popleft()
+                if step():
+                    self._slices.appendleft(step)
             self._housekeeping.look(time.time())
         except StoreError as error:
+            self._slices.clear()
+            self._housekeeping.stopped()
             self.failing = str(error)
-            self._rebuild([one for one in self.projects.values() if one.unwritten])
         except Exception:
             log.exception("housekeeping failed; it is tried again")
-        return goes_on
+        return not self._ends or bool(self._loans)
 
-    def _take(self) -> tuple[list[Job], bool]:
+    def _take(self) -> list[Job | Loan]:
         """All that waits, up to the size of a group."""
-        jobs: list[Job] = []
+        taken: list[Job | Loan] = []
         size = 0
-        try:
-            job = self._jobs.get(timeout=TICK)
-            while job is not None:
-                jobs.append(job)
-                size += job.weight
+        with contextlib.suppress(queue.Empty):
+            one = self._jobs.get(timeout=0.0 if self._slices else TICK)
+            while True:
+                if one is None:
+                    self._ends = True
+                else:
+                    taken.append(one)
+                    size += one.weight if isinstance(one, Job) else 0
                 if size >= GROUP_LABELS:
-                    return jobs, True
-                job = self._jobs.get_nowait()
-        except queue.Empty:
-            return jobs, True
-        return jobs, False
+                    break
+                one = self._jobs.get_nowait()
+        return taken
 
-    def _work(self, jobs: list[Job]) -> None:
-        """Apply, write, answer; then the questions."""
-        writes = [job for job in jobs if job.apply is not None]
-        if writes:
-            self._group(writes)
+    def work(self, taken: Sequence[Job | Loan]) -> None:
+        """Apply, write, answer; then the questions. What takes long is lent."""
+        ready, back = list[Job](), list[Loan]()
+        for one in taken:
+            if isinstance(one, Loan):
+                back.append(one)
+                ready += self._loans.returned(one)
+            elif self._loans.is_lent(one.project):
+                self._loans.wait(one)
+            else:
+                ready.append(one)
+        here, lent = self._sorted(ready)
+        writes = [job for job in here if job.apply is not None]
+        if writes or any(loan.is_write for loan in back):
+            self._group(writes, [loan for loan in back if loan.is_write])
+        for name, jobs in lent.items():
+            self._loans.lend(self.projects[name], jobs)
+        questions = [job for job in here if job.ask is not None]
+        for job in questions:
+            self._ask(job)
+        self._answer([*questions, *(job for loan in back for job in loan.jobs if job.ask)])
+
+    def _sorted(self, jobs: list[Job]) -> tuple[list[Job], dict[str, list[Job]]]:
+        """What is done here, and by project what is lent."""
+        by_project: dict[str, list[Job]] = {}
         for job in jobs:
-            if job.ask is not None:
-                job.answer = self._outcome(job.ask)
-        questions = [job for job in jobs if job.ask is not None]
-        if questions:
-            self._answer(questions)
+            by_project.setdefault(job.project, []).append(job)
+        lent = {
+            name: its
+            for name, its in by_project.items()
+            if (project := self.projects.get(name)) is not None
+            and (sum(job.weight for job in its) > MANY or self._loans.is_slow(project))
+        }
+        return [job for job in jobs if job.project not in lent], lent
+
+    def _beside(self, loan: Loan) -> None:
+        """Work on a project that was lent, in a thread beside."""
+        if not loan.is_write:
+            for job in loan.jobs:
+                self._ask(job)
+            return
+        try:
+            self._apply_all(loan.jobs, time.time(), loan.new, loan.broken)
+        except Exception:
+            log.exception("a group failed")
+            loan.broken.add(loan.project.name)
+
+    def _ask(self, job: Job) -> None:
+        assert job.ask is not None
+        begun = time.monotonic()
+        job.answer = self._outcome(job.ask)
+        self._loans.note(job.project, time.monotonic() - begun)
 
     def _answer(self, jobs: list[Job]) -> None:
-        assert self._loop is not None
-        self._loop.call_soon_threadsafe(self._tell, jobs)
+        told = [job for job in jobs if job.keep is None]
+        if told:
+            assert self._loop is not None
+            self._loop.call_soon_threadsafe(self._tell, told)
+        for job in jobs:
+            if job.keep is not None:
+                job.keep(job.answer)
 
     def _outcome(self, question: Callable[[], object]) -> object:
         """What a question gives, or why it does not."""
@@ -244,22 +300,44 @@ class Engine:
             return error
         except InputError as error:
             return from_input_error(error)
+        except StoreError as error:
+            return ProblemError(503, str(error))
         except CrowdstreamError as error:
             return ProblemError(422, str(error))
         except Exception:
             log.exception("a request failed")
             return ProblemError(500, "the server made a mistake; it is in its log")
 
-    def _group(self, jobs: list[Job]) -> None:
-        """One commit: every job of it is answered after it, or none is kept."""
+    def _group(self, here: list[Job], back: list[Loan]) -> None:
+        """One commit: every job of it is answered after it, or none is kept.
+
+        ``back``: what was applied beside and is not written yet.
+        """
+        jobs = [*here, *(job for loan in back for job in loan.jobs)]
+        now = time.time()
+        new = {key: answer for loan in back for key, answer in loan.new.items()}
+        broken = {name for loan in back for name in loan.broken}
+        names = dict.fromkeys(job.project for job in jobs)
         if self.failing and not self._can_write():
-            for job in jobs:
-                job.answer = self._cannot_write()
+            self._fail(jobs, [loan.project for loan in back])
             self._answer(jobs)
             return
-        now = time.time()
-        new: dict[bytes, kept.Answer] = {}
-        broken: set[str] = set()
+        self._apply_all(here, now, new, broken)
+        if broken:
+            self._give_up(jobs, broken)
+        touched = [self.projects[name] for name in names if name in self.projects]
+        try:
+            self._commit(now, touched, list(new.values()))
+        except StoreError as error:
+            self.failing = str(error)
+            log.error("not written: %s", error)
+            self._fail(jobs, touched)
+        self._answer(jobs)
+
+    def _apply_all(
+        self, jobs: list[Job], now: float, new: dict[bytes, kept.Answer], broken: set[str]
+    ) -> None:
+        """Jobs in their order, single labels together where that gives the same."""
         together = Together()
         for job in jobs:
             if together.add(job):
@@ -269,21 +347,12 @@ class Engine:
             if not together.add(job):
                 self._apply(job, now, new, broken)
         self._apply_together(together.jobs, now, new, broken)
-        if broken:
-            self._give_up(jobs, broken)
-        names = dict.fromkeys(job.project for job in jobs)
-        touched = [self.projects[name] for name in names if name in self.projects]
-        try:
-            self._commit(now, touched, list(new.values()))
-        except StoreError as error:
-            self._fail(jobs, error)
-        self._answer(jobs)
 
     def _apply(self, job: Job, now: float, new: dict[bytes, kept.Answer], broken: set[str]) -> None:
         """One job; what it did is noted in its project, its answer in ``new`` if it has a key."""
         project = self.projects.get(job.project)
         if project is None:
-            job.answer = no_such_project(job.project)
+            job.answer = self.missing(job.project)
             return
         version, apply = project.version, job.apply
         if job.key:
@@ -294,7 +363,9 @@ class Engine:
                 job.answer = found
                 return
         assert apply is not None
+        begun = time.monotonic()
         job.answer = self._outcome(lambda: self._encode(apply(project, now)))
+        self._loans.note(project.name, time.monotonic() - begun)
         if not isinstance(job.answer, bytes):
             if project.version != version or getattr(job.answer, "status", 0) == 500:
                 broken.add(project.name)
@@ -317,7 +388,9 @@ class Engine:
             if isinstance(job.answer, LabelIn):
                 todo.append(job)
                 labels.append(job.answer)
+        begun = time.monotonic()
         found = self._outcome(lambda: project.observe_each(labels, now)) if todo else []
+        self._loans.note(project.name, time.monotonic() - begun)
         if not isinstance(found, list):
             broken.add(project.name)
             found = [found] * len(todo)
@@ -370,18 +443,20 @@ class Engine:
             project.written(rows[project.id], MOST_CLOSED)
         self._answers.add(answers)
 
-    def commit_events(self, project: Project, now: float) -> None:
-        """Write what the engine did by itself, such as closing idle tasks."""
-        self._commit(now, [project], [])
-
-    def _fail(self, jobs: list[Job], error: StoreError) -> None:
+    def _fail(self, jobs: list[Job], projects: list[Project]) -> None:
         """The disk is full, or cannot be written: forget what was not written."""
-        self.failing = str(error)
-        log.error("not written: %s", error)
         for job in jobs:
             if not isinstance(job.answer, Exception):
                 job.answer = self._cannot_write()
-        self._rebuild([project for project in self.projects.values() if project.unwritten])
+        self._rebuild([project for project in projects if project.unwritten])
+
+    def in_slices(self, steps: Iterable[Step]) -> None:
+        """Do short steps one by one, between groups; if one fails, the rest is dropped."""
+        self._slices.extend(steps)
+
+    def is_lent(self, name: str) -> bool:
+        """Whether a project is worked on beside, so that a question would wait."""
+        return self._loans.is_lent(name)
 
     def _cannot_write(self) -> ProblemError:
         full = "full" in self.failing
@@ -407,7 +482,9 @@ class Engine:
         row = ProjectRow(0, name, msgspec.msgpack.encode(settings), now)
         self._new(row)  # or it says what is wrong with the settings
         try:
-            row = self.store.create_project(name, row.settings, now)
+            # Settings change, and a start without a snapshot begins with those of the first label.
+            first = log_events.pack([log_events.Rules(now, row.settings)])
+            row = self.store.create_project(name, row.settings, now, first)
         except StoreError as error:
             self.failing = str(error)
             raise self._cannot_write() from None
@@ -415,11 +492,26 @@ class Engine:
         return self.projects[name]
 
     def project(self, name: str) -> Project:
-        """A project by its name; 404 if there is none."""
+        """A project by its name; 404 if there is none, 503 if it is damaged."""
         found = self.projects.get(name)
         if found is None:
-            raise no_such_project(name)
+            raise self.missing(name)
         return found
+
+    def missing(self, name: str) -> ProblemError:
+        """Why a project cannot be asked: there is none of this name, or it is damaged."""
+        damage = self.aside.get(name)
+        if damage is None:
+            return no_such_project(name)
+        detail = f"project {name} is set aside: {damage}; crowdstream check says more"
+        return ProblemError(503, detail, headers={"Retry-After": "3600"})
+
+    def set_aside(self, name: str, damage: str) -> None:
+        """Keep a damaged project from being read and changed; the others go on."""
+        log.error("project %s is set aside: %s", name, damage)
+        self.projects.pop(name, None)
+        self._readings.pop(name, None)
+        self.aside[name] = damage
 
     def readings(self, name: str) -> Readings:
         """What is read from a project."""
@@ -434,9 +526,15 @@ class Engine:
         return self._hooks.setdefault(name, HookCounts()) if name in self.projects else None
 
     def load(self) -> None:
-        """Read all projects from the folder."""
+        """Read all projects from the folder; those that are damaged are set aside."""
         for row in self.store.projects():
-            self.projects[row.name] = self._read(row)
+            try:
+                if row.damage:
+                    raise DamageError(row.damage)
+                self.projects[row.name] = self._read(row)
+            except StoreError as error:
+                taken = row.name in self.projects or row.name in self.aside
+                self.set_aside(f"project-{row.id}" if taken else row.name, str(error))
         since = time.time() - kept.KEPT_SECONDS
         for packed in self.store.answers(since):
             self._answers.add(kept.unpack(packed))
@@ -445,10 +543,11 @@ class Engine:
         """Drop answers that are old, or more than can be kept."""
         self.store.drop_answers(self._answers.forget(before))
 
-    def snapshot(self, project: Project, now: float) -> None:
-        """Save a project whole, so that a start need not replay what came before."""
+    def snapshot(self, project: Project) -> Snapshot:
+        """A project whole, so that a start need not replay what came before."""
         state = msgspec.msgpack.encode(project.state)
-        self.store.save_snapshot(project.id, project.stream.to_bytes(), state, now)
+        seq, last = self.store.place(project.id)
+        return Snapshot(seq, project.stream.to_bytes(), state, last, project.id, time.time())
 
     def _rebuild(self, projects: list[Project]) -> None:
         rows = {row.name: row for row in self.store.projects()}
@@ -463,29 +562,34 @@ class Engine:
 
     def _read(self, row: ProjectRow) -> Project:
         """A project as it was: its latest snapshot that can be read, and the log after it."""
-        project, seq = self._new(row), 0
-        for snapshot in self.store.snapshots(row.id):
-            try:
-                project.stream = Stream.load(snapshot.stream)
-            except StateError as error:
-                log.warning("%s: snapshot %d: %s", row.name, snapshot.seq, error)
-                continue
-            project.state = msgspec.msgpack.decode(snapshot.state, type=State)
-            seq = snapshot.seq
-            break
-        else:
-            if self.store.dropped(row.id):
-                raise StoreError(
-                    f"project {row.name}: no snapshot of it can be read by this version, and the "
-                    "labels it was made of were not kept"
-                )
+        project = self._new(row)
+        snapshot = self._read_snapshot(row, project)
+        if snapshot is None and self.store.dropped(row.id):
+            raise StoreError(
+                "no snapshot of it can be read by this version, and the labels it was made of were "
+                "not kept"
+            )
         project.replay(
             event
-            for events in self.store.events(row.id, seq)
+            for events in self.store.events(row.id, snapshot)
             for event in log_events.unpack(events)
         )
         project.know_closed(self.store.closed_names(row.id))
         return project
+
+    def _read_snapshot(self, row: ProjectRow, project: Project) -> Snapshot | None:
+        """Read the latest snapshot that can be read into a new project; tell of the others."""
+        for snapshot in self.store.snapshots(row.id):
+            try:
+                if isinstance(snapshot, DamageError):
+                    raise snapshot
+                project.stream = Stream.load(snapshot.stream)
+            except (StateError, DamageError) as error:
+                log.warning("project %s: a snapshot is left aside: %s", row.name, error)
+                continue
+            project.state = msgspec.msgpack.decode(snapshot.state, type=State)
+            return snapshot
+        return None
 
 
 def _not_told(_: object) -> None:

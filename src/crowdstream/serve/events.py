@@ -83,7 +83,7 @@ class Feed:
 
     async def read(self) -> None:
         """Read the project, and wake the listeners if something has changed."""
-        overview, recent, workers = await self.engine.ask(self._ask)
+        overview, recent, workers = await self.engine.look(self.name, self._ask)
         version = self.version + 1
         for key, value in overview.items():
             if key != "at" and self._overview.get(key, (0, None))[1] != value:

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import asyncio
 import io
-from collections.abc import Iterable, Iterator
+from collections.abc import Generator, Iterable, Iterator
+from contextlib import closing
 from itertools import chain
-from typing import TYPE_CHECKING, NamedTuple
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import msgspec
 from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
+from starlette.types import Receive, Scope, Send
 
 from crowdstream.labels import ClassLabel
 from crowdstream.serve import posteriors
@@ -40,18 +43,31 @@ async def export_decisions(request: Request) -> Response:
     kind = choice(request, "format", tuple(KINDS), "csv")
     which = choice(request, "tasks", TASKS, "closed")
     wants = choice(request, "probabilities", ("true", "false"), "false") == "true"
-    # A connection of its own: the thread that goes on with it is another each time.
-    reader = Reader(server.store.folder)
     copied = which != "closed" or wants
-    taken = await server.engine.ask(lambda: _take(server.engine, name, copied))
-    tables = _tables(reader, taken, which, wants)
+    taken = await server.engine.look(name, lambda: _take(server.engine, name, copied))
+    tables = _tables(server.store.folder, taken, which, wants)
     if kind == "parquet":
         data = await asyncio.to_thread(_parquet, tables)
         return _file(data, f"{name}-decisions", kind)
     parts = (_text(table, kind, first=number == 0) for number, table in enumerate(tables))
-    return StreamingResponse(
-        parts, media_type=KINDS[kind], headers=_disposition(f"{name}-decisions", kind)
+    return _Closing(
+        parts, media_type=KINDS[kind], headers=_disposition(f"{name}-decisions", kind), ends=tables
     )
+
+
+class _Closing(StreamingResponse):
+    """Closes what it reads once all is sent, or nobody reads on: garbage is collected late here."""
+
+    def __init__(self, *given: Any, ends: Generator[object, None, None], **more: Any) -> None:
+        super().__init__(*given, **more)
+        self._ends = ends
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Send it."""
+        try:
+            await super().__call__(scope, receive, send)
+        finally:
+            self._ends.close()
 
 
 class _Taken(NamedTuple):
@@ -70,25 +86,33 @@ def _take(engine: Engine, name: str, copied: bool) -> _Taken:
     return _Taken(project.id, engine.store.seq, stream, dict(project.state.truths))
 
 
-def _tables(reader: Reader, taken: _Taken, which: str, wants: bool) -> Iterator[pl.DataFrame]:
+def _tables(
+    folder: Path, taken: _Taken, which: str, wants: bool
+) -> Generator[pl.DataFrame, None, None]:
     """Tasks in tables of at most `CHUNK` rows; at least one, which may be empty."""
     stream = Stream.load(taken.stream) if taken.stream else None
-    tasks: list[Iterable[posteriors.Voted]] = []
+    classes = len(stream.crowd.classes_) if stream is not None and wants else 0
+    # A connection of its own: the thread that goes on with it is another each time.
+    with closing(Reader(folder)) as reader:
+        tasks = chain.from_iterable(_voted(reader, taken, stream, which, wants))
+        for part in posteriors.in_parts(tasks, CHUNK, classes):
+            table = _table(part)
+            if stream is not None and wants:
+                more = posteriors.probability_columns(stream, part, table.columns)
+                table = table.with_columns(**more)
+            yield table
+
+
+def _voted(
+    reader: Reader, taken: _Taken, stream: Stream | None, which: str, wants: bool
+) -> Iterator[Iterable[posteriors.Voted]]:
     if which != "open":
         if wants:
-            tasks.append(posteriors.closed_tasks(reader, taken.project, taken.seq))
+            yield posteriors.closed_tasks(reader, taken.project, taken.seq)
         else:
-            closed = reader.closed(taken.project, newest_first=False)
-            tasks.append(posteriors.without_votes(closed))
+            yield posteriors.without_votes(reader.closed(taken.project, newest_first=False))
     if stream is not None and which != "closed":
-        tasks.append(posteriors.open_tasks(stream, taken.truths))
-    classes = len(stream.crowd.classes_) if stream is not None and wants else 0
-    for part in posteriors.in_parts(chain.from_iterable(tasks), CHUNK, classes):
-        table = _table(part)
-        if stream is not None and wants:
-            more = posteriors.probability_columns(stream, part, table.columns)
-            table = table.with_columns(**more)
-        yield table
+        yield posteriors.open_tasks(stream, taken.truths)
 
 
 async def export_workers(request: Request) -> Response:
@@ -97,7 +121,7 @@ async def export_workers(request: Request) -> Response:
 
     engine, name = server_of(request).engine, request.path_params["project"]
     kind = choice(request, "format", tuple(KINDS), "csv")
-    table = await engine.ask(lambda: engine.readings(name).workers())
+    table = await engine.look(name, lambda: engine.readings(name).workers())
     if kind == "csv":
         table = table.with_columns(pl.col("flags").list.join(" "))
     if kind == "parquet":

@@ -6,14 +6,19 @@ Knows what is due; the engine and the store do it.
 from __future__ import annotations
 
 import time
-from typing import TYPE_CHECKING
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
 from crowdstream.errors import CrowdstreamError
 from crowdstream.schedule import HISTORY
 from crowdstream.serve import answers as kept
-from crowdstream.serve.store import StoreError
+from crowdstream.serve.jobs import Job
+from crowdstream.serve.schema import StoreError
+from crowdstream.serve.store import Snapshot
+from crowdstream.serve.wire import AlarmOut
 
 if TYPE_CHECKING:
     from crowdstream.serve.engine import Engine
@@ -37,8 +42,11 @@ ALARM_SECONDS = 2.0
 HISTORY_SECONDS, HISTORY_SMALL, SMALL_CROWD = 60.0, 5.0, 1000
 """Seconds between two samples of workers' error rates, and in a small crowd."""
 
-HISTORY_ROWS = 2000
-"""Workers sampled at once: the busiest of those that are due."""
+HISTORY_ROWS, HISTORY_PART = 2000, 200
+"""Workers sampled at once, the busiest of those that are due, and written at once."""
+
+Sample = tuple[Any, ...]
+"""A worker, its answers, its error rate and the limits of that."""
 
 MOST_SAMPLES = 256
 """Samples of one worker."""
@@ -60,6 +68,20 @@ class Watch(msgspec.Struct):
     history_version: int = 0
     sampled: dict[str, float] = {}
     """Answers of each worker when it was last sampled."""
+    busy: bool = False
+    """Whether it is looked at or saved at this moment."""
+
+
+@dataclass
+class Found:
+    """What is to be kept of a look at a project."""
+
+    alarms: list[AlarmOut]
+    samples: list[Sample]
+    snapshot: Snapshot | None = None
+    version: int = 0
+    labels: int = 0
+    took: float = 0.0
 
 
 class Housekeeping:
@@ -73,24 +95,23 @@ class Housekeeping:
         self._dropped_at = 0.0
 
     def look(self, now: float) -> None:
-        """Do what is due."""
+        """Do what is due; what takes long goes the way of all that does."""
         if now < self._due or self.engine.failing:
             return
         self._due = now + PERIOD
+        jobs: list[Job] = []
         for project in list(self.engine.projects.values()):
-            watch = self._watch(project, now)
-            self.engine.readings(project.name).count(now)
-            project.expire(now)
-            if project.events:
-                self.engine.commit_events(project, now)
-            if project.version == watch.saved_version:
+            watch, name = self._watch(project, now), project.name
+            if watch.busy or self.engine.is_lent(name):
                 continue
-            if now >= watch.alarms_at + ALARM_SECONDS:
-                watch.alarms_at = now
-                self.engine.readings(project.name).notice_alarms(now)
-            self._sample(project, watch, now)
-            if self._snapshot_is_due(project, watch, now):
-                self._save(project, watch, now)
+            self.engine.readings(name).count(now)
+            if project.settings.idle is not None:
+                jobs.append(Job(_nobody, name, _expire, keep=_nobody))
+            if project.version != watch.saved_version:
+                watch.busy = True
+                keep = partial(self._keep, watch, name)
+                jobs.append(Job(_nobody, name, ask=partial(self._look, watch, name), keep=keep))
+        self.engine.work(jobs)
         self._drop(now)
 
     def at_the_end(self) -> None:
@@ -99,9 +120,17 @@ class Housekeeping:
             watch = self._watch(project, time.time())
             if project.version != watch.saved_version:
                 try:
-                    self._save(project, watch, time.time())
+                    for step in self.engine.store.save_in_slices(self.engine.snapshot(project)):
+                        while step():
+                            pass
+                    self._drop_labels(project, time.time())
                 except StoreError:  # the log has it all
                     return
+
+    def stopped(self) -> None:
+        """Begin anew with what was being written when something failed."""
+        for watch in self._watches.values():
+            watch.busy = False
 
     def _watch(self, project: Project, now: float) -> Watch:
         if project.name not in self._watches:
@@ -109,44 +138,74 @@ class Housekeeping:
             self._watches[project.name] = Watch(saved_labels=labels, saved_at=now)
         return self._watches[project.name]
 
+    def _look(self, watch: Watch, name: str) -> Found:
+        """Find what is due of a project that has changed; changes nothing."""
+        project, now = self.engine.project(name), time.time()
+        found = Found([], [], version=project.version, labels=project.stream.counts.labels)
+        if now >= watch.alarms_at + ALARM_SECONDS:
+            watch.alarms_at = now
+            found.alarms = self.engine.readings(name).new_alarms(now)
+        found.samples = self._sample(project, watch, now)
+        if self._snapshot_is_due(project, watch, now):
+            begun = time.monotonic()
+            found.snapshot = self.engine.snapshot(project)
+            found.took = time.monotonic() - begun
+        return found
+
+    def _keep(self, watch: Watch, name: str, found: object) -> None:
+        """Write what was found, in slices."""
+        watch.busy = False
+        if not isinstance(found, Found) or name not in self.engine.projects:
+            return
+        number, store = self.engine.projects[name].id, self.engine.store
+        now = time.time()
+        if found.alarms:
+            self.engine.readings(name).add_alarms(found.alarms)
+        for at in range(0, len(found.samples), HISTORY_PART):
+            part = found.samples[at : at + HISTORY_PART]
+            self.engine.in_slices([partial(store.add_history, number, now, part, MOST_SAMPLES)])
+        if found.snapshot is None:
+            return
+        watch.busy = True
+
+        def saved() -> None:
+            watch.busy = False
+            watch.took = found.took
+            watch.saved_version, watch.saved_at = found.version, time.time()
+            watch.saved_labels = found.labels
+            if name in self.engine.projects:
+                self._drop_labels(self.engine.projects[name], now)
+
+        self.engine.in_slices([*store.save_in_slices(found.snapshot), saved])
+
     def _snapshot_is_due(self, project: Project, watch: Watch, now: float) -> bool:
         if now < watch.saved_at + SNAPSHOT_SHARE * watch.took:
             return False
         grown = project.stream.counts.labels - watch.saved_labels >= SNAPSHOT_LABELS
         return grown or now >= watch.saved_at + SNAPSHOT_SECONDS
 
-    def _save(self, project: Project, watch: Watch, now: float) -> None:
-        begun = time.monotonic()
-        self.engine.snapshot(project, now)
-        watch.took = time.monotonic() - begun
-        watch.saved_version, watch.saved_at = project.version, now
-        watch.saved_labels = project.stream.counts.labels
-        if self.keep_labels is not None:
-            self.engine.store.drop_labels(now - self.keep_labels)
-
-    def _sample(self, project: Project, watch: Watch, now: float) -> None:
-        """Note the error rates of workers who answered a good deal since the last time."""
+    def _sample(self, project: Project, watch: Watch, now: float) -> list[Sample]:
+        """Return the error rates of workers who answered a good deal since the last time."""
         small = len(project.stream.crowd._workers) <= SMALL_CROWD
         if now < watch.history_at + (HISTORY_SMALL if small else HISTORY_SECONDS):
-            return
+            return []
         if project.version == watch.history_version:
-            return
+            return []
         watch.history_at, watch.history_version = now, project.version
         try:
             table = self.engine.readings(project.name).workers()
         except CrowdstreamError:
-            return
+            return []
         columns = ("worker", "answers", "error_rate", "error_low", "error_high")
         rows = table.sort("answers", descending=True).select(columns).iter_rows()
-        due = []
+        due: list[Sample] = []
         for worker, answers, *rates in rows:
             if answers >= HISTORY * watch.sampled.get(worker, 0.0) + 1.0:
                 watch.sampled[worker] = answers
                 due.append((worker, answers, *rates))
                 if len(due) == HISTORY_ROWS:
                     break
-        if due:
-            self.engine.store.add_history(project.id, now, due, MOST_SAMPLES)
+        return due
 
     def _drop(self, now: float) -> None:
         """Drop answers that nobody asks for again."""
@@ -154,3 +213,18 @@ class Housekeeping:
             self._dropped_at = now
             self.engine.forget_answers(now - kept.KEPT_SECONDS)
             self.engine.store.drop_deleted(now - DELETED_SECONDS)
+            for project in self.engine.projects.values():
+                self._drop_labels(project, now)
+
+    def _drop_labels(self, project: Project, now: float) -> None:
+        if self.keep_labels is not None:
+            self.engine.store.drop_labels(project.id, now - self.keep_labels)
+
+
+def _expire(project: Project, now: float) -> None:
+    """Close tasks that were idle for too long."""
+    project.expire(now)
+
+
+def _nobody(_: object) -> None:
+    """Nobody waits for it."""

@@ -13,7 +13,7 @@ import msgspec
 
 from crowdstream.labels.columns import ALIASES, simple_name
 from crowdstream.serve.answers import digest
-from crowdstream.serve.engine import Job
+from crowdstream.serve.jobs import Job
 from crowdstream.serve.label_rules import SETS
 from crowdstream.serve.limits import read_body
 from crowdstream.serve.problems import ProblemError, from_msgspec

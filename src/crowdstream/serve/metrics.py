@@ -18,9 +18,8 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from crowdstream.serve.engine import Engine
-from crowdstream.serve.readings import expected_errors, task_counts
 from crowdstream.serve.server import Endpoint, json, server_of
-from crowdstream.serve.wire import Health
+from crowdstream.serve.wire import Health, Overview
 
 if TYPE_CHECKING:
     import polars as pl
@@ -77,12 +76,16 @@ async def metrics(request: Request) -> Response:
     """Numbers for Prometheus."""
     server = server_of(request)
     engine = server.engine
-    found = await engine.ask(lambda: list(_of_projects(engine)))
+    found: list[Sample] = []
+    names = await engine.ask(lambda: list(engine.projects))
+    for overview in await engine.overviews(names):
+        found += _of_project(overview)
     # One project at a time, so that labels are taken in between; tables are those of the page.
-    for name in await engine.ask(lambda: list(engine.projects)):
-        table = await engine.ask(partial(_workers, engine, name))
-        if table is not None:
-            found += await asyncio.to_thread(list, _of_workers(name, table))
+    for name in names:
+        readings = await engine.look(name, partial(_read, engine, name))
+        if readings is not None:
+            found.append(("alarms_total", f'project="{escape(name)}"', readings[0]))
+            found += await asyncio.to_thread(list, _of_workers(name, readings[1]))
     statuses: Counter[int] = request.app.state.statuses
     found += [("responses_total", f'status="{code}"', n) for code, n in sorted(statuses.items())]
     found += [
@@ -114,9 +117,12 @@ def escape(text: str) -> str:
     return text.replace("\\", r"\\").replace('"', r"\"").replace("\n", r"\n")
 
 
-def _workers(engine: Engine, name: str) -> pl.DataFrame | None:
-    """The table of workers that pages show too; none of a project that is gone by now."""
-    return engine.readings(name).workers() if name in engine.projects else None
+def _read(engine: Engine, name: str) -> tuple[int, pl.DataFrame] | None:
+    """Alarms, and the table of workers that pages show; nothing of a project that is gone."""
+    if name not in engine.projects:
+        return None
+    readings = engine.readings(name)
+    return len(readings.alarms), readings.workers()
 
 
 def _of_workers(project: str, table: pl.DataFrame) -> Iterator[Sample]:
@@ -131,29 +137,26 @@ def _of_workers(project: str, table: pl.DataFrame) -> Iterator[Sample]:
                 yield f"worker_{column}", label, value
 
 
-def _of_projects(engine: Engine) -> Iterator[Sample]:
-    for name, project in engine.projects.items():
-        label, counts = f'project="{escape(name)}"', project.stream.counts
-        yield "labels_total", label, counts.labels
-        yield "late_labels_total", label, counts.late + project.state.late
-        yield "workers", label, len(project.stream.crowd._workers)
-        yield "alarms_total", label, len(engine.readings(name).alarms)
-        hooks = engine.readings(name).hooks
-        for outcome in ("answered", "refused"):
-            yield "hook_requests_total", f'{label},outcome="{outcome}"', getattr(hooks, outcome)
-        wrong = expected_errors(project)
-        if wrong is not None:
-            for bound, share in (
-                ("estimate", wrong.rate),
-                ("low", wrong.rate_low),
-                ("high", wrong.rate_high),
-            ):
-                yield "expected_wrong_share", f'{label},bound="{bound}"', share
-        tasks = msgspec.structs.asdict(task_counts(project))
-        yield "open_tasks", label, tasks["open"]
-        for why, number in tasks.items():
-            if why not in ("open", "closed"):
-                yield "closed_tasks_total", f'{label},why="{why}"', number
+def _of_project(one: Overview) -> Iterator[Sample]:
+    label = f'project="{escape(one.project)}"'
+    yield "labels_total", label, one.labels
+    yield "late_labels_total", label, one.late
+    yield "workers", label, one.workers
+    for outcome in ("answered", "refused"):
+        yield "hook_requests_total", f'{label},outcome="{outcome}"', getattr(one.hooks, outcome)
+    wrong = one.expected_errors
+    if wrong is not None:
+        for bound, share in (
+            ("estimate", wrong.rate),
+            ("low", wrong.rate_low),
+            ("high", wrong.rate_high),
+        ):
+            yield "expected_wrong_share", f'{label},bound="{bound}"', share
+    tasks = msgspec.structs.asdict(one.tasks)
+    yield "open_tasks", label, tasks["open"]
+    for why, number in tasks.items():
+        if why not in ("open", "closed"):
+            yield "closed_tasks_total", f'{label},why="{why}"', number
 
 
 def _free(folder: Path) -> list[int]:
@@ -181,7 +184,12 @@ async def readyz(request: Request) -> Response:
     server = server_of(request)
     if server.engine.failing:
         return json(Health("failing", server.engine.failing), 503)
-    return json(Health("ok")) if server.ready else json(Health("starting"), 503)
+    if not server.ready:
+        return json(Health("starting"), 503)
+    if aside := server.engine.aside:
+        about = "; ".join(f"{name}: {damage}" for name, damage in aside.items())
+        return json(Health("degraded", f"set aside, because they are damaged: {about}"))
+    return json(Health("ok"))
 
 
 ENDPOINTS = (

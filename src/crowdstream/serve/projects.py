@@ -56,6 +56,8 @@ async def put_project(request: Request) -> Response:
     def create() -> bool:
         if name in engine.projects:
             return False
+        if name in engine.aside:
+            raise engine.missing(name)
         if len(engine.projects) >= MOST_PROJECTS:
             raise ProblemError(409, f"there are {MOST_PROJECTS:,} projects already")
         engine.create(name, settings, time.time())
@@ -70,7 +72,7 @@ async def put_project(request: Request) -> Response:
             project.change(settings, now, told=next(filter(None, told), ""))
 
         await write(request, change, body)
-    overview = await engine.ask(lambda: engine.readings(name).overview())
+    overview = await engine.look(name, lambda: engine.readings(name).overview())
     return json(overview, 201 if created else 200)
 
 
@@ -80,18 +82,16 @@ async def list_projects(request: Request) -> Response:
     cursor = request.query_params.get("cursor")
     after = read_cursor(cursor, (str,))[0] if cursor is not None else ""
 
-    def read() -> ProjectsOut:
-        names = sorted(name for name in engine.projects if name > after and token.may("read", name))
-        found = [engine.readings(name).overview() for name in names[:size]]
-        return ProjectsOut(found, make_cursor(names[size - 1]) if len(names) > size else None)
-
-    return json(await engine.ask(read))
+    every = await engine.ask(lambda: sorted(engine.projects))
+    names = [name for name in every if name > after and token.may("read", name)]
+    found = await engine.overviews(names[:size])
+    return json(ProjectsOut(found, make_cursor(names[size - 1]) if len(names) > size else None))
 
 
 async def get_project(request: Request) -> Response:
     """A project in numbers."""
     name, engine = request.path_params["project"], server_of(request).engine
-    return json(await engine.ask(lambda: engine.readings(name).overview()))
+    return json(await engine.look(name, lambda: engine.readings(name).overview()))
 
 
 async def retract(request: Request) -> Response:
@@ -145,7 +145,7 @@ async def next_task(request: Request) -> Response:
         task = engine.project(name).stream.next_task(worker)
         return NextOut(None if task is None else str(task))
 
-    return json(await engine.ask(read))
+    return json(await engine.look(name, read))
 
 
 async def labels_elsewhere(_: Request) -> Response:

@@ -1,7 +1,8 @@
 """What is read from projects: overviews, tables of workers, alarms. Changes nothing.
 
-Called by the engine's thread. What takes long is kept for as long as it is worth: ten times as long
-as it took to read, so that reading takes at most a tenth of the engine's time.
+Called by whoever has the project, the engine or a thread beside. What takes long is kept for as
+long as it is worth: ten times as long as it took to read, so that reading takes at most a tenth of
+the project's time.
 """
 
 from __future__ import annotations
@@ -102,6 +103,8 @@ class Readings:
         found = store.alarms(project().id, MOST_ALARMS)
         self.alarms = [msgspec.msgpack.decode(one, type=AlarmOut) for one in found]
         self.hooks = hooks
+        self.latest: Overview | None = None
+        """The project in numbers as it was last read."""
         self._meter: deque[tuple[float, int]] = deque()
         self._workers = Cached(self._read_workers)
         self._worth = Cached(self._read_worth)
@@ -130,11 +133,11 @@ class Readings:
         """Open tasks, the longest idle first, as of a moment ago."""
         return self._open.get(self._project().version)
 
-    def notice_alarms(self, now: float) -> None:
-        """Look for alarms that were not there before, and keep them with the time."""
+    def new_alarms(self, now: float) -> list[AlarmOut]:
+        """Alarms that were not there before."""
         project = self._project()
         if find_observer(project.stream.crowd, Drift) is None:
-            return
+            return []
         last = self.alarms[-1].tasks_seen if self.alarms else -1
         known = {one.worker for one in self.alarms if one.tasks_seen == last}
         new = []
@@ -143,9 +146,13 @@ class Readings:
                 continue
             fields = msgspec.structs.asdict(one) | {"worker": str(one.worker)}
             new.append(AlarmOut(at=now, **fields))
-        if new:
-            self._store.add_alarms(project.id, now, map(msgspec.msgpack.encode, new))
-            self.alarms = [*self.alarms, *new][-MOST_ALARMS:]
+        return new
+
+    def add_alarms(self, new: list[AlarmOut]) -> None:
+        """Keep alarms that `new_alarms` found."""
+        packed = map(msgspec.msgpack.encode, new)
+        self._store.add_alarms(self._project().id, new[0].at, packed)
+        self.alarms = [*self.alarms, *new][-MOST_ALARMS:]
 
     def count(self, now: float) -> None:
         """Note how many labels there are, for how many come in a second."""
@@ -165,6 +172,10 @@ class Readings:
 
     def overview(self) -> Overview:
         """The project in numbers."""
+        self.latest = self._read_overview()
+        return self.latest
+
+    def _read_overview(self) -> Overview:
         project, now = self._project(), time.time()
         stream, state, settings = project.stream, project.state, project.settings
         crowd, counts = stream.crowd, stream.counts

@@ -15,7 +15,8 @@ from starlette.responses import Response
 
 from crowdstream.serve.access import Access
 from crowdstream.serve.answers import digest
-from crowdstream.serve.engine import Apply, Engine
+from crowdstream.serve.engine import Engine
+from crowdstream.serve.jobs import Apply
 from crowdstream.serve.limits import Limits, Rates, read_body
 from crowdstream.serve.problems import ProblemError, from_msgspec
 from crowdstream.serve.store import Store

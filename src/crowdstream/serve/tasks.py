@@ -50,11 +50,13 @@ async def list_tasks(request: Request) -> Response:
     engine, name = server_of(request).engine, request.path_params["project"]
     if state == "open":
         first = read_cursor(cursor, (str, int))[1] if cursor is not None else 0
-        return json(await engine.ask(lambda: _open_page(engine, name, first, size, wanted)))
+        return json(await engine.look(name, lambda: _open_page(engine, name, first, size, wanted)))
     if state == "uncertain":
         mark = read_cursor(cursor, (str, float, int))[1:] if cursor is not None else None
         after = None if mark is None else UncertainTask("", mark[0], 0, mark[1])
-        return json(await engine.ask(lambda: _doubtful_page(engine, name, after, size, wanted)))
+        return json(
+            await engine.look(name, lambda: _doubtful_page(engine, name, after, size, wanted))
+        )
     place = read_cursor(cursor, (str, int, int))[1:] if cursor is not None else None
     before = None if place is None else (place[0], place[1])
     number = (await engine.ask(lambda: engine.project(name))).id
@@ -154,14 +156,14 @@ async def get_task(request: Request) -> Response:
         votes = project.stream.votes(task)
         return project.id, None, {str(vote.worker): (vote.label, None) for vote in votes}
 
-    number, closed, said = await engine.ask(find)
+    number, closed, said = await engine.look(name, find)
     logged = await asyncio.to_thread(_logged_votes, server.store, number, task)
     if closed is not None:
         said = logged
     else:
         said = {worker: (label, logged.get(worker, (None, None))[1])
                 for worker, (label, _) in said.items()}  # fmt: skip
-    return json(await engine.ask(lambda: _describe(engine, name, task, closed, said)))
+    return json(await engine.look(name, lambda: _describe(engine, name, task, closed, said)))
 
 
 def _names(request: Request) -> tuple[str, str]:

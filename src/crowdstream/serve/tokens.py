@@ -21,6 +21,7 @@ import msgspec
 
 from crowdstream.errors import CrowdstreamError, InputError
 from crowdstream.locking import FileLock
+from crowdstream.serve.checksums import checksum
 
 Scope = Literal["read", "write", "admin"]
 SCOPES: tuple[Scope, ...] = ("read", "write", "admin")
@@ -28,6 +29,9 @@ SCOPES: tuple[Scope, ...] = ("read", "write", "admin")
 FILE, ADMIN_FILE = "tokens.json", "admin.token"
 FORM = re.compile(r"cs_([0-9a-z]{8})_([0-9A-Za-z_-]{43})")
 """What a token looks like: which it is, and its 256 bits of secret."""
+
+TOKENS_FORMAT = 2
+"""Version of the file of tokens."""
 
 LOOK_AGAIN = 1.0
 """Seconds after which the server looks whether the file has changed."""
@@ -57,7 +61,9 @@ class Token(msgspec.Struct, frozen=True):
 
 
 class _File(msgspec.Struct):
-    version: int = 1
+    version: int = TOKENS_FORMAT
+    checksum: str = ""
+    """Of the tokens: a scope or a project that a damaged disk has changed is not believed."""
     tokens: list[Token] = []
 
 
@@ -125,12 +131,14 @@ class TokenFile:
 
     def _read(self) -> dict[str, Token]:
         try:
-            data = self._path.read_bytes()
-            return {token.id: token for token in msgspec.json.decode(data, type=_File).tokens}
+            found = msgspec.json.decode(self._path.read_bytes(), type=_File)
         except FileNotFoundError:
             return {}
-        except (OSError, msgspec.MsgspecError) as error:
+        except (OSError, msgspec.MsgspecError, UnicodeDecodeError) as error:
             raise CrowdstreamError(f"{self._path}: cannot be read: {error}") from None
+        if found.version != TOKENS_FORMAT or found.checksum != _checksum(found.tokens):
+            raise CrowdstreamError(f"{self._path}: is damaged, or of another version")
+        return {token.id: token for token in found.tokens}
 
     @contextlib.contextmanager
     def _changing(self) -> Iterator[dict[str, Token]]:
@@ -141,8 +149,31 @@ class TokenFile:
             lock.take(wait=True)
             tokens = self._read()
             yield tokens
-            text = msgspec.json.format(msgspec.json.encode(_File(tokens=list(tokens.values()))))
+            every = list(tokens.values())
+            file = _File(checksum=_checksum(every), tokens=every)
+            text = msgspec.json.format(msgspec.json.encode(file))
             write_secret(self._path, text + b"\n")
+
+
+def check_tokens(folder: Path) -> None:
+    """Raise CrowdstreamError if the tokens of a folder are damaged."""
+    TokenFile(folder).all()
+
+
+def check_admin(folder: Path) -> None:
+    """Raise CrowdstreamError if the file of the first token has another text than that token.
+
+    Nothing can be said of it once that token is revoked.
+    """
+    path = folder / ADMIN_FILE
+    if not path.exists():
+        return
+    form = FORM.fullmatch(path.read_text("utf-8", "replace").removesuffix("\n"))
+    tokens = {token.id: token.hash for token in TokenFile(folder).all()}
+    hashed = _hash(form[2]) if form else ""
+    known = form is not None and tokens.get(form[1], hashed) == hashed
+    if not known or (form is not None and form[1] not in tokens and hashed in tokens.values()):
+        raise CrowdstreamError(f"{path}: is not the token that it was made as")
 
 
 def write_secret(path: Path, data: bytes) -> None:
@@ -155,6 +186,10 @@ def write_secret(path: Path, data: bytes) -> None:
         file.flush()
         os.fsync(file.fileno())
     os.replace(beside, path)
+
+
+def _checksum(tokens: list[Token]) -> str:
+    return checksum(msgspec.json.encode(tokens)).hex()
 
 
 def _hash(secret: str) -> str:

@@ -8,17 +8,20 @@ from __future__ import annotations
 import sqlite3
 from typing import Any, NamedTuple
 
+from crowdstream.serve.checksums import checksum
+
 TABLES = """
 CREATE TABLE tool_answers (
     project INTEGER NOT NULL, tool TEXT NOT NULL, id TEXT NOT NULL, task TEXT NOT NULL,
     worker TEXT NOT NULL, label TEXT, question TEXT NOT NULL, at REAL NOT NULL,
-    gold INTEGER NOT NULL, deleted INTEGER NOT NULL, noted REAL NOT NULL,
+    gold INTEGER NOT NULL, deleted INTEGER NOT NULL, noted REAL NOT NULL, checksum BLOB NOT NULL,
     PRIMARY KEY (project, tool, id)
 ) WITHOUT ROWID;
 CREATE INDEX tool_answers_of_task ON tool_answers (project, tool, task, worker);
 CREATE INDEX tool_answers_deleted ON tool_answers (noted) WHERE deleted = 1;
 CREATE TABLE hook_secrets (
-    project INTEGER NOT NULL, tool TEXT NOT NULL, secret TEXT NOT NULL, PRIMARY KEY (project, tool)
+    project INTEGER NOT NULL, tool TEXT NOT NULL, secret TEXT NOT NULL, checksum BLOB NOT NULL,
+    PRIMARY KEY (project, tool)
 ) WITHOUT ROWID;
 """
 
@@ -115,23 +118,38 @@ class ToolTable:
     def write(self, project: int, changes: ToolChanges, at: float) -> None:
         """Write answers as they are now."""
         gone = [(project, *key) for key, told in changes.answers.items() if told is None]
-        there = [(project, *told, at) for told in changes.answers.values() if told is not None]
+        there = [
+            _record(project, told, at) for told in changes.answers.values() if told is not None
+        ]
         forget = "DELETE FROM tool_answers WHERE project = ? AND tool = ? AND id = ?"
-        marks = ", ".join("?" * 11)
+        marks = ", ".join("?" * 12)
         self._db.executemany(forget, gone)
         self._db.executemany(f"INSERT OR REPLACE INTO tool_answers VALUES ({marks})", there)
 
-    def drop(self, before: float, *, deleted_only: bool) -> None:
-        """Forget what was noted before a time."""
-        only = " AND deleted = 1" if deleted_only else ""
-        self._db.execute(f"DELETE FROM tool_answers WHERE noted < ?{only}", (before,))
+    def drop(self, project: int, before: float) -> None:
+        """Forget what a project's tools told before a time."""
+        query = "DELETE FROM tool_answers WHERE project = ? AND noted < ?"
+        self._db.execute(query, (project, before))
+
+    def drop_deleted(self, before: float) -> None:
+        """Forget answers that were deleted before a time."""
+        self._db.execute("DELETE FROM tool_answers WHERE noted < ? AND deleted = 1", (before,))
 
     def set_secret(self, project: int, tool: str, secret: str | None) -> None:
         """The secret that a tool signs with; ``None``: none any more."""
         given = project, tool
         self._db.execute("DELETE FROM hook_secrets WHERE project = ? AND tool = ?", given)
         if secret is not None:
-            self._db.execute("INSERT INTO hook_secrets VALUES (?, ?, ?)", (*given, secret))
+            record = (*given, secret)
+            insert = "INSERT INTO hook_secrets VALUES (?, ?, ?, ?)"
+            self._db.execute(insert, (*record, checksum(*record)))
+
+
+def _record(project: int, told: ToolAnswer, at: float) -> tuple[object, ...]:
+    """An answer as it is stored, with its checksum."""
+    flags = int(told.gold), int(told.deleted)
+    record = (project, *told[:6], float(told.at), *flags, float(at))
+    return *record, checksum(*record)
 
 
 def _answer(row: tuple[Any, ...]) -> ToolAnswer:

@@ -475,7 +475,7 @@ class OfferOut(msgspec.Struct):
 class Health(msgspec.Struct):
     """Whether the server can take labels."""
 
-    status: Literal["ok", "starting", "failing"]
+    status: Literal["ok", "degraded", "starting", "failing"]
     detail: str = ""
 
 

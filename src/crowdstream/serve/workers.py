@@ -70,10 +70,10 @@ async def list_workers(request: Request) -> Response:
     size, cursor = page_size(request), request.query_params.get("cursor")
     first = max(read_cursor(cursor, (int,))[0], 0) if cursor is not None else 0
     wanted = request.query_params.get("q", "").lower()
-    table = await engine.ask(lambda: engine.readings(name).workers())
+    table = await engine.look(name, lambda: engine.readings(name).workers())
     page = await asyncio.to_thread(_page, table, sort, order == "desc", wanted, first, size)
     if len(page.workers) <= MOST_LINES:
-        await engine.ask(lambda: _add_lines(engine, name, page.workers))
+        await engine.look(name, lambda: _add_lines(engine, name, page.workers))
     return json(page)
 
 
@@ -119,7 +119,7 @@ async def get_worker(request: Request) -> Response:
     samples = await asyncio.to_thread(lambda: server.store.reader().history(number, worker))
     history = [HistoryPoint(*sample) for sample in samples]
     said = await asyncio.to_thread(_latest, server.store, number, worker)
-    return json(await engine.ask(lambda: _describe(engine, name, worker, history, said)))
+    return json(await engine.look(name, lambda: _describe(engine, name, worker, history, said)))
 
 
 def _latest(store: Store, project: int, worker: str) -> Said:

@@ -87,6 +87,6 @@ def simulate_dependent(
 
 
 def _asked(rng: np.random.Generator, tasks: int, n: int, per_task: int | None) -> Ints:
-    """Who answers which task."""
+    """Draw which worker answers which task."""
     first = np.argsort(rng.random((tasks, n)), axis=1) < (n if per_task is None else per_task)
     return np.asarray(first)

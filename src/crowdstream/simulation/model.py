@@ -19,7 +19,7 @@ Copying: TypeAlias = Mapping[int, tuple[int, float]]
 
 
 class Crowd(TypedDict, total=False):
-    """What `simulate` takes besides the sizes; there each is explained."""
+    """Arguments of `simulate` besides the sizes; explained there."""
 
     p: ArrayLike | None
     q: float | None
@@ -51,7 +51,7 @@ class Model:
 
     @classmethod
     def of(cls, n: int, tasks: int, how: Crowd) -> Model:
-        """What `simulate` was asked for, or an error that says what is wrong with it."""
+        """Check the arguments of `simulate` and return them as a model."""
         classes, per_task = how.get("classes", 2), how.get("per_task")
         check_number("n", n, 1, 10**8, whole=True)
         check_number("tasks", tasks, 0, 10**15, whole=True)
@@ -98,7 +98,7 @@ class Model:
 
 
 def _err(rng: np.random.Generator, truth: Ints, chance: Floats, classes: int) -> Ints:
-    """What is said of each truth by those who err with this chance, on all other classes alike."""
+    """Draw labels that err with this chance, evenly over the other classes."""
     wrong = rng.random(truth.size) < chance
     other = (truth + rng.integers(1, classes, size=truth.size)) % classes
     return np.where(wrong, other, truth)
@@ -156,7 +156,7 @@ def _who_answers(
 
 
 def _in_order(n: int, copying: Copying) -> Copying:
-    """Who copies whom, each after its leader; copying in a circle is refused."""
+    """Order followers after their leaders; raise InputError if workers copy in a circle."""
     for follower, (leader, chance) in copying.items():
         if not (0 <= follower < n and 0 <= leader < n and 0 <= chance <= 1):
             expected = f"follower: (leader, probability), both below {n}"

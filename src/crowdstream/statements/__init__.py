@@ -1,4 +1,4 @@
-"""What may be said of a crowd: each sentence from one rule, for terminal, report, JSON and page.
+"""Sentences about a crowd, each from one rule, for terminal, report, JSON and page.
 
 A rule has three outcomes where two would say what is not so. `benchmarks/statements.py` measures
 how often each sentence is said of crowds of which it is not so.

@@ -1,4 +1,4 @@
-"""Whom to pay, coach or drop, and why, as codes. Words are in `crowdstream.wording`.
+"""Advice on whom to pay, coach or drop, with reasons, as codes. Words: `crowdstream.wording`.
 
 Advice follows from the interval of an error rate, not from the rate: who is not known well enough
 is to be waited for, so that workers of about the same rate are never dropped and coached.
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     import polars as pl
 
 DROP, COACH, PAY, KEEP, WAIT = "drop", "coach", "pay", "keep", "wait"
-"""What to do with a worker."""
+"""Kinds of advice on a worker."""
 
 REASONS = {
     "worse_than_chance": DROP,
@@ -134,7 +134,7 @@ def _flagged(flags: pl.Series, code: str) -> np.ndarray:
 
 
 def _got_worse(crowd: Estimator, mean: float) -> np.ndarray:
-    """Whose last alarm is for the worse, not most workers', and borne out by the answers since.
+    """Return who got worse: the last alarm is confirmed, and not shared by most workers.
 
     An alarm may be false, and many answers hold some. The answers after it had no part in it: by
     these the skill must be below both the one before it and the crowd's, so clearly that of all

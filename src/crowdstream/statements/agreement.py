@@ -1,4 +1,4 @@
-"""How far labels agree, in words: what each coefficient is for, and what to keep in mind.
+"""Agreement of labels in words: what each coefficient is for, and what to keep in mind.
 
 Numbers with intervals and no verdict: what is good enough depends on what labels are for. One
 sentence is said of data, `SKEWED`: only where the interval of Gwet's coefficient lies wholly above
@@ -30,7 +30,7 @@ NAMES = {
     "gwet": "Gwet's AC1",
     "raw": "raw agreement",
 }
-"""What coefficients are called; Gwet's is AC2 on a scale."""
+"""Names of coefficients; Gwet's is AC2 on a scale."""
 
 PURPOSES = {
     "alpha": "what papers ask for; gaps are fine",
@@ -38,10 +38,10 @@ PURPOSES = {
     "gwet": "steady where one class is frequent",
     "raw": "pairs of labels that are the same",
 }
-"""What each is for, in the words that a line of a terminal has room for."""
+"""Purpose of each coefficient, short enough for a line of a terminal."""
 
 ON_SCALES = {"raw": "how near two labels are; 1 is same"}
-"""The same on a scale, where it differs."""
+"""Purposes that differ on a scale."""
 
 MOSTLY = 0.75
 """Share of the most frequent class from which on chance alone makes most labels agree."""

@@ -1,4 +1,4 @@
-"""Whether workers make mistakes together, in words. The rule is `crowdstream.models.dependence`."""
+"""Joint errors of workers in words. The rule is `crowdstream.models.dependence`."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ CONSEQUENCE = {
     "all of them are wrong",
     NOT_MEASURED: "",
 }
-"""What follows from a verdict."""
+"""Consequence of each verdict."""
 
 
 def describe_dependence(found: Dependence) -> str:

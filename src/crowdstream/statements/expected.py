@@ -1,4 +1,4 @@
-"""How many decisions are expected to be wrong, between which limits, and what that rests on."""
+"""Expected wrong decisions, their limits, and what these rest on."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ OVERSTATED = 0.5
 lowered then, perhaps by too much. Of 18 real sets the lowest true share is 0.59 of the expected."""
 
 BY_GOLD, CONFIDENCE, JOINT, UNKNOWN = "gold", "confidence", "joint", "unknown"
-"""What limits rest on, see `WrongDecisions`."""
+"""Sources of limits, see `WrongDecisions`."""
 
 
 class WrongDecisions(msgspec.Struct, frozen=True):
-    """How many decisions are expected to be wrong.
+    """Expected number of wrong decisions.
 
     Attributes
     ----------

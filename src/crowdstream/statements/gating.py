@@ -1,4 +1,4 @@
-"""Whether a panel may be trusted, in words. The rule is `crowdstream.panel.gate`."""
+"""Verdict on whether a panel may be trusted, in words. The rule is `crowdstream.panel.gate`."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ NAMES = {
     "accuracy": "accuracy on gold",
     "effective": "independent judges",
 }
-"""What is checked, in words."""
+"""Names of the checks."""
 
 HEAD = ("check", "measured", "interval", "minimum", "outcome")
 """Columns of the table of checks."""
@@ -60,7 +60,7 @@ class GateCheck(msgspec.Struct, frozen=True):
 
 
 class Gate(msgspec.Struct, frozen=True):
-    """Whether a panel, or one judge, may be trusted.
+    """Verdict on whether a panel, or one judge, may be trusted.
 
     Attributes
     ----------

@@ -1,4 +1,4 @@
-"""Whether a worker changed between two runs, and in words. Three outcomes; measured, see tests.
+"""Verdict on whether a worker changed between two runs. Three outcomes; measured, see tests.
 
 An unchanged worker may answer a task otherwise when it is asked again. But then its answers of the
 two runs could be exchanged: it goes from right to wrong as often as back, and from one class to
@@ -15,7 +15,7 @@ from crowdstream.metrics import Z95
 from crowdstream.plain_text import counted, percent
 
 CHANGED, NO_CHANGE, TOO_FEW = "changed", "no_change_seen", "too_few_tasks"
-"""What may be said of a worker."""
+"""Verdicts on a worker."""
 
 FEWEST = 20
 """Tasks answered in both runs below which nothing is said: of fewer, only a worker who errs on a
@@ -127,7 +127,7 @@ def _points_words(change: Change) -> str:
 
 
 def _oftener(change: Change) -> str:
-    """How much more or less often something is said.
+    """Say how much more or less often something is said.
 
     >>> _oftener(Change(-0.043, -0.067, -0.019))
     '4.3 points less often (1.9 to 6.7)'

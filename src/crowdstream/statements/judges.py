@@ -1,4 +1,4 @@
-"""Which judge agrees with people best: said only where paired differences show it."""
+"""The judge who agrees with people best, named only where paired differences show it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What gold says of shares: whether it is a random sample, and whether two systems differ."""
+"""Verdicts by gold: whether it is a random sample, and whether two systems differ."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from statistics import NormalDist
 from crowdstream.plain_text import percent
 
 SHIFT_LEVEL = 0.05
-"""How often gold that is a random sample is said not to look like one, at most: a quarter of it is
+"""Highest rate at which random gold is said not to look random: a quarter of it is
 meant to be, since predictions near 0 and 1 are far from normal with thirty gold tasks."""
 
 APART_POINTS = 100.0

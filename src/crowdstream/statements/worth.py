@@ -1,4 +1,4 @@
-"""How many independent votes labels are worth, with limits, and in words."""
+"""Independent votes that labels are worth, with limits, and in words."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ SOME_COPY = "some workers copy others"
 
 
 class LabelWorth(NamedTuple):
-    """What the labels of a task are worth in independent votes.
+    """Worth of a task's labels in independent votes.
 
     Parameters
     ----------

@@ -13,7 +13,7 @@ from crowdstream.decisions.decision import Decision, SettleRule
 from crowdstream.estimators import Estimator
 from crowdstream.labels import WorkerId
 from crowdstream.labels.open_task import OpenTask
-from crowdstream.monitoring.difficulty import strengths_in
+from crowdstream.monitoring.difficulty import strengths_later
 from crowdstream.monitoring.outlook import Outlook, outlook
 from crowdstream.schedule import STRENGTHS
 from crowdstream.stopping import HORIZON
@@ -30,19 +30,32 @@ SURE = 0.999
 class Outlooks:
     """What is to be expected of open tasks, by how hard tasks have been found to be.
 
-    ``strengths``: how often tasks of each strength occur; ``due``: tasks closed when it is found
-    anew.
+    ``due``: tasks closed when it is found anew how often tasks of each strength occur.
     """
 
     def __init__(self, crowd: Estimator) -> None:
         self._crowd = crowd
-        self.strengths: Floats = strengths_in(crowd)
+        self._strengths: Floats | Callable[[], Floats] = strengths_later(crowd)
         self.due = int(STRENGTHS.first)
 
+    @property
+    def strengths(self) -> Floats:
+        """How often tasks of each strength occur, fitted when it is first asked for."""
+        if callable(self._strengths):
+            self._strengths = self._strengths()
+        return self._strengths
+
+    @strengths.setter
+    def strengths(self, found: Floats) -> None:
+        self._strengths = found
+
     def renew_if_due(self, closed: int) -> None:
-        """Find anew how hard tasks are, once enough more have closed."""
+        """Find anew how hard tasks are, once enough more have closed, by what is known now.
+
+        A fit takes milliseconds, and few streams ask for what it finds.
+        """
         if closed >= self.due:
-            self.strengths = strengths_in(self._crowd)
+            self._strengths = strengths_later(self._crowd)
             self.due = int(closed * STRENGTHS.factor) + 1
 
     def of(self, task: OpenTask | None, rule: SettleRule, max_labels: int | None) -> Outlook:

@@ -1,1 +1,1 @@
-"""What is added up: agreement, confusions, what forgetting does to them; groups of workers."""
+"""Sums of agreement and confusions, forgetting, and groups of workers."""

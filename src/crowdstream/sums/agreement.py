@@ -117,7 +117,7 @@ class AgreementSums:
     known = Column(KNOWN)
     """Answers on tasks of known truth."""
     right = Column(RIGHT)
-    """How many of those are right."""
+    """Number of those answers that are right."""
 
     @property
     def said(self) -> Floats:
@@ -137,7 +137,7 @@ class AgreementSums:
 
     @property
     def groups(self) -> Codes:
-        """Of each worker the first of those it is linked with by shared tasks.
+        """First worker of the group that each worker is linked with by shared tasks.
 
         That two have once met is not taken back.
         """

@@ -1,6 +1,6 @@
 # cython: language_level=3
 # cython: infer_types=True
-"""What a task adds to its workers' sums of agreement. Arrays only.
+"""Adding tasks to their workers' sums of agreement. Arrays only.
 
 A task with m labels, ``v[a]`` of them for class a, adds for each of its workers i who said x
 
@@ -74,7 +74,7 @@ class AgreementRows:
         return squares / max(total, 1e-300)
 
     def is_known(self, i, m, own, least):
-        """Whether a worker has given ``least`` answers that say something of it.
+        """Return True if a worker has given ``least`` answers that say something of it.
 
         Besides its label on a task of m labels, which counts ``own`` in the sums (0 if it is not
         among them): answers that others' can be compared with, or the truth.

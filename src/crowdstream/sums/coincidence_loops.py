@@ -1,6 +1,6 @@
 # cython: language_level=3
 # cython: infer_types=True
-"""What a task adds to the sums that coefficients of agreement are read from. Arrays only.
+"""Adding tasks to the sums that coefficients of agreement are read from. Arrays only.
 
 A task with m labels, ``n[k]`` of them for class k and ``q = Σ n[k]²``, adds to the row of its m
 
@@ -13,23 +13,39 @@ all of them whole numbers. Changing it changes the saved sums. Types are in coin
 import cython
 
 
-def add_tasks(tasks, sign, row_of, sums, votes, found, products):
+def add_tasks(tasks, sign, row_of, sums, votes, found, products, alike):
     """Add tasks (sign 1) or take them away (−1).
 
     ``row_of[m]``: the row of tasks with m labels. ``votes``: zeros, one per class; ``found`` and
     ``products`` are scratch arrays, a number per class and two rows of one per pair of classes.
+    ``alike``: zeros, or empty; of two classes, tasks with fewer labels than it has rows are counted
+    by their votes and added once for all that are alike.
     """
     with cython.nogil:
         for t in range(tasks.size):
-            if tasks.starts[t] < tasks.starts[t + 1]:
-                add_task(tasks, t, sign, row_of, sums, votes, found, products)
+            size = tasks.starts[t + 1] - tasks.starts[t]
+            if size >= alike.shape[0]:
+                if size:
+                    add_task(tasks, t, sign, row_of, sums, votes, found, products)
+                continue
+            ones: cython.Py_ssize_t = 0
+            for z in range(tasks.starts[t], tasks.starts[t + 1]):
+                ones += tasks.labels[z]
+            alike[size, ones] += sign
+        for size in range(1, alike.shape[0]):
+            for ones in range(size + 1):
+                if alike[size, ones]:
+                    found[0] = 0
+                    found[1] = 1
+                    votes[0] = size - ones
+                    votes[1] = ones
+                    add_votes(2, alike[size, ones], row_of[size], sums, votes, found, products)
 
 
 def add_task(tasks, t, sign, row_of, sums, votes, found, products):
     """Add one task that has labels."""
     begin = tasks.starts[t]
     end = tasks.starts[t + 1]
-    r = row_of[end - begin]
     d: cython.Py_ssize_t = 0
     for z in range(begin, end):
         x = tasks.labels[z]
@@ -42,6 +58,14 @@ def add_task(tasks, t, sign, row_of, sums, votes, found, products):
             found[i] = x
             d += 1
         votes[x] += 1
+    add_votes(d, sign, row_of[end - begin], sums, votes, found, products)
+
+
+def add_votes(d, sign, r, sums, votes, found, products):
+    """Add as many tasks as ``sign`` says with these votes for the first d classes ``found``.
+
+    Leaves ``votes`` zero.
+    """
     q: cython.longlong = 0
     for i in range(d):
         q += votes[found[i]] * votes[found[i]]
@@ -97,7 +121,7 @@ def add_pair_tables(tasks, slots, tables, held):
 
 
 class CoincidenceRows:
-    """Where the sums are, one row per number of labels; ``fourth`` has no rows if not kept."""
+    """Views of the sums, one row per number of labels; ``fourth`` has no rows if not kept."""
 
     def __init__(self, tasks, squares, said, moved, pairs, fourth):
         self.tasks = tasks

@@ -18,6 +18,7 @@ def add_tasks(
     votes: Whole,
     found: NDArray[np.int32],
     products: Whole,
+    alike: Whole,
 ) -> None: ...
 def add_pair_tables(
     tasks: Tasks, slots: NDArray[np.int32], tables: NDArray[np.int32], held: Whole

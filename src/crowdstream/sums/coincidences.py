@@ -24,6 +24,12 @@ FEW = 12
 """Classes up to which fourth moments are kept: 78 pairs of classes, squared, take 49 kB for each
 number of labels per task. Scales have 3 to 11 steps."""
 
+MOST_ALIKE = 32
+"""Labels up to which a task of two classes is counted among those with the same votes."""
+
+MANY = 4 * MOST_ALIKE**2
+"""Tasks from which on that pays: some for each way to vote."""
+
 LARGEST = 2**63 - 1
 """The largest whole number of an array."""
 
@@ -71,7 +77,7 @@ class Coincidences:
 
     @property
     def kept(self) -> bool:
-        """Whether there are few enough classes for anything to be kept."""
+        """True if there are few enough classes for sums to be kept."""
         return self.classes <= MOST_CLASSES
 
     def _empty(self, rows: int) -> dict[str, Ints]:
@@ -130,7 +136,9 @@ class Coincidences:
         else:
             sizes = np.flatnonzero(np.bincount(batch.sizes))
         self._have_sizes(sizes[sizes > 0])
-        scratch = self._votes, self._found, self._products
+        count = self.classes == 2 and len(batch) >= MANY
+        alike = np.zeros((MOST_ALIKE + 1, MOST_ALIKE + 1) if count else (0, 0), np.int64)
+        scratch = self._votes, self._found, self._products, alike
         add_tasks(batch.coded, sign, self._row_of, self._rows, *scratch)
 
     def empty(self) -> Coincidences:

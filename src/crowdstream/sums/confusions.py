@@ -23,7 +23,7 @@ Floats = NDArray[np.float64]
 
 
 class Change(NamedTuple):
-    """How much counts changed: the one that did most, and how many answers moved in all."""
+    """Change of counts: the largest of one count, and how many answers moved in all."""
 
     largest: float
     moved: float

@@ -21,7 +21,7 @@ H = 8.0
 """Answers that every prior is worth."""
 
 ACCURACY = 0.7
-"""How often a worker is expected to be right before any data."""
+"""Accuracy that a worker is expected to have before any data."""
 
 FLOOR = 0.1
 """The least that the crowd's mean skill is taken for: zero would be absorbing."""

@@ -1,4 +1,4 @@
-"""What a project lacks of what a tool has: found, and sent. Knows no tool, nor any terminal."""
+"""Differences between a tool's answers and a project's, found and sent. Knows no tool."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ Progress = Callable[[str, int], None]
 
 
 class Difference(NamedTuple):
-    """What is to be sent: answers that are new or changed, ids that are gone, what cannot be."""
+    """Answers to send: new or changed ones, ids that are gone, and what cannot be sent."""
 
     new: list[ToolAnswerIO]
     changed: list[ToolAnswerIO]
@@ -42,7 +42,7 @@ class Difference(NamedTuple):
 
 
 class Outcome(NamedTuple):
-    """What a sync found, and what the server made of it (nothing of a dry run)."""
+    """Result of a sync: the difference, and the server's answer (None in a dry run)."""
 
     question: str
     difference: Difference
@@ -136,7 +136,7 @@ def difference(
     wanted: dict[str, ToolAnswerIO],
     classes: Iterable[object] | None = None,
 ) -> Difference:
-    """What has to be sent so that ``known`` is as ``wanted``, by ids.
+    """Return what has to be sent so that ``known`` becomes ``wanted``, by ids.
 
     Parameters
     ----------

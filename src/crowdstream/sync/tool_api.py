@@ -50,7 +50,7 @@ class ToolApi:
         self._http = need_httpx().Client(base_url=url, headers=dict(headers()), timeout=TIMEOUT)
 
     def get(self, path: str, **params: object) -> Any:
-        """What is at a path."""
+        """Return the decoded answer to a GET request."""
         return self.send("GET", path, params=params)
 
     def send(

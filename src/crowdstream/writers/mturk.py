@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 APPROVE, REJECT, STATUS = "Approve", "Reject", "AssignmentStatus"
 MARK = "x"
-"""What Mechanical Turk wants in ``Approve``."""
+"""Mark that Mechanical Turk expects in ``Approve``."""
 
 OPEN = "submitted"
 """The status of assignments that wait for a review, in lower case; others stay as they are."""
@@ -100,7 +100,7 @@ def _reason(
 
 
 def _answers(batch: pl.DataFrame, question: str | None) -> list[str | None]:
-    """What each assignment answers to the question; nothing where it does not."""
+    """Return each assignment's answer to the question, None where there is none."""
     told = [list(BATCH.answers(row, Reading())) for row in batch.iter_rows(named=True)]
     names = sorted({one.question for row in told for one in row if one.label is not None})
     if question is None and len(names) == 1:

@@ -69,7 +69,7 @@ class Rescored(NamedTuple):
     jury: Jury
 
     def __repr__(self) -> str:
-        """What the jury found; a log has thousands of lines."""
+        """Show the jury's result alone, since a log has thousands of lines."""
         return f"Rescored(log={self.log.location!r}, jury=\n{self.jury!r})"
 
 

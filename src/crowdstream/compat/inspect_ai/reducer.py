@@ -72,7 +72,7 @@ def _load(path: str) -> Estimator:
 
 
 class _Ballot(NamedTuple):
-    """Who said what of a sample, in classes and as it was said."""
+    """Verdicts on a sample by judge, as classes and as they were said."""
 
     answers: dict[str, ClassLabel | None]
     values: dict[str, Value]

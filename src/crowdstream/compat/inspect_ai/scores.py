@@ -11,7 +11,7 @@ from crowdstream.errors import InputError
 from crowdstream.labels import ClassLabel, clean_label, shorten
 
 JUDGE, TARGET, PANEL = "judge", "target", "panel"
-"""What is kept in a score's metadata: who gave it, what is true, and all verdicts of a panel."""
+"""Keys of a score's metadata: the judge, the truth, and all verdicts of a panel."""
 
 TARGET_TEXT = "target"
 """The ``truth`` that is the sample's target, not a key of its metadata."""

@@ -1,4 +1,4 @@
-"""What a table means: the one home of what columns, cells and labels are taken for.
+"""Meaning of tables: the one home of what columns, cells and labels are taken for.
 
 shaping       tables of any shape → one row per label
 answers       no answer, one spelling per class

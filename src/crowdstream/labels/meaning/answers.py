@@ -23,14 +23,14 @@ if TYPE_CHECKING:
     import polars as pl
 
 NO_ANSWER = frozenset({"", "na", "n/a", "null", "none", "nan", "-"})
-"""How files say that there is no answer, in normal form. "?", "skip" and "unsure" are not guessed:
+"""Words for no answer in files, in normal form. "?", "skip" and "unsure" are not guessed:
 they may be answers."""
 
 BLANKS = (
     "\t\n\x0b\x0c\r\x1c\x1d\x1e\x1f \x85\xa0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007"
     "\u2008\u2009\u200a\u2028\u2029\u202f\u205f\u3000"
 )
-"""What `str.strip` takes away."""
+"""Characters that `str.strip` takes away."""
 
 MOST_TASKS = 50_000
 """Task names among which twins are looked for: some hundredths of a second at most."""
@@ -88,7 +88,7 @@ class AnswerCleaner:
         self._task_names.clear()
 
     def clean(self, table: CodedLabels) -> CodedLabels:
-        """The same labels, cleaned; the table that is given is not changed."""
+        """Return the labels cleaned; the given table is not changed."""
         table = self._trim_names(table)
         counts = np.zeros(len(table.classes), np.int64)
         count_codes(table.batch.labels, counts)
@@ -140,7 +140,7 @@ class AnswerCleaner:
     def _one_spelling(
         self, shown: list[ClassLabel | None], counts: Ints
     ) -> list[ClassLabel | None]:
-        """Of labels that differ in spelling only, the commonest."""
+        """Replace labels that differ in spelling only by the commonest."""
         import polars as pl
 
         places = [code for code, label in enumerate(shown) if isinstance(label, str)]
@@ -238,7 +238,7 @@ def _trimmed(names: Vocabulary) -> list[ClassLabel] | None:
 
 
 def recoded(table: CodedLabels, names: Sequence[ClassLabel | None]) -> CodedLabels:
-    """The same labels under new names, of which some may be the same; None is no answer."""
+    """Return the labels under new names, of which some may be equal; None is no answer."""
     labels, classes = recode_names(table.batch.labels, names)
     batch = LabelBatch(table.batch.starts, table.batch.workers, labels, tasks=table.batch.tasks)
     return CodedLabels(batch, table.workers, classes, table.origin, table.left_out)

@@ -1,4 +1,4 @@
-"""What labels mean that are somewhere else, on a cluster say: only how often each occurs is known.
+"""Meaning of labels that are elsewhere, say on a cluster: only their counts are known.
 
 The rules are those of `Interpreter`; the labels themselves are recoded where they are. Knows
 nothing of where that is.
@@ -56,7 +56,7 @@ class CountedQuestion:
 
     @property
     def changes(self) -> bool:
-        """Whether any label counts as another than is written."""
+        """True if any label counts as another than is written."""
         return any(
             type(label) is not type(shown) or label != shown
             for label, shown in self.classes.items()
@@ -64,7 +64,7 @@ class CountedQuestion:
 
 
 class CountedMeaning(NamedTuple):
-    """What counted labels mean: the questions, what they were read as, what is to be said."""
+    """Meaning of counted labels: the questions, how they were read, notes."""
 
     questions: list[CountedQuestion]
     read_as: ReadAs
@@ -144,7 +144,7 @@ class CountedInterpreter(Interpreter):
     def _counted(
         self, name: str, spellings: tuple[str, ...], counts: pl.DataFrame
     ) -> CountedQuestion:
-        """What the labels of one question count as."""
+        """Return what the labels of one question count as."""
         import polars as pl
 
         rows = int(counts["count"].sum())

@@ -1,4 +1,4 @@
-"""What a table means: tables as they were read → the labels of each question, ready to be decided.
+"""Turns tables as they were read into the labels of each question, ready to be decided.
 
     a table   shaping:   columns and cells → task, worker, label (question, repeat)
     then      questions: rows → one table per question
@@ -82,12 +82,12 @@ class QuestionLabels:
 
     @property
     def in_order(self) -> bool:
-        """Whether rows are in the order of time: each has one."""
+        """True if every row has a time, and rows are in its order."""
         return self.at is not None and not self.at.null_count() and self.at.is_sorted()
 
 
 class ReadAs(msgspec.Struct, frozen=True):
-    """What an input was read as, as JSON has it; ``text`` says it in one line.
+    """Reading of an input, as JSON has it; ``text`` says it in one line.
 
     ``columns``: the columns in each role. ``left_out``: columns that hold no labels, and why.
     ``joined``: spellings that are one class. ``no_answer``: cells that are none, and how many.
@@ -103,7 +103,7 @@ class ReadAs(msgspec.Struct, frozen=True):
 
 
 class Meaning(NamedTuple):
-    """What an input means: the labels of every question, what it was read as, and what to say."""
+    """Meaning of an input: the labels of every question, how it was read, notes."""
 
     questions: list[QuestionLabels]
     read_as: ReadAs
@@ -111,7 +111,7 @@ class Meaning(NamedTuple):
 
     @property
     def several(self) -> bool:
-        """Whether there are several questions, which are decided each by itself."""
+        """True if there are several questions, each decided by itself."""
         return len(self.questions) > 1
 
     def only(self, where: str, how: str) -> QuestionLabels:
@@ -274,7 +274,7 @@ class Interpreter:
             raise InputError(self.where, expected, found)
 
     def _is_of_the_task(self, table: pl.DataFrame) -> bool:
-        """Whether the question is a text of the task: each has its own."""
+        """Return True if the question is a text of the task: each has its own."""
         pairs = table.select("task", "question").unique()
         tasks = pairs["task"].n_unique()
         return pairs.height == tasks and pairs["question"].n_unique() > max(OWN * tasks, 1)
@@ -301,7 +301,7 @@ class Interpreter:
         return QuestionLabels(name, table, kind, flips, at, picked)
 
     def where_of(self, name: str) -> str:
-        """What messages call the labels of a question."""
+        """Return the name of a question's labels in messages."""
         return f"{self.where}, question {shown_name(name)!r}" if name else self.where
 
     def _cleaner(self, name: str) -> AnswerCleaner:
@@ -361,14 +361,14 @@ class Interpreter:
             cleaner.restart()
 
     def read_as(self) -> ReadAs | None:
-        """What the batches so far were read as; None before any."""
+        """Return how the batches so far were read; None before any."""
         if self._first is None:
             return None
         one = QuestionLabels("", _no_labels(self._met), self._kind or LabelKind())
         return self._read_as([self._first], [one])
 
     def notes(self) -> list[str]:
-        """What is to be said of all batches."""
+        """Return the notes on all batches."""
         return self._done_notes([QuestionLabels("", _no_labels(self._met))])
 
     @property

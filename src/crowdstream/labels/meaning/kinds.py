@@ -1,4 +1,4 @@
-"""What the labels of one question are: classes, a scale, scores, choices, free text.
+"""Kinds of the labels of a question: classes, a scale, scores, choices, free text.
 
 Looks at the different labels, not at rows. What would be decided wrongly as classes is refused,
 with the words to type. Knows nothing of columns, files or estimators.
@@ -27,14 +27,14 @@ PASS, FAIL = "pass", "fail"
 """The classes that ``threshold`` makes of scores."""
 
 RANGES = (1.0, 10.0, 100.0)
-"""Where scores usually end that begin at 0; bins are cut from the least of these that holds all."""
+"""Usual ends of scores that begin at 0; bins are cut from the least of these that holds all."""
 
 MOST_BINS = 100
 """Bins that scores may be cut into: more than anybody can tell apart."""
 
 
 class LabelHints(NamedTuple):
-    """What the user says of labels.
+    """Hints by the user on labels.
 
     Parameters
     ----------
@@ -70,7 +70,7 @@ class LabelHints(NamedTuple):
 
 @dataclass(frozen=True)
 class LabelKind:
-    """What labels are decided as.
+    """Kind that labels are decided as.
 
     ``name``: "classes", "scale" or "choices". ``places``: where each class lies on a scale.
     ``separator``: between the choices of a cell; ``exact``: whether those that differ in spelling
@@ -260,7 +260,7 @@ def _by_threshold(classes: Sequence[ClassLabel], threshold: float, where: str) -
 
 
 def _range(numbers: Sequence[float]) -> tuple[float, float]:
-    """Where scores begin and end: at round numbers where they may."""
+    """Return where scores begin and end: at round numbers where they may."""
     low, high = min(numbers), max(numbers)
     end = next((end for end in RANGES if low >= 0 and high <= end), None)
     return (low, high) if end is None else (0.0, end)

@@ -11,11 +11,11 @@ from crowdstream.labels.label import ClassLabel
 from crowdstream.labels.meaning.kinds import LabelHints, check_hints
 
 HOW = "{}="
-"""How a caller in Python says something of a table."""
+"""Form of an option as a caller in Python writes it."""
 
 
 class TableMeaning(TypedDict, total=False):
-    """What a table of labels means, where it does not show it itself.
+    """Options on the meaning of a table, where it does not show it itself.
 
     Parameters
     ----------
@@ -72,7 +72,7 @@ class TableMeaning(TypedDict, total=False):
 
 
 class TableReading(NamedTuple):
-    """The same, checked."""
+    """Options on the meaning of a table, checked."""
 
     names: ColumnNames
     hints: LabelHints

@@ -23,7 +23,7 @@ TELLING = 0.01
 slip of the hand if some column tells the two apart."""
 
 TOO_MANY = 0.1
-"""The same where no column tells them apart."""
+"""Largest share of replaced labels where no column tells them apart."""
 
 FEWEST = 10
 """Replaced labels from which on their share is looked at: fewer are corrections."""

@@ -241,14 +241,14 @@ def _cells(column: pl.Series) -> list[str]:
 
 
 def _numbers_rows(values: Sequence[str]) -> bool:
-    """Whether cells are 1, 2, 3, … or 0, 1, 2, …"""
+    """Return True if cells are 1, 2, 3, … or 0, 1, 2, …"""
     return any(
         list(values) == [str(k) for k in range(first, first + len(values))] for first in (0, 1)
     )
 
 
 def _is_text(values: Sequence[str]) -> bool:
-    """Whether cells are written freely, not chosen: long, or mostly different words."""
+    """Return True if cells are written freely, not chosen: long, or mostly different words."""
     if sum(map(len, values)) > LONG * len(values):
         return True
     distinct = len(set(values))
@@ -264,7 +264,7 @@ def _is_number(text: str) -> bool:
 
 
 def _looks_like_labels(table: pl.DataFrame, name: str, roles: Roles) -> bool:
-    """Whether a column holds a few values that differ within tasks and within workers."""
+    """Return True if a column holds a few values that differ within tasks and within workers."""
     values = _cells(table[name])
     distinct = len(set(values))
     if not 2 <= distinct <= FEW or 2 * distinct > len(values):
@@ -273,7 +273,7 @@ def _looks_like_labels(table: pl.DataFrame, name: str, roles: Roles) -> bool:
 
 
 def _varies(table: pl.DataFrame, name: str, by: str) -> bool:
-    """Whether some group of rows holds more than one value; True where all groups are of one."""
+    """Return True if some group of rows holds more than one value, or all groups are of one row."""
     import polars as pl
 
     groups = table.filter(pl.col(name).is_not_null()).group_by(by)
@@ -303,7 +303,7 @@ def _common_values(cells: dict[str, list[str]]) -> list[list[str]]:
 
 
 SEPARATORS = ("__", "_", ".", ":", "/", " ", "-")
-"""What stands between a worker and a question in the name of a column."""
+"""Separators of a worker and a question in the name of a column."""
 
 
 def _crossed(names: Sequence[str]) -> list[str]:

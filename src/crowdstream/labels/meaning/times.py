@@ -1,4 +1,4 @@
-"""When labels were given: the column ``at`` as numbers, and rows in its order."""
+"""Times of labels: the column ``at`` as numbers, and rows in its order."""
 
 from __future__ import annotations
 

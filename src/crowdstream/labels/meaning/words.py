@@ -1,4 +1,4 @@
-"""What was done to labels, in words. Knows nothing of tables or of where the words are shown."""
+"""Notes on what was done to labels. Knows nothing of tables or of where the words are shown."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ BEFORE = 8
 
 
 class Done(NamedTuple):
-    """What was done to the labels of a question, and which names are twins of others."""
+    """Record of what was done to a question's labels, and of names that are twins of others."""
 
     joined: Sequence[Sequence[str]]
     no_answer: Mapping[str, int]

@@ -28,7 +28,7 @@ def overlook(path: str, expected: str, found: object) -> None:
 
 
 class Reading(NamedTuple):
-    """What a tool's reader is told beside the record.
+    """Arguments of a tool's reader beside the record.
 
     ``file``: the name of its file without its ending, ``folder`` that of the folder it is in.
     ``question``: the one that is asked for.

@@ -31,7 +31,7 @@ BROKEN = (
     *(zipfile.BadZipFile, zlib.error, lzma.LZMAError, zstd.ZstdError),
     *(ValueError, RuntimeError, EOFError, OSError, KeyError),
 )
-"""What unpacking raises where bytes are not what they should be; a RuntimeError where a password is
+"""Errors of unpacking where bytes are not what they should be; a RuntimeError where a password is
 asked for, or a method is not known."""
 
 UNPACKED_MAX = 4 << 30
@@ -45,7 +45,7 @@ SAMPLES = "samples/"
 """The folder of a log of inspect_ai (.eval) that has a file per sample."""
 
 LOG = "samples.json"
-"""What its samples are called, taken together as a log in JSON has them."""
+"""Name of a log's samples, taken together as a log in JSON has them."""
 
 
 def read_archive(source: Source) -> Iterator[tuple[str, Readable]]:
@@ -125,7 +125,7 @@ def check_unpacked(data: bytes, source: Source, what: str) -> None:
 
 
 def _unpacked_size(data: bytes, entry: zipfile.ZipInfo, most: int) -> int:
-    """How many bytes an entry really unpacks to, counted no further than ``most`` and some."""
+    """Count the bytes an entry really unpacks to, no further than ``most`` and some."""
     if entry.compress_type != zipfile.ZIP_DEFLATED:
         return entry.compress_size
     size = 0

@@ -1,4 +1,4 @@
-"""What to do with rows that cannot be read, and what else is said of files. Knows no formats."""
+"""Handling of rows that cannot be read, and notes on files. Knows no formats."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ class BadRows:
             raise InputError("--on-error", "a file that can be written", found) from None
 
     def note(self, text: str | None) -> None:
-        """What the user should know of how files were read, once."""
+        """Keep a note on how files were read, once."""
         if text is not None and text not in self.notes:
             self.notes.append(text)
 

@@ -7,11 +7,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from crowdstream.errors import InputError
+from crowdstream.labels.coded_labels import CodedLabels, code_frames
 from crowdstream.labels.column_hints import suggest_columns, suggest_wide
 from crowdstream.labels.meaning.shaping import Shaper
 from crowdstream.labels.readers.bad_rows import BadRows
 from crowdstream.labels.readers.repeated_headers import note_repeated
 from crowdstream.labels.tables import is_list, list_text
+from crowdstream.labels.text_codes import QUICK
+from crowdstream.parallel import ahead
 
 if TYPE_CHECKING:
     import polars as pl
@@ -26,9 +29,31 @@ SAMPLE = 60
 """Rows that are looked at to tell a wide table."""
 
 
-def read(data: str | bytes, name: str, kind: str, shaper: Shaper, bad: BadRows) -> pl.DataFrame:
-    """A whole file, by its path or its bytes: task, worker, label, and what else it tells."""
-    return _clean(_text(_scan(data, name, kind, shaper), name, shaper), name, shaper, bad, 0)
+def read(
+    data: str | bytes, name: str, kind: str, shaper: Shaper, bad: BadRows
+) -> CodedLabels | pl.DataFrame:
+    """A whole file, by its path or its bytes: task, worker, label, and what else it tells.
+
+    Where a row is a label and nothing else, it is coded some rows at a time, while the next are
+    read: as text, all of them take several times the memory.
+    """
+    query = _scan(data, name, kind, shaper)
+    if QUICK and shaper.roles is not None and shaper.roles.plain:
+        return code_frames(ahead(_batches(query, name, shaper, bad)))
+    return _clean(_text(query, name, shaper), name, shaper, bad, 0)
+
+
+def _batches(
+    query: pl.LazyFrame, name: str, shaper: Shaper, bad: BadRows
+) -> Iterator[pl.DataFrame]:
+    """The rows of a file some at a time; one batch at least."""
+    start, rows = 0, BATCH_ROWS
+    while rows == BATCH_ROWS:
+        table = _text(query.slice(start, BATCH_ROWS), name, shaper)
+        rows = table.height
+        if rows or not start:
+            yield _clean(table, name, shaper, bad, start)
+        start += rows
 
 
 def read_frame(sheet: Sheet, shaper: Shaper, bad: BadRows) -> pl.DataFrame:

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 from crowdstream.labels.readers.answer import join_classes, label_of, name_of
 
 FLAGS = {"true": True, "false": False}
-"""How a radio button or a check box is written."""
+"""Spellings of the state of a radio button or a check box."""
 
 Field = tuple[str, str | None]
 """Question and label."""
@@ -41,7 +41,7 @@ def form_answers(form: Mapping[str, object]) -> Iterator[Field]:
 
 
 def _flags(value: Mapping[str, object]) -> dict[str, bool]:
-    """Which buttons are pressed; none if these are no buttons."""
+    """Return which buttons are pressed; empty if these are no buttons."""
     found = {}
     for name, cell in value.items():
         flag = cell if isinstance(cell, bool) else FLAGS.get(str(name_of(cell)).lower())

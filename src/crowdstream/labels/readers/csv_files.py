@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     import polars as pl
 
 BOM = b"\xef\xbb\xbf"
-"""What some programs put before text in UTF-8."""
+"""Mark that some programs put before text in UTF-8."""
 HEAD = 1 << 20
 """Bytes in which the header is looked for at first."""
 LONGEST_HEADER = 4 << 20
@@ -134,14 +134,14 @@ def _check_length(row: bytes, most: int, name: str) -> None:
 
 
 def _last_row_end(data: bytes, separator: str) -> int:
-    """Where the last whole row ends: after a newline that is not inside quotes."""
+    """Return where the last whole row ends: after a newline that is not inside quotes."""
     if b'"' not in data:
         return data.rfind(b"\n") + 1
     return last_row_end(np.frombuffer(data, np.uint8), ord(separator))
 
 
 def _head(path: str) -> bytes:
-    """How a file begins: enough of it to find the header."""
+    """Return the beginning of a file, enough of it to find the header."""
     with open(path, "rb") as file:
         head = file.read(HEAD)
         while 0 < len(head) <= LONGEST_HEADER and (

@@ -151,7 +151,7 @@ class _PythonRows:
 
 
 def _wrong(row: list[str], layout: Layout) -> tuple[str, str, str] | None:
-    """What is wrong with a row, if anything: where in it, what was expected, what found."""
+    """Return what is wrong with a row, if anything: where in it, what was expected, what found."""
     if len(row) != len(layout.header):
         return "", f"{len(layout.header)} fields", f"{len(row)}"
     places = [layout.header.index(name) for name in layout.columns] or layout.places

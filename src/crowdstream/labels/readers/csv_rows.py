@@ -11,11 +11,11 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from crowdstream.labels.arrow_loops import TextColumn
+from crowdstream.labels.arrow_loops import TextViews
 from crowdstream.labels.batch import Codes, LabelBatch
 from crowdstream.labels.coded_labels import CodedLabels
 from crowdstream.labels.meaning.shaping import Shaper
-from crowdstream.labels.text_codes import TextCodes
+from crowdstream.labels.text_codes import TextCodes, text_room
 from crowdstream.labels.text_loops import FULL, RowReader
 from crowdstream.labels.vocabulary import Vocabulary
 
@@ -74,8 +74,8 @@ class RowCodes:
     ) -> None:
         rows = size // layout.shortest + 1
         self.codes = codes or (np.empty(rows, np.int32), np.empty(rows, np.int32))
-        self._starts, self._ends = np.empty(rows, np.int64), np.empty(rows, np.int64)
-        self._names = np.empty(size + PADDING, np.uint8)
+        self._starts, self._views = np.empty(rows, np.int64), np.empty(2 * rows, np.uint64)
+        self._names = np.empty(text_room(size), np.uint8)
         self._table = TextCodes()
         task, worker, label = layout.places
         self.reader = RowReader(
@@ -83,7 +83,7 @@ class RowCodes:
             (task, worker, label),
             len(layout.header),
             self.codes,
-            (self._starts, self._ends, self._names),
+            (self._starts, self._views, self._names),
             np.empty(size + PADDING, np.uint8),
         )
         self.tasks: Codes = np.empty(rows if spread else 0, np.int32)
@@ -122,8 +122,7 @@ class RowCodes:
         import polars as pl
 
         rows, runs = self.reader.rows, self.reader.runs
-        ends = self._ends[:runs]
-        names = TextColumn(self._names[: ends[-1] if runs else 0], ends)
+        names = TextViews(self._views[: 2 * runs], self._names[: self.reader.filled])
         batch = LabelBatch(
             np.append(self._starts[:runs], rows),
             self.codes[0][:rows],

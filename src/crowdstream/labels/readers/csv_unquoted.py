@@ -124,7 +124,7 @@ def _read_part(path: str, begin: int, end: int, inside: bool, rows: RowCodes) ->
 
 
 def has_lone_returns(data: bytes | bytearray, stop: int) -> bool:
-    """Whether a carriage return is not followed by a newline: rows might end there."""
+    """Return True if a carriage return is not followed by a newline: rows might end there."""
     if data.find(b"\r", 0, stop) < 0:  # quicker than counting, and mostly so
         return False
     return data.count(b"\r", 0, stop) != data.count(b"\r\n", 0, stop)

@@ -11,10 +11,10 @@ from crowdstream.errors import InputError
 from crowdstream.labels.readers.answer import Answer, Reading, Tool, items, label_of, name_of
 
 LABELS = ("label", "labels", "cats")
-"""What the list of labels is called, in one release and another."""
+"""Names of the list of labels, in one release and another."""
 
 TEXTS = ("text", "data", "filename")
-"""What is labelled."""
+"""Names of the text that is labelled."""
 
 EVERYBODY = "all"
 """The name of the file in which nobody is named."""

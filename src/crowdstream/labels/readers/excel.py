@@ -125,7 +125,7 @@ class _RawSheet(NamedTuple):
         return [cell or "" for cell in self.cells.row(index)] if self.cells.height else []
 
     def shown(self, options: InputOptions) -> str:
-        """What a message says of it: its name and what looks like its header."""
+        """Describe the sheet in a message: its name and what looks like its header."""
         name = repr(shown_name(self.name))
         if not self.cells.height:
             return f"{name} (empty)"

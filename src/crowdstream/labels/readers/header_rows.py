@@ -1,4 +1,4 @@
-"""Which row of a table is its header: titles may stand above it, or there may be none at all.
+"""Search for the header of a table: titles may stand above it, or there may be none at all.
 
 One rule for sheets and for text. Knows rows of cells and what is looked for in a header; nothing of
 files or formats.
@@ -29,7 +29,7 @@ NOWHERE = "\0"
 """A column's name that no file has."""
 
 IsHeader = Callable[[Sequence[str]], bool]
-"""Whether the cells of a row name all columns that are needed."""
+"""Test of whether the cells of a row name all columns that are needed."""
 
 
 class HeaderPlace(NamedTuple):
@@ -40,7 +40,7 @@ class HeaderPlace(NamedTuple):
 
 
 class HeaderRule(NamedTuple):
-    """How a header is known: by the columns that it names.
+    """Rule by which a header is known: the columns that it names.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""What a user may say about files beside their columns. Knows nothing of how they are read."""
+"""Options on files beside their columns. Knows nothing of how they are read."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from crowdstream.errors import InputError
 from crowdstream.validation import check_number
 
 SEPARATOR_NAMES = {"tab": "\t", "\\t": "\t", "comma": ",", "semicolon": ";", "pipe": "|"}
-"""What one can write where the character itself is awkward in a shell."""
+"""Names of separators for a shell, where the character itself is awkward."""
 
 MAX_HEADER_ROW = 1_048_576
 """The last row that a header may be said to be in: that of the largest sheet Excel can hold."""
@@ -32,7 +32,7 @@ INCLUDABLE = {
 
 
 class InputOptions(NamedTuple):
-    """How files are to be read; None where that is found out from the file.
+    """Options of reading files; None where that is found out from the file.
 
     Parameters
     ----------

@@ -103,7 +103,7 @@ def _vote(answer: Answer, value: object) -> Iterator[Answer]:
 
 
 class _Sample(TypedDict, total=False):
-    """What is read of a sample: not its events, of which most of a log may be."""
+    """Parts of a sample that are read: not its events, which may be most of a log."""
 
     id: object
     epoch: object
@@ -112,7 +112,7 @@ class _Sample(TypedDict, total=False):
 
 
 class _Log(TypedDict, total=False):
-    """What is read of a log."""
+    """Parts of a log that are read."""
 
     samples: list[_Sample]
 

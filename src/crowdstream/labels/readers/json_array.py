@@ -73,7 +73,7 @@ class ArrayLines:
         return text.tobytes()
 
     def _inside_strings(self, data: bytes, text: NDArray[np.uint8]) -> NDArray[np.bool_]:
-        """Which bytes are in strings: behind an odd number of quotes that are not escaped."""
+        """Return which bytes are in strings: behind an odd number of unescaped quotes."""
         quotes = text == QUOTE
         if b"\\" in data or self._escaped:
             quotes &= ~self._after_backslash(text)
@@ -82,7 +82,7 @@ class ArrayLines:
         return (count % 2).astype(np.bool_)
 
     def _after_backslash(self, text: NDArray[np.uint8]) -> NDArray[np.bool_]:
-        """Which bytes are escaped: behind a run of backslashes that is odd."""
+        """Return which bytes are escaped: behind a run of backslashes that is odd."""
         slashes = text == BACKSLASH
         places = np.arange(text.size)
         # Where the run of backslashes before a byte began; a piece may begin within an escape.

@@ -23,7 +23,7 @@ from crowdstream.labels.text_loops import ODD
 from crowdstream.parallel import threads
 
 SEPARATOR = "\x1f"
-"""What separates the values that are left: no text of JSON has it."""
+"""Separator of the values that are left: no text of JSON has it."""
 
 PIECE = 4 << 20
 """Bytes looked at together, one piece per core at a time."""
@@ -37,7 +37,7 @@ LINE = re.compile(
 
 
 class Template(NamedTuple):
-    """What is around the values of a line, and the keys in the order they have there."""
+    """Text around the values of a line, and the keys in the order they have there."""
 
     before: bytes
     first: bytes
@@ -47,7 +47,7 @@ class Template(NamedTuple):
 
 
 def find_template(line: bytes) -> Template | None:
-    """How a line is written; None if it is not of three keys and texts.
+    """Find how a line is written; None if it is not of three keys and texts.
 
     >>> find_template(b'{"task": "t1", "worker": "ann", "label": "spam"}').keys
     ('task', 'worker', 'label')

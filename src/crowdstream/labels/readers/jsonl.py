@@ -77,7 +77,7 @@ def decode_row(raw: bytes, where: str = "line") -> dict[str, object]:
 
 
 def is_too_deep(raw: bytes) -> bool:
-    """Whether a line of JSON is nested deeper than `DEEPEST`; brackets in strings do not count."""
+    """Return True if JSON is nested deeper than `DEEPEST`; brackets in strings do not count."""
     if raw.count(b"[") + raw.count(b"{") <= DEEPEST:
         return False
     rest = np.frombuffer(STRING.sub(b"", raw), np.uint8)
@@ -87,7 +87,7 @@ def is_too_deep(raw: bytes) -> bool:
 
 
 def _may_be_deep(data: bytes) -> bool:
-    """Whether some line of many has more brackets than may be nested; found out quickly."""
+    """Return True if some line of many has more brackets than may be nested; a quick look."""
     brackets = data.count(b"[") + data.count(b"{")
     if brackets - data.count(b"\n{") <= DEEPEST:
         return False
@@ -288,7 +288,7 @@ def _records(
 
 
 def _first_of_each(pairs: list[tuple[str, object]]) -> dict[str, object]:
-    """Of a key that comes twice the first counts, as with polars."""
+    """Keep the first of a key that comes twice, as polars does."""
     return dict(reversed(pairs))
 
 

@@ -32,7 +32,7 @@ TASK_KEYS = ("data", "predictions", "drafts", "total_annotations", "inner_id")
 """One of these is beside ``annotations`` where a task has none yet."""
 
 EVENTS = ("ANNOTATION_", "ANNOTATIONS_")
-"""How the names of events about annotations begin."""
+"""Beginnings of the names of events about annotations."""
 
 
 def task_answers(
@@ -202,7 +202,7 @@ def _export_answers(task: Mapping[str, object], reading: Reading) -> Iterator[An
 def event_answers(
     event: Mapping[str, object], *, complain: Complain = overlook
 ) -> Iterator[Answer]:
-    """What a webhook's payload says of annotations; an answer without a task says: deleted.
+    """Yield a webhook's answers; an answer without a task says: deleted.
 
     Parameters
     ----------
@@ -242,7 +242,7 @@ def _event_answers(event: Mapping[str, object], reading: Reading) -> Iterator[An
 
 
 class _Result(TypedDict, total=False):
-    """What is read of a result."""
+    """Parts of a result that are read."""
 
     from_name: object
     type: object
@@ -250,7 +250,7 @@ class _Result(TypedDict, total=False):
 
 
 class _Annotation(TypedDict, total=False):
-    """What is read of an annotation."""
+    """Parts of an annotation that are read."""
 
     id: object
     task: object
@@ -263,7 +263,7 @@ class _Annotation(TypedDict, total=False):
 
 
 class _Task(TypedDict, total=False):
-    """What is read of a task: not its data, of which most of an export may be."""
+    """Parts of a task that are read: not its data, which may be most of an export."""
 
     id: object
     annotations: list[_Annotation]

@@ -20,7 +20,7 @@ PLAIN = frozenset({"none", ""})
 """Filters that are no other question than the benchmark itself."""
 
 INVALID = "[invalid]"
-"""What a filter gives where it finds no answer in what a model wrote."""
+"""Value of a filter that finds no answer in what a model wrote."""
 
 LONGEST = 60
 """Characters of an answer that is taken for a class; what is longer is a text."""
@@ -29,7 +29,7 @@ WORDS = frozenset({"yes", "no", "maybe", "true", "false"})
 """Choices of more than one character by which labels are named; others are by their number."""
 
 SOLUTION = "####"
-"""What stands before the answer in targets that are worked out, as those of GSM8K."""
+"""Mark before the answer in targets that are worked out, as those of GSM8K."""
 
 
 def _tell(record: Mapping[str, object]) -> str | None:
@@ -56,7 +56,7 @@ def _answers(sample: Mapping[str, object], reading: Reading) -> Iterator[Answer]
 
 
 def _requests(sample: Mapping[str, object]) -> list[Mapping[str, object]]:
-    """What a model was asked of a document; files name the requests, older ones list them."""
+    """Return the requests on a document; files name the requests, older ones list them."""
     found = sample.get("arguments")
     if isinstance(found, Mapping):
         return [mapping(one) for one in found.values()]

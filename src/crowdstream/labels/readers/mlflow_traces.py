@@ -46,7 +46,7 @@ def _is_assessment(record: Mapping[str, object]) -> bool:
 
 
 def _info(record: Mapping[str, object]) -> Mapping[str, object]:
-    """What a trace has beside its data; a row of a table of traces has both in one."""
+    """Return what a trace has beside its data; a row of a table of traces has both in one."""
     return mapping(record.get("info")) or record
 
 

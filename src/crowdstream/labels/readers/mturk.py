@@ -16,7 +16,7 @@ PREFIX = "Answer."
 """Before the name of every field of the form."""
 
 EMPTY = "{}"
-"""What a field that was left out has in its cell."""
+"""Cell of a field that was left out."""
 
 WHOLE = "Answer.taskAnswers"
 """The column that has all fields as JSON."""

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from crowdstream.labels.readers.answer import Answer, Reading, Tool, label_of, name_of, seconds_of
 
 NO_CLASS = ("_manual", "text_input", "relations")
-"""How the names of interfaces end (``_view_id``) whose work is no class: accept says only that it
+"""Endings of names of interfaces (``_view_id``) whose work is no class: accept says only that it
 was saved."""
 
 

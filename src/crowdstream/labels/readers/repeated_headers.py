@@ -56,7 +56,7 @@ class RepeatedHeaders:
         return True
 
     def _rows(self, coded: CodedLabels) -> Ints:
-        """Where the header is repeated. Mostly a look at the classes is enough."""
+        """Return the rows that repeat the header. Mostly a look at the classes is enough."""
         nothing = np.empty(0, np.int64)
         task, worker, label = (self.layout.header[place] for place in self.layout.places)
         # Classes first: they are few, and no table of the workers' codes is made if that is all.

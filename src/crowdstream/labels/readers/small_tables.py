@@ -168,7 +168,7 @@ def read_families(path: str, *, option: str = "") -> dict[WorkerId, str]:
 
 
 def read_costs(path: str, *, option: str = "") -> dict[ClassLabel, dict[ClassLabel, float]]:
-    """What it costs to take a class for another, from columns class, taken_for and cost.
+    """Read the costs of taking a class for another, from columns class, taken_for and cost.
 
     >>> from pathlib import Path; from tempfile import TemporaryDirectory
     >>> with TemporaryDirectory() as folder:

@@ -1,4 +1,4 @@
-"""What kind of text a file holds, from its first bytes: encoding, separator, line ends, JSON.
+"""Kind of text in a file, by its first bytes: encoding, separator, line ends, JSON.
 
 Knows nothing of rows. What the user says goes before what is found here.
 """
@@ -32,10 +32,10 @@ MARKS = (
     (codecs.BOM_UTF16_LE, "utf-16"),
     (codecs.BOM_UTF16_BE, "utf-16"),
 )
-"""What some programs put before text, the longer ones of a kind first."""
+"""Marks that some programs put before text, the longer ones of a kind first."""
 
 SEPARATORS = (",", ";", "\t", "|")
-"""What separates cells in files called .csv, the likeliest first."""
+"""Separators of cells in files called .csv, the likeliest first."""
 
 SEPARATOR_WORDS = {",": "comma-separated", "\t": "tab-separated"}
 
@@ -54,11 +54,11 @@ CUT = re.compile(rb"(?:[\xc2-\xf4]|[\xe0-\xf4][\x80-\xbf]|[\xf0-\xf4][\x80-\xbf]
 """The beginning of a character of UTF-8 that takes more bytes."""
 
 CountRoles = Callable[[Sequence[str]], int]
-"""How many of the columns that are looked for a header has."""
+"""Function that counts the wanted columns in a header."""
 
 
 class Dialect(NamedTuple):
-    """How a text is to be read; ``said``: what was found out that is not the usual.
+    """Way to read a text; ``said``: what was found out that is not the usual.
 
     ``kind`` is csv, jsonl or array (of JSON objects); ``returns``: lines end in carriage returns.
     """
@@ -71,16 +71,16 @@ class Dialect(NamedTuple):
 
     @property
     def plain(self) -> bool:
-        """Whether readers can take the bytes as they are."""
+        """True if readers can take the bytes as they are."""
         return self.encoding in (UTF_8, UNDECIDED) and not self.returns
 
     def note(self, name: str) -> str | None:
-        """What the user should know of how a file was read."""
+        """Return a note on how a file was read, if it was not the usual way."""
         return f"{name}: read as {', '.join(self.said)}" if self.said else None
 
 
 def sniff(head: bytes, kind: str, options: InputOptions, count_roles: CountRoles) -> Dialect:
-    r"""How a text is to be read, from how it begins.
+    r"""Find how a text is to be read, by its beginning.
 
     Parameters
     ----------
@@ -133,7 +133,7 @@ def as_utf_8(encoding: str) -> str:
 
 
 def encoding_words(encoding: str) -> tuple[str, ...]:
-    """What is said of an encoding that was guessed; nothing of the usual one."""
+    """Return words on an encoding that was guessed; none on the usual one."""
     if encoding in (UTF_8, UNDECIDED):
         return ()
     return (ENCODING_WORDS.get(encoding, encoding.upper().removesuffix("-LE").removesuffix("-BE")),)
@@ -160,7 +160,7 @@ def guess_encoding(data: bytes) -> str:
 
 
 def cut_character(data: bytes) -> int:
-    """How many bytes at the end are the beginning of a character of UTF-8.
+    """Count the bytes at the end that are the beginning of a character of UTF-8.
 
     >>> cut_character("zoé".encode()), cut_character("zoé".encode()[:-1])
     (0, 1)
@@ -181,7 +181,7 @@ def _wide_characters(data: bytes) -> str | None:
 
 
 def _eight_bits(data: bytes) -> str:
-    """What bytes are that are not all UTF-8: that with errors, Latin-1 or Windows-1252."""
+    """Find the encoding of bytes that are not all UTF-8: Latin-1, Windows-1252, broken UTF-8."""
     if NOT_TEXT.search(data):
         return UTF_8
     text = data.decode(UTF_8, errors="surrogateescape")
@@ -242,6 +242,6 @@ def _best_header(
 
 
 def _ends_in_return(text: str) -> bool:
-    r"""Whether the first line ends in a return that no newline follows."""
+    r"""Return True if the first line ends in a return that no newline follows."""
     found = re.search("\r\n|\r|\n", re.sub('"[^"]*"', "", text))
     return found is not None and found[0] == "\r" and found.end() > 1

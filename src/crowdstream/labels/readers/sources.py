@@ -1,4 +1,4 @@
-"""Where bytes come from: files, standard input, what is packed; never more of them than allowed.
+"""Sources of bytes: files, standard input, packed files; never more bytes than allowed.
 
 Knows nothing of what the bytes mean.
 """
@@ -22,14 +22,14 @@ HARMLESS = 1 << 20
 
 
 class Readable(Protocol):
-    """What readers need of a file."""
+    """Methods that readers need of a file."""
 
     def read(self, size: int = -1, /) -> bytes:
         """So many bytes, fewer at the end, none after it."""
 
 
 class Source(NamedTuple):
-    """Where labels come from: a path or ``-``, its format, and how it is packed.
+    """Source of labels: a path or ``-``, its format, and how it is packed.
 
     ``option``: the option that named it, for messages, if it is not one of the files of labels;
     ``archive``: the name of the archive that it is in, if any.
@@ -50,7 +50,7 @@ class Source(NamedTuple):
 
     @property
     def piped(self) -> bool:
-        """Whether it can be read only once."""
+        """True if the source can be read only once."""
         return self.path == "-" or not Path(self.path).is_file()
 
 
@@ -91,7 +91,7 @@ class Limited:
 
 
 def too_large(source: Source, most: int) -> InputError:
-    """What is said of a source with more bytes than ``--max-bytes``."""
+    """Make the error for a source with more bytes than ``--max-bytes``."""
     return InputError(source.name, f"at most {most:,} bytes (--max-bytes)", "more")
 
 
@@ -138,7 +138,7 @@ class _Counted(io.RawIOBase):
         return True
 
     def read(self, size: int = -1) -> bytes:
-        """What the file gives."""
+        """Read from the file, and count."""
         data = self.file.read(size)
         self.count += len(data)
         return data
@@ -175,7 +175,7 @@ class _Interruptible(io.RawIOBase):
         return True
 
     def readinto(self, into: bytearray | memoryview) -> int:  # type: ignore[override]
-        """What there is, once there is any."""
+        """Wait for input, and read what there is."""
         while not select.select([self.number], [], [], 0.2)[0]:
             pass
         data = os.read(self.number, len(into))

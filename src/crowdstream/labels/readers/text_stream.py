@@ -43,7 +43,7 @@ class TextStream:
 
     @property
     def head(self) -> str:
-        """How the text begins, whatever has been read of it."""
+        """Return how the text begins, whatever has been read of it."""
         return decode_head(self.beginning, self.dialect)
 
     def read(self, size: int = -1) -> bytes:
@@ -93,7 +93,7 @@ def decode_head(head: bytes, dialect: Dialect) -> str:
 
 
 def decide(dialect: Dialect, data: bytes) -> Dialect:
-    """What text that began in ASCII is encoded in, now that there is more of it."""
+    """Decide the encoding of text that began in ASCII, now that there is more of it."""
     found = guess_encoding(data)
     encoding = found if found in ("latin-1", "cp1252") else UTF_8
     return dialect._replace(encoding=encoding, said=(*dialect.said, *encoding_words(encoding)))

@@ -99,7 +99,7 @@ def _answers(
 
 
 def _writable(answers: Iterable[Answer]) -> bool:
-    """Whether all text can be written: JSON can spell half characters, which UTF-8 cannot."""
+    """Return True if all text can be written: JSON can spell half characters, UTF-8 cannot."""
     try:
         for answer in answers:
             for text in (answer.task, answer.worker, answer.label, answer.question, answer.id):
@@ -110,7 +110,7 @@ def _writable(answers: Iterable[Answer]) -> bool:
 
 
 def _latest(pieces: Iterable[tuple[int, Iterable[list[Answer]]]]) -> tuple[int, list[list[Answer]]]:
-    """What is left of answers that are replaced and deleted by their ids, the latest last."""
+    """Return the answers left after those replaced and deleted by their ids, the latest last."""
     total, left = 0, dict[object, list[Answer]]()
     for read, events in pieces:
         total += read

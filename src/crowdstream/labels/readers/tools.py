@@ -66,7 +66,7 @@ TOOLS = (
 """Every shape of every tool; of two that tell the same record, the first is meant."""
 
 TOOL_NAMES = tuple(dict.fromkeys(tool.name for tool in TOOLS))
-"""What ``--format`` calls them."""
+"""Names of tools in ``--format``."""
 
 RECORDS = 20
 """Records that are looked at: the first of an export may have no answers yet."""
@@ -141,7 +141,7 @@ def _mismatch(named: str, records: Sequence[Record], where: str) -> InputError:
 
 
 def shown_keys(records: Sequence[Record]) -> str:
-    """What a message says of records: the keys of the first."""
+    """Describe records in a message: the keys of the first."""
     if not records:
         return "no records"
     return f"the keys {shown_columns(list(records[0]))}"

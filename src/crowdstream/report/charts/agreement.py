@@ -29,7 +29,7 @@ CELL = 40
 
 
 def agreement(crowd: Estimator | Stream, *, most: int = MOST) -> alt.Chart:
-    """How often each two of the most active workers agree, on the tasks that both answered.
+    """Chart how often each two of the most active workers agree on the tasks that both answered.
 
     Two who agree much more with each other than with the rest may be one person, one model, or
     copy. Pairs that share fewer than five tasks are left empty.
@@ -80,7 +80,7 @@ def agreements(crowd: Estimator, most: int = MOST) -> pl.DataFrame:
 
 
 def draw_agreement(pairs: pl.DataFrame, *, titled: bool = True) -> alt.TopLevelMixin:
-    """The same of a table of pairs, without the theme."""
+    """Draw a table of pairs, without the theme."""
     import altair as alt
     import polars as pl
 

@@ -21,7 +21,7 @@ SETTLED, OPEN = "settled", "in doubt"
 
 
 def confidence(decisions: ArrowTable) -> alt.Chart:
-    """How many decisions are how confident, and which of them are settled.
+    """Chart how many decisions have which confidence, and which of them are settled.
 
     Parameters
     ----------
@@ -60,7 +60,7 @@ def histogram(decisions: pl.DataFrame) -> pl.DataFrame:
 
 
 def draw_confidence(table: pl.DataFrame, *, titled: bool = True) -> alt.TopLevelMixin:
-    """The same of a histogram, without the theme."""
+    """Draw a histogram of confidences, without the theme."""
     import altair as alt
 
     low = min(float(cast("float", table["low"].min())), 0.5)

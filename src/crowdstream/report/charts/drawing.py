@@ -1,4 +1,4 @@
-"""What all charts of the report share: titles, an axis of names, who is drawn, and the theme."""
+"""Parts that all charts of the report share: titles, axes of names, choice of workers, theme."""
 
 from __future__ import annotations
 

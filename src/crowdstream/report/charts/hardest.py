@@ -31,10 +31,10 @@ MOST = 12
 """Tasks that are drawn."""
 
 COLOURS = [LIGHT[name] for name in ("accent", "magenta", "teal", "violet")]
-"""Of the most frequent labels."""
+"""Colours of the most frequent labels."""
 
 OTHERS = "other labels"
-"""What the labels beyond the most frequent are called together: there are four colours."""
+"""Name of all labels beyond the most frequent ones, since there are four colours."""
 
 
 def hardest(
@@ -44,7 +44,7 @@ def hardest(
     most: int = MOST,
     **meaning: Unpack[TableMeaning],
 ) -> alt.Chart:
-    """How the votes on the hardest tasks are split: those where an average worker errs most.
+    """Chart how votes split on the hardest tasks, those where an average worker errs most.
 
     Parameters
     ----------
@@ -98,7 +98,7 @@ def hard_tasks(crowd: Estimator, table: CodedLabels, most: int = MOST) -> pl.Dat
 
 
 def draw_hardest(tasks: pl.DataFrame, *, titled: bool = True) -> alt.TopLevelMixin:
-    """The same of a table of votes, without the theme."""
+    """Draw a table of votes, without the theme."""
     import altair as alt
     import polars as pl
 

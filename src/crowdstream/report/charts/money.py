@@ -15,7 +15,7 @@ SPENT, ENOUGH = "spent", "stopped once settled"
 
 
 def money(spent: float, enough: float) -> alt.Chart:
-    """What was spent on labels, and what would have been enough, as two bars.
+    """Chart the cost of all labels beside the cost of those that were enough.
 
     Parameters
     ----------
@@ -36,7 +36,7 @@ def money(spent: float, enough: float) -> alt.Chart:
 
 
 def draw_money(spent: float, enough: float, *, titled: bool = True) -> alt.TopLevelMixin:
-    """The same without the theme."""
+    """Draw both costs as bars, without the theme."""
     import altair as alt
     import polars as pl
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def reliability(decisions: ArrowTable, truth: ArrowTable | Truths, bins: int = BINS) -> alt.Chart:
-    """How often decisions of similar confidence are right: on the diagonal, as often as they say.
+    """Chart how often decisions of similar confidence are right; on the diagonal, as they say.
 
     Below it, decisions are less often right than they are sure. Bars are 95 % intervals.
 
@@ -53,7 +53,7 @@ def reliable(decisions: ArrowTable, truth: ArrowTable | Truths, bins: int = BINS
 
 
 def draw_reliability(table: pl.DataFrame, *, titled: bool = True) -> alt.TopLevelMixin:
-    """The same of its table, without the theme."""
+    """Draw the table of `reliability`, without the theme."""
     import altair as alt
     import polars as pl
 

@@ -66,7 +66,7 @@ def trends(crowd: Estimator | Stream, workers: Sequence[WorkerId] | None = None)
 
 
 def watched(crowd: Estimator, most: int = MOST_TRENDS) -> tuple[list[WorkerId], list[WorkerId]]:
-    """Whose trends to look at: those with alarms, then the most active; and who had an alarm."""
+    """Choose workers to draw, those with alarms first; and list those with alarms."""
     from crowdstream.monitoring.estimator_view import answers_of
 
     alarms = sorted(alarms_of(crowd), key=lambda alarm: -alarm.evidence)
@@ -85,7 +85,7 @@ def draw_trends(
     *,
     titled: bool = True,
 ) -> alt.TopLevelMixin:
-    """The same of a table of trends, without the theme."""
+    """Draw a table of trends, without the theme."""
     import altair as alt
     import polars as pl
 

@@ -39,7 +39,7 @@ SUBTITLE = 95
 
 BETTER, UNSURE = FLAGS["better_than_chance"].text, FLAGS["undecided"].text
 NO_BETTER = f"{FLAGS['at_chance'].text} or worse"
-"""What the colours of the dots mean."""
+"""Words for the colours of the dots."""
 
 
 def workers(crowd: Estimator | Stream, *, level: float = LEVEL, most: int = MOST) -> alt.Chart:
@@ -79,7 +79,7 @@ def workers(crowd: Estimator | Stream, *, level: float = LEVEL, most: int = MOST
 def draw_workers(
     table: pl.DataFrame, level: float, classes: int, most: int = MOST, *, titled: bool = True
 ) -> alt.TopLevelMixin:
-    """The same of a table of workers, without the theme; ``titled``: with a title and its notes."""
+    """Draw a table of workers, without the theme; ``titled``: with a title and its notes."""
     import altair as alt
     import polars as pl
 
