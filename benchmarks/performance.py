@@ -28,6 +28,9 @@ Rows = list[Sequence[str]]
 CHART = "pictures/run-cost.svg"
 """The chart of cost against sizes of tables, beside the page."""
 
+PICTURE = "ns a label of run and of polars' vote, against tasks, workers, classes, labels a task"
+"""What those hear who do not see it."""
+
 RIVALS = "polars", "duckdb"
 
 
@@ -265,6 +268,8 @@ def main(argv: Sequence[str] | None = None) -> None:
     texts["about"] = about()
     print(texts["about"])
     if given.write is not None:
+        if "growth" in texts:
+            texts["growth"] += f"\n![{PICTURE}]({os.path.relpath(chart, given.write.parent)})\n"
         page = given.write.read_text()
         for part, text in texts.items():
             page = put(page, part, text)

@@ -17,7 +17,7 @@ import crowdstream as cs
 from crowdstream import defaults, estimators, wording
 from crowdstream.cli.options import MethodName as MethodNameOption
 from crowdstream.cli.options import entries
-from crowdstream.errors import InputError
+from crowdstream.errors import UsageError
 from crowdstream.methods import METHODS, MethodName, find_method, make_estimator
 from crowdstream.models.dependence import Dependence
 from crowdstream.serve.pages import static
@@ -121,7 +121,7 @@ def test_every_method_makes_its_estimator_with_every_option_that_it_takes(name: 
         if option in method.options:
             assert made.get_params()[option] == value
         else:
-            with pytest.raises(InputError, match=f"^{option}: expected method "):
+            with pytest.raises(UsageError, match=f"^{option} needs method "):
                 make_estimator(name, **{option: value})
 
 

@@ -180,3 +180,19 @@ def test_the_command_line_refuses_a_bad_value_in_one_line() -> None:
     assert done.stderr == (
         "crowdstream: CROWDSTREAM_THREADS: expected a whole number from 1 to 4,096, found 'many'\n"
     )
+
+
+def test_what_is_learnt_is_the_same_however_many_threads_openblas_has(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    code = (
+        "import hashlib, crowdstream as cs\n"
+        "labels = cs.simulate(200, 20_000, p=0.3, per_task=5, seed=1).labels()\n"
+        "print(hashlib.sha256(cs.Adaptive().fit(labels).to_bytes()).hexdigest())"
+    )
+    found = set()
+    for threads in ("1", "2", "3"):
+        monkeypatch.setenv("OPENBLAS_NUM_THREADS", threads)
+        found.add(tool(code, "2").stdout)
+    assert len(found) == 1
+    assert found != {""}

@@ -44,7 +44,6 @@ def test_the_page_has_a_place_for_every_part(performance: ModuleType) -> None:
     page = PAGE.read_text("utf-8")
     for part in (*performance.PARTS, "about"):
         assert "what was measured" in performance.put(page, part, "what was measured")
-    assert f"({performance.CHART})" in page
 
 
 def test_what_was_measured_is_written_into_the_page(
@@ -55,10 +54,11 @@ def test_what_was_measured_is_written_into_the_page(
     monkeypatch.setattr(
         performance, "in_another_process", lambda part, quick, chart: f"{part} in {chart.name}"
     )
-    performance.main(["--write", str(page), "run", "spark"])
+    performance.main(["--write", str(page), "run", "spark", "growth"])
     text = page.read_text("utf-8")
     assert "<!-- run: begin -->\nrun in run-cost.svg\n<!-- run: end -->" in text
     assert "<!-- spark: begin -->\nspark in run-cost.svg\n<!-- spark: end -->" in text
+    assert f"growth in run-cost.svg\n![{performance.PICTURE}]({performance.CHART})\n<!--" in text
     assert f"polars {pl.__version__}" in text
 
 

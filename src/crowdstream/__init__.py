@@ -13,7 +13,7 @@ _NAMES = {
     "client": "AsyncClient Client",
     "decisions.decision": "Decision",
     "errors": "AnswerRateInDoubt CrowdstreamError InputError ManyClasses MergeError "
-    "NotIdentifiable OddLabels ServerError StateError SureInDoubt",
+    "NotIdentifiable OddLabels ServerError StateError SureInDoubt UsageError",
     "estimators": "Adaptive AgreementBased CentredAgreement DictEstimator Estimator "
     "Identifiability MajorityVote",
     "gold_plan": "GoldCheck fooled_limit gold_check gold_needed gold_power gold_to_detect",

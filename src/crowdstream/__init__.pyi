@@ -14,6 +14,7 @@ from crowdstream.errors import OddLabels as OddLabels
 from crowdstream.errors import ServerError as ServerError
 from crowdstream.errors import StateError as StateError
 from crowdstream.errors import SureInDoubt as SureInDoubt
+from crowdstream.errors import UsageError as UsageError
 from crowdstream.estimators import Adaptive as Adaptive
 from crowdstream.estimators import AgreementBased as AgreementBased
 from crowdstream.estimators import CentredAgreement as CentredAgreement

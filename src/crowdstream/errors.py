@@ -24,6 +24,10 @@ class InputError(CrowdstreamError, ValueError):
         return f"{self.where}: expected {self.expected}, found {self.found}"
 
 
+class UsageError(CrowdstreamError, ValueError):
+    """A call or a command line that contradicts itself or lacks something: one sentence."""
+
+
 class StateError(CrowdstreamError, ValueError):
     """Bytes that are not a saved state, or no longer one (cut short, altered, too new)."""
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
 
-from crowdstream.errors import InputError
+from crowdstream.errors import InputError, UsageError
 
 if TYPE_CHECKING:
     from crowdstream.estimators import Estimator
@@ -108,8 +108,8 @@ def check_options(
     'Adaptive'
     >>> check_options("majority", {"memory": 1000})
     Traceback (most recent call last):
-    crowdstream.errors.InputError: memory: expected method adaptive, agreement or centred, found
-        majority, which learns nothing that it could forget
+    crowdstream.errors.UsageError: memory needs method adaptive, agreement or centred; it cannot
+        be combined with majority, which learns nothing that it could forget
     """
     method = find_method(name, spelled("method"))
     for option, value in given.items():
@@ -118,7 +118,8 @@ def check_options(
         taking = [other for other, each in METHODS.items() if option in each.options]
         reason = method.why_not.get(option)
         found = name if reason is None else f"{name}, {reason}"
-        raise InputError(spelled(option), f"{spelled('method')} {listed(taking)}", found)
+        needed = f"{spelled(option)} needs {spelled('method')} {listed(taking)}"
+        raise UsageError(f"{needed}; it cannot be combined with {found}")
     return method
 
 

@@ -31,7 +31,10 @@ SUBMITTED = Path(__file__).parents[2] / "examples" / "spark_submit.py"
         (["--workers", "w.pdf"], "--workers: expected a name that ends in"),
         (["--on-error", "quarantine=x"], "--on-error: expected fail or skip"),
         (["--repeats", "best"], "--repeats: expected last, first or majority, found 'best'"),
-        (["--threshold", "0.5", "--as-classes"], "--threshold: expected no --as-classes"),
+        (
+            ["--threshold", "0.5", "--as-classes"],
+            "--threshold cannot be combined with --as-classes",
+        ),
         (["--state", "no/such/folder/x.state"], "--state: expected a folder that exists"),
     ],
 )

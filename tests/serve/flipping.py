@@ -64,8 +64,10 @@ async def _fill(engine: Engine) -> None:
         await engine.write(name, apply, key=key, said=b"said")
         if number in (20, 45):
             for each in PROJECTS:
-                saved = partial(engine.snapshot, engine.projects[each], 5.0)
-                await engine.ask(saved)
+                saved = partial(engine.snapshot, engine.projects[each])
+                for step in engine.store.save_in_slices(await engine.ask(saved)):
+                    while await engine.ask(step):
+                        pass
         if number == 50:
             await engine.ask(lambda: engine.store.drop_labels(1, 2e12))
     await engine.ask(lambda: engine.store.set_secret(1, LABEL_STUDIO, "a secret"))

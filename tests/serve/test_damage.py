@@ -136,19 +136,32 @@ def test_check_says_what_is_damaged(tmp_path: Path, folders: dict[str, Path]) ->
     assert crowdstream("check", tmp_path).returncode == 2
 
 
-@pytest.mark.parametrize("table", ["log", "closed", "snapshots", "history", "tool_answers"])
+@pytest.mark.parametrize(
+    "table", ["log", "closed", "snapshots", "snapshot_parts", "history", "tool_answers"]
+)
 def test_what_is_damaged_comes_from_the_backup(
     tmp_path: Path, folders: dict[str, Path], table: str
 ) -> None:
     folder = copied(folders, tmp_path / "data")
     before = everything(folder)
     shutil.copytree(folder, tmp_path / "backup")
-    change(folder, f"UPDATE {table} SET at = at + 1 WHERE project = 1")
+    column = "part" if table == "snapshot_parts" else "at"
+    change(folder, f"UPDATE {table} SET {column} = {column} + 1 WHERE project = 1")
     assert found_by_check(folder)
     said = repair(folder, tmp_path / "backup")
     assert "damaged-" in said[0]
     assert found_by_check(folder) == []
     assert everything(folder) == before
+
+
+def test_a_snapshot_without_all_its_parts_is_found(
+    tmp_path: Path, folders: dict[str, Path]
+) -> None:
+    folder = copied(folders, tmp_path / "data")
+    change(folder, "DELETE FROM snapshot_parts WHERE project = 1")
+    assert {one.name for one in found_by_check(folder)} == {"moderation"}
+    repair(folder)
+    assert found_by_check(folder) == []
 
 
 def test_decisions_are_made_anew_from_the_log(tmp_path: Path, folders: dict[str, Path]) -> None:

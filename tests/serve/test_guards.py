@@ -316,9 +316,9 @@ def test_what_is_not_http_is_refused(server: Running) -> None:
 
 def test_the_extra_that_is_missing_is_named() -> None:
     code = (
-        "import sys; sys.modules['uvicorn'] = None\n"
+        "import sys; sys.modules['httptools'] = None\n"
         "import importlib.util as u; real = u.find_spec\n"
-        "u.find_spec = lambda name, *rest: None if name == 'uvicorn' else real(name, *rest)\n"
+        "u.find_spec = lambda name, *rest: None if name == 'httptools' else real(name, *rest)\n"
         "sys.argv = ['crowdstream', 'serve']\nfrom crowdstream.cli import main; main()"
     )
     found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)

@@ -6,6 +6,7 @@ Other packages add commands of their own (`plugins`).
 from __future__ import annotations
 
 import contextlib
+import gc
 import importlib
 import os
 import sys
@@ -17,12 +18,15 @@ from crowdstream.cli.plugins import ELSEWHERE, find_plugins, load_function, load
 from crowdstream.defaults import THREADS_VARIABLE
 from crowdstream.errors import CrowdstreamError
 
+GARBAGE = 20_000
+"""New objects after which Python looks for cycles among them; 700 unless told."""
+
 COMMANDS = {
     "demo": "Show what crowdstream does, on a simulated panel of judges.",
     "run": "Decide every task in files of labels.",
     "stream": "Decide tasks while their labels come in.",
     "serve": "Take labels over HTTP, decide at once, lose nothing.",
-    "token": "Make, list and revoke the tokens of a server.",
+    "token": "Make, list, rotate and revoke the tokens of a server.",
     "backup": "Copy a server's data while it runs.",
     "check": "Look for damage in a server's data.",
     "repair": "Go on with what is intact of a server's data.",
@@ -52,7 +56,7 @@ PARTS = {
     "gold": ("plan", "check"),
     "spark": ("run",),
     "sync": ("label-studio", "argilla"),
-    "token": ("create", "list", "revoke"),
+    "token": ("create", "list", "rotate", "revoke"),
 }
 """Commands that have commands of their own."""
 
@@ -199,6 +203,8 @@ def main() -> None:
             from crowdstream.parallel import limit_libraries
 
             limit_libraries()
+        # Products of matrices are small here: OpenBLAS's threads would only wait, and spin.
+        os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
         app(prog_name="crowdstream")
     except (CrowdstreamError, OSError) as error:  # such as help that could not be printed
         tell_mistake(error)
@@ -208,6 +214,8 @@ def main() -> None:
 def entry() -> None:
     """`main` for the shell: exits at once, without first freeing gigabytes of tables."""
     code: object = 0
+    # Modules are not garbage: to look for some while they load took a twentieth of a small run.
+    gc.set_threshold(GARBAGE)
     try:
         main()
     except SystemExit as leaving:

@@ -56,6 +56,11 @@ def open_standard() -> None:
         setattr(sys, name, open(number, mode, encoding="utf-8", closefd=False))  # noqa: SIM115
 
 
+CONFIG = "config"
+"""The option that names a file of settings. A command that has it takes environment variables too:
+CROWDSTREAM_, the command, _ and the option."""
+
+
 class Argument(click.Argument):
     """An argument that help says something of."""
 
@@ -157,7 +162,12 @@ def make_command(function: Callable[..., None], name: str) -> Command:
             sys.stdout.flush()
 
     params = [each for group in groups.values() for each in _params(group)]
-    return Command(name, callback=command, params=params, help=function.__doc__)
+    settings = {}
+    if any(each.name == CONFIG for each in params):
+        settings["auto_envvar_prefix"] = f"CROWDSTREAM_{name.upper()}"
+    return Command(
+        name, callback=command, params=params, help=function.__doc__, context_settings=settings
+    )
 
 
 def _params(group: Any) -> list[click.Parameter]:
@@ -191,6 +201,8 @@ def _param(entry: Entry, panel: str, hint: Any, default: Any) -> click.Parameter
         return Argument([entry.field], text=entry.help, nargs=nargs, **given)
     if kind is bool:
         given |= {"is_flag": True, "type": None, "metavar": None}
+    if entry.field == CONFIG:
+        given |= {"is_eager": True, "callback": _read_config}
     shown = default not in (None, "", MISSING) and default is not False
     return Option(
         [*entry.flags, entry.field],
@@ -201,6 +213,31 @@ def _param(entry: Entry, panel: str, hint: Any, default: Any) -> click.Parameter
         show_default=shown,
         **given,
     )
+
+
+def _read_config(ctx: click.Context, _param: click.Parameter, path: str | None) -> str | None:
+    """Take a file's settings for options that neither the command line nor a variable sets."""
+    if path is None:
+        return None
+    import tomllib
+
+    try:
+        with open(path, "rb") as file:
+            found = tomllib.load(file)
+    except OSError as error:
+        raise click.UsageError(f"{path} cannot be read: {error.strerror}", ctx) from None
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise click.UsageError(f"{path} is not TOML: {error}", ctx) from None
+    known = {str(each.name) for each in ctx.command.params} - {CONFIG}
+    given = {name.replace("-", "_"): value for name, value in found.items()}
+    for name, value in given.items():
+        if name not in known:
+            names = ", ".join(sorted(each.replace("_", "-") for each in known))
+            raise click.UsageError(f"{path} sets {name!r}, but options are {names}", ctx)
+        if isinstance(value, dict):
+            raise click.UsageError(f"{path} has a table {name!r} where a value is expected", ctx)
+    ctx.default_map = given
+    return path
 
 
 def _alternatives(hint: Any) -> tuple[Any, ...]:

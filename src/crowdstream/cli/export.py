@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from crowdstream.cli import options
 from crowdstream.cli.output import check_apart, check_output, check_writable, write_table
 from crowdstream.cli.terminal import say
-from crowdstream.errors import InputError
+from crowdstream.errors import InputError, UsageError
 from crowdstream.plain_text import counted
 from crowdstream.serialization import replacing
 
@@ -123,7 +123,7 @@ def mturk(given: Original, rejecting: Rejecting, out: Output) -> None:
     check_output(out.output, "--output")
     _check(out.output, given.decisions, given.source)
     if rejecting.reject and rejecting.workers is None:
-        raise InputError("--reject", "--workers with the table of workers", "none")
+        raise UsageError("--reject needs --workers, the table of workers")
     batch = read_text_table(given.source, option="--source")
     reject = None
     if rejecting.reject and rejecting.workers:
@@ -200,10 +200,9 @@ def _dropped(path: str, without_gold: bool) -> dict[str, int]:
     rows = table.filter(pl.col("advice") == DROP)
     by_gold = "evidence" in rows.columns and set(rows["evidence"]) <= {BY_GOLD}
     if rows.height and not by_gold and not without_gold:
-        raise InputError(
-            "--reject",
-            "error rates that rest on gold (crowdstream run --gold), or --without-gold",
-            "a table of workers by agreement alone",
+        raise UsageError(
+            "--reject needs error rates that rest on gold (crowdstream run --gold); this table "
+            "of workers rests on agreement alone (--without-gold rejects all the same)"
         )
     answers = rows["answers"].cast(pl.Float64, strict=False).fill_null(0.0)
     return {who: int(number) for who, number in zip(rows["worker"], answers, strict=True)}

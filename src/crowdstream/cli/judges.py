@@ -10,7 +10,7 @@ from crowdstream.cli.json_output import judges_report, print_json, questions_of
 from crowdstream.cli.label_input import read_labels
 from crowdstream.cli.output import check_output, write_table
 from crowdstream.cli.terminal import say_paragraph
-from crowdstream.errors import InputError
+from crowdstream.errors import UsageError
 from crowdstream.plain_text import printable
 from crowdstream.validation import check_number
 
@@ -79,7 +79,7 @@ def judges(
             question, truths, positive=people.positive, level=people.level
         )
     if not made:
-        raise InputError("--gold", "correct labels of one of the questions", "none")
+        raise UsageError("--gold has correct labels of none of the questions")
     if out.output is not None:
         tables = {name: each.table for name, each in made.items()}
         write_table(tables[""] if "" in tables else by_question(tables), out.output)

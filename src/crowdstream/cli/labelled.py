@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from crowdstream.errors import InputError
+from crowdstream.errors import InputError, UsageError
 
 if TYPE_CHECKING:
     import polars as pl
@@ -64,4 +64,4 @@ def check_no_hints(meaning: FileMeaning, option: str) -> None:
     from crowdstream.labels.meaning.kinds import LabelHints
 
     if meaning.hints() != LabelHints():
-        raise InputError(option, "with what labels mean, and files of labels", "none")
+        raise UsageError(f"{option} needs files of labels where options say what labels mean")

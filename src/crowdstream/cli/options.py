@@ -55,9 +55,13 @@ class Group:
     HELP: ClassVar[str] = ""
 
     def __init_subclass__(cls, panel: str = "") -> None:
-        """Make it a dataclass, under the heading given or that of the group it extends."""
+        """Make it a dataclass, under the heading given or that of the group it extends.
+
+        It is frozen for type checkers alone: to have each method made at run time takes longer than
+        all else that a command does before its work.
+        """
         cls.PANEL = panel or cls.PANEL
-        dataclass(frozen=True, kw_only=True)(cls)
+        dataclass(kw_only=True, eq=False, repr=False)(cls)
 
 
 class Entry(NamedTuple):

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING
 
 from crowdstream.cli.workbooks import check_writer, open_workbook
-from crowdstream.errors import InputError
+from crowdstream.errors import InputError, UsageError
 from crowdstream.serialization import is_replaced, refuse_output, replacing
 
 if TYPE_CHECKING:
@@ -58,7 +58,9 @@ def check_apart(inputs: list[str], outputs: dict[str, str | None]) -> None:
             continue
         place = path if path == "-" else os.path.realpath(path)
         if place in taken:
-            raise InputError(option, "a file of its own", f"{path!r}, the same as {taken[place]}")
+            raise UsageError(
+                f"{option} needs a file of its own; {path!r} is that of {taken[place]}"
+            )
         taken[place] = option
 
 

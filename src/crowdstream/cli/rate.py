@@ -11,7 +11,7 @@ from crowdstream.cli.json_output import print_json, questions_of, rates_report
 from crowdstream.cli.label_input import LabelInput, read_labels
 from crowdstream.cli.output import check_output, write_table
 from crowdstream.cli.terminal import say_paragraph
-from crowdstream.errors import CrowdstreamError, InputError
+from crowdstream.errors import CrowdstreamError, InputError, UsageError
 from crowdstream.plain_text import counted, printable
 from crowdstream.validation import check_number
 
@@ -114,7 +114,7 @@ def rate(
             level=asked.level,
         )
     if not made:
-        raise InputError("--gold", "correct labels of one of the questions", "none")
+        raise UsageError("--gold has correct labels of none of the questions")
     _show(made, found, asked, out, report)
 
 

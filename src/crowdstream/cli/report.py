@@ -21,7 +21,7 @@ from crowdstream.cli.terminal import (
     say_paragraph,
     shorten_name,
 )
-from crowdstream.errors import InputError
+from crowdstream.errors import InputError, UsageError
 from crowdstream.extras import need
 from crowdstream.plain_text import counted, percent
 from crowdstream.validation import check_number
@@ -206,7 +206,7 @@ def _of_state(
     given = {"--gold": deciding.gold, "--state": deciding.state, "--truth": scoring.truth}
     for option, value in given.items():
         if value is not None:
-            raise InputError(option, "files of labels", f"{path}, a state")
+            raise UsageError(f"{option} needs files of labels; {path} is a state")
     if files.question is not None:
         return {"": find_in_state(load_estimator(path, files.question), settings)}
     crowds = load_crowds(path)
@@ -336,7 +336,7 @@ def _crowds(
     files = [source for source in sources if not source.piped and source.path != "-"]
     known = [fingerprint(source.path, crowd.learnt_).known_as is not None for source in files]
     if any(known) and not (all(known) and len(known) == len(sources)):
-        raise InputError("--state", "files that it has learnt, or none of them", "some of them")
+        raise UsageError("--state has learnt some of these files and not others")
     return crowds, any(known)
 
 

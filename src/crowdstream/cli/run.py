@@ -17,9 +17,8 @@ from crowdstream.cli import options
 from crowdstream.cli.label_input import open_sources
 from crowdstream.cli.output import TableWriter, check_output, write_table
 from crowdstream.cli.run_asked import Asked, Done, worker_table
-from crowdstream.cli.run_state import RunState
 from crowdstream.cli.states import locked
-from crowdstream.errors import InputError
+from crowdstream.errors import InputError, UsageError
 from crowdstream.plain_text import printable
 from crowdstream.validation import check_number
 
@@ -28,6 +27,7 @@ if TYPE_CHECKING:
 
     from crowdstream.cli.estimator import EstimatorFactory
     from crowdstream.cli.run_job import Job
+    from crowdstream.cli.run_state import RunState
 
 
 class Output(options.Group, panel="Output"):
@@ -142,7 +142,11 @@ def run(
     outputs |= {"--state": state.state, "--on-error": bad_input.quarantine}
     outputs |= {"--probabilities": out.probabilities}
     sources = open_sources(files, outputs)
-    history = None if state.state is None else RunState(state.state, again=state.again)
+    history: RunState | None = None
+    if state.state is not None:
+        from crowdstream.cli.run_state import RunState
+
+        history = RunState(state.state, again=state.again)
     with contextlib.nullcontext() if state.state is None else locked(state.state):
         prior = {} if history is None else history.load(factory)
         threading.Thread(target=_load, args=(factory,), daemon=True).start()
@@ -226,7 +230,7 @@ def _check(
     if scoring.max_error is not None:
         check_number("--max-error", scoring.max_error, 0.0, 1.0)
         if scoring.truth is None:
-            raise InputError("--max-error", "--truth too", "none")
+            raise UsageError("--max-error needs --truth")
     if costing.price is not None:
         check_number("--price", costing.price, 0.0, 1e9)
 

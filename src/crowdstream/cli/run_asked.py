@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from crowdstream.cli.label_input import read_sources
 from crowdstream.cli.states import check_questions
 from crowdstream.cli.terminal import ProgressBar
-from crowdstream.errors import InputError
+from crowdstream.errors import InputError, UsageError
 
 if TYPE_CHECKING:
     import polars as pl
@@ -90,7 +90,7 @@ class Asked(NamedTuple):
 
         assert self.deciding.window is not None
         if self.out.probabilities is not None:
-            raise InputError("--probabilities", "all labels in memory", "--window")
+            raise UsageError("--probabilities cannot be combined with --window")
         where = sources[0].name if len(sources) == 1 else "labels"
         interpreter: Interpreter = Interpreter(self.files.names(), self.files.hints(), where=where)
         check_questions(self.prior, [""])

@@ -8,7 +8,7 @@ from collections.abc import Collection, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from crowdstream.errors import InputError, StateError
+from crowdstream.errors import InputError, StateError, UsageError
 from crowdstream.locking import FileLock
 from crowdstream.serialization import is_replaced
 
@@ -32,7 +32,7 @@ def load_estimator(path: str, question: str | None = None) -> Estimator:
         named = ", ".join(found.crowds)
         raise InputError(path, "one question (--question NAME picks one)", named)
     if question is not None:
-        raise InputError("--question", "a state of several questions", f"{path}, which has one")
+        raise UsageError(f"--question needs a state of several questions; {path} has one")
     return found.crowd if isinstance(found, Stream) else found
 
 

@@ -20,7 +20,7 @@ from crowdstream.cli.stream_position import PIPE, Bookmark
 from crowdstream.cli.stream_saving import StateFile
 from crowdstream.cli.stream_source import Source
 from crowdstream.cli.terminal import say
-from crowdstream.errors import InputError
+from crowdstream.errors import InputError, UsageError
 from crowdstream.labels.readers.input_options import parse_size
 from crowdstream.plain_text import counted
 from crowdstream.validation import check_number
@@ -219,13 +219,13 @@ class Run:
         """Begin in the input where the state was, and say so."""
         found, state = self.before, self.state
         if state.replayed and state.state is None:
-            raise InputError("--replayed", "a state that knows what was read (--state)", "none")
+            raise UsageError("--replayed needs --state, which knows what was read")
         if state.skip_rows is not None:
             check_number("--skip-rows", state.skip_rows, 0, 2**62, whole=True)
         if self.source.seekable:
             if state.replayed or state.skip_rows is not None:
                 option = "--replayed" if state.replayed else "--skip-rows"
-                raise InputError(option, "standard input", f"{self.source.name!r}, a file")
+                raise UsageError(f"{option} is for standard input; {self.source.name!r} is a file")
             if self.source.go_on(found, from_start=state.from_start):
                 self.parser.go_on(found.rows, found.format, found.header)
                 self._say(f"going on at row {found.rows + 1:,} of {self.source.name}")

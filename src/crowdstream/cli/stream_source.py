@@ -18,7 +18,7 @@ from typing import NamedTuple
 import msgspec
 
 from crowdstream.cli.stream_position import BINARY, PIPE, Bookmark, mark_of
-from crowdstream.errors import InputError
+from crowdstream.errors import InputError, UsageError
 from crowdstream.labels.readers.sources import standard_input
 
 TICK = 0.2
@@ -114,7 +114,7 @@ class Source:
         self.seekable = path != "-" and stat.S_ISREG(os.fstat(self.descriptor).st_mode)
         self.follow = follow
         if follow and not self.seekable:
-            raise InputError("--follow", "a file; a pipe is followed as it is", self.name)
+            raise UsageError(f"--follow needs a file; {self.name} is followed as it is")
         self.place = os.path.realpath(path) if self.seekable else PIPE
         self.rows = self.offset = self.crc = 0
         self.ended = True

@@ -15,7 +15,7 @@ from crowdstream import defaults
 from crowdstream.cli import options
 from crowdstream.cli.stream_input import seconds
 from crowdstream.cli.terminal import ProgressBar, say
-from crowdstream.errors import CrowdstreamError, InputError
+from crowdstream.errors import CrowdstreamError, InputError, UsageError
 from crowdstream.extras import need
 from crowdstream.plain_text import counted
 
@@ -197,7 +197,7 @@ def _secret(file: str | None, option: str, variable: str, *, needed: bool = True
     else:
         found = os.environ.get(variable, "").strip()
     if not found and (needed or file is not None):
-        raise InputError(option, f"a token in it, or in {variable}", "none")
+        raise UsageError(f"{option} or {variable} has to hold a token")
     if not found.isascii() or not found.isprintable():
         raise InputError(option, "a token: one line of letters and digits", "something else")
     return found

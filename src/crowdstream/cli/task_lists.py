@@ -29,10 +29,11 @@ def doubtful(
 
     from crowdstream.monitoring import tasks_to_resend
 
-    found = decisions.filter(~decisions["settled"])
-    least = found["confidence"].bottom_k(DOUBTFUL).max()
+    confidences, wanted = decisions["confidence"], ~decisions["settled"]
+    least = confidences.filter(wanted).bottom_k(DOUBTFUL).max()
     if least is not None:  # no need to sort all tasks
-        found = found.filter(found["confidence"] <= least)
+        wanted &= confidences <= least
+    found = decisions.filter(wanted)
     found = found.sort("confidence", maintain_order=True).head(DOUBTFUL)
     if before is not None and before.height == DOUBTFUL:
         found = found.filter(found["confidence"] < before["confidence"].max())

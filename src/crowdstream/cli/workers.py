@@ -13,7 +13,7 @@ from crowdstream.cli.charts import check_chart, save_chart
 from crowdstream.cli.output import check_apart, check_output, write_table
 from crowdstream.cli.summary import NAME, ranked, workers_table
 from crowdstream.cli.terminal import add_row, console, make_table, say, shorten_name
-from crowdstream.errors import InputError
+from crowdstream.errors import InputError, UsageError
 from crowdstream.methods import METHODS, listed
 from crowdstream.plain_text import counted, printable
 from crowdstream.report.advised import advised_table
@@ -103,7 +103,7 @@ def workers(
     check_number("--level", making.level, *defaults.LEVEL_RANGE)
     check_apart([state], {"--output": out.output, "--chart": out.chart})
     if out.chart is not None and name not in ("", "trends"):
-        raise InputError("--chart", "no other table, or --trends", f"--{name}")
+        raise UsageError(f"--chart cannot be combined with --{name}")
     estimator = load_estimator(state, saved.question)
     if name and not is_monitored(estimator):
         methods = listed([name for name, method in METHODS.items() if method.monitored])
@@ -189,7 +189,7 @@ def _draw(estimator: Estimator, table: pl.DataFrame, name: str, level: float, pa
     if not name:
         if not table["error_rate"].count():
             reason = estimator.identifiable_.reason
-            raise InputError("--chart", "error rates that are known", reason)
+            raise UsageError(f"--chart needs error rates, and none is known: {reason}")
         save_chart(draw_workers(table, level, len(estimator.classes_)), path, table)
         return
     names, changed = watched(estimator)

@@ -12,7 +12,7 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from crowdstream.errors import InputError, StateError
+from crowdstream.errors import InputError, StateError, UsageError
 from crowdstream.estimators.estimator import Estimator
 from crowdstream.labels import UNKNOWN, Answers, ClassLabel, Vocabulary, WorkerId, shorten
 from crowdstream.labels.batch import LabelBatch
@@ -152,7 +152,7 @@ class DictModel(Centred):
     def learn(self, batch: LabelBatch, sign: int = 1) -> None:
         """Learn tasks in order; none can be taken back."""
         if sign < 0:
-            raise InputError("unlearn_one", "an estimator that can", type(self._crowd).__name__)
+            raise UsageError(f"{type(self._crowd).__name__} does not support unlearn_one")
         super().learn(batch, sign)
         self._crowd._learn_batch(batch)
 

@@ -100,8 +100,10 @@ class CodedLabels:
         """The rows of some runs, copied."""
         import polars as pl
 
-        batch, rows = self.batch, np.repeat(runs, self.batch.sizes)
-        bounds = np.append(0, np.cumsum(batch.sizes[runs]))
+        batch, which = self.batch, np.flatnonzero(runs)
+        sizes = batch.starts[which + 1] - batch.starts[which]
+        bounds = np.append(0, np.cumsum(sizes))
+        rows = np.repeat(batch.starts[which] - bounds[:-1], sizes) + np.arange(bounds[-1])
         tasks = pl.Series(batch.tasks).filter(pl.Series(runs))
         starts, tasks = merge_runs(bounds, tasks)
         kept = LabelBatch(starts, batch.workers[rows], batch.labels[rows], tasks=tasks)

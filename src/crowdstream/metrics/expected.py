@@ -24,6 +24,10 @@ PRIOR = 0.5
 one, as in Jeffreys' prior of a count. It keeps the ratio finite where no error was expected."""
 
 
+PIECE = 1 << 14
+"""Decisions that are added up at once: what is made of them stays in the cache."""
+
+
 class Expected(NamedTuple):
     """Wrong decisions: how many are expected, and between which limits."""
 
@@ -51,10 +55,15 @@ class Doubt(NamedTuple):
         >>> Doubt.of(np.array([0.5, 0.9])).mean
         0.6
         """
-        wrong = 1.0 - confidences
-        spread = wrong * confidences
-        third = spread * (confidences - wrong)
-        return cls(wrong.size, float(wrong.sum()), float(spread.sum()), float(third.sum()))
+        found = cls()
+        for first in range(0, confidences.size, PIECE):
+            sure = confidences[first : first + PIECE]
+            wrong = 1.0 - sure
+            spread = wrong * sure
+            third = spread * (sure - wrong)
+            sums = float(wrong.sum()), float(spread.sum()), float(third.sum())
+            found = found.plus(cls(wrong.size, *sums))
+        return found
 
     def plus(self, other: Doubt) -> Doubt:
         """The sums over both."""

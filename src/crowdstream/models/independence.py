@@ -47,6 +47,10 @@ ROUNDS = 3
 FEW = 2.0
 """Answers that the crowd's share of right ones is worth where a worker's own is counted."""
 
+PIECE = 8192
+"""Numbers that are multiplied and added up at once: OpenBLAS does 10,000 and more in threads, and
+the last bits of the sum would tell how many it has."""
+
 TWIN_PRIOR = 4.0
 """Answers by the pooled confusion that a worker of the twin has beside its own."""
 
@@ -204,7 +208,8 @@ def _correlation(batch: LabelBatch, posterior: Floats, counts: Floats) -> float:
     fill_residuals(batch.coded, posterior, right, off)
     total, squares = np.bincount(task, off, m.size), np.bincount(task, off * off, m.size)
     together = (total**2 - squares)[m > 1].sum() / max((m * (m - 1)).sum(), 1)
-    return float(together * off.size / (off @ off + ONE_ERROR))
+    pieces = (off[first : first + PIECE] for first in range(0, off.size, PIECE))
+    return float(together * off.size / (sum(one @ one for one in pieces) + ONE_ERROR))
 
 
 def _rights(right: Floats, answers: Floats) -> Floats:

@@ -37,10 +37,12 @@ class ErrorCount:
 
     def take(self, decisions: pl.DataFrame, gold: list[TaskId]) -> None:
         """Take in some decisions; those on gold tasks are right."""
-        decided = decisions.drop_nulls("label")
+        confidences, counted = decisions["confidence"], decisions["label"].is_not_null()
         if gold:
-            decided = decided.filter(~decided["task"].is_in(gold))
-        self.doubt = self.doubt.plus(Doubt.of(decided["confidence"].to_numpy()))
+            counted &= ~decisions["task"].is_in(gold)
+        if not counted.all():
+            confidences = confidences.filter(counted)
+        self.doubt = self.doubt.plus(Doubt.of(confidences.to_numpy()))
 
     def check(
         self, table: CodedLabels, crowd: Estimator, gold: Mapping[TaskId, ClassLabel], settle: float

@@ -12,7 +12,7 @@ import hmac
 import logging
 import secrets
 import time
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from http.cookies import CookieError, SimpleCookie
 from pathlib import Path
 from urllib.parse import urlsplit
@@ -61,7 +61,7 @@ class Access:
             return EVERYTHING
         if (given := found.get(b"authorization")) is not None:
             kind, _, text = given.decode("latin-1").partition(" ")
-            token = self.tokens.find(text.strip()) if kind.lower() == "bearer" else None
+            token = self._find(text) if kind.lower() == "bearer" else None
         else:
             token = self._of_cookie(found.get(b"cookie", b""))
             if token is not None and method not in SAFE:
@@ -87,7 +87,7 @@ class Access:
 
     def cookie_for(self, text: str) -> str:
         """A session cookie for a token; 401 if it is none."""
-        token = self.tokens.find(text.strip())
+        token = self._find(text)
         if token is None:
             raise ProblemError(401, "this is not a token of this server")
         until = int(time.time()) + SESSION_SECONDS
@@ -102,7 +102,18 @@ class Access:
             return None
         if not good or int(until) < time.time():
             return None
-        return self.tokens.by_id(token_id)
+        return self._known(self.tokens.by_id, token_id)
+
+    def _find(self, text: str) -> Token | None:
+        return self._known(self.tokens.find, text.strip())
+
+    @staticmethod
+    def _known(look: Callable[[str], Token | None], text: str) -> Token | None:
+        try:
+            return look(text)
+        except CrowdstreamError:  # its file is damaged: the log says which
+            detail = "the server cannot read its tokens; its log says why"
+            raise ProblemError(503, detail, headers={"Retry-After": "30"}) from None
 
     def _sign(self, token_id: str, until: int) -> str:
         return hmac.new(self._key, f"{token_id}.{until}".encode(), hashlib.sha256).hexdigest()
@@ -156,4 +167,6 @@ def check_key(folder: Path) -> None:
 _LOOKED_AT = frozenset(
     {b"authorization", b"cookie", b"host", b"origin", b"sec-fetch-site", b"x-csrf"}
 )
-_VERBS = {"read": "read", "write": "write to", "admin": "change"}
+_VERBS = {
+    "read": "read", "label": "post labels to", "write": "write to", "admin": "change"
+}  # fmt: skip

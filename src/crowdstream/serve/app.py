@@ -1,13 +1,11 @@
 """The application: every request comes in here, is let in or not, and goes to its route.
 
-Labels are taken before routes are looked at. Every answer, good or bad, gets the same guards.
+Posts of labels never get here (`exchanges.LabelPost`). Every answer gets the same guards.
 """
 
 from __future__ import annotations
 
-import asyncio
 import logging
-from collections import Counter
 from collections.abc import Awaitable, Callable, MutableMapping
 from functools import wraps
 from typing import Any
@@ -21,10 +19,10 @@ from starlette.routing import Route
 
 from crowdstream.serve import events, export, hooks, login, metrics, openapi, pages, projects, tasks
 from crowdstream.serve import workers as worker_routes
-from crowdstream.serve.labels import is_labels, take_labels
 from crowdstream.serve.limits import Rates
-from crowdstream.serve.problems import CONTENT_TYPE, ProblemError
+from crowdstream.serve.problems import CONTENT_TYPE, ProblemError, mistake
 from crowdstream.serve.server import Endpoint, Server, bad_query
+from crowdstream.serve.tokens import Token
 
 Message = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[Any]]
@@ -36,8 +34,11 @@ ENDPOINTS: tuple[Endpoint, ...] = (
     *export.ENDPOINTS, *hooks.ENDPOINTS, *metrics.ENDPOINTS, *login.ENDPOINTS,
 )  # fmt: skip
 
-LOGINS = 5.0
-"""Logins a second from one address."""
+LOGINS, LOGINS_AT_ONCE = 0.2, 10.0
+"""Logins that fail, a second and at once, from one address or with one token's id."""
+
+PROBES = ("/healthz", "/readyz")
+"""What is answered before the server is ready."""
 
 GUARDS = [
     (b"x-content-type-options", b"nosniff"),
@@ -45,7 +46,7 @@ GUARDS = [
     (b"x-frame-options", b"DENY"),
     (b"cross-origin-resource-policy", b"same-origin"),
 ]
-"""Headers of every answer; of the answer to labels, which nobody opens in a browser, the first."""
+"""Headers of every answer."""
 
 PLAIN_POLICY = (b"content-security-policy", b"default-src 'none'; frame-ancestors 'none'")
 """For answers that are no page: a browser that opens one runs nothing."""
@@ -58,46 +59,23 @@ class App:
 
     def __init__(self, server: Server) -> None:
         self.server = server
-        self.statuses: Counter[int] = Counter()
         self.routes = Starlette(
             routes=[*(_route(one) for one in ENDPOINTS), *_other_routes()],
             exception_handlers={HTTPException: _http_problem, ProblemError: _problem},
         )
+        self.routes.router.redirect_slashes = False  # it would send people to any Host
         state = self.routes.state
-        state.server, state.statuses = server, self.statuses
-        state.feeds, state.logins = events.Feeds(server), Rates(LOGINS)
+        state.server = server
+        state.feeds, state.logins = events.Feeds(server), Rates(LOGINS, LOGINS_AT_ONCE)
 
     async def __call__(self, scope: dict[str, Any], receive: Receive, send: Send) -> None:
-        """One request."""
-        if scope["type"] == "lifespan":
-            await self._live(receive, send)
-        elif scope["type"] == "http":
-            if is_labels(scope):
-                await self._labels(scope, receive, send)
-            else:
-                await self._route(scope, receive, send)
-
-    async def _labels(self, scope: dict[str, Any], receive: Receive, send: Send) -> None:
-        status, kind, more = 200, b"application/json", []
-        try:
-            body = await take_labels(self.server, scope, receive)
-        except ProblemError as error:
-            status, kind, body = error.status, CONTENT_TYPE.encode(), error.body()
-            more = [(k.lower().encode(), v.encode()) for k, v in error.headers.items()]
-        self.statuses[status] += 1
-        length = str(len(body)).encode()
-        headers = [(b"content-type", kind), (b"content-length", length), *more, GUARDS[0]]
-        await send({"type": "http.response.start", "status": status, "headers": headers})
-        await send({"type": "http.response.body", "body": body})
-
-    async def _route(self, scope: dict[str, Any], receive: Receive, send: Send) -> None:
+        """Answer a request."""
         started = False
 
         async def guarded(message: Message) -> None:
             nonlocal started
             if message["type"] == "http.response.start":
                 started = True
-                self.statuses[message["status"]] += 1
                 given = message["headers"]
                 message["headers"] = [*given, *GUARDS]
                 if not any(name == PLAIN_POLICY[0] for name, _ in given):
@@ -105,28 +83,15 @@ class App:
             await send(message)
 
         try:
+            if scope["path"] not in PROBES:
+                self.server.check_ready()
             await self.routes(scope, receive, guarded)
+        except ProblemError as error:
+            await _response(error)(scope, receive, guarded)
         except Exception:
             log.exception("a request failed")
             if not started:
-                error = ProblemError(500, "the server made a mistake; it is in its log")
-                await _response(error)(scope, receive, guarded)
-
-    async def _live(self, receive: Receive, send: Send) -> None:
-        """Start and stop with the server."""
-        await receive()
-        try:
-            await asyncio.to_thread(self.server.engine.load)
-            self.server.engine.start(asyncio.get_running_loop())
-        except Exception as error:
-            log.error("cannot start: %s", error)
-            await send({"type": "lifespan.startup.failed", "message": str(error)})
-            return
-        self.server.ready = True
-        await send({"type": "lifespan.startup.complete"})
-        await receive()
-        await self.server.engine.stop()
-        await send({"type": "lifespan.shutdown.complete"})
+                await _response(mistake())(scope, receive, guarded)
 
 
 def _route(endpoint: Endpoint) -> Route:
@@ -153,9 +118,22 @@ def _let_in(endpoint: Endpoint) -> Handler:
         server.rates.check(token.id)
         _check_query(request, endpoint)
         request.scope["crowdstream.token"] = token
-        return await endpoint.handler(request)
+        response = await endpoint.handler(request)
+        if endpoint.audited or endpoint.needs == "admin":
+            _note(request, token)
+        return response
 
     return guarded
+
+
+def _note(request: Request, token: Token) -> None:
+    """Add what was done to the audit trail, with what was sent unless that is a secret."""
+    project, path = request.path_params.get("project", ""), request.url.path
+    sent = b"" if path.endswith("/secret") else request.scope.get("crowdstream.body", b"")
+    client = request.client.host if request.client else ""
+    audit = request.app.state.server.audit
+    what = f"{request.method} {path}"
+    audit.note(token.id, what, project=project, client=client, sent=sent)
 
 
 def _check_query(request: Request, endpoint: Endpoint) -> None:

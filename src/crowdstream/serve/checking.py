@@ -48,7 +48,9 @@ TABLES = (
     Table("projects", ("id",), ("id", "name", "settings", "created", "dropped")),
     Table("log", ("seq",), ("project", "seq", "at", "events"), chain=True),
     Table("closed", ("id",), ("project", "id", "at", "seq", "names", "contents"), chain=True),
-    Table("snapshots", ("project", "seq"), ("project", "seq", "at", "last", "stream", "state"),
+    Table("snapshots", ("project", "seq"), ("project", "seq", "at", "last", "parts", "state"),
+          slice=1),
+    Table("snapshot_parts", ("project", "seq", "part"), ("project", "seq", "part", "data"),
           slice=1),
     Table("answers", ("id",), ("at", "answers")),
     Table("alarms", ("id",), ("project", "at", "alarm")),
@@ -167,6 +169,17 @@ class Examination:
             good = signed == checksum(*covered)
         if not good:
             yield self._damage(table.name, key, "its checksum does not match", project)
+        if table.name == "snapshots" and self._lacks_parts(key):
+            yield self._damage(table.name, key, "some of its parts are gone", project)
+
+    def _lacks_parts(self, key: tuple[Any, ...]) -> bool:
+        """Whether a snapshot has fewer parts, or more, than were written."""
+        parts = (
+            "SELECT count(*) FROM snapshot_parts p WHERE p.project = s.project AND p.seq = s.seq"
+        )
+        query = f"SELECT parts - ({parts}) FROM snapshots s WHERE project = ? AND seq = ?"
+        found = self.db.execute(query, key).fetchone()
+        return found is not None and found[0] != 0
 
     def _follows(
         self, table: Table, row: int, project: object, signed: bytes, covered: tuple[Any, ...]

@@ -1,4 +1,4 @@
-"""Labels come in here: the one route that must be fast, so it stands on bare ASGI and msgspec.
+"""What a post of labels says: the one route that must be fast, so it is no route of the framework.
 
 One object, an array, or lines of JSON; gzip too. All of a request's labels are taken, or none.
 """
@@ -6,8 +6,6 @@ One object, an array, or lines of JSON; gzip too. All of a request's labels are 
 from __future__ import annotations
 
 import re
-from collections.abc import Awaitable, Callable
-from typing import Any
 
 import msgspec
 
@@ -15,15 +13,11 @@ from crowdstream.labels.columns import ALIASES, simple_name
 from crowdstream.serve.answers import digest
 from crowdstream.serve.jobs import Job
 from crowdstream.serve.label_rules import SETS
-from crowdstream.serve.limits import read_body
 from crowdstream.serve.problems import ProblemError, from_msgspec
 from crowdstream.serve.project import MOST_LABELS, Project
-from crowdstream.serve.server import Server, bad_query, idempotency_key
+from crowdstream.serve.server import bad_query, idempotency_key
 from crowdstream.serve.tokens import Token
 from crowdstream.serve.wire import LabelIn, LabelsOut
-
-Tell = Callable[[Any], None]
-"""Is given the answer's bytes, or a `ProblemError`."""
 
 START, END = "/v1/projects/", "/labels"
 LINES = (b"application/x-ndjson", b"application/jsonl", b"application/ndjson")
@@ -42,44 +36,16 @@ _one = msgspec.json.Decoder(LabelIn)
 _many = msgspec.json.Decoder(list[LabelIn])
 
 
-def is_labels(scope: dict[str, Any]) -> bool:
-    """Whether a request brings labels."""
-    path: str = scope["path"]
-    return (
-        path.endswith(END)
-        and scope["method"] == "POST"
-        and path.startswith(START)
-        and "/" not in path[len(START) : -len(END)]
-    )
+def project_of(path: str) -> str | None:
+    """Return the project whose labels are posted to an address; ``None``: it is another address.
 
-
-async def take_labels(
-    server: Server,
-    scope: dict[str, Any],
-    receive: Callable[[], Awaitable[Any]],
-) -> bytes:
-    """Take the labels of a request; returns the answer."""
-    path: str = scope["path"]
+    >>> project_of("/v1/projects/moderation/labels"), project_of("/v1/projects")
+    ('moderation', None)
+    """
+    if not (path.startswith(START) and path.endswith(END)):
+        return None
     name = path[len(START) : -len(END)]
-    token = server.access.require("POST", scope["headers"], "write", name)
-    server.rates.check(token.id)
-    headers = dict(scope["headers"])
-    body = await read_body(headers, receive, server.limits.body)
-    job = labels_job(token, path, scope["query_string"], headers, body)
-    found: bytes = await server.engine.done(job)
-    return found
-
-
-def take_small(
-    server: Server, path: str, headers: list[tuple[bytes, bytes]], body: bytes, tell: Tell
-) -> None:
-    """The same for a request that is all there; ``tell`` gets the answer, or what is wrong."""
-    name = path[len(START) : -len(END)]
-    token = server.access.require("POST", headers, "write", name)
-    server.rates.check(token.id)
-    job = labels_job(token, path, b"", dict(headers), body)
-    job.tell = tell
-    server.engine.put(job)
+    return None if "/" in name else name
 
 
 def labels_job(

@@ -13,6 +13,18 @@ import msgspec
 from crowdstream.defaults import BODY_SECONDS, CONNECTIONS, HEADER_SECONDS, MAX_BODY, RATE
 from crowdstream.serve.problems import ProblemError
 
+GZIP = 31
+"""What zlib calls a gzip member with its header and checksum."""
+
+PIECE = 4096
+"""Bytes of gzip that are unpacked at once: what a member leaves of them is copied."""
+
+MEMBERS, MEMBER_BYTES = 100, 1024
+"""Members that a gzip body may have: so many, and more where a longer body is allowed. bgzip makes
+one of each 64 KB; members of nothing would cost time without end."""
+
+PACKED = (b"identity", b"gzip", b"")
+
 
 class Limits(msgspec.Struct, frozen=True):
     """What is allowed."""
@@ -25,6 +37,12 @@ class Limits(msgspec.Struct, frozen=True):
     """Connections at a time."""
     listeners: int = 200
     """Of those, listeners to `/events`."""
+    header_bytes: int = 32 << 10
+    """Bytes of a request's head, and of what follows a body in chunks: as nginx allows."""
+    headers: int = 100
+    """Headers of a request."""
+    proxies: tuple[str, ...] = ()
+    """Addresses or networks of proxies whose ``X-Forwarded-For`` is believed."""
     header_seconds: float = HEADER_SECONDS
     """Seconds in which a request's headers have to come."""
     body_seconds: float = BODY_SECONDS
@@ -37,52 +55,64 @@ async def read_body(
     headers: dict[bytes, bytes], receive: Callable[[], Awaitable[Any]], most: int
 ) -> bytes:
     """A request's body, unpacked; 413 as soon as it is too long."""
+    check_length(headers, most)
+    body, more = bytearray(), True
+    while more:
+        message = await receive()
+        if message["type"] == "http.disconnect":
+            raise ProblemError(400, "the connection closed before the body had come")
+        body += message.get("body", b"")
+        more = message.get("more_body", False)
+        if len(body) > most:
+            raise too_long(most)
+    return unpacked_body(headers, bytes(body), most)
+
+
+def check_length(headers: dict[bytes, bytes], most: int) -> None:
+    """413 if a request says that its body is too long; 415 if it is packed in an unknown way."""
     length = headers.get(b"content-length", b"0")
     if length.isdigit() and int(length) > most:
         raise too_long(most)
-    message = await receive()
-    body: bytes = message.get("body", b"")
-    if message.get("more_body"):
-        parts, size = [body], len(body)
-        while message.get("more_body"):
-            message = await receive()
-            if message["type"] == "http.disconnect":
-                raise ProblemError(400, "the connection closed before the body had come")
-            parts.append(message.get("body", b""))
-            size += len(parts[-1])
-            if size > most:
-                raise too_long(most)
-        body = b"".join(parts)
-    if len(body) > most:
-        raise too_long(most)
-    if message["type"] == "http.disconnect":
-        raise ProblemError(400, "the connection closed before the body had come")
-    encoding = headers.get(b"content-encoding", b"identity").strip().lower()
-    if encoding == b"gzip":
-        return unpacked(body, most)
-    if encoding not in (b"identity", b""):
+    if (encoding := _encoding(headers)) not in PACKED:
         shown = encoding.decode("latin-1")
         raise ProblemError(415, "Content-Encoding: expected gzip or none", got=shown)
-    return body
+
+
+def unpacked_body(headers: dict[bytes, bytes], body: bytes, most: int) -> bytes:
+    """A whole body, unpacked if it is packed."""
+    return unpacked(body, most) if _encoding(headers) == b"gzip" else body
+
+
+def _encoding(headers: dict[bytes, bytes]) -> bytes:
+    return headers.get(b"content-encoding", b"identity").strip().lower()
 
 
 def unpacked(body: bytes, most: int) -> bytes:
-    """A gzip body unpacked, never more than ``most`` bytes of it.
+    """A gzip body unpacked, never more than ``most`` bytes of it; it may have several members.
 
     >>> import gzip
-    >>> unpacked(gzip.compress(b"hello"), 5)
+    >>> unpacked(gzip.compress(b"hel") + gzip.compress(b"lo"), 5)
     b'hello'
     """
-    machine = zlib.decompressobj(31)
-    try:
-        data = machine.decompress(body, most + 1)
-    except zlib.error:
-        raise ProblemError(400, "the body is not gzip", path="$", expected="gzip") from None
-    if len(data) > most:
-        raise too_long(most)
+    found, at, members = bytearray(), 0, 0
+    machine = zlib.decompressobj(GZIP)
+    while at < len(body):
+        if machine.eof:
+            machine, members = zlib.decompressobj(GZIP), members + 1
+            if members > MEMBERS + most // MEMBER_BYTES:
+                raise too_long(most)
+        piece = body[at : at + PIECE]
+        try:
+            found += machine.decompress(piece, most + 1 - len(found))
+        except zlib.error:
+            what = "the body is not gzip" if not members else "gzip is followed by something else"
+            raise ProblemError(400, what, path="$", expected="gzip") from None
+        if len(found) > most:
+            raise too_long(most)
+        at += len(piece) - len(machine.unused_data)
     if not machine.eof:
         raise ProblemError(400, "the gzip body is cut short", path="$", expected="gzip")
-    return data
+    return bytes(found)
 
 
 def too_long(most: int) -> ProblemError:
@@ -91,7 +121,7 @@ def too_long(most: int) -> ProblemError:
 
 
 class Rates:
-    """Token buckets: each name may have ``rate`` a second, and as many at once.
+    """Token buckets: each name may have ``rate`` a second, and as many or ``burst`` at once.
 
     >>> rates = Rates(2.0)
     >>> [rates.take("ann", now=0.0) for _ in range(3)]
@@ -100,15 +130,16 @@ class Rates:
 
     most_names = 10_000
 
-    def __init__(self, rate: float) -> None:
+    def __init__(self, rate: float, burst: float | None = None) -> None:
         self.rate = rate
+        self.burst = max(rate if burst is None else burst, 1.0)
         self._buckets: OrderedDict[str, tuple[float, float]] = OrderedDict()
 
     def take(self, name: str, now: float | None = None) -> float:
         """Take one; returns the seconds to wait if there is none."""
         now = time.monotonic() if now is None else now
-        left, at = self._buckets.get(name, (self.rate, now))
-        left = min(left + (now - at) * self.rate, max(self.rate, 1.0))
+        left, at = self._buckets.get(name, (self.burst, now))
+        left = min(left + (now - at) * self.rate, self.burst)
         if left < 1.0:
             self._buckets[name] = left, now
             return (1.0 - left) / self.rate

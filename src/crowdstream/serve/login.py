@@ -8,18 +8,30 @@ from starlette.responses import Response
 from crowdstream.serve.access import COOKIE, SESSION_SECONDS
 from crowdstream.serve.problems import ProblemError
 from crowdstream.serve.server import Endpoint, body_of, json, server_of, token_of
+from crowdstream.serve.tokens import FORM
 from crowdstream.serve.wire import LoginIn, SessionOut
+
+LONGEST = 1000
+"""Bytes of a login, which is read before it is known who sends it."""
 
 
 async def login(request: Request) -> Response:
-    """Give a session cookie for a token."""
+    """Give a session cookie for a token.
+
+    Only logins that fail are limited, by address and by token: whoever guesses locks nobody out.
+    """
     server = server_of(request)
+    given, _ = await body_of(request, LoginIn, LONGEST)
     client = request.client.host if request.client else ""
-    if wait := request.app.state.logins.take(client):
-        seconds = str(max(round(wait), 1))
-        raise ProblemError(429, "too many logins", headers={"Retry-After": seconds})
-    given, _ = await body_of(request, LoginIn)
-    cookie = server.access.cookie_for(given.token)
+    try:
+        cookie = server.access.cookie_for(given.token)
+    except ProblemError:
+        form = FORM.fullmatch(given.token.strip())
+        request.app.state.logins.check(client)
+        if form is not None:
+            request.app.state.logins.check(form[1])
+        raise
+    server.audit.note(cookie.partition(".")[0], "login", client=client)
     answer = Response(status_code=204)
     answer.set_cookie(
         COOKIE, cookie, max_age=SESSION_SECONDS, httponly=True, samesite="strict",

@@ -7,7 +7,7 @@ import math
 import os
 import shutil
 import time
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
@@ -86,7 +86,7 @@ async def metrics(request: Request) -> Response:
         if readings is not None:
             found.append(("alarms_total", f'project="{escape(name)}"', readings[0]))
             found += await asyncio.to_thread(list, _of_workers(name, readings[1]))
-    statuses: Counter[int] = request.app.state.statuses
+    statuses = server.traffic.statuses
     found += [("responses_total", f'status="{code}"', n) for code, n in sorted(statuses.items())]
     found += [
         ("waiting_requests", "", engine.waiting),

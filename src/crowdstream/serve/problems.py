@@ -58,6 +58,16 @@ class ProblemError(CrowdstreamError):
         """The answer."""
         return msgspec.json.encode(self.problem)
 
+    def raw_headers(self) -> list[tuple[bytes, bytes]]:
+        """Headers of the answer, as they go over the wire."""
+        more = [(k.lower().encode(), v.encode("latin-1")) for k, v in self.headers.items()]
+        return [(b"content-type", CONTENT_TYPE.encode()), *more]
+
+
+def mistake() -> ProblemError:
+    """Return the answer where the fault is ours: the log says more."""
+    return ProblemError(500, "the server made a mistake; it is in its log")
+
 
 def from_msgspec(error: Exception, where: str = "$") -> ProblemError:
     """A body that does not have the expected form; ``where`` takes the place of its root.

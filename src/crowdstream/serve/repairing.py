@@ -112,6 +112,9 @@ class SavedRows:
         with contextlib.suppress(sqlite3.Error, CrowdstreamError):
             self.counts, self.heads = read_heads(self.reader.db)
         self.tables = {table.name: self._read(table) for table in TABLES}
+        self.snapshot_parts: dict[tuple[Any, ...], dict[tuple[Any, ...], Found]] = {}
+        for key, found in self.good("snapshot_parts"):
+            self.snapshot_parts.setdefault(key[:2], {})[key] = found
         self.names = {number: found.row["name"] for (number,), found in self.good("projects")}
 
     def close(self) -> None:
@@ -254,6 +257,8 @@ class _Made:
             self._insert("closed", one, head.closed.last)
         for found in snapshots:
             self._insert("snapshots", found.row, found.signed)
+            for part in self._parts(found.row):
+                self._insert("snapshot_parts", part.row, part.signed)
         self.projects[number] = head
 
     def _base(self, number: int) -> bytes:
@@ -299,7 +304,15 @@ class _Made:
         for source in self.sources:
             rows = dict(source.good("snapshots")) | rows
         every = [one for _, one in sorted(rows.items()) if one.row["project"] == number]
-        return [one for one in every if end is None or one.row["seq"] <= end][-2:]
+        whole = [one for one in every if len(self._parts(one.row)) == one.row["parts"]]
+        return [one for one in whole if end is None or one.row["seq"] <= end][-2:]
+
+    def _parts(self, snapshot: Row) -> list[Found]:
+        """The parts of a snapshot that are intact, in order."""
+        rows: dict[tuple[Any, ...], Found] = {}
+        for source in self.sources:
+            rows = source.snapshot_parts.get((snapshot["project"], snapshot["seq"]), {}) | rows
+        return [rows[key] for key in sorted(rows)]
 
     def _closed(self, number: int, end: int | None) -> tuple[list[Row], int]:
         """Rows of closed tasks that are intact, up to a row of the log, and how many are not."""

@@ -3,34 +3,34 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import gc
 import logging
 import signal
 import socket
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
-from types import FrameType
-
-import uvicorn
 
 from crowdstream.defaults import HOST, PORT
-from crowdstream.errors import InputError
+from crowdstream.errors import CrowdstreamError, InputError
+from crowdstream.serve import logs
 from crowdstream.serve.access import LOOPBACK, Access
 from crowdstream.serve.app import App
+from crowdstream.serve.connection import Connection
 from crowdstream.serve.demo import Demo
 from crowdstream.serve.engine import Engine
+from crowdstream.serve.front import Front
 from crowdstream.serve.limits import Limits
-from crowdstream.serve.protocol import protocol_with
 from crowdstream.serve.server import Server
-from crowdstream.serve.small_posts import SmallPosts
 from crowdstream.serve.store import Store
 from crowdstream.serve.tokens import ADMIN_FILE, write_secret
 
 STOP_SECONDS = 30
 """Seconds that requests have to end when the server stops."""
+
+BACKLOG = 2048
+"""Connections that may wait to be accepted."""
 
 SWITCH = 0.001
 """Seconds after which the engine's thread lets the event loop have its turn. Python's own 5 ms are
@@ -40,6 +40,9 @@ longer than a commit takes."""
 COLLECT = (50_000, 20, 50)
 """When Python looks for garbage: a batch makes thousands of objects that are gone after it, and to
 look through all that lives for each of them costs more than it finds."""
+
+
+log = logging.getLogger("crowdstream.serve")
 
 
 @dataclass
@@ -52,36 +55,17 @@ class Options:
     open_to_all: bool = False
     keep_labels: float | None = None
     demo: bool = False
+    log_form: logs.Form = "text"
+    log_level: str = "info"
+    access_log: bool = False
     limits: Limits = field(default_factory=Limits)
-
-
-class Uvicorn(uvicorn.Server):
-    """uvicorn's server, which tells the listeners of `/events` that it stops."""
-
-    stopping: Callable[[], object] = staticmethod(lambda: None)
-
-    @contextlib.contextmanager
-    def capture_signals(self) -> Iterator[None]:
-        """Stop at a signal, and go on after that: uvicorn's own would end the process by it."""
-        kinds = (signal.SIGINT, signal.SIGTERM)
-        before = {kind: signal.signal(kind, self.handle_exit) for kind in kinds}
-        try:
-            yield
-        finally:
-            for kind, handler in before.items():
-                signal.signal(kind, handler)
-
-    def handle_exit(self, sig: int, frame: FrameType | None) -> None:
-        """A signal asks to stop."""
-        self.stopping()
-        super().handle_exit(sig, frame)
 
 
 def run(options: Options, say: Callable[[str], None]) -> None:
     """Serve until a signal asks to stop."""
     if options.open_to_all and options.host not in LOOPBACK:
         raise InputError("--no-auth", "a host that only this machine reaches", options.host)
-    logging.basicConfig(stream=sys.stderr, format="%(levelname)s %(message)s")
+    logs.set_up(options.log_form, options.log_level, options.access_log)
     listening = _listen(options.host, options.port)
     store = Store(options.folder)
     try:
@@ -91,7 +75,7 @@ def run(options: Options, say: Callable[[str], None]) -> None:
         sys.setswitchinterval(SWITCH)
         gc.freeze()
         gc.set_threshold(*COLLECT)
-        asyncio_run(server, options, listening)
+        _run_loop(server, options, listening)
     finally:
         store.close()
         listening.close()
@@ -105,35 +89,49 @@ def make_server(options: Options, store: Store) -> Server:
     return Server(store, engine, access, options.limits)
 
 
-def asyncio_run(server: Server, options: Options, listening: socket.socket) -> None:
+def _run_loop(server: Server, options: Options, listening: socket.socket) -> None:
     """Run the event loop until the server stops."""
-    app = App(server)
-    config = uvicorn.Config(
-        app,
-        http=protocol_with(options.limits, SmallPosts(server, app.statuses)),
-        ws="none",
-        loop="asyncio" if sys.platform == "win32" else "uvloop",
-        lifespan="on",
-        access_log=False,
-        log_config=None,
-        server_header=False,
-        proxy_headers=False,
-        timeout_keep_alive=int(options.limits.idle_seconds),
-        timeout_graceful_shutdown=STOP_SECONDS,
-        h11_max_incomplete_event_size=1 << 16,
-    )
-    runner = Uvicorn(config)
+    factory: Callable[[], asyncio.AbstractEventLoop] | None = None
+    if sys.platform != "win32":
+        import uvloop
 
-    async def serve() -> None:
-        loop = asyncio.get_running_loop()
-        runner.stopping = lambda: loop.call_soon_threadsafe(server.stopping.set)
+        factory = uvloop.new_event_loop
+    with asyncio.Runner(loop_factory=factory) as runner:
+        runner.run(_serve(server, options, listening))
+
+
+async def _serve(server: Server, options: Options, listening: socket.socket) -> None:
+    """Listen, replay the log, take labels, and stop at a signal; at a second one at once."""
+    loop, stop, hurry = asyncio.get_running_loop(), asyncio.Event(), asyncio.Event()
+
+    def asked(*_: object) -> None:
+        loop.call_soon_threadsafe((hurry if stop.is_set() else stop).set)
+
+    before = {kind: signal.signal(kind, asked) for kind in (signal.SIGINT, signal.SIGTERM)}
+    front = Front(server, App(server), loop)
+    listener = await loop.create_server(lambda: Connection(front), sock=listening, backlog=BACKLOG)
+    demo: asyncio.Task[None] | None = None
+    try:
+        await asyncio.to_thread(server.engine.load)
+        server.engine.start(loop)
+        server.ready = True
         demo = asyncio.create_task(Demo(server).run()) if options.demo else None
-        await runner.serve(sockets=[listening])
+        await stop.wait()
+    except CrowdstreamError:
+        raise
+    except Exception as error:
+        log.exception("cannot start")
+        raise CrowdstreamError(f"cannot start: {error}") from error
+    finally:
+        server.stopping.set()
+        listener.close()
         if demo is not None:
             demo.cancel()
-
-    with asyncio.Runner(loop_factory=config.get_loop_factory()) as loop:
-        loop.run(serve())
+        await front.stop(STOP_SECONDS, hurry)
+        if server.ready:
+            await server.engine.stop()
+        for kind, handler in before.items():
+            signal.signal(kind, handler)
 
 
 def _listen(host: str, port: int) -> socket.socket:
@@ -143,7 +141,7 @@ def _listen(host: str, port: int) -> socket.socket:
         listening = socket.socket(found[0], socket.SOCK_STREAM)
         listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         listening.bind(found[4])
-        listening.listen(2048)
+        listening.listen(BACKLOG)
     except (OSError, OverflowError) as error:
         reason = getattr(error, "strerror", None) or str(error)
         raise InputError(

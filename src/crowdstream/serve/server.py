@@ -15,12 +15,14 @@ from starlette.responses import Response
 
 from crowdstream.serve.access import Access
 from crowdstream.serve.answers import digest
+from crowdstream.serve.audit import Audit
 from crowdstream.serve.engine import Engine
 from crowdstream.serve.jobs import Apply
 from crowdstream.serve.limits import Limits, Rates, read_body
 from crowdstream.serve.problems import ProblemError, from_msgspec
 from crowdstream.serve.store import Store
 from crowdstream.serve.tokens import Scope, Token
+from crowdstream.serve.traffic import Traffic
 
 T = TypeVar("T")
 
@@ -41,6 +43,14 @@ class Server:
 
     def __post_init__(self) -> None:
         self.rates = Rates(self.limits.rate)
+        self.traffic = Traffic()
+        self.audit = Audit(self.store.folder)
+
+    def check_ready(self) -> None:
+        """503 while the log is still being replayed."""
+        if not self.ready:
+            detail = "the server is starting: it reads its log"
+            raise ProblemError(503, detail, headers={"Retry-After": "2"})
 
 
 class Query(NamedTuple):
@@ -83,6 +93,8 @@ class Endpoint(NamedTuple):
     """Its name in OpenAPI; the handler's unless given."""
     headers: tuple[str, ...] = ()
     """Headers that it needs beside the usual."""
+    audited: bool = False
+    """Whether the audit trail has it; it always has what an admin token is needed for."""
 
 
 def server_of(request: Request) -> Server:
@@ -102,10 +114,12 @@ def json(data: object, status: int = 200) -> Response:
     return Response(msgspec.json.encode(data), status, media_type="application/json")
 
 
-async def body_of(request: Request, kind: type[T]) -> tuple[T, bytes]:
-    """A request's body as a type, and its bytes."""
+async def body_of(request: Request, kind: type[T], most: int | None = None) -> tuple[T, bytes]:
+    """A request's body as a type, and its bytes: at most so many, or what the limits say."""
     headers = dict(request.scope["headers"])
-    data = await read_body(headers, request.receive, server_of(request).limits.body)
+    most = server_of(request).limits.body if most is None else most
+    data = await read_body(headers, request.receive, most)
+    request.scope["crowdstream.body"] = data
     try:
         return msgspec.json.decode(data, type=kind), data
     except (msgspec.MsgspecError, UnicodeDecodeError) as error:
@@ -135,9 +149,11 @@ async def write(request: Request, apply: Apply, body: bytes, weight: int = 1) ->
 def page_size(request: Request) -> int:
     """The parameter ``limit``."""
     text = request.query_params.get("limit", str(PAGE))
-    if not text.isdecimal() or not 1 <= int(text[:9]) <= MOST_PAGE:
+    # Python refuses to read more than 4,300 digits, also where they are zeros.
+    number = int(text.lstrip("0")[:9] or 0) if text.isdecimal() else 0
+    if not 1 <= number <= MOST_PAGE:
         raise bad_query("limit", f"1 to {MOST_PAGE}", text)
-    return int(text)
+    return number
 
 
 def choice(request: Request, name: str, allowed: tuple[str, ...], default: str) -> str:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import hmac
+import logging
 import os
 import re
 import secrets
@@ -23,8 +24,8 @@ from crowdstream.errors import CrowdstreamError, InputError
 from crowdstream.locking import FileLock
 from crowdstream.serve.checksums import checksum
 
-Scope = Literal["read", "write", "admin"]
-SCOPES: tuple[Scope, ...] = ("read", "write", "admin")
+Scope = Literal["read", "label", "write", "admin"]
+SCOPES: tuple[Scope, ...] = ("read", "label", "write", "admin")
 
 FILE, ADMIN_FILE = "tokens.json", "admin.token"
 FORM = re.compile(r"cs_([0-9a-z]{8})_([0-9A-Za-z_-]{43})")
@@ -43,6 +44,9 @@ PROJECT = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 """Names of projects: they are parts of addresses."""
 
 
+log = logging.getLogger("crowdstream.serve")
+
+
 class Token(msgspec.Struct, frozen=True):
     """A token, without its secret; ``project``: the only one it is for, if it is for one."""
 
@@ -52,12 +56,19 @@ class Token(msgspec.Struct, frozen=True):
     project: str | None
     note: str
     created: float
+    expires: float | None = None
 
     def may(self, scope: Scope, project: str | None) -> bool:
         """Whether it allows something of a project, or (``None``) of the whole server."""
         if self.project is not None and project != self.project:
             return False
+        if scope == "label" and "write" in self.scopes:
+            return True
         return scope in self.scopes or "admin" in self.scopes
+
+    def is_over(self, now: float) -> bool:
+        """Whether its time is over."""
+        return self.expires is not None and now >= self.expires
 
 
 class _File(msgspec.Struct):
@@ -74,11 +85,16 @@ class TokenFile:
         self.folder = folder
         self._path = folder / FILE
         self._known: dict[str, Token] = {}
+        self._broken: CrowdstreamError | None = None
         self._stamp: tuple[int, int, int] | None = None
         self._looked = float("-inf")
 
     def create(
-        self, scopes: list[Scope], project: str | None = None, note: str = ""
+        self,
+        scopes: list[Scope],
+        project: str | None = None,
+        note: str = "",
+        expires: float | None = None,
     ) -> tuple[Token, str]:
         """A new token and its text, which is shown this once and not kept."""
         if not scopes or any(scope not in SCOPES for scope in scopes):
@@ -87,7 +103,7 @@ class TokenFile:
             raise InputError("project", "letters, digits, . _ and -", repr(project))
         secret = secrets.token_urlsafe(32)
         token_id = secrets.token_hex(4)
-        made = Token(token_id, _hash(secret), scopes, project, note, time.time())
+        made = Token(token_id, _hash(secret), scopes, project, note, time.time(), expires)
         with self._changing() as tokens:
             tokens[made.id] = made
         return made, f"cs_{token_id}_{secret}"
@@ -95,9 +111,29 @@ class TokenFile:
     def revoke(self, token_id: str) -> Token:
         """Take a token out."""
         with self._changing() as tokens:
-            if token_id not in tokens:
-                raise InputError("token", "the id of a token: crowdstream token list", token_id)
+            self._known_one(tokens, token_id)
             return tokens.pop(token_id)
+
+    @staticmethod
+    def _known_one(tokens: dict[str, Token], token_id: str) -> Token:
+        if token_id not in tokens:
+            raise InputError("token", "the id of a token: crowdstream token list", token_id)
+        return tokens[token_id]
+
+    def rotate(self, token_id: str, grace: float) -> tuple[Token, str]:
+        """A new token that allows the same; the old one ends after ``grace`` seconds.
+
+        What was to end at some time ends as long after that as the old one was to last.
+        """
+        with self._changing() as tokens:
+            old = self._known_one(tokens, token_id)
+        now = time.time()
+        expires = None if old.expires is None else now + (old.expires - old.created)
+        made, text = self.create(old.scopes, old.project, old.note, expires)
+        with self._changing() as tokens:
+            ends = now + grace if old.expires is None else min(now + grace, old.expires)
+            tokens[token_id] = msgspec.structs.replace(old, expires=ends)
+        return made, text
 
     def all(self) -> list[Token]:
         """All tokens, the oldest first."""
@@ -114,13 +150,22 @@ class TokenFile:
         return token if same else None
 
     def by_id(self, token_id: str) -> Token | None:
-        """A token by its id, as of a second ago."""
+        """A token by its id, as of a second ago; an error if the file cannot be read."""
         now = time.monotonic()
         if now >= self._looked + (LOOK_AGAIN if token_id in self._known else LOOK_FOR_NEW):
             self._looked = now
-            if self._stamp_now() != self._stamp:
-                self._stamp, self._known = self._stamp_now(), self._read()
-        return self._known.get(token_id)
+            if (stamp := self._stamp_now()) != self._stamp:
+                self._known, self._broken = {}, None
+                try:
+                    self._known = self._read()
+                except CrowdstreamError as error:
+                    self._broken = error
+                    log.error("nobody is let in: %s", error)
+                self._stamp = stamp
+        if self._broken is not None:
+            raise self._broken
+        found = self._known.get(token_id)
+        return None if found is None or found.is_over(time.time()) else found
 
     def _stamp_now(self) -> tuple[int, int, int] | None:
         try:

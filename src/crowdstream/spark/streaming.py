@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from crowdstream.decisions.decision import SettleRule
 from crowdstream.defaults import MIN_LABELS, SETTLE
-from crowdstream.errors import CrowdstreamError, InputError, StateError
+from crowdstream.errors import CrowdstreamError, InputError, StateError, UsageError
 from crowdstream.estimators import Adaptive, Estimator
 from crowdstream.labels.columns import ColumnNames
 from crowdstream.labels.label import shorten
@@ -212,9 +212,9 @@ def _rules(
     quiet, delay = micros_of("idle", idle), micros_of("watermark", watermark)
     if at is None and (quiet is not None or delay is not None):
         name = "idle" if quiet is not None else "watermark"
-        raise InputError("at", f"the column of times that {name}= needs", "none")
+        raise UsageError(f"{name}= needs at=, the column of times")
     if quiet is not None and delay is None:
-        raise InputError("watermark", "how late labels may come, which idle= needs", "none")
+        raise UsageError("idle= needs watermark=, the longest delay of labels")
     return StreamRules(
         ClosingRule(SettleRule.checked(settle, min_labels), max_labels), quiet, delay
     )

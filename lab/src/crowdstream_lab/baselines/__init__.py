@@ -1,4 +1,4 @@
-"""What the estimators are measured against, from majority vote to knowing the truth.
+"""Methods that the estimators are measured against, from majority vote to knowing the truth.
 
 Each takes what the estimators take and gives the same table of decisions.
 """

@@ -47,7 +47,7 @@ class Mixture:
         return counts + prior, cost
 
     def scores(self) -> Floats:
-        """How likely, in logarithms, each truth and type makes a task's labels."""
+        """Return the log-likelihood of a task's labels under each truth and type."""
         n, k = self.shape
         types = self.logs.shape[3]
         flat = self.said @ self.logs.reshape(n * k, k * types)

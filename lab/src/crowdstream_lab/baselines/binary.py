@@ -1,4 +1,4 @@
-"""What methods for two classes share: eigenvectors, their sign, and weighted votes → log-odds."""
+"""Parts that methods for two classes share: eigenvectors, their sign, weighted votes → log-odds."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ eigenvector is so faint on workers who share no task with those it is about."""
 
 
 PRECISION = 1e-9
-"""Of an eigenvalue, in proportion: as faint as what is not told from rounding."""
+"""Relative precision of an eigenvalue: fainter ones are not told from rounding."""
 
 
 def centred(coded: Coded, votes: Floats) -> Floats:

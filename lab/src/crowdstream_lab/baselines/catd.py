@@ -12,7 +12,7 @@ from crowdstream_lab.baselines.common import Floats
 from crowdstream_lab.baselines.weighted_votes import LEAST_ERROR, WeightedVotes
 
 SIGNIFICANCE = 0.05
-"""Of the interval, as in the paper: 95 %."""
+"""Significance of the interval, as in the paper: 95 %."""
 
 
 @dataclass(eq=False, repr=False)

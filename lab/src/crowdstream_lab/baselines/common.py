@@ -1,4 +1,4 @@
-"""What the baselines share: labels in codes, weighted votes, and scores → decisions.
+"""Parts that baselines share: labels in codes, weighted votes, scores → decisions.
 
 Knows no particular method.
 """
@@ -55,12 +55,12 @@ class Coded:
 
     @property
     def votes(self) -> Ints:
-        """How many labels each task has."""
+        """Number of labels of each task."""
         return self.batch.sizes
 
     @property
     def n_classes(self) -> int:
-        """How many classes there are, seen or not."""
+        """Number of classes, seen or not."""
         return max(FEWEST_CLASSES, len(self.classes))
 
     def count(self, weights: Floats | None = None) -> Floats:
@@ -153,7 +153,7 @@ class Baseline(Parameters):
     seed: int = 0
 
     deviation: ClassVar[str] = ""
-    """What departs from the publication, in a phrase; empty if nothing does."""
+    """Departure from the publication, in a phrase; empty if there is none."""
 
     checks: ClassVar = {"seed": SEED}
 

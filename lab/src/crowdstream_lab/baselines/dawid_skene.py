@@ -78,7 +78,7 @@ class DawidSkene(Iterated):
         self.confusions_ = shares(self._count(coded, posterior) + self.smoothing)
 
     def _count(self, coded: Coded, posterior: Floats) -> Floats:
-        """How often each worker said each class of each truth, expected by the posteriors."""
+        """Count how often each worker said each class of each truth, expected by the posteriors."""
         n, k = len(coded.workers), coded.n_classes
         cell = coded.worker * k + coded.label
         counts = np.empty((n, k, k))

@@ -26,10 +26,10 @@ RESTARTS = 10
 """Random starts; the authors' 40 take four times as long."""
 
 TOLERANCE = 1e-3
-"""Of posteriors, the authors' own."""
+"""Tolerance of posteriors, the authors' own."""
 
 MAX_ITERATIONS = 500
-"""Of a start, the authors' own."""
+"""Iterations of a start at most, the authors' own."""
 
 
 @dataclass(eq=False, repr=False)

@@ -12,7 +12,7 @@ from crowdstream_lab.baselines.iterated import Iterated
 from crowdstream_lab.baselines.quasi_newton import lowest
 
 PRIOR_MEAN = 1.0
-"""Of a worker's ability and of the logarithm of a task's ease, both of variance 1: the authors'
+"""Prior mean of abilities and of the logarithm of ease, both of variance 1: the authors'
 own, by which people are right with probability σ(e) = 0.94 before any label is seen."""
 
 STEPS = 25
@@ -24,7 +24,7 @@ EASIEST = 10.0
 an exponential finite while a step is tried."""
 
 TOLERANCE = 1e-4
-"""Of posteriors: abilities and ease creep along the ridge on which their products are the same."""
+"""Tolerance of posteriors: abilities and ease creep along the ridge of equal products."""
 
 MAX_ITERATIONS = 100
 """An end to the creeping: of 18 real sets two, relevance and llm_relevance, have not ended
@@ -106,12 +106,12 @@ class GLAD(Iterated):
 
 
 def penalty(at: Floats) -> float:
-    """What abilities and logarithms of ease cost by their priors."""
+    """Return the cost of abilities and logarithms of ease by their priors."""
     return float(((at - PRIOR_MEAN) ** 2).sum() / 2)
 
 
 def misfit(coded: Coded, right: Floats, at: Floats) -> tuple[float, Floats]:
-    """What a maximisation lowers, and its slope, at abilities and logarithms of ease in a row.
+    """Return the objective and its slope at abilities and logarithms of ease in a row.
 
     The expected log-likelihood of the labels, each right with the probability given, and the
     priors, with the sign turned.

@@ -28,11 +28,11 @@ TOLERANCE = 1e-10
 Populations: TypeAlias = (
     Mapping[str, Hashable] | Mapping[int, Hashable] | Mapping[str | int, Hashable]
 )
-"""Of each task by name."""
+"""Population of each task by name."""
 
 
 class Rates(NamedTuple):
-    """What is estimated: of two workers, two workers and two populations."""
+    """Estimates of two workers in two populations."""
 
     sensitivities: Floats
     specificities: Floats
@@ -206,7 +206,7 @@ def climb(counts: Floats, start: Rates) -> Rates:
 
 
 def chances(rates: Rates) -> Floats:
-    """Of what the two say, by population: what the counts would be without chance."""
+    """Return the chance of each pair of answers by population."""
     sens, spec, prior = rates
     return _joint(prior, sens) + _joint(1 - prior, 1 - spec)
 

@@ -44,7 +44,7 @@ def pairs_of_labels(coded: Coded) -> tuple[Ints, Ints]:
 
 
 class Couplings:
-    """Which labels of a table couple which pairs of workers; `fields` are what colleagues add."""
+    """Couplings of pairs of workers by a table's labels; `fields` are what colleagues add."""
 
     def __init__(self, coded: Coded) -> None:
         from scipy.sparse import csr_array
@@ -61,7 +61,7 @@ class Couplings:
         self.shape = k, coded.label.size
 
     def fields(self, couplings: Floats) -> Floats:
-        """What colleagues' answers add to each answer (row) that a label (column) could be."""
+        """Return what colleagues' answers add to each answer (row) a label (column) could be."""
         return np.asarray(self.matrix @ couplings, float).reshape(self.shape)
 
     def slope(self, by_field: Floats) -> Floats:
@@ -155,7 +155,7 @@ class IsingVote(LabelsOnly):
         return coded.count(self.weights_[coded.worker])
 
     def _misfit(self, coded: Coded, couplings: Couplings, at: Floats) -> tuple[float, Floats]:
-        """What the steps lower, and its slope: pseudo-likelihood and priors, the sign turned."""
+        """Return the objective, negative pseudo-likelihood and priors, and its slope."""
         n, k = len(coded.workers), coded.n_classes
         weights, j = at[:n], at[n:]
         value, by_weight, by_field = surprise(coded, weights, couplings.fields(j))
@@ -171,7 +171,7 @@ class IsingVote(LabelsOnly):
 
 
 def surprise(coded: Coded, weights: Floats, fields: Floats) -> tuple[float, Floats, Floats]:
-    """How unlikely labels are given those of their tasks' others, and its slopes.
+    """Return how unlikely labels are given those of their tasks' others, and the slopes.
 
     Fields are what couplings add to each answer (row) a label (column) could have been; slopes are
     in the weights and in the fields.

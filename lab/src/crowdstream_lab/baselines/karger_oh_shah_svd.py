@@ -19,7 +19,7 @@ from crowdstream_lab.baselines.one_against_rest import ONE_AGAINST_REST, OneAgai
 
 @dataclass(eq=False, repr=False)
 class KargerOhShahSVD(OneAgainstRest):
-    """What `KargerOhShah`'s messages tend to with many of them, after centring.
+    """Limit of many of `KargerOhShah`'s messages, after centring.
 
     The labels are a matrix of tasks × workers in ±1, and 0 where there is none; from every worker's
     column its mean over all tasks is taken, so that who always says the same has no say. The task's

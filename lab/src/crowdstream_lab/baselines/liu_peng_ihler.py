@@ -39,7 +39,7 @@ def _check_prior(name: str, value: object) -> None:
 
 @dataclass(eq=False, repr=False)
 class _OneCoin(Iterated):
-    """What both have in common: a Beta prior, and an error rate per worker."""
+    """Base of both methods: a Beta prior, and an error rate per worker."""
 
     prior: tuple[float, float] = PRIOR
     _: KW_ONLY
@@ -100,7 +100,7 @@ class BeliefPropagation(_OneCoin):
         return normalise(coded.count(self._messages))[0]
 
     def _ask_tasks(self, coded: Coded) -> Floats:
-        """How likely each label is right by the other labels of its task."""
+        """Return the chance that each label is right, by the other labels of its task."""
         each = np.arange(coded.task.size)
         scores = coded.count(self._messages)[coded.task]
         own = scores[each, coded.label] - self._messages
@@ -110,7 +110,7 @@ class BeliefPropagation(_OneCoin):
         return np.asarray(np.exp(-np.logaddexp(0.0, other - own)), float)
 
     def _ask_workers(self, coded: Coded, likely: Floats) -> Floats:
-        """How likely each label is right by its worker's other labels; notes the error rates."""
+        """Return the chance of each label by its worker's other labels; note error rates."""
         from scipy.special import roots_jacobi
 
         right, wrong = self.prior

@@ -16,11 +16,11 @@ KNOWS = 0.5
 never than sometimes."""
 
 TASTE = 10.0
-"""Of the paper's Dirichlet prior on what a worker says when it spams, for each class: rather all
+"""Weight of the paper's Dirichlet prior on what a spamming worker says, for each class: rather all
 classes alike."""
 
 MAX_ITERATIONS = 50
-"""Of a start, as in the paper."""
+"""Iterations of a start at most, as in the paper."""
 
 SPREAD = 0.5
 """A start gives tastes between 1/K ± half of it, and chances to know of ½ ± half of that, at

@@ -49,7 +49,7 @@ class Answers:
         return replace(part, task=task.astype(np.int64), tasks=names.size)
 
     def vote_shares(self) -> Floats:
-        """Of each class on each task."""
+        """Share of votes of each class on each task."""
         cell = self.task * self.classes + self.label
         counts = np.bincount(cell, minlength=self.tasks * self.classes)
         return shares(counts.reshape(self.tasks, self.classes).astype(float))
@@ -79,7 +79,7 @@ class Dual:
         return normalise(self.scores())
 
     def scores(self) -> Floats:
-        """How likely the labels of each task are, under each truth."""
+        """Return the log-likelihood of each task's labels under each truth."""
         answers = self.answers
         chances = [self.chances(answers, truth)[self.said] for truth in range(answers.classes)]
         return np.column_stack(
@@ -110,12 +110,12 @@ class Dual:
                     values[said] += slope / bound
 
     def penalty(self) -> float:
-        """What the parameters cost."""
+        """Cost of the parameters."""
         workers = self.worker_strength * (self.of_workers**2).sum()
         return float(workers + self.task_strength * (self.of_tasks**2).sum()) / 2
 
     def chances(self, answers: Answers, truth: int) -> Floats:
-        """Of everything that could have been said, one column per label, if this is the truth."""
+        """Return the chance of every possible answer if this is the truth, a column per label."""
         likely: Floats = np.take(self.of_workers[truth], answers.worker, axis=1)
         likely += np.take(self.of_tasks[truth], answers.task, axis=1)
         likely -= likely.max(axis=0)
@@ -124,7 +124,7 @@ class Dual:
         return likely
 
     def predict(self, answers: Answers, posterior: Floats) -> Floats:
-        """How likely labels are that were not learnt from, given the posteriors of the tasks."""
+        """Return the likelihood of held-out labels, given the posteriors of the tasks."""
         said = answers.label, np.arange(answers.label.size)
         found = np.zeros(answers.label.size)
         for truth in range(answers.classes):

@@ -17,7 +17,7 @@ from crowdstream_lab.baselines.common import (
 )
 
 ONE_AGAINST_REST = "K > 2: one class against the rest"
-"""What all these methods add to their papers, which have two classes."""
+"""Addition of these methods to their papers, which have two classes."""
 
 
 def one_against_rest(coded: Coded, log_odds: Callable[[int, Floats], Floats]) -> Floats:
@@ -60,4 +60,4 @@ class OneAgainstRest(LabelsOnly):
 
     @abstractmethod
     def _log_odds(self, coded: Coded, votes: Floats) -> Floats:
-        """Of the class that the votes are for or against."""
+        """Return the log-odds of the class that the votes are for or against."""

@@ -15,7 +15,7 @@ from crowdstream_lab.baselines.common import Coded, Floats, LabelsOnly, weights_
 ErrorRates: TypeAlias = (
     Mapping[str, float] | Mapping[int, float] | Mapping[str | int, float] | ArrayLike
 )
-"""Of each worker by name, or by number."""
+"""Error rate of each worker, by name or by number."""
 
 
 @dataclass(eq=False, repr=False)

@@ -11,7 +11,7 @@ from crowdstream_lab.baselines.common import Floats, Ints
 from crowdstream_lab.baselines.triangular import TriangularEstimation, excess, sizes
 
 PARTNERS = 20
-"""Of those who agree with a worker most clearly, how many are tried as pairs: all n² pairs of all n
+"""Number of clearest partners of a worker that are tried as pairs: all n² pairs of all n
 would take n³ steps, and a pair with a poor partner is a poor pair."""
 
 UNSURE = 2.0

@@ -27,10 +27,10 @@ LEAST = 1e-6
 """Pseudo-answers of a cell that has none: a Dirichlet prior must be above 0."""
 
 TOLERANCE = 1e-3
-"""Of posteriors, as in the paper (ξ)."""
+"""Tolerance of posteriors, as in the paper (ξ)."""
 
 MAX_ITERATIONS = 500
-"""Of which the paper says nothing."""
+"""Iterations at most; the paper does not say."""
 
 
 @dataclass(eq=False, repr=False)

@@ -13,7 +13,7 @@ def lowest(
     steps: int,
     limits: tuple[Floats, Floats] | None = None,
 ) -> tuple[Floats, bool]:
-    """Where a function is lowest near a start, and whether the steps came to an end in time.
+    """Find where a function is lowest near a start, and whether the steps ended in time.
 
     The function gives its value and slope; L-BFGS within lower and upper limits, at most so many
     steps.

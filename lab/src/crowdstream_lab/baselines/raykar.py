@@ -136,7 +136,7 @@ class Raykar(Iterated):
 
 
 def likelihoods(coded: Coded, confusions: NDArray[np.float64]) -> Floats:
-    """How likely, in logarithms, each truth makes a task's labels: one row per task."""
+    """Return the log-likelihood of a task's labels under each truth, one row per task."""
     logs = np.log(confusions)
     scores = np.empty((len(coded.tasks), coded.n_classes))
     for truth in range(coded.n_classes):

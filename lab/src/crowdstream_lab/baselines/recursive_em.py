@@ -13,7 +13,7 @@ from crowdstream_lab.baselines.one_pass import OnePass, posterior_of
 from crowdstream_lab.baselines.raykar import likelihoods
 
 ACCURACY = 0.7
-"""Of everybody to begin with: of a crowd thought better than chance, or labels might flip."""
+"""Accuracy of everybody at the start: better than chance, or labels might flip."""
 
 BEFORE = 10.0
 """Answers that this is worth: a worker's n-th answer moves its matrix by 1/(n + 10)."""

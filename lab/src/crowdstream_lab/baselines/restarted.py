@@ -65,4 +65,4 @@ class Restarted(Iterated):
 
     @abstractmethod
     def _objective(self) -> float:
-        """What the iterations raise, as it is now."""
+        """Return the current value of the objective, which iterations raise."""

@@ -13,8 +13,8 @@ from crowdstream_lab.baselines.common import Coded, Floats, Ints, weights_of
 from crowdstream_lab.baselines.one_pass import OnePass, posterior_of
 
 RIGHT = 2.0
-"""Of the Beta(2, 1) prior on accuracies, one of those of the original experiments: right two times
-out of three."""
+"""Parameter of the Beta(2, 1) prior on accuracies, one of the original experiments': right twice
+in three labels."""
 
 WRONG = 1.0
 """The other parameter of that prior."""

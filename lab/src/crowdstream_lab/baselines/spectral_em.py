@@ -15,7 +15,7 @@ GROUPS = 3
 """Views of a task that are independent given its truth: what a third moment takes."""
 
 DEALS = 8
-"""How often workers are dealt into groups before the moments are given up: of 80 deals
+"""Number of deals of workers into groups before the moments are given up: of 80 deals
 of real sets of two classes 52 worked, of 64 of sets of more 25."""
 
 FLOOR = 0.01
@@ -27,7 +27,7 @@ WORST_CONDITION = 1e6
 errors of a million tasks, 1e-3, would already be magnified far beyond 1."""
 
 RESTARTS, POWER_STEPS = 20, 50
-"""Of the tensor power method. It converges quadratically, so that what has not settled by then
+"""Restarts and steps of the tensor power method. It converges quadratically; what is unsettled then
 started between two vectors; of twenty starts some have not."""
 
 
@@ -114,7 +114,7 @@ def from_moments(coded: Coded, rng: np.random.Generator) -> tuple[Floats, NDArra
 
 
 def _mean_labels(coded: Coded, group: Ints) -> Floats:
-    """Of every group, the votes of its members for each class, one row per task."""
+    """Return the votes of every group's members for each class, one row per task."""
     member = group[coded.worker]
     return np.stack([coded.count((member == g).astype(float)) for g in range(GROUPS)])
 
@@ -176,7 +176,7 @@ def _unit(rows: Floats) -> Floats:
 
 
 def _inverse(matrix: Floats) -> Floats:
-    """Of a matrix that is well away from singular, or LinAlgError."""
+    """Invert a matrix that is well away from singular; raise LinAlgError for others."""
     if not np.isfinite(matrix).all() or np.linalg.cond(matrix) > WORST_CONDITION:
         raise np.linalg.LinAlgError("singular matrix")
     return np.asarray(np.linalg.inv(matrix), float)

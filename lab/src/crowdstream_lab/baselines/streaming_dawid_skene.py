@@ -13,7 +13,7 @@ from crowdstream_lab.baselines.common import Coded, Floats, Ints
 from crowdstream_lab.baselines.one_pass import OnePass, posterior_of
 
 ACCURACY = 0.7
-"""Of everybody to begin with (0.6 to 0.8 alike)."""
+"""Accuracy of everybody at the start (0.6 to 0.8 do alike)."""
 
 BEFORE = 4.0
 """Answers, or tasks, that every prior is worth. Anything from 2 to 8 gives the same errors on real
@@ -97,14 +97,14 @@ class StreamingDawidSkene(OnePass):
 
     @property
     def class_prior_(self) -> Floats:
-        """Of the posteriors so far, which start from the labels'."""
+        """Class shares by the posteriors so far, which start from the labels'."""
         mass = self._mass + self.before * self._label_shares()
         prior: Floats = mass / (self._tasks + self.before)
         return prior
 
     @property
     def confusions_(self) -> NDArray[np.float64]:
-        """Of everybody who was named."""
+        """Confusions of everybody who was named."""
         return self._confusions(np.arange(len(self._said)))
 
     def _label_shares(self) -> Floats:
@@ -113,7 +113,7 @@ class StreamingDawidSkene(OnePass):
         return shares
 
     def _habits(self, workers: Ints) -> Floats:
-        """How often each says what, whatever the truth."""
+        """Return how often each worker says each class, whatever the truth."""
         said = self._said[workers]
         habit = said + self.before * self._label_shares()
         share: Floats = habit / (said.sum(axis=1, keepdims=True) + self.before)

@@ -138,7 +138,7 @@ def sizes(c: Floats, j: Ints, k: Ints) -> Floats:
 
 
 def _signs(size: Floats, c: Floats) -> Floats:
-    """Of the worker who is most clearly with or against the crowd, and of others towards it."""
+    """Return signs towards the crowd, from the worker most clearly with or against it."""
     known = size**2 + c.sum(axis=1)
     best = int(np.abs(known).argmax())
     signs = np.sign(known[best]) * np.sign(c[best])

@@ -1,4 +1,4 @@
-"""What methods share that give workers weights, and have no posterior: weighted shares of votes."""
+"""Base of methods that weigh workers and have no posterior: weighted shares of votes."""
 
 from __future__ import annotations
 

@@ -13,13 +13,13 @@ from crowdstream_lab.baselines.common import CERTAIN, FEWEST_CLASSES, Coded, Flo
 from crowdstream_lab.baselines.one_pass import OnePass, posterior_of
 
 RIGHT = 3.0
-"""Of the Beta(3, 2) prior on rates, whose mode is ⅔: three answers are worth as much."""
+"""Parameter of the Beta(3, 2) prior on rates, whose mode is ⅔; it is worth three answers."""
 
 WRONG = 2.0
 """The other parameter of that prior."""
 
 SHARE = number(0.0, 1.0)
-"""What a share may be."""
+"""Check of a share."""
 
 KNOWN = 0.01
 """A worker is listed once the variance of each of its rates is below this, a standard deviation of
@@ -114,12 +114,12 @@ class WelinderPerona(OnePass):
 
     @property
     def experts_(self) -> list[WorkerId]:
-        """Who is listed as an expert."""
+        """Workers listed as experts."""
         return [self.workers_[i] for i in np.flatnonzero(self._expert)]
 
     @property
     def bots_(self) -> list[WorkerId]:
-        """Who is listed as a bot."""
+        """Workers listed as bots."""
         return [self.workers_[i] for i in np.flatnonzero(self._bot)]
 
     def _start(self, coded: Coded) -> None:

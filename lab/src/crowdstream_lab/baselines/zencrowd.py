@@ -19,7 +19,7 @@ from crowdstream_lab.baselines.common import (
 from crowdstream_lab.baselines.iterated import Iterated
 
 RELIABILITY = 0.8
-"""Of every worker before the first iteration, as in the survey of Zheng et al.; the start is a
+"""Reliability of every worker before the first iteration, as in the survey of Zheng et al.; it is a
 majority vote whatever it is, as long as it is above chance."""
 
 

@@ -13,7 +13,7 @@ from crowdstream_lab.baselines.common import Coded, Floats, LabelsOnly, share_wr
 from crowdstream_lab.baselines.weighted_votes import vote_shares
 
 ITERATIONS = 100
-"""How often skills are updated, as in crowd-kit."""
+"""Number of updates of skills, as in crowd-kit."""
 
 RATE = 1.0
 """By how much of the difference skills move at first, as in crowd-kit: all."""

@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, TypedDict
 
-from crowdstream import InputError
+from crowdstream import InputError, UsageError
 from crowdstream.cli.extension import (
     ProgressBar,
     add_row,
@@ -45,7 +45,7 @@ LEFT_OUT = ("sets", "− majority", "− adaptive", "ECE", "MB")
 
 
 class Plan(TypedDict):
-    """How often, in which orders and for how long."""
+    """Plan of repetitions, orders and time limits."""
 
     shuffles: int
     seed: int
@@ -54,7 +54,7 @@ class Plan(TypedDict):
 
 
 class Input(options.FileMeaning):
-    """What is compared on."""
+    """Options of the input."""
 
     HELP = """
     sets: SET  Names of data sets (all: every one that is installed) or, with --truth, files of
@@ -67,7 +67,7 @@ class Input(options.FileMeaning):
 
 
 class Methods(options.Group, panel="Methods"):
-    """What is compared."""
+    """Options of methods."""
 
     HELP = """
     --methods NAMES  Only these, with commas between: adaptive,dawid-skene. majority always takes
@@ -79,7 +79,7 @@ class Methods(options.Group, panel="Methods"):
 
 
 class Repeats(options.Group, panel="Repeating"):
-    """How often, and for how long."""
+    """Options of repetitions."""
 
     HELP = """
     --shuffles NUMBER  Random orders of the tasks for online methods, besides that of the file
@@ -92,7 +92,7 @@ class Repeats(options.Group, panel="Repeating"):
 
 
 class Output(options.Group, panel="Output"):
-    """Where the outcome goes."""
+    """Options of output."""
 
     HELP = """
     -o, --output FOLDER  Write tables (CSV, JSON, Markdown), charts and a page, index.html.
@@ -126,7 +126,7 @@ def compare(
     from crowdstream_lab.compare import METHODS, Journal, choose, ready, write
 
     if out.resume and out.output is None:
-        raise InputError("--resume", "-o FOLDER too", "none")
+        raise UsageError("--resume needs -o FOLDER")
     plan = _plan(repeating, methods.quick, orders.seed)
     names = methods.methods
     wanted = None if names is None else [name.strip() for name in names.split(",")]
@@ -163,7 +163,7 @@ def compare(
 
 
 def _plan(repeating: Repeats, quick: bool, seed: int) -> Plan:
-    """How often and how long, checked."""
+    """Check the options of repetitions."""
     from crowdstream_lab.compare import RUNS
 
     given, limit = repeating.shuffles, repeating.limit

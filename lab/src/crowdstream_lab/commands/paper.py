@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 class Experiments(options.Group, panel="Options"):
-    """What is repeated, how often, and where it goes."""
+    """Options of the experiments."""
 
     HELP = """
     experiments: EXPERIMENT  ours, worked, assumption, fig1 to fig6, table1, table2, complexity,

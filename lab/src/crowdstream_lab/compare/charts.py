@@ -203,7 +203,7 @@ def draw_speed(summary: pl.DataFrame) -> alt.TopLevelMixin:
 
 
 def _spread(across: Floats, down: Floats, names: Sequence[str], line: float) -> Floats:
-    """How far down to write names right of their dots, in pixels, clear of each other and a line.
+    """Return how far down to write names right of their dots, clear of each other and a line.
 
     >>> _spread(np.array([0.0, 20.0]), np.array([50.0, 50.0]), ["one", "two"], 0.0).tolist()
     [62.0, 50.0]

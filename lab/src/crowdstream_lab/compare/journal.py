@@ -95,7 +95,7 @@ class Journal:
         return [row for key, rows in self._old.items() if key not in reached for row in rows]
 
     def _report(self) -> dict[str, Any]:
-        """What can be said before the end."""
+        """Return the report as far as it is known before the end."""
         return {
             "schema_version": SCHEMA,
             "plan": self.plan,

@@ -28,7 +28,7 @@ SUMMARY_HEAD = (
     "ns/label",
     "MB",
 )
-"""Of the one table that the terminal shows."""
+"""Headings of the one table that the terminal shows."""
 
 
 FINAL_HEAD = (
@@ -187,7 +187,7 @@ def cost_lines(study: Study) -> list[list[str]]:
 
 
 def left_out_lines(study: Study) -> list[list[str]]:
-    """How mean differences of the final error change with each set left out, least and most."""
+    """Return how mean differences of the final error change with each set left out."""
     over, behind = (study.differences("final", x) for x in (YARDSTICK, REFERENCE))
     over.pop(YARDSTICK, None)
     behind.pop(REFERENCE, None)

@@ -55,7 +55,7 @@ FILE = "file"
 
 @dataclass(frozen=True)
 class Row:
-    """What one method did on one order of one set; None where there is nothing to say.
+    """Measures of one method on one order of one set; None where there is nothing to say.
 
     ``prequential`` and ``final`` are shares of wrong decisions; ``ece``, ``brier`` and, on sets
     with a scale, the mean ``distance`` from the truth are of the final ones. Times are nanoseconds
@@ -84,7 +84,7 @@ COLUMNS = {
     for name, kind in Row.__annotations__.items()
     if name != "outcomes"
 }
-"""Of the long table."""
+"""Columns of the long table."""
 
 
 OUTCOMES = {
@@ -267,7 +267,7 @@ class _Foreign(_Native):
 
 
 def _timed(run: Callable[[], Any], runs: int) -> tuple[Any, float]:
-    """What it gives, and the seconds of its quickest run."""
+    """Return a function's result, and the seconds of its quickest run."""
     taken: list[float] = []
     while len(taken) < runs and sum(taken) < SLOW:
         start = time.perf_counter()
@@ -290,7 +290,7 @@ def _peak_mb(reset: bool = False) -> float | None:
 
 
 def _quality(decisions: pl.DataFrame, data: Dataset) -> dict[str, Any]:
-    """What is said of final decisions besides their error."""
+    """Return measures of final decisions besides their error."""
     found: dict[str, Any] = {}
     if data.scale is not None:
         said = decisions.select("task", pl.col("label").cast(pl.String))

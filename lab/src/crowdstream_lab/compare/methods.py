@@ -49,7 +49,7 @@ class Method:
     majority: bool = False
 
     def installed(self) -> bool:
-        """Whether it is there; rivals are looked for but not loaded, which takes seconds."""
+        """True if the method is installed; rivals are not loaded, which takes seconds."""
         if self.family == CROWDKIT:
             return importlib.util.find_spec("crowdkit") is not None
         try:
@@ -157,7 +157,7 @@ QUICK = (
     "zencrowd",
     "wawa",
 )
-"""What a quick look takes: ours, and of the rivals those that are known best and took less than
+"""Methods of a quick look: ours, and of the rivals those that are known best and took less than
 a second on 2,700 tasks. Chosen by name and time, never by error."""
 
 

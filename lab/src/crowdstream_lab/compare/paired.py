@@ -64,7 +64,7 @@ class Difference:
 
     @property
     def equivalent(self) -> bool:
-        """Whether the 95 % interval of the mean (Student's t) lies within half a point of 0."""
+        """True if the 95 % interval of the mean (Student's t) lies within half a point of 0."""
         from scipy.special import stdtrit
 
         if self.count < FEWEST or self.error is None:
@@ -129,7 +129,7 @@ def paired(differences: Sequence[float]) -> Difference | None:
 
 @dataclass(frozen=True)
 class LeftOut:
-    """What becomes of a mean difference when each set is left out in turn.
+    """Mean differences with each set left out in turn.
 
     ``lowest`` and ``highest`` are means, each with the set that is missing; ``turning`` are the
     sets without which the word is another.

@@ -46,7 +46,7 @@ NOTE = 120
 
 
 INSTALL = "pip install 'crowdstream[bench]'"
-"""What brings the methods of others."""
+"""Command that installs the methods of others."""
 
 
 class Laboratory:
@@ -188,7 +188,7 @@ def compare(
 
 
 class _Slow:
-    """Which methods were over the time limit on which sets.
+    """Methods that were over the time limit, by set.
 
     A method is not tried on a set with as many labels and classes or more: it would cost the whole
     limit to learn nothing.

@@ -29,7 +29,7 @@ SCHEMA = 1
 
 
 LEVEL = 0.05
-"""Of the test whether mean ranks differ, as in Demšar's guide to comparing classifiers."""
+"""Level of the test of mean ranks, as in Demšar's guide to comparing classifiers."""
 
 
 DIGITS = 12
@@ -56,7 +56,7 @@ EQUIVALENT = {"behind": "equivalent", "online_behind": "online_equivalent"}
 
 @dataclass(frozen=True, eq=False)
 class Study:
-    """What was compared, how it was asked for, and the long table of what came out.
+    """Comparison: its sets and methods, its plan, and the long table of results.
 
     ``plan`` has shuffles, seed, limit and runs. ``outcomes``, for a single set, has the errors of
     its tasks: methods are then paired over tasks.
@@ -165,7 +165,7 @@ class Study:
         return (both[column] - both[f"{column}_other"]).to_list()
 
     def unfinished(self) -> list[str]:
-        """What did not run to its end, and why: one line each."""
+        """Return a line for each run that did not end, with the reason."""
         table = self.by_set().filter(pl.col("status") != OK)
         grouped = table.group_by("method", "status", "note", maintain_order=True).agg("set")
         return [
@@ -174,12 +174,12 @@ class Study:
         ]
 
     def ranking(self) -> Ranking | None:
-        """Whether mean ranks differ by more than chance; None with fewer than two of either."""
+        """Test if mean ranks differ by more than chance; None with under two sets or methods."""
         done = self.by_set().filter(pl.col("status") == OK)
         return rank_test(done.select("set", "method", error="final"), len(self.sets))
 
     def report(self) -> dict[str, object]:
-        """What ``--json`` prints."""
+        """Return the output of ``--json``."""
         ranking = self.ranking()
         return {
             "schema_version": SCHEMA,
@@ -253,7 +253,7 @@ def rank_test(errors: pl.DataFrame, sets: int) -> Ranking | None:
 
 
 def sizes(data: Dataset) -> dict[str, int]:
-    """How large a set is."""
+    """Return the sizes of a set."""
     return {
         "tasks": data.labels["task"].n_unique(),
         "labels": data.labels.height,
@@ -264,7 +264,7 @@ def sizes(data: Dataset) -> dict[str, int]:
 
 
 def versions() -> dict[str, str]:
-    """Of what took part, and of the machine."""
+    """Return the versions of what took part, and of the machine."""
     found = {"python": platform.python_version()}
     for name in ("crowdstream", "numpy", "polars", "scipy", "crowd-kit", "scikit-learn"):
         with contextlib.suppress(importlib.metadata.PackageNotFoundError):

@@ -1,4 +1,4 @@
-"""What a comparison says in sentences: how it is measured, how it is read, what to be wary of."""
+"""Sentences of a comparison: how it is measured, how it is read, what to be wary of."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ HOW = (
     f"method and run it on {WARM_TASKS} tasks; what that had freed and is taken again does not "
     "show, so read 0 as less than a few MB. Of both, the median over sets.",
 )
-"""How everything is measured; on the page and in the Markdown."""
+"""Sentences on how everything is measured, for the page and the Markdown."""
 
 
 SEEN = (
@@ -77,7 +77,7 @@ LEFT_OUT = (
 
 
 def caution(study: Study) -> str:
-    """What to be wary of; empty for a user's own labels."""
+    """Return what to be wary of; empty for a user's own labels."""
     known = set(names())
     return SEEN if any(data.name in known for data in study.sets) else ""
 
@@ -142,7 +142,7 @@ def _listed(names: Sequence[str]) -> str:
 
 
 def size_text(data: Dataset) -> str:
-    """How large a data set is, in a sentence."""
+    """Say how large a data set is."""
     size = sizes(data)
     return (
         f"{data.meta.title}: {size['labels']:,} labels of {size['tasks']:,} tasks by "
@@ -152,7 +152,7 @@ def size_text(data: Dataset) -> str:
 
 
 def verdict_text(ranking: Ranking | None) -> str:
-    """Whether mean ranks differ, in a sentence."""
+    """Say if mean ranks differ."""
     if ranking is None:
         return "Ranks are compared from two sets and two methods on."
     return (

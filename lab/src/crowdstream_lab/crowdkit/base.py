@@ -10,10 +10,10 @@ import pandas as pd
 from crowdstream.extension import Parameters, number
 
 ITERATIONS = number(0, 10**9, whole=True)
-"""What ``n_iter`` may be."""
+"""Check of ``n_iter``."""
 
 TOLERANCE = number(0.0, 1e6)
-"""What ``tol`` may be."""
+"""Check of ``tol``."""
 
 
 class Labeller(Parameters):

@@ -65,7 +65,7 @@ class OneCoin(Confusions):
 
 
 def used(coded: Coded) -> Mask:
-    """Which classes each worker said."""
+    """Return which classes each worker said."""
     n, k = len(coded.workers), coded.n_classes
     return np.bincount(coded.worker * k + coded.label, minlength=n * k).reshape(n, k) > 0
 
@@ -164,7 +164,7 @@ class DawidSkene(Aggregator):
         return self
 
     def _nothing(self) -> Self:
-        """What crowd-kit has of an empty table."""
+        """Set the results that crowd-kit has for an empty table."""
         self.probas_, self.errors_ = pd.DataFrame(), pd.DataFrame()
         self.priors_ = pd.Series(dtype=float, name="prior")
         self.labels_ = pd.Series(dtype=float, name="agg_label")

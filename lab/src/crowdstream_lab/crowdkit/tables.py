@@ -53,7 +53,7 @@ class Answers:
 
     coded: Coded
     once: Ints
-    """Which labels are no repetitions."""
+    """Places of the labels that are no repetitions."""
     tasks: pd.Index
     workers: pd.Index
     classes: pd.Index

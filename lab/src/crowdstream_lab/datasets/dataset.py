@@ -17,7 +17,7 @@ GOLD = ("task", "label")
 
 @dataclass(frozen=True)
 class Meta:
-    """What is known of a data set: where it comes from, whom to cite, what to mind.
+    """Facts on a data set: where it comes from, whom to cite, what to mind.
 
     Parameters
     ----------

@@ -19,7 +19,7 @@ VARIABLE = "CROWDSTREAM_DATA"
 
 
 CACHE = "crowdstream"
-"""What pooch calls this package's folder in the user's cache."""
+"""Name of this package's folder in the user's cache."""
 
 
 def names() -> list[str]:

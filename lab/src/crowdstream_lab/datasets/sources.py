@@ -1,4 +1,4 @@
-"""Where a public data set is downloaded from, and how its files are read."""
+"""Sources of public data sets: where they are downloaded, and how their files are read."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ class Download:
     read_gold: Reader | None = None
 
     def url(self, path: str) -> str:
-        """Where to get a file.
+        """Return the address of a file.
 
         Parameters
         ----------
@@ -137,7 +137,7 @@ def cubam_gold(text: str) -> pl.DataFrame:
 
 
 NONE_STATED = "none stated in the repository"
-"""What is said of the licence where the origin says nothing."""
+"""Words for a licence of which the origin says nothing."""
 
 
 def _tree(repository: str, commit: str) -> str:
@@ -153,7 +153,7 @@ def known(
 
 
 def spectral(stem: str, sha256: str) -> Download:
-    """How to get a set of Zhang et al.: task, worker, label; the truth may stand there twice."""
+    """Describe a set of Zhang et al.: task, worker, label; the truth may stand there twice."""
     return Download(
         "zhangyuc/SpectralMethodsMeetEM",
         "6204f5fcab1766cb1b2c40fc1bff53b1613ddc6c",
@@ -166,7 +166,7 @@ def spectral(stem: str, sha256: str) -> Download:
 
 
 def snow(stem: str, sha256: str) -> Download:
-    """How to get a set of Snow et al.: annotation, worker, task, response, gold, with a header."""
+    """Describe a set of Snow et al.: annotation, worker, task, response, gold, with a header."""
     fields = "annotation", "worker", "task", "label", "gold"
     read = columns_reader(*fields, separator="\t", header=True)
     commit = "f98448e2e9a941463aa92f418eefd1f43bd5a637"
@@ -175,7 +175,7 @@ def snow(stem: str, sha256: str) -> Download:
 
 
 def toolkit(stem: str, sha256: str) -> Download:
-    """How to get a set of the ActiveCrowdToolkit: worker, task, label, gold and perhaps seconds."""
+    """Describe a set of the ActiveCrowdToolkit: worker, task, label, gold and perhaps seconds."""
     commit = "2c0c194e85ca126545bd830d811ec39151bdd448"
     read = columns_reader("worker", "task", "label", "gold", separator=",")
     repository = "orchidproject/active-crowd-toolkit"
@@ -183,7 +183,7 @@ def toolkit(stem: str, sha256: str) -> Download:
 
 
 def at_scale(folder: str, sha256: str) -> Download:
-    """How to get a set of Li et al.: item, worker, label and item, truth, with headers."""
+    """Describe a set of Li et al.: item, worker, label and item, truth, with headers."""
     return Download(
         "yuan-li/truth-inference-at-scale",
         "621789b2d57324d3559dc973b2613d2296d73f55",

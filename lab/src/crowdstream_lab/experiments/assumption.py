@@ -50,7 +50,7 @@ def uses() -> list[Use]:
 
 
 def compute(quick: bool, tick: Tick) -> pl.DataFrame:
-    """How many streams have no solution after t tasks, and the largest error of those that have."""
+    """Count streams without a solution after t tasks, and find the largest error of the others."""
     rows = []
     for name, p in CROWDS.items():
         rng = np.random.default_rng(7)
@@ -72,7 +72,7 @@ def compute(quick: bool, tick: Tick) -> pl.DataFrame:
 
 
 def claims(data: pl.DataFrame) -> list[Claim]:
-    """What is allowed, and what can be estimated there."""
+    """Check what is allowed, and what can be estimated there."""
     p = perfect(2)
     gamma, q = theory.gamma(p), float(p.mean())
     back = np.abs(batch.error_rates(theory.agreement_rates(p)) - p).max()
@@ -106,7 +106,7 @@ def claims(data: pl.DataFrame) -> list[Claim]:
 
 
 SAME = 1e-6
-"""What rounding leaves of φ(a) where the equation is met at its very end, as the square root of it
+"""Rounding left of φ(a) where the equation is met at its very end, as the square root of it
 is taken there."""
 
 

@@ -13,7 +13,7 @@ import numpy as np
 from crowdstream_lab.experiments.common import Floats
 
 STEPS = 60
-"""Of the search for a fixed point at most: where Newton's step leaves the bracket it is halved, and
+"""Steps of the search for a fixed point: where Newton's step leaves the bracket it is halved, and
 sixty halvings are more than a double has bits. Seven or eight are usual."""
 
 STILL = 1e-13
@@ -39,7 +39,7 @@ def draw(rng: np.random.Generator, shape: tuple[int, ...], p: Floats, alpha: flo
 
 
 def agreeing(right: Floats, alpha: float = 1.0) -> Floats:
-    """What a task adds to t â_i: the share of others whom i agrees with there, over α²."""
+    """Return what a task adds to t â_i: the share of others whom i agrees with there, over α²."""
     total = right.sum(axis=-1, keepdims=True)
     given = np.abs(right)
     answered = given.sum(axis=-1, keepdims=True)

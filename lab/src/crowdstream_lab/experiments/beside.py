@@ -22,10 +22,10 @@ from crowdstream_lab.experiments import batch
 from crowdstream_lab.experiments.common import Claim, Floats, Use
 
 SAME = 1e-8
-"""How far error rates may be apart: what `AgreementBased` promises. Measured, it is 1e-13."""
+"""Largest difference of error rates, as `AgreementBased` promises. Measured, it is 1e-13."""
 
 EDGE = 1e-7
-"""Where a solution exists or not by less, the last bit decides, and nothing is compared."""
+"""Margin of existence of a solution: below it the last bit decides, and nothing is compared."""
 
 CLEAR, TIED = 1e-6, 1e-12
 """A lead above the first is a decision, below the second a tie; between them rounding decides.
@@ -35,7 +35,7 @@ PART = 20
 """Tasks learnt at once by `learn_many`."""
 
 TASKS = 80
-"""Of a stream that is compared: with ten workers most have a solution from the tenth on."""
+"""Tasks of a stream that is compared: with ten workers most have a solution from the tenth on."""
 
 EMPTY = 0.5
 """The error rate of everybody where there is no solution."""
@@ -125,7 +125,7 @@ class Printed(reference.AB):
 
 
 class Trace(NamedTuple):
-    """What the print says along a stream; rows of ``agreed`` and ``rates`` are after t tasks.
+    """Trace of the paper's algorithm; row t of ``agreed`` and ``rates`` is after t tasks.
 
     ``votes``: the decision on each task before it is learnt; ``leads``: 0 for a tie, −1 where it is
     not compared. ``near``: whether a rounding decides if there is a solution after t tasks.
@@ -154,12 +154,12 @@ class Trace(NamedTuple):
 
     @property
     def solved(self) -> NDArray[np.bool_]:
-        """Whether there is a solution after t tasks."""
+        """Mask of the tasks after which there is a solution."""
         return np.asarray((self.rates != EMPTY).any(axis=1))
 
 
 def _lead(p: Floats, x: Floats) -> float:
-    """How far a vote is from a tie, which is 0; −1 where a rounding of p̂ decides."""
+    """Return how far a vote is from a tie, which is 0; −1 where a rounding of p̂ decides."""
     given = p[x != 0]
     if not given.size or min(np.abs(given).min(), np.abs(1 - given).min()) < EDGE:
         return -1.0  # nobody answered, or a weight that is infinite or nearly so
@@ -221,7 +221,7 @@ def _ways(use: Use) -> Iterator[tuple[str, int, Floats]]:
 
 
 def _estimates(use: Use, found: Trace) -> Iterator[tuple[str, str]]:
-    """Where error rates differ: with a solution, and without one."""
+    """Yield where error rates differ: with a solution, and without one."""
     wrong: dict[bool, list[tuple[float, str, int, Floats]]] = {True: [], False: []}
     for way, t, rates in _ways(use):
         off = float(np.abs(rates - found.rates[t]).max())
@@ -241,7 +241,7 @@ def _estimates(use: Use, found: Trace) -> Iterator[tuple[str, str]]:
 
 
 def _rule(use: Use) -> str:
-    """What a stream like this one tries beyond the fixed point."""
+    """Say what a stream like this one tries beyond the fixed point."""
     if use.beta:
         return f"forgetting, Section 5, β = {use.beta:g}"
     if use.alpha < 1:
@@ -250,7 +250,7 @@ def _rule(use: Use) -> str:
 
 
 def _explain(rates: Floats, agreed: Floats, beta: float) -> str:
-    """How far the error rates are from what the agreement rates say, by the way back.
+    """Say how far error rates are from what the agreement rates imply.
 
     Error rates p tell agreement rates a(p), by equation (2), in which no fixed point has a part. If
     these are a straight line in â, the solution is right and something was scaled or shifted.
@@ -339,7 +339,7 @@ def _decisions(use: Use, found: Trace) -> Iterator[tuple[str, str]]:
 
 
 def _vectorised(use: Use, found: Trace) -> Iterator[tuple[str, str]]:
-    """What the experiments compute for all repetitions at once."""
+    """Check what the experiments compute for all repetitions at once."""
     agreed = batch.agreements(use.x, use.alpha, use.beta)
     off = float(np.abs(agreed - found.agreed[1:]).max())
     if not off <= SAME:

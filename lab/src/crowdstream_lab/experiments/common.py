@@ -1,4 +1,4 @@
-"""What the experiments share: a claim and its verdict, means with bands, lines drawn in them."""
+"""Parts that experiments share: claims and verdicts, means with bands, lines drawn in them."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ class Claim:
 
     @property
     def is_our_bug(self) -> bool:
-        """Whether it is a promise of ours that does not hold, which ends the command with 1."""
+        """True if it is a promise of ours that does not hold, which ends the command with 1."""
         return self.source == "ours" and self.verdict != "holds"
 
 
@@ -105,7 +105,7 @@ class Experiment(Protocol):
         ...
 
     def claims(self, data: pl.DataFrame) -> list[Claim]:
-        """What the paper says of it, and what we do, checked."""
+        """Check the paper's claims, and ours."""
         ...
 
     def draw(self, data: pl.DataFrame) -> alt.TopLevelMixin | None:

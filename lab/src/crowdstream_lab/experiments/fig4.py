@@ -26,7 +26,7 @@ PAPER = (
 N, TASKS = 10, 1000
 Q = (0.25, 0.28, 0.31, 0.34)
 LIMITS = {0.25: ("close to 0", 0.2), 0.31: ("less than 2 errors", 2.0)}
-"""What the regret must stay below at the end: a fifth of an error is read as close to 0."""
+"""Limits of the final regret: a fifth of an error is read as close to 0."""
 REPETITIONS = {True: 200, False: 2000}
 """Quick: a standard error of 0.17 on the regret at q = 0.31, where the two ways are 1.6 apart."""
 TOGETHER = 100
@@ -152,12 +152,12 @@ class _Regret(NamedTuple):
 
     @property
     def is_ordered(self) -> bool:
-        """Whether it grows with q."""
+        """True if the regret grows with q."""
         return list(self.ends.values()) == sorted(self.ends.values())
 
     @property
     def is_flat(self) -> bool:
-        """Whether the last fifth hardly adds to it; where the regret is near 0, noise does."""
+        """True if the last fifth hardly adds to the regret; where that is near 0, noise does."""
         return all(self.added[q] <= max(LATE * self.ends[q], 0.02) for q in Q)
 
 
@@ -200,7 +200,7 @@ def _late(path: Floats) -> float:
 
 
 def _theorem() -> Claim:
-    """Whether Theorem 2 says so of each crowd of the figure: it asks that nobody be perfect."""
+    """Check if Theorem 2 covers each crowd of the figure: it asks that nobody be perfect."""
     covered = {q: theory.eta(error_rates(N, q=q)) > 0 for q in Q}
     out = ", ".join(str(q) for q, inside in covered.items() if not inside)
     return Claim(

@@ -36,7 +36,7 @@ SIZES = (3, 4, 6, 10, 20, 40)
 SIGNS = 6
 """Random corners of the box around the agreement rates, beside those that hurt most."""
 SAME = 1e-9
-"""What rounding may leave of an equality: near γ = 0 it is divided by γ^(3/2)."""
+"""Rounding that an equality may show: near γ = 0 it is divided by γ^(3/2)."""
 SHOWN = 1_200
 """Crowds a chart can show."""
 BIAS_SIGMA, BIAS_BETA = (1e-6, 1e-3), (1e-3, 0.3)
@@ -101,7 +101,7 @@ def v(p: Floats) -> Floats:
 
 
 def v_0(a: Floats) -> Floats:
-    """Where the fixed-point equation begins."""
+    """Return where the fixed-point equation begins."""
     n = a.shape[-1]
     found: Floats = np.maximum(4 * (n - 1) / n**2 * (2 * a - 1).max(axis=-1), 0.0)
     return found
@@ -128,7 +128,7 @@ def corners(rng: np.random.Generator, p: Floats, a: Floats, epsilon: Floats) -> 
 
 
 def _solved(found: Floats) -> NDArray[np.bool_]:
-    """Whether there was a fixed point, of error rates."""
+    """Return which error rates come of a fixed point."""
     return np.asarray((found != 0.5).any(axis=-1))
 
 
@@ -139,7 +139,7 @@ VOTES = 60
 
 
 def _proposition_1(rng: np.random.Generator, p: Floats) -> Floats:
-    """How much the weighted vote errs beyond the least possible, over rounding; all X one by one.
+    """Return the weighted vote's excess error over rounding; all X one by one.
 
     Whatever is decided on seeing x errs with probability L⁻(x)/2 or L⁺(x)/2, so that no estimator
     errs less than Σ min(L⁺, L⁻)/2. Answer rates are drawn.
@@ -183,7 +183,7 @@ def _proposition_2(rng: np.random.Generator, a: Floats) -> Floats:
 
 
 ROUNDED = 1e-9
-"""What rounding leaves of a quotient that may be exactly 1, where all u are equal."""
+"""Rounding of a quotient that may be exactly 1, where all u are equal."""
 
 
 def _proposition_4(rng: np.random.Generator, a: Floats) -> Floats:
@@ -264,9 +264,9 @@ EQUALITIES = {
     "symmetry, printed": "the same agreement rates",
     "symmetry, corrected": "the same agreement rates",
 }
-"""What must be equal where no bound is stated."""
+"""Quantities that must be equal where no bound is stated."""
 READ = {"Proposition 2": "f rises at least n²/(n − 2)² times as fast as v, for every u drawn"}
-"""How it is read where that is not of crowds."""
+"""Words on how a claim is read where it is not of crowds."""
 
 
 def claims(data: pl.DataFrame) -> list[Claim]:
@@ -325,5 +325,5 @@ def draw(data: pl.DataFrame) -> alt.TopLevelMixin:
 
 
 def _shades() -> list[str]:
-    """Of the number of workers."""
+    """Return shades for numbers of workers."""
     return [theme.LIGHT["soft"], *theme.RAMP, theme.LIGHT["ink"]]

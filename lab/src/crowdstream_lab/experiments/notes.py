@@ -1,4 +1,4 @@
-"""What the page of the paper says beside claims: scope, choices, slips, what was not checked."""
+"""Notes on the page of the paper: scope, choices, slips, what was not checked."""
 
 VERDICTS = (
     "A claim “holds” or “does not hold” as it is read; where two fair readings differ it is “our "
@@ -32,7 +32,7 @@ CHOICES = (
     "2162; that match may be chance. EM is given one label a worker and image.",
     "EM is Dawid and Skene's with two coins, started from majority vote.",
 )
-"""What it took to repeat the experiments, none of which the paper says."""
+"""Choices made to repeat the experiments, none of which the paper states."""
 
 UNCHECKED = {
     "The curves of Figures 1 to 6.": "They are drawings whose values the text does not give; what "
@@ -67,4 +67,4 @@ SLIPS = (
     "Assumption 1 is more than is needed: it is enough that nobody holds half of the crowd's "
     "signal.",
 )
-"""What `crowdstream_lab.theory` corrects."""
+"""Slips that `crowdstream_lab.theory` corrects."""

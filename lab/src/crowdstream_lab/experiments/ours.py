@@ -48,7 +48,7 @@ def uses() -> list[Use]:
 
 
 def compute(quick: bool, tick: Tick) -> pl.DataFrame:
-    """How far solvers are apart on any agreement rates, and how ties fall."""
+    """Measure how far solvers are apart on any agreement rates, and how ties fall."""
     rng = np.random.default_rng(0)
     rows = [
         {"what": what, "kind": str(n), "of": number, "value": off}
@@ -83,7 +83,7 @@ def _by_theory(agreed: Floats) -> Floats:
 
 
 def _coins() -> Iterator[tuple[str, int]]:
-    """How often +1 wins a tie between +1 and −1: by names of tasks, by seeds, in a stream."""
+    """Count how often +1 wins a tie with −1: by names of tasks, by seeds, in a stream."""
     answers = {0: 1, 1: -1}
     rows = [(t, worker, label) for t in range(TIES) for worker, label in answers.items()]
     with beside.quietly():
@@ -109,7 +109,7 @@ def chance_of(heads: int, tosses: int) -> float:
 
 
 def claims(data: pl.DataFrame) -> list[Claim]:
-    """Of each solver and of the coin."""
+    """Check each solver, and the coin."""
     found = []
     solvers = data.filter(pl.col("what") != "tie coin")
     for (what,), part in solvers.group_by("what", maintain_order=True):

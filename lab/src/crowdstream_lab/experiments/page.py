@@ -30,19 +30,19 @@ WIDE = "<div class=wide tabindex=0 role=region aria-label=table>"
 """Around a table, which scrolls inside itself."""
 
 WHOSE = {"paper": "paper", "ours": "ours"}
-"""Whose claim it is, in words."""
+"""Words for whose claim it is."""
 
 
 @dataclass
 class Outcome:
-    """What became of an experiment."""
+    """Outcome of an experiment."""
 
     name: str
     title: str
     paper: str
     claims: list[Claim] = field(default_factory=list)
     seconds: float = 0.0
-    """Of processor time."""
+    """Seconds of processor time."""
     skipped: str = ""
     picture: str = ""
     """The figure as SVG, empty if there is none."""
@@ -75,13 +75,13 @@ def save_figure(name: str, data: pl.DataFrame, chart: object, folder: Path) -> s
 
 
 def counted(outcomes: Iterable[Outcome]) -> dict[Verdict, int]:
-    """How many claims of the paper have each verdict."""
+    """Count the paper's claims by verdict."""
     found = [c.verdict for outcome in outcomes for c in outcome.claims if c.source == "paper"]
     return {verdict: found.count(verdict) for verdict in VERDICTS}
 
 
 def kept(outcomes: Iterable[Outcome]) -> tuple[int, int]:
-    """How many promises of ours hold, and how many were checked."""
+    """Count our promises that hold, and those that were checked."""
     ours = [c for outcome in outcomes for c in outcome.claims if c.source == "ours"]
     return sum(not claim.is_our_bug for claim in ours), len(ours)
 
@@ -97,7 +97,7 @@ def summary(outcomes: Sequence[Outcome]) -> str:
 
 
 def versions() -> str:
-    """What the numbers were computed with."""
+    """Return the versions that the numbers were computed with."""
     names = ("crowdstream", "numpy", "polars")
     shown = ", ".join(f"{name} {importlib.metadata.version(name)}" for name in names)
     return f"{shown}, Python {platform.python_version()}"
@@ -129,7 +129,7 @@ def write_page(outcomes: Sequence[Outcome], path: Path, quick: bool) -> None:
 
 
 def _bugs(outcomes: Sequence[Outcome]) -> list[str]:
-    """What is wrong with our own code stands first."""
+    """List what is wrong with our own code, which stands first."""
     found = [
         f"<li>{_code(f'{bug.text} {bug.measured}')}" for outcome in outcomes for bug in outcome.bugs
     ]

@@ -63,11 +63,11 @@ CROWDS = 200
 ROUNDING = 1e-9
 """0.25 − 0.23 is not quite 0.02 in binary."""
 WITHIN = 0.02
-"""How far the rebuilt table may be from the printed one: two images of Bird, and rounding."""
+"""Largest difference to the printed table: two images of Bird, and rounding."""
 TIMES = 9
 """Runs timed, of which the quickest counts."""
 COPIES = (4, 8, 16, 32)
-"""Of Web, to see how the time grows with the number of labels: from 60,000, where what a call
+"""Copies of Web, to see how time grows with the number of labels: from 60,000, where what a call
 costs anyway no longer counts, to 500,000, which still fit a processor's own memory."""
 
 
@@ -140,7 +140,7 @@ def _timed(name: str, method: str) -> bool:
 
 
 def task_errors(decided: pl.DataFrame, gold: pl.DataFrame) -> Floats:
-    """Of every task with gold: 1 for a wrong decision, ½ for a tie between the two classes."""
+    """Return 1 for every wrong decision on a task with gold, ½ for every tie."""
     both = gold.rename({"label": "truth"}).join(decided, on="task", how="inner")
     missed = (both["label"] != both["truth"]).cast(pl.Float64).to_numpy()
     return np.where(both["margin"].to_numpy() == 0, 0.5, missed)
@@ -265,7 +265,7 @@ HOW = {
     "AB": "how error rates of 0 and unequal answer rates are dealt with is not said: here "
     f"{common.CLIP} and each worker's own",
 }
-"""What had to be chosen for each column of the table."""
+"""Choices made for each column of the table."""
 
 
 def _column_of(printed: pl.DataFrame, method: str, how: str) -> Claim:

@@ -32,7 +32,7 @@ PAPER = (
 )
 
 REPETITIONS = {True: 4_000, False: 40_000}
-"""Of Lemma 1 and Proposition 8: the least frequency seen is 2.5·10⁻⁴ or a tenth of it."""
+"""Repetitions for Lemma 1 and Proposition 8: the least frequency seen is 2.5·10⁻⁴ or a tenth."""
 TIMES = {True: 200, False: 2_000}
 """Repetitions of Theorems 1 to 3."""
 TOGETHER, LEMMA_TOGETHER = 200, 2_000
@@ -48,7 +48,7 @@ that agrees with a worker varies little."""
 LEVELS = (0.9, 0.5, 0.2, 0.05)
 """Values of the bound at which it is asked."""
 EPSILON, DELTA = 0.05, 0.05
-"""Of Theorems 1 and 3: the probability of an error of 5 points is asked to be 5 %."""
+"""Parameters of Theorems 1 and 3: the probability of an error of 5 points is asked to be 5 %."""
 CROWDS = {"20 workers, p = 0.05": np.full(20, 0.05), "10 workers, p = 0.2": np.full(10, 0.2)}
 TASKS = (25, 50, 100, 200, 400, 800, 1600)
 SIGMA = 1e-6
@@ -117,7 +117,7 @@ def _deviations(
 
 
 def _theorem_1(rng: np.random.Generator, repetitions: int) -> Iterator[dict[str, object]]:
-    """How often some p̂ is off by ε after some tasks."""
+    """Measure how often some p̂ is off by ε after some tasks."""
     for name, p in CROWDS.items():
         off = []
         for size in common.parts(repetitions, TOGETHER):
@@ -155,7 +155,7 @@ def rows_at(places: tuple[float, ...], off: list[Floats]) -> list[tuple[float, f
 
 
 def _reach(found: list[tuple[float, float]]) -> float:
-    """Where the frequency falls to δ: between two places by logarithms, nan if it does not."""
+    """Find where the frequency falls to δ: between two places by logarithms, nan if it does not."""
     for (x, high), (y, low) in itertools.pairwise(found):
         if high > DELTA >= low:
             share = (high - DELTA) / (high - low)
@@ -179,7 +179,7 @@ def _theorem_2(rng: np.random.Generator, repetitions: int) -> Iterator[dict[str,
 
 
 def _theorem_3(rng: np.random.Generator, repetitions: int) -> Iterator[dict[str, object]]:
-    """How often some p̂ is off by ε while error rates drift, by the speed of forgetting."""
+    """Measure how often some p̂ is off by ε while error rates drift, by the speed of forgetting."""
     for name, p in CROWDS.items():
         off = []
         for beta in BETAS:
@@ -222,7 +222,7 @@ def claims(data: pl.DataFrame) -> list[Claim]:
 
 
 def _says(name: str, part: pl.DataFrame) -> bool:
-    """Whether a bound says something anywhere: less than what is true of any probability or sum.
+    """Return True if a bound says something: less than what is true of any probability or sum.
 
     Where the event was never seen, the bound must be above what that leaves possible.
     """
@@ -234,7 +234,7 @@ def _says(name: str, part: pl.DataFrame) -> bool:
 
 
 NEVER = 3.0
-"""What was never seen in n streams has a probability of at most 3/n, at the level of 95 %."""
+"""Rule of three: what was never seen in n streams has a probability of at most 3/n, at 95 %."""
 
 
 def _ratio(part: pl.DataFrame, probability: bool) -> str:

@@ -1,4 +1,4 @@
-"""Whom to ask what next: allocation methods run against a simulated crowd with two classes.
+"""Allocation methods, run against a simulated crowd with two classes.
 
 These spend a budget of labels, where the other baselines take the labels as they are.
 """

@@ -12,7 +12,7 @@ from crowdstream_lab.policies.policy import NOT_ASKED, State
 from crowdstream_lab.policies.with_gold import WithGold
 
 PRICE_STEP = 0.02
-"""How far a label moves the price of its type in `HoVaughan`: qualities differ by up to one, so a
+"""Step by which a label moves the price of its type: qualities differ by up to one, so a
 price finds its level within fifty labels."""
 
 

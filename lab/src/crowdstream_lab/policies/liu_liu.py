@@ -58,7 +58,7 @@ class LiuLiu(Policy):
         self._queue: list[int] = []
 
     def accuracies(self) -> Floats:
-        """Of everybody, by agreement with the majority; one right and one wrong besides."""
+        """Accuracies by agreement with the majority; one right and one wrong besides."""
         return (self._agreed + 1) / (self._explored + 2)
 
     def next(self, state: State) -> tuple[int, int]:
@@ -68,7 +68,7 @@ class LiuLiu(Policy):
         return self._task, self._queue[-1]
 
     def _begin(self, state: State) -> None:
-        """Whom to ask about the next task; after the last, whoever is left about any."""
+        """Queue whom to ask about the next task; after the last, whoever is left about any."""
         n = state.said.shape[1]
         self._begun += 1
         if self._begun > state.tasks:
@@ -88,7 +88,7 @@ class LiuLiu(Policy):
         self._queue = order[-size:].tolist()
 
     def saw(self, state: State, task: int, worker: int) -> None:
-        """Who is next; after an exploration, who was with the majority."""
+        """Take the next in the queue; after an exploration, count who was with the majority."""
         self._queue.pop()
         if self._exploring and not self._queue:
             said = state.said[task]
@@ -107,7 +107,7 @@ class LiuLiu(Policy):
 
 
 def best_size(accuracies: Floats, most: int) -> int:
-    """How many of the best workers, at most so many, make the likeliest right majority.
+    """Return how many of the best workers make the likeliest right majority.
 
     >>> best_size(np.array([0.95, 0.6, 0.55]), 3), best_size(np.array([0.8, 0.8, 0.8, 0.6]), 4)
     (1, 3)

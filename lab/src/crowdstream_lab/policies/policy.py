@@ -1,4 +1,4 @@
-"""What a policy is, and what it may know when it chooses whom to ask what."""
+"""Base of policies, and the state they may know when they choose whom to ask what."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ NOT_ASKED = -1
 
 @dataclass(frozen=True)
 class State:
-    """What a policy may know: what was said, the tasks' types, and the truth of gold tasks.
+    """State that a policy may know: what was said, the tasks' types, and the truth of gold tasks.
 
     ``said`` has one row per task and one column per worker. Tasks to be decided come first, then
     gold.
@@ -38,7 +38,7 @@ class State:
         return np.flatnonzero(self.said[task] == NOT_ASKED)
 
     def least(self, cost: Floats) -> int:
-        """Where the cost is least, one at random of those alike."""
+        """Return where the cost is least, one at random of those alike."""
         return int(self.rng.choice(np.flatnonzero(cost == cost.min())))
 
 
@@ -59,6 +59,6 @@ class Policy(Parameters, ABC):
         """The worker has answered; the answer is in the state."""
 
     def log_odds(self, state: State) -> Floats:
-        """Of class 1, one number per task to be decided; of its sign only is made use."""
+        """Return the log-odds of class 1 per task; only the sign is used."""
         said = state.said[: state.tasks]
         return np.asarray((said == 1).sum(axis=1) - (said == 0).sum(axis=1), float)

@@ -50,7 +50,7 @@ def spend(
 
 
 class Bought(NamedTuple):
-    """What was said, one row per task (gold last) and `NOT_ASKED` elsewhere, and `Spent.error`."""
+    """Labels bought, one row per task (gold last), `NOT_ASKED` elsewhere; and `Spent.error`."""
 
     said: Ints
     error: float

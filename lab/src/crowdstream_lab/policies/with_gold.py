@@ -18,7 +18,7 @@ enough to tell one who guesses from one who knows."""
 
 @dataclass(eq=False, repr=False)
 class WithGold(Policy):
-    """What both methods with gold do: show everybody gold first, then weigh votes by it.
+    """Base of both methods with gold: show everybody gold first, then weigh votes by it.
 
     Parameters
     ----------
@@ -31,7 +31,7 @@ class WithGold(Policy):
     checks: ClassVar = {"gold": number(1, 10**6, whole=True)}
 
     def accuracies(self, state: State) -> Floats:
-        """Of type and worker, by the gold answered; one right and one wrong besides."""
+        """Return accuracies by type and worker on gold; one right and one wrong besides."""
         answered = state.said[state.tasks :] != NOT_ASKED
         right = answered & (state.said[state.tasks :] == state.gold[state.tasks :, None])
         types = np.eye(state.types.max() + 1)[:, state.types[state.tasks :]]

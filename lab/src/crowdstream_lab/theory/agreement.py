@@ -11,7 +11,7 @@ from crowdstream_lab.theory.checks import Floats, check_agreements, check_error_
 
 
 def agreement_rates(p: ArrayLike) -> Floats:
-    """How often each worker agrees with another who answers the same task (equation 2).
+    """Return how often each worker agrees with another who answers the same task (equation 2).
 
     ``a_i = 1/(n−1) Σ_{j≠i} (p_i p_j + (1−p_i)(1−p_j)) = ½ + θ_i (Σθ − θ_i) / (2(n−1))``
 
@@ -31,7 +31,7 @@ def agreement_rates(p: ArrayLike) -> Floats:
 
 
 def v_0(agreements: ArrayLike) -> float:
-    """Where the fixed-point equation begins to make sense (section 3).
+    """Return where the fixed-point equation begins to make sense (section 3).
 
     ``v_0(a) = max(4(n−1)/n² · max_i (2a_i − 1), 0)``
 
@@ -120,5 +120,5 @@ def _v_0(offsets: Floats) -> float:
 
 
 def _excess(offsets: Floats, v: float) -> float:
-    """Of the sign of ``f(a, v) − v``, which grows with v."""
+    """Return a number of the sign of ``f(a, v) − v``, which grows with v."""
     return float(np.sqrt(v - offsets).sum()) - (offsets.size - 2) * math.sqrt(v)

@@ -1,4 +1,4 @@
-"""What the functions accept: vectors, error rates, agreement rates, weights."""
+"""Checks of what the functions accept: vectors, error rates, agreement rates, weights."""
 
 from __future__ import annotations
 

@@ -40,7 +40,7 @@ def halves(parts: list[Floats]) -> tuple[list[Floats], list[Floats]]:
 
 
 def within_reach(parts: list[Floats]) -> bool:
-    """Whether neither half has more than `ATOMS` combinations."""
+    """Return True if neither half has more than `ATOMS` combinations."""
     limit = math.log(ATOMS) + 1e-9
     return all(sum(math.log(part.size) for part in half) <= limit for half in halves(parts))
 

@@ -1,4 +1,4 @@
-"""What makes a crowd easy: Assumption 1, γ, η and λ."""
+"""Properties that make a crowd easy: Assumption 1, γ, η and λ."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class Bounds(NamedTuple):
 
 
 def assumption_1(p: ArrayLike) -> bool:
-    """Whether the mean error rate is below ``½ − 1/n``: the paper's Assumption 1.
+    """Return True if the mean error rate is below ``½ − 1/n``: the paper's Assumption 1.
 
     Parameters
     ----------
@@ -53,7 +53,7 @@ def assumption_1(p: ArrayLike) -> bool:
 
 
 def gamma(p: ArrayLike) -> float:
-    """How far the crowd is from not being identifiable: 1 at best, 0 if it is not.
+    """Return how far the crowd is from not being identifiable: 1 at best, 0 if it is not.
 
     ``γ = v(a) − v_0(a)``, which is ``((Σθ − 2 max θ) / n)²``. It is above 0 as long as nobody holds
     half of the signal, ``Σθ > 2 max θ``; under Assumption 1, ``Σθ > 2``, it always is.

@@ -13,7 +13,7 @@ from crowdstream_lab.theory.estimation import deviation_of, leeway_of, lemma_1, 
 
 
 def drift_bias(sigma: float, beta: float, tasks: float = math.inf) -> float:
-    """How far forgetful agreement rates are off on average, at most, if p moves by sigma a task.
+    """Bound the mean error of forgetful agreement rates if p moves by sigma a task.
 
     ``‖E â^β(t) − a(t)‖∞ ≤ 2σ/β + (1−β)^t``. The last term is not in the paper's Proposition 7: its
     average starts at 0 and takes some 1/β tasks to forget it. Long after (the default) it is gone.
@@ -39,7 +39,7 @@ def drift_bias(sigma: float, beta: float, tasks: float = math.inf) -> float:
 
 
 def theorem_3_holds(p: ArrayLike, sigma: float, beta: float, tasks: float = math.inf) -> bool:
-    """Whether Theorem 3 promises anything: the bias is below ``γ/80``, ``2σ/β`` in the long run.
+    """Return True if Theorem 3 promises anything: the bias is below ``γ/80``.
 
     Parameters
     ----------
@@ -64,7 +64,7 @@ def theorem_3(
     epsilon: float,
     tasks: float = math.inf,
 ) -> float:
-    """How likely some error rate is off by ``epsilon`` or more while they drift, at most.
+    """Bound the chance that some error rate is off by ``epsilon`` or more while they drift.
 
     ``P(‖p̂(t) − p(t)‖∞ ≥ 4 γ^(−3/2) (e + b)) ≤ 2n exp(−2 e² α⁴ / β)`` for ``e + b ≤ γ/80``, b being
     the `drift_bias` (Theorem 3; p and γ are those of task t). Here ``epsilon`` is the whole of
@@ -99,7 +99,7 @@ def drift_accuracy(
     delta: float,
     tasks: float = math.inf,
 ) -> float:
-    """How far off the error rates are while they drift, at most, with probability ``1 − delta``.
+    """Bound how far off error rates are while they drift, with probability ``1 − delta``.
 
     Theorem 3 solved for its accuracy: ``4 γ^(−3/2) (√(β log(2n/δ) / 2) / α² + b)``, or 1 if the
     bracket is above γ/80.
@@ -145,7 +145,7 @@ def corollary_2(p: ArrayLike, alpha: float, sigma: float, beta: float) -> float:
 
 
 def best_beta(alpha: float, sigma: float, n: int) -> float:
-    """How fast to forget: fast enough to follow the drift, no faster (Corollary 3).
+    """Return the speed of forgetting that follows the drift, and no faster (Corollary 3).
 
     ``β = α^(4/3) σ^(2/3) / (log n)^(1/3)``, which makes the two terms of Corollary 2 equal, but no
     more than 1. (The paper prints ``(log n)³``: they are then out of balance.)

@@ -39,7 +39,7 @@ class Region(NamedTuple):
 
 
 def lemma_1(n: int, alpha: float, tasks: float, epsilon: float) -> float:
-    """How likely some agreement rate is off by ``epsilon`` or more, at most (Lemma 1).
+    """Bound the chance that some agreement rate is off by ``epsilon`` or more (Lemma 1).
 
     ``P(‖â(t) − a‖∞ ≥ ε) ≤ 2n exp(−2 ε² α⁴ t)``. With forgetting, around its mean, ``t = 1/β``
     (Proposition 8).
@@ -70,7 +70,7 @@ def lemma_1(n: int, alpha: float, tasks: float, epsilon: float) -> float:
 
 
 def lemma_2(p: ArrayLike, epsilon: float) -> float:
-    """How far off the error rates can be if no agreement rate is off by more than ``epsilon``.
+    """Bound how far off error rates are if no agreement rate is off by more than ``epsilon``.
 
     ``‖p̂ − p‖∞ ≤ 4 γ^(−3/2) ε`` if ``ε ≤ γ/80`` (Lemma 2). Else nothing is promised: 1, which error
     rates clipped to [0, 1] never exceed.
@@ -99,7 +99,7 @@ def lemma_2(p: ArrayLike, epsilon: float) -> float:
 def theorem_1(
     p: ArrayLike, alpha: float, tasks: float, epsilon: float, *, classes: int = 2
 ) -> float:
-    """How likely some error rate is off by ``epsilon`` or more after so many tasks, at most.
+    """Bound the chance that some error rate is off by ``epsilon`` or more after so many tasks.
 
     ``P(‖p̂(t) − p‖∞ ≥ ε) ≤ 2n exp(−γ³ α⁴ t ε² / 8)`` (Theorem 1). The paper asks ε ≤ 1/20; its proof
     gives ε ≤ 1/(20 √γ), and the bound there is also one for all that is larger. Of the algorithm as
@@ -132,7 +132,7 @@ def theorem_1(
 
 
 def tasks_needed(p: ArrayLike, alpha: float, epsilon: float, delta: float) -> float:
-    """How many tasks make all error rates good to ``epsilon`` with probability ``1 − delta``.
+    """Return how many tasks make all error rates good to ``epsilon``, with chance ``1 − delta``.
 
     Theorem 1 solved for t: ``8 log(2n/δ) / (γ³ α⁴ ε²)``, rounded up; infinity if γ is 0.
 
@@ -158,7 +158,7 @@ def tasks_needed(p: ArrayLike, alpha: float, epsilon: float, delta: float) -> fl
 
 
 def accuracy(p: ArrayLike, alpha: float, tasks: float, delta: float) -> float:
-    """How far off the error rates are after so many tasks, at most, with probability ``1 − delta``.
+    """Bound how far off error rates are after so many tasks, with probability ``1 − delta``.
 
     Theorem 1 solved for ε: ``√(8 log(2n/δ) / (γ³ α⁴ t))``, or 1 where that is beyond 1/(20 √γ).
     It takes the true p. For a region around an estimate, without it, see `confidence_region`.
@@ -180,7 +180,7 @@ def accuracy(p: ArrayLike, alpha: float, tasks: float, delta: float) -> float:
 
 
 def confidence_region(agreements: ArrayLike, alpha: float, tasks: float, delta: float) -> Region:
-    """Where the error rates are with probability ``1 − delta``, from estimated agreement rates.
+    """Return where error rates are with probability ``1 − delta``, by estimated agreement rates.
 
     Theorem 1 does not give it directly, because γ is not known. But Lemma 2 can be read from the
     estimate instead of the truth: its proof asks of the centre only that a solution exists and that

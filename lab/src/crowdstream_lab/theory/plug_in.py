@@ -1,4 +1,4 @@
-"""What a vote with estimated error rates loses against one that knows them: any number of classes.
+"""Loss of a vote with estimated error rates against one that knows them, for any classes.
 
 The model: K classes, equally likely; worker i answers with probability α and is then wrong with
 probability p_i, and who is wrong says any of the K − 1 wrong classes with equal chances. The
@@ -92,7 +92,7 @@ def worst_plug_in_excess(
 
 
 def regret_bound(p: ArrayLike, alpha: float, tasks: float, *, classes: int = 2) -> float:
-    """How much likelier an error on task t is than with the best vote, at most, without λ.
+    """Bound how much likelier an error on task t is than with the best vote, without λ.
 
     ``r(t) ≤ min over ε of [worst_plug_in_excess(ε) + theorem_1(t − 1, ε)]``. `theorem_2` falls
     exponentially in t, but only once every close vote is decided rightly, which takes a λ that is

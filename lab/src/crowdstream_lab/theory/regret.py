@@ -35,7 +35,7 @@ class RegretBound(NamedTuple):
 
 
 def theorem_2(p: ArrayLike, alpha: float, tasks: float, *, classes: int = 2) -> RegretBound:
-    """How much worse than the best vote the decisions are, at most: on task t, and by then.
+    """Bound how much worse than the best vote decisions are: on task t, and by then.
 
     ``r(t) ≤ 2n exp(−γ³ α⁴ c² (t−1) / 8)`` and ``R(t) ≤ 16n / (γ³ α⁴ c²)``, for all t, with
     ``c = ¼ min(λη, 1/5)`` (Theorem 2). The paper prints t, but task t is decided with the weights

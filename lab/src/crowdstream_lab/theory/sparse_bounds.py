@@ -40,7 +40,7 @@ TANGENTS = 200
 counts; with ten times as many it is less by one part in a thousand at most."""
 
 NEAREST = 1e-9
-"""How near to 1 the last of them is at most."""
+"""Distance to 1 of the last of them, at least."""
 
 
 def shrunk_excess_bound(

@@ -40,7 +40,7 @@ others anyway."""
 
 
 class SparseErrors(NamedTuple):
-    """How often four votes of the same labels are wrong.
+    """Error rates of four votes of the same labels.
 
     Parameters
     ----------
@@ -66,7 +66,7 @@ class SparseErrors(NamedTuple):
 
 
 def label_signal(mean: float, spread: float, noise: float, trust: float) -> float:
-    """What a label tells a weighted vote: q, of which the vote errs about ``Φ(−√(l q/(1 − q)))``.
+    """Return a label's signal q in a weighted vote, which errs about ``Φ(−√(l q/(1 − q)))``.
 
     ``q = (ψ̄² + cτ²)²/(ψ̄² + c²(τ² + σ²))`` with weights proportional to ``ψ̄ + c (raw − ψ̄)``: ψ̄² for
     majority vote (c = 0), ``ψ̄² + τ²`` with skills known (c = 1, σ² = 0). It is largest,
@@ -155,7 +155,7 @@ def answers_to_beat_majority(mean: float, spread: float, labels: int) -> int:
 def weights_beat_majority(
     skills: ArrayLike, answers: int, labels: int, *, cap: float = CAP
 ) -> SparseErrors:
-    """How often majority vote, shrunk, raw and known weights err.
+    """Return how often majority vote, shrunk, raw and known weights err.
 
     Majority and known weights exactly; the other two with the noise of raw skills taken to be
     normal, which is the only approximation (ψ̄ and τ² known, the crowd large). Two classes.
@@ -220,14 +220,14 @@ def check_skills(skills: ArrayLike) -> Floats:
 
 
 def known_error(skills: Floats, labels: int) -> float:
-    """How often the best vote errs, that which knows the skills."""
+    """Return how often the best vote errs, which knows the skills."""
     with np.errstate(divide="ignore"):
         best = np.minimum(2 * np.arctanh(skills), SURE)
     return _vote_error(best, skills, labels)
 
 
 def _vote_error(weights: Floats, skills: Floats, labels: int) -> float:
-    """How often the sum of so many signed weights is below 0, ties counting ½.
+    """Return how often the sum of so many signed weights is below 0, ties counting ½.
 
     Each label has one of these weights, at random, and is right as often as the skill says.
     """

@@ -1,4 +1,4 @@
-"""How often a vote is wrong: bounds, exact numbers, and samples where these are out of reach."""
+"""Error of votes: bounds, exact numbers, and samples where these are out of reach."""
 
 from __future__ import annotations
 
@@ -200,7 +200,7 @@ def optimal_error(
 
 
 def _votes(p: Floats, alpha: float) -> Floats:
-    """How likely the sum of right minus wrong answers is −m, …, m."""
+    """Return the chance that right minus wrong answers are −m, …, m."""
     chances = np.ones(1)
     for rate in p:
         chances = np.convolve(chances, [alpha * rate, 1 - alpha, alpha * (1 - rate)])

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
 
-from crowdstream.errors import InputError
+from crowdstream.errors import InputError, UsageError
 from crowdstream.labels.coded_labels import CodedLabels, code_frame, code_values
 from crowdstream.labels.column_hints import shown_name
 from crowdstream.labels.columns import ColumnNames, Roles
@@ -315,11 +315,11 @@ class Interpreter:
 
     def batch(self, raw: RawLabels) -> CodedLabels:
         """Some labels of one question, as they are to be counted; what needs all is refused."""
-        whole = "--window keeps some tasks in memory only: leave it out"
+        whole = "it keeps some tasks in memory only"
         if self.hints.choices or self.hints.ordinal or self.hints.order or self.hints.bins:
-            raise InputError("--window", "classes", f"a scale or choices ({whole})")
+            raise UsageError(f"--window cannot be combined with a scale or choices ({whole})")
         if raw.roles.repeat is not None or self.hints.repeats is not None:
-            raise InputError("--window", "one label per worker and task", f"repeats ({whole})")
+            raise UsageError(f"--window cannot be combined with repeats ({whole})")
         if self._first is None:
             self._first = raw
         table = self._cleaner("").clean(self._one_question(raw))

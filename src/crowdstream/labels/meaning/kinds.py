@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from crowdstream.errors import InputError
+from crowdstream.errors import InputError, UsageError
 from crowdstream.labels.choice_cells import several_choices
 from crowdstream.labels.label import ClassLabel, shorten
 from crowdstream.labels.scale import MOST_STEPS, as_number, looks_like_scale, scale_of
@@ -98,7 +98,7 @@ def check_hints(hints: LabelHints, how: str = "--{}") -> None:
     told = [name for name, there in given.items() if there]
     if len(told) > 1 and set(told) != {"ordinal", "bins"}:
         one, two = (how.format(name.replace("-", "_") if "=" in how else name) for name in told[:2])
-        raise InputError(one, f"no {two}", "both")
+        raise UsageError(f"{one} cannot be combined with {two}")
     if hints.bins is not None and not (type(hints.bins) is int and 2 <= hints.bins <= MOST_BINS):
         raise InputError(how.format("bins"), f"a number from 2 to {MOST_BINS}", repr(hints.bins))
     number = hints.threshold

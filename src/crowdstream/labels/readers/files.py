@@ -19,8 +19,7 @@ from crowdstream.labels.columns import ROLES, ColumnNames, Roles, count_roles
 from crowdstream.labels.meaning.interpreting import RawLabels
 from crowdstream.labels.meaning.repeats import telling_columns
 from crowdstream.labels.meaning.shaping import Shaper
-from crowdstream.labels.readers import columnar, csv_files, excel, jsonl
-from crowdstream.labels.readers.archives import read_archive
+from crowdstream.labels.readers import columnar, csv_files, jsonl
 from crowdstream.labels.readers.bad_rows import BadRows
 from crowdstream.labels.readers.header_rows import label_header, refuse_header_options
 from crowdstream.labels.readers.input_options import InputOptions
@@ -273,9 +272,13 @@ def _pieces(
         pieces = columnar.read_pieces(data, name, source.format, shaper, bad)
         yield from ((read, _raw(table, shaper)) for read, table in pieces)
     elif source.format == "xlsx":
-        sheet = excel.read_sheet(source, label_header(names), bad.note)
+        from crowdstream.labels.readers.excel import read_sheet
+
+        sheet = read_sheet(source, label_header(names), bad.note)
         yield 0, _raw(columnar.read_frame(sheet, shaper, bad), shaper)
     elif source.format == "zip":
+        from crowdstream.labels.readers.archives import read_archive
+
         for entry, file in read_archive(source):
             kind = FORMATS[PurePath(entry).suffix.lower()]
             path = f"{source.path}/{entry}"

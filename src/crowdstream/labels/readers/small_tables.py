@@ -13,7 +13,6 @@ from crowdstream.errors import InputError
 from crowdstream.labels.columns import ALIASES, pick_columns
 from crowdstream.labels.readers.columnar import as_strings
 from crowdstream.labels.readers.csv_files import BOM, LONGEST_HEADER
-from crowdstream.labels.readers.excel import read_sheet
 from crowdstream.labels.readers.files import COLUMNAR, columnar_data, find_sources
 from crowdstream.labels.readers.header_rows import (
     SAMPLE,
@@ -104,6 +103,8 @@ def _as_text(source: Source, notes: list[str], rule: HeaderRule) -> pl.DataFrame
             scan = pl.read_parquet if source.format == "parquet" else pl.read_ipc
             return as_strings(scan(columnar_data(source)))
         if source.format == "xlsx":
+            from crowdstream.labels.readers.excel import read_sheet
+
             return read_sheet(source, rule, notes.append).table
         return _read_text(source, notes, rule)
     except pl.exceptions.PolarsError as error:
