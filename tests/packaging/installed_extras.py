@@ -27,6 +27,8 @@ LABELS = [
     for worker in range(4)
 ]
 
+TRUTHS = [f"t{task},{'ny'[task % 2]}" for task in range(9)]
+
 AS_WORKBOOK = "import polars; polars.read_csv('labels.csv').write_excel('book.xlsx')"
 
 # The file's examples in order, as `pytest` runs them.
@@ -53,7 +55,7 @@ Task(
 
 
 class Environment:
-    """An environment with what is to be tried, and a folder with labels.csv to work in."""
+    """An environment with what is to be tried, in a folder with labels.csv and truth.csv."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -63,6 +65,7 @@ class Environment:
         hidden = {"PYTHONPATH", "PYTHONDONTWRITEBYTECODE", "VIRTUAL_ENV", "PYSPARK_PYTHON"}
         self.known = {name: value for name, value in os.environ.items() if name not in hidden}
         (folder / "labels.csv").write_text("\n".join(["task,worker,label", *LABELS]) + "\n")
+        (folder / "truth.csv").write_text("\n".join(["task,label", *TRUTHS]) + "\n")
 
     def run(self, *words: str | Path) -> str:
         """Run a program of the environment in the folder; what it printed."""
@@ -177,17 +180,13 @@ def test_compat(environment: Environment, wheels: Wheels) -> None:
 
 def test_lab(environment: Environment, wheels: Wheels) -> None:
     environment.install(wheels.core, wheels.lab)
-    environment.run("crowdstream", "compare", "labels.csv")
-
-
-def test_lab_for_those_who_come_from_crowd_kit(environment: Environment, wheels: Wheels) -> None:
-    environment.install(wheels.with_extra("compat"), wheels.lab)
+    environment.run("crowdstream", "compare", "labels.csv", "--truth", "truth.csv")
     environment.run_examples("crowd-kit.md")
 
 
 def test_bench(environment: Environment, wheels: Wheels) -> None:
     environment.install(wheels.with_extra("bench"), wheels.lab)
-    environment.run("crowdstream", "compare", "labels.csv")
+    environment.run("crowdstream", "compare", "labels.csv", "--truth", "truth.csv")
     environment.run("python", "-c", "import crowdkit.aggregation")
 
 
