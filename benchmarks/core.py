@@ -45,7 +45,7 @@ from crowdstream.models.fitting import add_tasks, fit_students, sweep
 from crowdstream.models.passes import InMemory, task_keys
 from crowdstream.models.posterior_loops import add_posteriors
 from crowdstream.models.reading import Reading
-from crowdstream.models.scorer import WeightedVotes
+from crowdstream.models.scorer import WeightedVotes, into_counts
 from crowdstream.models.teacher import vote_weights
 from crowdstream.monitoring import monitor
 from crowdstream.sums.agreement import AgreementSums
@@ -201,11 +201,11 @@ def teach(crowd: Crowd, times: int) -> float:
     reading.renew_teacher(1.0, 2)
     weights = vote_weights(np.append(reading.skills(), reading.teacher.mean), 2)
     vote = WeightedVotes(weights, np.log(reading.teacher.f))
-    counts, mass = np.zeros((crowd.workers, 2, 2)), np.zeros(2)
+    into = into_counts(np.zeros((crowd.workers, 2, 2)), np.zeros(2))
 
     def work(here: LabelBatch, scores: Floats) -> None:
         vote(here, scores)
-        add_posteriors(here.coded, scores, counts, mass)
+        add_posteriors(here.coded, scores, into)
 
     return least(lambda: in_steps(crowd.batch, work), times)
 

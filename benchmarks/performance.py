@@ -100,11 +100,11 @@ def stream(quick: bool) -> str:
     rows: Rows = []
     for workers in streams.MONITORED_SIZES[:1] if quick else streams.MONITORED_SIZES:
         first = streams.MONITORED_YOUNG // less
+        learnt, warm = streams.OLD // less, streams.WARM / less
+        many = 1 if quick else streams.UNTIL_DOUBLED
         found = [
             streams.young(workers, "observe_many", rounds, first, streams.MONITORED),
-            *streams.old(
-                workers, rounds, streams.OLD // less, streams.WARM / less, streams.MONITORED
-            ),
+            *streams.old(workers, rounds, learnt, warm, streams.MONITORED, many),
         ]
         for one in found:
             votes = one.costs[streams.COUNTING]

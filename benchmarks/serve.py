@@ -1,13 +1,14 @@
 """The server's promises on loopback: durable posts and labels a second, memory, time to start.
 
-    python benchmarks/serve.py            posts and batches, against counting votes; methods
+    python benchmarks/serve.py            posts and batches, against rivals; methods
     python benchmarks/serve.py methods    batches by method, against adaptive in the same run
     python benchmarks/serve.py hooks      webhooks of Label Studio, one annotation each
     python benchmarks/serve.py big        10 M labels of 2 M tasks: memory, and a start after a kill
     python benchmarks/serve.py --quick    less of everything, to see that it runs
 
 The load comes from a second process over raw sockets; every answer is waited for and read. For
-comparison the same server runs with the estimator replaced by counting votes (`counting_votes.py`).
+comparison the same server runs with the estimator replaced by counting votes (`counting_votes.py`),
+and a bare Starlette server that only stores labels in SQLite (`storing.py`), in alternating rounds.
 """
 
 from __future__ import annotations
@@ -24,9 +25,11 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections import defaultdict
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from statistics import mean
 from typing import NamedTuple
 
 import msgspec
@@ -39,6 +42,9 @@ BLOCK = 2000
 
 METHODS = ("adaptive", "majority", "agreement", "centred")
 """Methods of a project, compared with the first."""
+
+SERVERS, KINDS = ("adaptive", "counting", "storing"), ("singles", "batches", "batches spread")
+"""Servers that are compared, and the loads that each gets."""
 
 SETTINGS = {"settle": 0.95, "min_labels": 2, "max_labels": ROUNDS}
 
@@ -182,13 +188,16 @@ class Running(NamedTuple):
     """From its start until it was ready."""
 
 
-def start(folder: Path, *, counting: bool = False) -> Running:
-    """Start a server and wait until it is ready."""
+def start(folder: Path, kind: str = "adaptive") -> Running:
+    """Start a server of a kind and wait until it is ready."""
     begun = time.perf_counter()
-    script = ["-c", "from crowdstream.cli import entry; entry()"]
-    if counting:
-        script = [str(Path(__file__).with_name("counting_votes.py"))]
-    command = [sys.executable, *script, "serve", "--data", str(folder), "--port", "0"]
+    here = Path(__file__)
+    options = ["serve", "--data", str(folder), "--port", "0"]
+    command = [sys.executable] + {
+        "adaptive": ["-c", "from crowdstream.cli import entry; entry()", *options],
+        "counting": [str(here.with_name("counting_votes.py")), *options],
+        "storing": [str(here.with_name("storing.py")), str(folder)],
+    }[kind]
     process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
     assert process.stderr is not None
     found = re.search(r":(\d+)/$", process.stderr.readline().strip())
@@ -208,9 +217,9 @@ def start(folder: Path, *, counting: bool = False) -> Running:
 
 
 @contextmanager
-def serving(folder: Path, *, counting: bool) -> Iterator[Running]:
+def serving(folder: Path, kind: str = "adaptive") -> Iterator[Running]:
     """A server for as long as it is needed."""
-    running = start(folder, counting=counting)
+    running = start(folder, kind)
     try:
         yield running
     finally:
@@ -282,40 +291,58 @@ def batches(
     )
 
 
-def rates(posts: int, tasks: int) -> None:
-    """Posts and labels a second, by the estimator and counting votes."""
-    found: dict[tuple[str, str], float] = {}
-    print(f"{'':34}{'a second':>12}{'p50 ms':>9}{'p99 ms':>9}{'worst':>9}{'µs of CPU':>11}")
-    for method in ("counting", "adaptive"):
-        counting = method == "counting"
-        with (
-            tempfile.TemporaryDirectory() as folder,
-            serving(Path(folder), counting=counting) as running,
-        ):
-            for kind in ("singles", "batches", "batches spread"):
-                name = kind.replace(" ", "-")
-                make_project(running, name)
-                used = cpu(running)
-                if kind == "singles":
-                    result, size = singles(running, name, posts), 1
-                else:
-                    spread = kind.endswith("spread")
-                    result, size = batches(running, name, tasks, spread=spread), 1000
-                found[method, kind] = result.rate * size
-                each = 1e6 * (cpu(running) - used) / (result.seconds * result.rate * size)
-                print(f"{method + ', ' + kind:34}{result.rate * size:12,.0f}"
-                      f"{result.p50:9.1f}{result.p99:9.1f}{result.worst:9.1f}"
-                      f"{each:11.2f}")  # fmt: skip
-    for kind in ("singles", "batches", "batches spread"):
-        share = found["adaptive", kind] / found["counting", kind]
-        print(f"{kind}: with the estimator {share:.0%} of the throughput of counting votes")
+def rates(posts: int, tasks: int, rounds: int) -> None:
+    """Posts and labels a second, by the estimator, counting votes, and storing alone."""
+    found: defaultdict[tuple[str, str], list[Given]] = defaultdict(list)
+    for turn in range(rounds):
+        for server in SERVERS[turn % len(SERVERS) :] + SERVERS[: turn % len(SERVERS)]:
+            with tempfile.TemporaryDirectory() as folder, serving(Path(folder), server) as running:
+                for kind in KINDS:
+                    found[server, kind].append(measure(running, kind, posts, tasks))
+    print(f"{rounds} rounds; the mean, in brackets the best round")
+    print(f"{'':26}{'a second':>22}{'p50 ms':>9}{'p99 ms':>9}{'worst':>9}{'µs of CPU':>17}")
+    for (server, kind), given in found.items():
+        rate, p50, p99, worst, used = (mean(column) for column in zip(*given, strict=True))
+        best, least = max(one.rate for one in given), min(one.used for one in given)
+        print(f"{server + ', ' + kind:26}{f'{rate:,.0f} ({best:,.0f})':>22}{p50:9.1f}{p99:9.1f}"
+              f"{worst:9.1f}{f'{used:.2f} ({least:.2f})':>17}")  # fmt: skip
+    for kind in KINDS:
+        mine = [one.rate for one in found["adaptive", kind]]
+        for rival, words in (("counting", "counting votes"), ("storing", "storing alone")):
+            theirs = [one.rate for one in found[rival, kind]]
+            print(f"{kind}: with the estimator {mean(mine) / mean(theirs):.2f} times the "
+                  f"throughput of {words} ({max(mine) / max(theirs):.2f})")  # fmt: skip
+
+
+class Given(NamedTuple):
+    """Labels a second, milliseconds of their requests, and the server's microseconds a label."""
+
+    rate: float
+    p50: float
+    p99: float
+    worst: float
+    used: float
+
+
+def measure(running: Running, kind: str, posts: int, tasks: int) -> Given:
+    """Send one kind of load to a new project."""
+    name = kind.replace(" ", "-")
+    make_project(running, name)
+    before = cpu(running)
+    if kind == "singles":
+        result, size = singles(running, name, posts), 1
+    else:
+        spread = kind.endswith("spread")
+        result, size = batches(running, name, tasks, spread=spread), 1000
+    used = 1e6 * (cpu(running) - before) / (result.seconds * result.rate * size)
+    return Given(result.rate * size, result.p50, result.p99, result.worst, used)
 
 
 def methods(tasks: int, rounds: int) -> dict[str, list[float]]:
     """Labels a second by method: batches to new projects of one server, in alternating rounds."""
     found: dict[str, list[float]] = {method: [] for method in METHODS}
     used: dict[str, list[float]] = {method: [] for method in METHODS}
-    with tempfile.TemporaryDirectory() as folder, serving(Path(folder), counting=False) as running:
+    with tempfile.TemporaryDirectory() as folder, serving(Path(folder)) as running:
         for turn in range(rounds):
             for method in METHODS[turn % len(METHODS) :] + METHODS[: turn % len(METHODS)]:
                 name, before = f"{method}-{turn}", cpu(running)
@@ -338,7 +365,7 @@ def hooks(posts: int) -> None:
     """Webhooks of Label Studio, which waits a second for each: one annotation, with its task."""
     print(f"{'connections':>12}{'a second':>12}{'p50 ms':>9}{'p99 ms':>9}{'worst':>9}"
           f"{'µs of CPU':>11}")  # fmt: skip
-    with tempfile.TemporaryDirectory() as folder, serving(Path(folder), counting=False) as running:
+    with tempfile.TemporaryDirectory() as folder, serving(Path(folder)) as running:
         make_project(running, "hooks")
         first = 0
         for connections in (1, 16, 64):
@@ -409,7 +436,7 @@ def main() -> None:
     elif given.what == "hooks":
         hooks(2_000 if given.quick else 20_000)
     else:
-        rates(*((5_000, 4_000) if given.quick else (60_000, 100_000)))
+        rates(*((5_000, 4_000, 1) if given.quick else (60_000, 100_000, 3)))
         methods(*((400, 2) if given.quick else (6_000, 3)))
 
 

@@ -83,6 +83,10 @@ stops: what is due at first (how hard tasks are is found after 50, 100, 200, …
 
 ROUNDS = 8
 
+UNTIL_DOUBLED = 13
+"""Batches in a round of an old stream with monitors: meanwhile its tasks double, so that the mean
+has its share of what is due once in that time, as a stream's users have."""
+
 TASKS = {10: 2_000, 100: 2_000, 1_000: 1_000, 10_000: 200}
 """Tasks that `stream_many` decides in a round, by workers."""
 
@@ -229,10 +233,18 @@ def young(workers: int, how: str, rounds: int, labels: int, makers: Makers = KIN
 
 
 def old(
-    workers: int, rounds: int, learnt: int, warm: float = WARM, makers: Makers = KINDS
+    workers: int,
+    rounds: int,
+    learnt: int,
+    warm: float = WARM,
+    makers: Makers = KINDS,
+    many: int = 1,
 ) -> Iterator[Measured]:
-    """Measure labels of streams whose crowds have learnt many, in turns one by one and at once."""
-    each = SINGLES + BATCH
+    """Measure labels of streams whose crowds have learnt many, in turns one by one and at once.
+
+    ``many``: batches after which labels come one by one again.
+    """
+    each = SINGLES + many * BATCH
     rows = simulate(workers, IN_STREAM + rounds * each)
     streams = {name: new_stream(taught(make, workers, learnt)) for name, make in makers.items()}
     for stream in streams.values():
@@ -243,9 +255,11 @@ def old(
                 break
     clocks = {how: Clock() for how in WAYS}
     for at in range(IN_STREAM, len(rows), each):
-        parts = rows[at : at + SINGLES], rows[at + SINGLES : at + each]
-        for (how, clock), some in zip(clocks.items(), parts, strict=True):
-            clock.round(runs(WAYS[how], streams, some), len(some))
+        first, then = WAYS
+        some = rows[at : at + SINGLES]
+        clocks[first].round(runs(WAYS[first], streams, some), len(some))
+        for some in batches(rows[at + SINGLES : at + each]):
+            clocks[then].round(runs(WAYS[then], streams, some), len(some))
     for how, clock in clocks.items():
         yield Measured(workers, "old", how, clock.costs)
 
@@ -289,7 +303,8 @@ def monitored(quick: bool) -> Table:
     rounds, less = (2, 10) if quick else (ROUNDS, 1)
     for workers in MONITORED_SIZES[:1] if quick else MONITORED_SIZES:
         found = [young(workers, "observe_many", rounds, MONITORED_YOUNG // less, MONITORED)]
-        found += old(workers, rounds, OLD // less, WARM / less, MONITORED)
+        many = 1 if quick else UNTIL_DOUBLED
+        found += old(workers, rounds, OLD // less, WARM / less, MONITORED, many)
         for one in found:
             votes = one.costs[COUNTING]
             told = [

@@ -510,3 +510,15 @@ def test_the_next_task_is_the_most_informative_that_a_worker_has_not_seen() -> N
 def crowd_accuracy(crowd: cs.Estimator, worker: str) -> float:
     """How often a worker is right, of two classes."""
     return mean_accuracy(crowd) + (crowd.skill_of(worker) - crowd.skill_of(None)) / 2
+
+
+def test_decisions_on_closed_are_those_of_tasks_that_are_remembered() -> None:
+    stream = cs.Stream(max_labels=1, remember=2)
+    for task in ("t1", "t2", 3):
+        stream.observe(task, "ann", "spam")
+    stream.offer(["open"])
+    found = stream.decisions_on_closed(["t1", "open", 3, "t2", "t2", "never"])
+    assert found == {task: stream.decision(task) for task in (3, "t2")}
+    assert stream.decisions_on_closed([]) == {}
+    with pytest.raises(cs.InputError, match="task"):
+        stream.decisions_on_closed([None])  # type: ignore[list-item]

@@ -64,6 +64,13 @@ for crowd in (cs.Adaptive(), cs.Adaptive(families=families)):
     crowd.unlearn_one({"w0": "c1", "w1": "c2", "w5": "c1"})
     found = crowd.to_bytes() + table["confidence"].to_numpy().tobytes()
     print("change", hashlib.blake2b(found).hexdigest()[:32])
+many = [(t, w, f"c{(int(x[1:]) + t) % 40}") for t, w, x in rows]
+for verb in (cs.Adaptive.fit_predict, cs.Adaptive.stream_many):
+    crowd = cs.Adaptive()
+    confidences = verb(crowd, many, gold={0: "c1"})["confidence"].to_numpy().tobytes()
+    crowd.learn_one({"w0": "c1", "w1": "c2", "w5": "c1"})
+    crowd.unlearn_one({"w0": "c1", "w1": "c2", "w5": "c1"})
+    print("40 classes", hashlib.blake2b(crowd.to_bytes() + confidences).hexdigest()[:32])
 stream = cs.Stream(cs.Adaptive(), settle=0.9, max_labels=4)
 for task, worker, label in rows:
     stream.observe(task, worker, label, at=0)
@@ -108,5 +115,5 @@ def test_uncompiled_loops_give_the_same_bits(tmp_path: Path) -> None:
 
         shutil.copytree(SOURCE, folder / "crowdstream", ignore=leave_out)
         said[how] = run(folder, how)
-    assert len(said["compiled"]) == 28
+    assert len(said["compiled"]) == 30
     assert said["uncompiled"] == said["compiled"]

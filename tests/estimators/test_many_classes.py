@@ -19,6 +19,8 @@ from crowdstream.estimators.adaptive import Adaptive
 from crowdstream.labels import Vocabulary
 from crowdstream.labels.batch import LabelBatch
 from crowdstream.labels.folding import MOST_CLASSES, PLACES, Folding
+from crowdstream.models import independence, passes, reading
+from crowdstream.sums import confusions
 
 KINDS: list[type[cs.Estimator]] = [
     cs.Adaptive,
@@ -456,3 +458,48 @@ def test_the_same_labels_are_saved_as_the_same_bytes(kind: type[cs.Estimator]) -
         crowd.learn_many(simulated(MOST_CLASSES + 20)[0])
         saved.add(crowd.to_bytes())
     assert len(saved) == 1
+
+
+# Confusions of many classes -------------------------------------------------------------------
+
+
+def decided(classes: int) -> list[pl.DataFrame]:
+    labels, truths = simulated(classes, tasks=1500, workers=60)
+    gold: dict[str | int, str | int | bool] = {t: truths[t] for t in list(truths)[:40]}
+    return [
+        Adaptive().fit_predict(labels),
+        Adaptive().fit_predict(labels, gold=gold),
+        Adaptive().stream_many(labels),
+    ]
+
+
+def test_counts_that_are_not_kept_change_no_decision(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A share below 2⁻¹³ of a task is counted for no class: confidence moves by less than that.
+
+    What is counted of a stream's tasks depends on what was counted before, so there by some more.
+    """
+    few = decided(60)
+    for module in (confusions, passes, reading, independence):  # every count gets a place
+        monkeypatch.setattr(module, "FEW_CLASSES", MOST_CLASSES)
+    for kept, whole, most in zip(few, decided(60), (1e-3, 1e-3, 1e-2), strict=True):
+        both = kept.join(whole, on="task", suffix="_whole")
+        assert both.height == kept.height
+        assert (both["label"] != both["label_whole"]).sum() == 0
+        off = both["confidence"].to_numpy() - both["confidence_whole"].to_numpy()
+        assert np.abs(off).max() < most
+
+
+def test_many_classes_are_saved_to_the_same_bytes_in_any_batches() -> None:
+    labels, _ = simulated(60, tasks=300, workers=30)
+    rows, saved = labels.rows(), []
+    for size in (1, 7, 1000):
+        stream = cs.Stream(Adaptive(), settle=0.95, min_labels=2, max_labels=5)
+        for at in range(0, len(rows), size):
+            stream.observe_many(rows[at : at + size], at=0)
+        saved.append(stream.to_bytes())
+    assert saved[0] == saved[1] == saved[2]
+    again = cs.Stream.load(saved[0])
+    assert again.to_bytes() == saved[0]
+    for one in (stream, again):
+        one.observe_many([(f"t{t}", f"v{t % 5}", f"c{t % 60}") for t in range(500)], at=0)
+    assert again.to_bytes() == stream.to_bytes()

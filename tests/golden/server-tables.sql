@@ -1,4 +1,4 @@
--- schema 3
+-- schema 4
 CREATE TABLE alarms (
     id INTEGER PRIMARY KEY, project INTEGER NOT NULL, at REAL NOT NULL, alarm BLOB NOT NULL,
     checksum BLOB NOT NULL
@@ -31,9 +31,13 @@ CREATE TABLE projects (
     id INTEGER PRIMARY KEY, name TEXT UNIQUE NOT NULL, settings BLOB NOT NULL,
     created REAL NOT NULL, dropped INTEGER NOT NULL, checksum BLOB NOT NULL
 );
+CREATE TABLE snapshot_parts (
+    project INTEGER NOT NULL, seq INTEGER NOT NULL, part INTEGER NOT NULL, data BLOB NOT NULL,
+    checksum BLOB NOT NULL, PRIMARY KEY (project, seq, part)
+);
 CREATE TABLE snapshots (
     project INTEGER NOT NULL, seq INTEGER NOT NULL, at REAL NOT NULL, last BLOB NOT NULL,
-    checksum BLOB NOT NULL, stream BLOB NOT NULL, state BLOB NOT NULL, PRIMARY KEY (project, seq)
+    parts INTEGER NOT NULL, state BLOB NOT NULL, checksum BLOB NOT NULL, PRIMARY KEY (project, seq)
 );
 CREATE TABLE tool_answers (
     project INTEGER NOT NULL, tool TEXT NOT NULL, id TEXT NOT NULL, task TEXT NOT NULL,

@@ -21,7 +21,7 @@ from crowdstream.serve.engine import Engine
 from crowdstream.serve.store import Reader, Store
 from crowdstream.serve.tokens import ADMIN_FILE, TokenFile, write_secret
 from crowdstream.serve.tool_table import LABEL_STUDIO, ToolAnswer
-from crowdstream.serve.wire import LabelIn, Settings
+from crowdstream.serve.wire import AlarmOut, LabelIn, Settings
 
 SETTINGS = Settings(max_labels=3, settle=None)
 PROJECTS = ("moderation", "tone", "empty")
@@ -71,7 +71,9 @@ async def _fill(engine: Engine) -> None:
         if number == 50:
             await engine.ask(lambda: engine.store.drop_labels(1, 2e12))
     await engine.ask(lambda: engine.store.set_secret(1, LABEL_STUDIO, "a secret"))
-    await engine.ask(lambda: engine.store.add_alarms(1, 9.0, [b"an alarm", b"another"]))
+    alarms = [AlarmOut(9.0, "ann", "up", 0.1, 0.3, 9.0, k, False, k) for k in (5, 6)]
+    packed = [msgspec.msgpack.encode(alarm) for alarm in alarms]
+    await engine.ask(lambda: engine.store.add_alarms(1, 9.0, packed))
     samples = [(f"worker-{i}", 5, 0.1 * i, None, float("nan")) for i in range(9)]
     await engine.ask(lambda: engine.store.add_history(1, 9.0, samples, 100))
     engine._housekeeping.at_the_end = lambda: None  # type: ignore[method-assign]

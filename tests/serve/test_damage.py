@@ -7,6 +7,8 @@ import random
 import shutil
 import sqlite3
 import subprocess
+import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -59,7 +61,7 @@ def test_a_damaged_project_is_set_aside_and_named_and_others_go_on(tmp_path: Pat
         health = http.get("/readyz")
         assert health.status_code == 200
         assert health.json()["status"] == "degraded"
-        assert "bad: its log is damaged at row 1" in health.json()["detail"]
+        assert "bad is set aside: its log is damaged at row 1" in health.json()["detail"]
         assert post(http, "good", label("t2", "a", "x"))["labels"] == 1
         for method, path, body in (
             ("GET", "", None),
@@ -214,3 +216,32 @@ def test_any_flipped_bit_is_repaired_or_told(tmp_path: Path, folders: dict[str, 
         said = repair(folder, good)
         assert found_by_check(folder) == [], f"{seed}: {where}: {said}"
         assert started(folder) == before, f"{seed}: {where}: {said}"
+
+
+def test_a_server_that_runs_finds_damage_and_sets_the_project_aside(
+    tmp_path: Path, folders: dict[str, Path]
+) -> None:
+    folder = copied(folders, tmp_path / "data")
+    command = (
+        sys.executable,
+        "-c",
+        "from crowdstream.serve import scrub; scrub.Scrub.__init__.__kwdefaults__.update(first=0.0,"
+        " period=0.3); from crowdstream.cli import main; main()",
+    )
+    with serving(folder, command=command) as running, running.http() as http:
+        time.sleep(1.0)
+        assert http.get("/readyz").json()["status"] == "ok", (
+            "what is well is not said to be damaged"
+        )
+        post(http, "moderation", [label(f"new-{i}", w, "fine") for i in range(50) for w in "abc"])
+        change(folder, "UPDATE history SET answers = 6 WHERE worker = 'worker-3'")
+        change(folder, "UPDATE closed SET decisions = zeroblob(9) WHERE project = 2")
+        deadline = time.monotonic() + 20
+        for text in ("tone is set aside: crowdstream.db, table closed, row 2",
+                     "table history, row 1, worker-3, 9.0"):  # fmt: skip
+            while text not in (said := http.get("/readyz").json()["detail"]):
+                assert time.monotonic() < deadline, said
+                time.sleep(0.1)
+        assert http.get("/v1/projects/tone").status_code == 503
+        assert http.get("/v1/projects/moderation").status_code == 200
+        assert running.stop() == 0

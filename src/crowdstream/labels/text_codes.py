@@ -32,20 +32,29 @@ RECORD = np.dtype(
         ("tag", np.uint64),
         ("one", np.uint64),
         ("two", np.uint64),
-        ("hashed", np.uint64),
-        ("rest", np.int64),
-        ("code", np.int64),
+        ("code", np.int32),
+        ("rest", np.uint32),
     ]
 )
 """``Record`` of `text_loops`."""
+MOST_WORDS = 1 << 32
+"""Words of eight bytes that a record can tell apart."""
+FREE = 2**64 - 1
+"""A slot of a table without a text."""
+LINE = 64
+"""Bytes of a line of the cache: two records."""
+MORE = 4
+"""How much larger a full table becomes: all copies together are then a third of the last."""
 
 
 class TextCodes:
     """Texts known so far, of one column or several: each kind has codes of its own from 0 on."""
 
     def __init__(self, slots: int = 1 << 12, arena: int = 1 << 12) -> None:
-        self._slots = np.full(slots, -1, np.int32)
-        self._records = np.empty(slots // 2, RECORD)
+        self._slots = np.full(slots, FREE, np.uint64)
+        room = np.empty(slots // 2 * RECORD.itemsize + LINE, np.uint8)
+        skip = -room.ctypes.data % LINE  # no record on two lines: each is a wait for memory
+        self._records = room[skip : room.size - LINE + skip].view(RECORD)
         self._arena = np.empty(arena, np.uint64)
         self._used = np.zeros(2 + KINDS, np.int64)
         self.texts = text_loops.TextTable(self._slots, self._records, self._arena, self._used)
@@ -54,8 +63,11 @@ class TextCodes:
         return int(self._used[text_loops.TEXTS])
 
     def grow(self, length: int) -> None:
-        """Twice the size, and some more for a text of this length."""
-        bigger = TextCodes(2 * self._slots.size, 2 * self._arena.size + length)
+        """Make room for several times the texts, and for one of this length."""
+        if self._arena.size >= MOST_WORDS:
+            raise MemoryError("names take more than 32 GB")
+        arena = min(MORE * self._arena.size + length, MOST_WORDS)
+        bigger = TextCodes(MORE * self._slots.size, arena)
         bigger._records[: self._records.size] = self._records
         bigger._arena[: self._arena.size] = self._arena
         bigger._used[:] = self._used

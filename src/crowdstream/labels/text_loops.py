@@ -27,11 +27,13 @@ Record = cython.struct(
     tag=cython.ulonglong,  # length, and from bit 40 on the kind
     one=cython.ulonglong,  # the first 16 bytes, zeros after the end
     two=cython.ulonglong,
-    hashed=cython.ulonglong,
-    rest=cython.longlong,  # where in the arena the other bytes are
-    code=cython.longlong,
+    code=cython.int,
+    rest=cython.uint,  # where in the arena the other bytes are, in words
 )
 Span = cython.struct(text=cython.p_uchar, size=cython.Py_ssize_t)
+Words = cython.struct(  # a text with its first 16 bytes
+    text=cython.p_uchar, size=cython.ulonglong, one=cython.ulonglong, two=cython.ulonglong
+)
 
 TEXTS, ARENA = range(2)
 """Places in ``used``: how many texts there are, how much of the arena they take; then how many
@@ -43,6 +45,7 @@ a closer look: blank, broken quotes, another number of fields, no task or worker
 FULL_TABLE = cython.declare(cython.longlong, -1)
 NOT_UTF8 = cython.declare(cython.longlong, -2)
 LOW = cython.declare(cython.ulonglong, 0xFFFFFFFF)
+FREE = cython.declare(cython.ulonglong, 0xFFFFFFFFFFFFFFFF)  # a slot; others: half a hash, a record
 LARGE_TABLE = cython.declare(cython.longlong, 8192)  # half a megabyte: no longer near at hand
 ROWS_AT_ONCE = cython.declare(cython.Py_ssize_t, 256)
 # Rows that are read before their workers are looked up: enough for the processor to look up
@@ -182,9 +185,14 @@ def hash_of(
 @cython.final
 @cython.cclass
 class TextTable:
-    """Texts known so far, open addressing; the arrays are made and grown by `text_codes`."""
+    """Texts known so far, open addressing; the arrays are made and grown by `text_codes`.
 
-    slots: cython.int[::1]
+    A slot holds the number of a record, and in its upper half that of the text's hash: nearly all
+    texts that are in each other's way are told apart without a look at their records, each of which
+    is somewhere else in memory.
+    """
+
+    slots: cython.ulonglong[::1]
     records: Record[::1]
     arena: cython.ulonglong[::1]
     used: cython.longlong[::1]
@@ -233,35 +241,31 @@ class TextTable:
         size: cython.Py_ssize_t = (length - 9) >> 3 if length > 16 else 0
         last: cython.ulonglong = self.slots.shape[0] - 1
         slot = hashed & last
-        entry: cython.Py_ssize_t = self.slots[slot]
-        while entry >= 0:
-            known = cython.address(self.records[entry])
-            same: cython.bint = (
-                known.tag == tag
-                and known.one == one
-                and known.two == two
-                and known.hashed == hashed
-            )
-            if same and size:
-                rest: cython.Py_ssize_t = known.rest
-                for done in range(16, length, 8):
-                    if self.arena[rest] != load_inside(text, done, length):
-                        same = False
-                        break
-                    rest += 1
-            if same:
-                return known.code
+        held = self.slots[slot]
+        while held != FREE:
+            if held >> 32 == hashed >> 32:  # else another text: no need to look at it
+                known = cython.address(self.records[held & LOW])
+                same: cython.bint = known.tag == tag and known.one == one and known.two == two
+                if same and size:
+                    rest: cython.Py_ssize_t = known.rest
+                    for done in range(16, length, 8):
+                        if self.arena[rest] != load_inside(text, done, length):
+                            same = False
+                            break
+                        rest += 1
+                if same:
+                    return known.code
             slot = (slot + 1) & last
-            entry = self.slots[slot]
+            held = self.slots[slot]
         if check and not is_utf8(text, length):
             return NOT_UTF8
-        entry = self.used[0]
+        entry: cython.ulonglong = self.used[0]
         rest = self.used[1]
-        if entry == self.records.shape[0] or rest + size > self.arena.shape[0]:
+        if self.used[0] == self.records.shape[0] or rest + size > self.arena.shape[0]:
             return FULL_TABLE
         code = self.used[2 + kind]
-        self.slots[slot] = entry
-        self.records[entry] = Record(tag, one, two, hashed, rest, code)
+        self.slots[slot] = (hashed >> 32 << 32) | entry
+        self.records[entry] = Record(tag, one, two, code, rest)
         for done in range(16, length, 8):
             self.arena[rest] = load_inside(text, done, length)
             rest += 1
@@ -318,21 +322,32 @@ def fetch_spans(
         hashes[k] = hash_of(text, tag, one, load_some(text + 8, size - 8))
         fetch(cython.address(table.slots[hashes[k] & last]))
     for k in range(number):
-        entry: cython.Py_ssize_t = table.slots[hashes[k] & last]
-        if entry >= 0:
-            fetch(cython.address(table.records[entry]))
+        held = table.slots[hashes[k] & last]
+        if held != FREE:
+            fetch(cython.address(table.records[held & LOW]))
 
 
 def fill_slots(table: TextTable):
-    """Put the texts of a table into its slots, which are all free."""
-    slots: cython.int[::1] = table.slots
+    """Put the texts of a table into its slots, which are all free.
+
+    Their hashes are made anew: without them two records fill a line of the cache.
+    """
+    slots: cython.ulonglong[::1] = table.slots
     last: cython.ulonglong = slots.shape[0] - 1
     with cython.nogil:
         for entry in range(table.used[0]):
-            slot: cython.ulonglong = table.records[entry].hashed & last
-            while slots[slot] >= 0:
+            known = cython.address(table.records[entry])
+            length: cython.Py_ssize_t = known.tag & LOW
+            hashed = mix(mix(known.tag, known.one), known.two)
+            word: cython.Py_ssize_t = known.rest
+            for _ in range(16, length, 8):
+                hashed = mix(hashed, table.arena[word])
+                word += 1
+            slot: cython.ulonglong = hashed & last
+            while slots[slot] != FREE:
                 slot = (slot + 1) & last
-            slots[slot] = entry
+            place: cython.ulonglong = entry
+            slots[slot] = (hashed >> 32 << 32) | place
 
 
 @cython.cfunc
@@ -437,11 +452,40 @@ class Views:
     @cython.inline
     @cython.nogil
     @cython.exceptval(check=False)
-    def long_text(self, row: cython.Py_ssize_t) -> cython.p_uchar:
-        """Where a text of more than 12 bytes lies."""
+    def words(self, row: cython.Py_ssize_t) -> Words:
+        """The text of a row that has one; where it lies only of more than 12 bytes."""
+        head = self.views[2 * row]
         tail = self.views[2 * row + 1]
+        size = head & LOW
+        if size <= 12:
+            return Words(cython.NULL, size, (head >> 32) | (tail << 32), tail >> 32)
         place: cython.size_t = self.buffers[tail & LOW] + (tail >> 32)
-        return cython.cast(cython.p_uchar, place)
+        text = cython.cast(cython.p_uchar, place)
+        return Words(text, size, load(text), load_inside(text, 8, size))
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def fetch_rows(
+    chunk: Views,
+    begin: cython.Py_ssize_t,
+    end: cython.Py_ssize_t,
+    table: TextTable,
+    hashes: cython.p_ulonglong,
+) -> cython.void:
+    """Do as `fetch_spans` with rows of a chunk."""
+    last: cython.ulonglong = table.slots.shape[0] - 1
+    for row in range(begin, end):
+        hashes[row - begin] = 0
+        if not chunk.is_null(row):
+            found = chunk.words(row)
+            hashes[row - begin] = hash_of(found.text, found.size, found.one, found.two)
+            fetch(cython.address(table.slots[hashes[row - begin] & last]))
+    for k in range(end - begin):
+        held = table.slots[hashes[k] & last]
+        if held != FREE:
+            fetch(cython.address(table.records[held & LOW]))
 
 
 def code_chunk(
@@ -459,31 +503,34 @@ def code_chunk(
     """
     rows: cython.Py_ssize_t = codes.shape[0]
     known: cython.longlong = table.used[0]
-    text: cython.p_uchar
+    hashes = cython.declare(cython.ulonglong[256])
+    begin: cython.Py_ssize_t = row
     with cython.nogil:
-        for k in range(row, rows):
-            if chunk.is_null(k):
-                codes[k] = -1
-                continue
-            head = chunk.views[2 * k]
-            tail = chunk.views[2 * k + 1]
-            length: cython.Py_ssize_t = head & LOW
-            if length <= 12:
-                text = cython.NULL
-                one = (head >> 32) | (tail << 32)
-                two = tail >> 32
-            else:
-                text = chunk.long_text(k)
-                one = load(text)
-                two = load_inside(text, 8, length)
-            code = table.find(text, length, one, two, False)
-            if code < 0:
-                rows = k
-                break
-            if code == known:
-                firsts[code] = before + k
-                known += 1
-            codes[k] = code
+        while begin < rows:
+            end = min(begin + ROWS_AT_ONCE, rows)
+            large: cython.bint = table.used[0] > LARGE_TABLE
+            if large:
+                fetch_rows(chunk, begin, end, table, hashes)
+            for k in range(begin, end):
+                if chunk.is_null(k):
+                    codes[k] = -1
+                    continue
+                found = chunk.words(k)
+                if large:
+                    hashed = hashes[k - begin]
+                else:
+                    hashed = hash_of(found.text, found.size, found.one, found.two)
+                code = table.find_hashed(
+                    found.text, found.size, found.one, found.two, hashed, False
+                )
+                if code < 0:
+                    rows = end = k
+                    break
+                if code == known:
+                    firsts[code] = before + k
+                    known += 1
+                codes[k] = code
+            begin = end
     return rows
 
 

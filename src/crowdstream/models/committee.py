@@ -643,7 +643,7 @@ class Committee(Model):
         self.reading.unpack(arrays, self.named)
         if before := under("before", arrays):
             self._before = ConfusionSums()
-            rows = before["counts"].shape
-            self._before.unpack(before, rows[0], rows[2])
+            rows = before["right" if "right" in before else "counts"]
+            self._before.unpack(before, len(rows), before["mass"].size)
         measured = under("measured", arrays)
         self.looked, self.pairs = measured["tasks"].item(), measured["pairs"].item()

@@ -13,7 +13,7 @@ if cython.compiled:
     from cython.cimports.crowdstream.labels.batch_loops import Tasks
     from cython.cimports.crowdstream.models.posterior_loops import rounded
     from cython.cimports.crowdstream.models.scoring_loops import FamilyPowers, rescale
-    from cython.cimports.crowdstream.sums.rows import ACCURACY, GOLD, MOST_STRENGTH, H
+    from cython.cimports.crowdstream.sums.rows import ACCURACY, GOLD, LEAST_SHARE, MOST_STRENGTH, H
     from cython.cimports.libc.math import exp, log, pow, sqrt  # noqa: A004
 else:
     from math import exp, log, pow, sqrt  # noqa: A004
@@ -21,7 +21,7 @@ else:
     from crowdstream.labels.batch_loops import Tasks
     from crowdstream.models.posterior_loops import rounded
     from crowdstream.models.scoring_loops import FamilyPowers, rescale
-    from crowdstream.sums.rows import ACCURACY, GOLD, MOST_STRENGTH, H
+    from crowdstream.sums.rows import ACCURACY, GOLD, LEAST_SHARE, MOST_STRENGTH, H
 
 LEAST_RIGHT = cython.declare(cython.double, 1e-3)  # right answers: odds stay finite
 ALL_ALIKE = cython.declare(cython.double, 1e12)  # answers beside which a worker's own say nothing
@@ -33,27 +33,33 @@ class Student:
     """One confusion per worker.
 
     ``counts[i, x, a]``: answers x of worker i, by how likely the class was a; ``counts[i, K, a]``
-    their sum over x. ``mass[a]``: tasks, by how likely the class was a. A row's prior is the pooled
-    confusion, its error odds multiplied by the worker's own ratio of observed to expected errors.
-    ``even``: whether a row is just that, so that workers differ by one number each. ``product``
-    holds of the task at hand the prior times the likelihoods of its labels, by class; then the
-    posterior.
+    their sum over x; of ``many`` classes both are in ``sparse``. ``mass[a]``: tasks, by how likely
+    the class was a. A row's prior is the pooled confusion, its error odds multiplied by the
+    worker's own ratio of observed to expected errors. ``even``: whether a row is just that, so that
+    workers differ by one number each. ``product`` holds of the task at hand the prior times the
+    likelihoods of its labels, by class; then the posterior. ``row`` and ``where`` have space for a
+    number per class, ``row`` zeros.
     """
 
-    def __init__(self, powers: FamilyPowers, pooled, prior, product):
+    def __init__(self, powers: FamilyPowers, pooled, prior, product, row, where):
         self.powers = powers
         self.pooled = pooled
         self.prior = prior
         self.product = product
+        self.row = row
+        self.where = where
         self.classes = prior.shape[0]
         self.workers = 0
         self.strength = MOST_STRENGTH
         self.typical = 1.0
         self.even = False
+        self.many = False
 
-    def bind(self, counts, mass):
+    def bind(self, counts, sparse, mass):
         """Read and write these counts from now on."""
         self.counts = counts
+        self.sparse = sparse
+        self.many = sparse is not None
         self.mass = mass
 
     # All workers -----------------------------------------------------------------------------
@@ -78,10 +84,7 @@ class Student:
             for x in range(K):
                 for a in range(K):
                     self.pooled[x, a] = h * (ACCURACY if a == x else (1.0 - ACCURACY) / (K - 1.0))
-            for i in range(workers):
-                for x in range(K):
-                    for a in range(K):
-                        self.pooled[x, a] += self.counts[i, x, a]
+            self.add_pooled()
             self.typical = 0.0
             for a in range(K):
                 row: cython.double = 0
@@ -96,6 +99,20 @@ class Student:
             for a in range(K):
                 self.prior[a] = (self.mass[a] + h * f[a]) / (total + h)
 
+    def add_pooled(self):
+        """Add all workers' counts to the pooled ones."""
+        K = self.classes
+        for i in range(self.workers):
+            for x in range(K):
+                if not self.many:
+                    for a in range(K):
+                        self.pooled[x, a] += self.counts[i, x, a]
+                    continue
+                self.pooled[x, x] += self.sparse.right[i, x]
+                begin = self.sparse.starts[i, x]
+                for k in range(begin, begin + self.sparse.sizes[i, x]):
+                    self.pooled[x, self.sparse.where[k]] += self.sparse.values[k]
+
     def spread_strength(self, most: cython.double, unit: cython.double) -> cython.double:
         """The strength that the spread of right answers asks for, from 8 to ``most``."""
         K = self.classes
@@ -107,16 +124,16 @@ class Student:
         with cython.nogil:
             for i in range(self.workers):
                 for a in range(K):
-                    rights += self.counts[i, a, a]
-                    answers += self.counts[i, K, a]
+                    rights += self.count(i, a, a)
+                    answers += self.total(i, a)
             mean = rights / answers if answers > 0.0 else 0.0
             var = mean * (1.0 - mean)
             for i in range(self.workers):
                 right: cython.double = 0
                 N: cython.double = 0
                 for a in range(K):
-                    right += self.counts[i, a, a]
-                    N += self.counts[i, K, a]
+                    right += self.count(i, a, a)
+                    N += self.total(i, a)
                 if not N > unit:
                     continue
                 noise = var * unit / N
@@ -131,6 +148,14 @@ class Student:
 
     # One worker ------------------------------------------------------------------------------
 
+    def count(self, i, x, a):
+        """Answers x of a worker on tasks of class a."""
+        return self.sparse.count(i, x, a) if self.many else self.counts[i, x, a]
+
+    def total(self, i, a):
+        """All answers of a worker on tasks of class a."""
+        return self.sparse.totals[i, a] if self.many else self.counts[i, self.classes, a]
+
     def read(self, i):
         """Count a worker's observed and expected errors; their ratio is shrunk to 1.
 
@@ -143,9 +168,10 @@ class Student:
         expected: cython.double = observed
         if i < self.workers:
             for a in range(K):
-                answers += self.counts[i, K, a]
-                observed += self.counts[i, K, a] - self.counts[i, a, a]
-                expected += self.counts[i, K, a] * self.pooled[K, a]
+                total = self.total(i, a)
+                answers += total
+                observed += total - self.count(i, a, a)
+                expected += total * self.pooled[K, a]
         if self.even:
             observed /= max(answers - observed, LEAST_RIGHT)
             expected /= max(answers - expected, LEAST_RIGHT)
@@ -153,7 +179,14 @@ class Student:
         self.expected = expected
 
     def likelihood(self, i, x, a):
-        """p_i(x | a) of the worker last read: own counts and ``strength`` answers by the prior.
+        """p_i(x | a) of the worker last read: own counts and ``strength`` answers by the prior."""
+        counted: cython.double = 0.0
+        if i < self.workers:
+            counted = self.count(i, x, a)
+        return self.shrunk(counted, i, x, a)
+
+    def shrunk(self, counted, i, x, a):
+        """`likelihood`, by the worker's own count.
 
         By the prior the worker errs with odds ratio·wrong/(1 − wrong); all over a common
         denominator, so that there is one division.
@@ -165,9 +198,23 @@ class Student:
         if i >= self.workers:
             return prior / scale
         rows = ALL_ALIKE if self.even else self.strength
-        return (self.counts[i, x, a] * scale + rows * prior) / (
-            (self.counts[i, self.classes, a] + rows) * scale
-        )
+        return (counted * scale + rows * prior) / ((self.total(i, a) + rows) * scale)
+
+    def open(self, i, x):
+        """Write what a worker said as x, by class, into ``row``, until `close` writes zeros."""
+        if i < self.workers and self.many:
+            self.sparse.put(i, x, self.row)
+        elif i < self.workers:
+            for a in range(self.classes):
+                self.row[a] = self.counts[i, x, a]
+
+    def close(self, i, x):
+        """Write zeros over what `open` wrote."""
+        if i < self.workers and self.many:
+            self.sparse.clear(i, x, self.row)
+        elif i < self.workers:
+            for a in range(self.classes):
+                self.row[a] = 0.0
 
     def fill_confusions(self, out: cython.double[:, :, ::1]):
         """p_i(x | a) of all workers; the last row, if there is one more, is an unknown worker's."""
@@ -175,8 +222,10 @@ class Student:
             for i in range(out.shape[0]):
                 self.read(i)
                 for x in range(self.classes):
+                    self.open(i, x)
                     for a in range(self.classes):
-                        out[i, x, a] = self.likelihood(i, x, a)
+                        out[i, x, a] = self.shrunk(self.row[a], i, x, a)
+                    self.close(i, x)
 
     def fill_rows(
         self,
@@ -197,7 +246,10 @@ class Student:
                     wrong = self.pooled[self.classes, a]
                     right = (1.0 - wrong) * self.expected
                     scale = right + wrong * self.observed
-                    own[i, a] = 1.0 / (self.counts[i, self.classes, a] + rows)
+                    answers: cython.double = 0.0
+                    if i < self.workers:
+                        answers = self.total(i, a)
+                    own[i, a] = 1.0 / (answers + rows)
                     on[i, a] = rows * own[i, a] * right / scale
                     off[i, a] = rows * own[i, a] * self.observed / scale
 
@@ -215,6 +267,11 @@ class Student:
                 power = self.powers.of(tasks, begin, end, i)
                 for a in range(self.classes):
                     self.product[a] *= pow(self.likelihood(i, x, a), power)
+            elif self.many:
+                self.open(i, x)
+                for a in range(self.classes):
+                    self.product[a] *= self.shrunk(self.row[a], i, x, a)
+                self.close(i, x)
             else:
                 for a in range(self.classes):
                     self.product[a] *= self.likelihood(i, x, a)
@@ -227,6 +284,9 @@ class Student:
         total: cython.double = 0
         for a in range(K):
             total += self.product[a]
+        if self.many:
+            self.learn_many(tasks, begin, end, truth, weight, total)
+            return
         for a in range(K):
             if truth < 0:
                 self.product[a] = weight * rounded(self.product[a] / total)
@@ -240,6 +300,24 @@ class Student:
                 q = self.product[a]
                 self.counts[i, x, a] += q
                 self.counts[i, K, a] += q
+
+    def learn_many(self, tasks, begin, end, truth, weight, total):
+        """`learn` of many classes: those that have a share of ``total`` worth counting."""
+        size: cython.Py_ssize_t = 0
+        kept: cython.double = 0
+        for a in range(self.classes):
+            if a == truth or (truth < 0 and self.product[a] >= LEAST_SHARE * total):
+                self.where[size] = a
+                size += 1
+                kept += self.product[a]
+        for k in range(size):
+            a = self.where[k]
+            q: cython.double = GOLD * weight
+            if truth < 0:
+                q = weight * rounded(self.product[a] / kept)
+            self.mass[a] += q
+            for z in range(begin, end):
+                self.sparse.add(tasks.workers[z], tasks.labels[z], a, q)
 
 
 def recount(

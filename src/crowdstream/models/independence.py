@@ -21,11 +21,14 @@ from crowdstream.models.passes import InMemory
 from crowdstream.models.reading import Reading
 from crowdstream.models.twin_loops import (
     count_answers,
+    count_many_answers,
     draw_labels,
     draw_truths,
     fill_residuals,
 )
 from crowdstream.sums.agreement import AgreementSums
+from crowdstream.sums.rows import FEW_CLASSES
+from crowdstream.sums.sparse import SparseCounts
 
 Floats = NDArray[np.float64]
 Keys = NDArray[np.uint64]
@@ -46,6 +49,8 @@ ROUNDS = 3
 
 FEW = 2.0
 """Answers that the crowd's share of right ones is worth where a worker's own is counted."""
+
+NO_COUNTS: Floats = np.empty((0, 0, 0))
 
 PIECE = 8192
 """Numbers that are multiplied and added up at once: OpenBLAS does 10,000 and more in threads, and
@@ -192,19 +197,41 @@ def _swept(batch: LabelBatch, n: int, classes: int) -> tuple[Floats, float]:
     return found, float((found.argmax(axis=1) != second).mean())
 
 
-def _counts(batch: LabelBatch, posterior: Floats, n: int) -> Floats:
-    """Answers by worker, class and what was said."""
+class Counted(NamedTuple):
+    """Answers by worker, class and what was said: all counts, or those of many classes not 0.
+
+    ``right`` and ``totals`` are by worker and class, ``pooled`` by class and what was said.
+    """
+
+    counts: Floats
+    sparse: SparseCounts | None
+    right: Floats
+    totals: Floats
+    pooled: Floats
+
+
+def _counts(batch: LabelBatch, posterior: Floats, n: int) -> Counted:
+    """Count a batch's answers by a posterior."""
     k = posterior.shape[1]
-    found = np.zeros((n, k, k))
-    count_answers(batch.coded, posterior, found)
-    return np.ascontiguousarray(found.transpose(0, 2, 1))
+    if k > FEW_CLASSES:
+        found, totals = SparseCounts(n, k), np.zeros((n, k))
+        count_many_answers(batch.coded, posterior, found.loops, totals)
+        cells = found.cells(n)
+        pooled = np.diag(found.right.sum(axis=0))
+        np.add.at(pooled, (cells.said, cells.classes), cells.counts)
+        return Counted(NO_COUNTS, found, found.right, totals, pooled)
+    counts = np.zeros((n, k, k))
+    count_answers(batch.coded, posterior, counts)
+    counts = np.ascontiguousarray(counts.transpose(0, 2, 1))
+    right = np.einsum("iaa->ia", counts)
+    return Counted(counts, None, right, counts.sum(axis=2), counts.sum(axis=0))
 
 
-def _correlation(batch: LabelBatch, posterior: Floats, counts: Floats) -> float:
+def _correlation(batch: LabelBatch, posterior: Floats, counts: Counted) -> float:
     """Within-task correlation of how right workers are, given the class."""
     m = batch.sizes
     task = np.repeat(np.arange(len(batch)), m)
-    right, off = _rights(np.einsum("iaa->ia", counts), counts.sum(axis=2)), np.empty(task.size)
+    right, off = _rights(counts.right, counts.totals), np.empty(task.size)
     fill_residuals(batch.coded, posterior, right, off)
     total, squares = np.bincount(task, off, m.size), np.bincount(task, off * off, m.size)
     together = (total**2 - squares)[m > 1].sum() / max((m * (m - 1)).sum(), 1)
@@ -223,22 +250,24 @@ def _rights(right: Floats, answers: Floats) -> Floats:
     return np.asarray((right + FEW * usual) / (answers + FEW))
 
 
-def _twin(batch: LabelBatch, posterior: Floats, keys: ContentKeys, counts: Floats) -> LabelBatch:
+def _twin(batch: LabelBatch, posterior: Floats, keys: ContentKeys, counts: Counted) -> LabelBatch:
     """Labels drawn from the fitted confusions, independently given a class drawn for each task."""
-    pooled = counts.sum(axis=0) + 1
+    pooled = counts.pooled + 1
     prior = TWIN_PRIOR * (pooled / pooled.sum(axis=1, keepdims=True))
     truths, said = np.empty(len(batch), np.int32), np.empty(batch.labels.size, np.int32)
     draw_truths(posterior, keys.tasks, keys.classes, truths)
     draw_labels(
         batch.coded,
         truths,
-        counts,
-        counts.sum(axis=2),
+        counts.counts,
+        None if counts.sparse is None else counts.sparse.loops,
+        counts.totals,
         prior,
         TWIN_PRIOR,
         keys.tasks,
         mix(keys.workers + np.uint64(1)),
         keys.classes,
+        np.zeros(keys.classes.size),
         said,
     )
     return LabelBatch(batch.starts, batch.workers, said)

@@ -22,7 +22,8 @@ from crowdstream.models.scorer import Score, count_posteriors
 from crowdstream.models.scoring_loops import choose_below
 from crowdstream.parallel import parts_of, side_by_side
 from crowdstream.sums.agreement import AgreementSums
-from crowdstream.sums.rows import UNIT
+from crowdstream.sums.confusions import Counts, no_counts
+from crowdstream.sums.rows import FEW_CLASSES, UNIT
 
 Floats = NDArray[np.float64]
 Keys = NDArray[np.uint64]
@@ -247,7 +248,7 @@ class AddTasks(Pass[AgreementSums]):
 
 
 @dataclass(frozen=True, eq=False)
-class CountPosteriors(Pass[tuple[Floats, Floats]]):
+class CountPosteriors(Pass[tuple[Counts, Floats]]):
     """Every task's posterior by these scores, in its workers' counts, and how often classes are."""
 
     score: Score
@@ -262,22 +263,23 @@ class CountPosteriors(Pass[tuple[Floats, Floats]]):
 
     @property
     def cells(self) -> int:
-        """Return how many counts there are."""
-        return self.workers * self.classes * self.classes
+        """Return how many counts there are; of many classes those of right answers alone."""
+        rows = self.workers * self.classes
+        return rows * self.classes if self.classes <= FEW_CLASSES else rows
 
-    def begin(self) -> tuple[Floats, Floats]:
+    def begin(self) -> tuple[Counts, Floats]:
         """Counts by worker, said and class; tasks by class."""
-        k = self.classes
-        return np.zeros((self.workers, k, k)), np.zeros(k)
+        return no_counts(self.workers, self.classes), np.zeros(self.classes)
 
-    def add(self, sums: tuple[Floats, Floats], batch: LabelBatch) -> None:
+    def add(self, sums: tuple[Counts, Floats], batch: LabelBatch) -> None:
         """Add tasks."""
         count_posteriors(self.score, self.hidden(batch) if self.hidden else batch, *sums)
 
-    def join(self, sums: tuple[Floats, Floats], other: tuple[Floats, Floats]) -> None:
+    def join(self, sums: tuple[Counts, Floats], other: tuple[Counts, Floats]) -> None:
         """Add other tasks' counts."""
-        for mine, theirs in zip(sums, other, strict=True):
-            mine += theirs
+        (counts, mass), (more, its_mass) = sums, other
+        counts += more  # type: ignore[operator]
+        mass += its_mass
 
 
 class Chosen:

@@ -12,13 +12,15 @@ import cython
 
 if cython.compiled:
     from cython.cimports.crowdstream.labels.batch_loops import Tasks
-    from cython.cimports.crowdstream.sums.rows import GOLD, UNIT
+    from cython.cimports.crowdstream.sums.rows import GOLD, LEAST_SHARE, UNIT
+    from cython.cimports.crowdstream.sums.sparse_loops import SparseRows
     from cython.cimports.libc.math import exp, fabs, sqrt
 else:
     from math import exp, fabs, sqrt
 
     from crowdstream.labels.batch_loops import Tasks
-    from crowdstream.sums.rows import GOLD, UNIT
+    from crowdstream.sums.rows import GOLD, LEAST_SHARE, UNIT
+    from crowdstream.sums.sparse_loops import SparseRows
 
 EIGHT = cython.declare(cython.Py_ssize_t, 8)  # likelihoods whose product no number is too small for
 MANY = cython.declare(cython.Py_ssize_t, 32)  # odds whose product no number is too large for
@@ -27,40 +29,6 @@ MANY = cython.declare(cython.Py_ssize_t, 32)  # odds whose product no number is 
 def rounded(share):
     """A share in multiples of 2⁻²⁴, as counts are kept."""
     return cython.cast(cython.longlong, share * UNIT + 0.5) / UNIT
-
-
-def add_posteriors(
-    tasks: Tasks,
-    scores: cython.double[:, ::1],
-    counts: cython.double[:, :, ::1],
-    mass: cython.double[::1],
-):
-    """Add every task's posterior, softmax(scores), to its workers' counts; scores become them."""
-    K = mass.shape[0]
-    with cython.nogil:
-        for t in range(tasks.size):
-            if tasks.starts[t + 1] == tasks.starts[t]:
-                continue
-            truth = tasks.truth(t)
-            best: cython.double = scores[t, 0]
-            total: cython.double = 0
-            for a in range(1, K):
-                best = max(best, scores[t, a])
-            for a in range(K):
-                off = scores[t, a] - best
-                scores[t, a] = exp(off) if off < 0.0 else 1.0
-                total += scores[t, a]
-            for a in range(K):
-                if truth < 0:
-                    scores[t, a] = rounded(scores[t, a] / total)
-                else:
-                    scores[t, a] = GOLD if a == truth else 0.0
-                mass[a] += scores[t, a]
-            for z in range(tasks.starts[t], tasks.starts[t + 1]):
-                i = tasks.workers[z]
-                x = tasks.labels[z]
-                for a in range(K):
-                    counts[i, x, a] += scores[t, a]
 
 
 # Two classes --------------------------------------------------------------------------------------
@@ -127,25 +95,78 @@ def count_two(
 class PosteriorCounts:
     """Counts by worker, said and class, and ``mass`` by class; ``room`` for a task's posterior.
 
-    ``where``: the classes whose share is more than nothing, ``size`` of them.
+    ``sparse``: the counts of many classes, instead. ``where``: the classes that have a share of the
+    task worth counting, ``size`` of them: ``least`` of all or more, of many classes ``least`` of
+    the likeliest one's.
     """
 
-    def __init__(self, counts, mass, room, where):
+    def __init__(self, counts, sparse, mass, room, where):
         self.counts = counts
+        self.sparse = sparse
+        self.many = sparse is not None
         self.mass = mass
         self.room = room
         self.where = where
         self.classes = mass.shape[0]
         self.size = 0
+        self.least = LEAST_SHARE if self.many else 0.5 / UNIT  # what is rounded to nothing
 
     def find(self, total):
-        """Find the classes whose share of a total is not rounded to nothing."""
-        least = total / (2.0 * UNIT)
+        """Find the classes worth counting; the total that their shares are of.
+
+        That is all of a few classes; of many what is left by those that are not counted.
+        """
         self.size = 0
+        if self.many:
+            for a in range(self.classes):
+                self.where[a] = a
+            self.size = self.classes
+            return self.keep()
         for a in range(self.classes):
-            if self.room[a] >= least:
+            if self.room[a] >= total * self.least:
                 self.where[self.size] = a
                 self.size += 1
+        return total
+
+    def find_said(self, tasks, begin, end):
+        """Find the classes that somebody said."""
+        self.size = 0
+        for z in range(begin, end):
+            seen: cython.bint = False
+            for k in range(self.size):
+                if self.where[k] == tasks.labels[z]:
+                    seen = True
+            if not seen:
+                self.where[self.size] = tasks.labels[z]
+                self.size += 1
+
+    def keep_said(self, total):
+        """`find` among the classes found already."""
+        if self.many:
+            return self.keep()
+        found = self.size
+        self.size = 0
+        for k in range(found):
+            if self.room[self.where[k]] >= total * self.least:
+                self.where[self.size] = self.where[k]
+                self.size += 1
+        return total
+
+    def keep(self):
+        """Keep the classes found that are worth counting beside the likeliest; what they have."""
+        best: cython.double = 0.0
+        kept: cython.double = 0.0
+        found = self.size
+        for k in range(found):
+            best = max(best, self.room[self.where[k]])
+        self.size = 0
+        for k in range(found):
+            a: cython.Py_ssize_t = self.where[k]
+            if self.room[a] >= best * self.least:
+                self.where[self.size] = a
+                self.size += 1
+                kept += self.room[a]
+        return kept
 
     def know(self, truth):
         """Have all of a known truth, which counts more than once, and nothing of other classes."""
@@ -165,7 +186,10 @@ class PosteriorCounts:
             x: cython.Py_ssize_t = tasks.labels[z]
             for k in range(self.size):
                 a = self.where[k]
-                self.counts[i, x, a] += self.room[a]
+                if self.many:
+                    self.sparse.add(i, x, a, self.room[a])
+                else:
+                    self.counts[i, x, a] += self.room[a]
 
 
 @cython.cclass
@@ -220,7 +244,7 @@ class Products:
                     into.know(truth)
                 else:
                     total = self.judge(tasks, begin, end, into.room)
-                    into.find(total)
+                    total = into.find(total)
                 into.add(tasks, begin, end, total)
 
     def fill(self, tasks: Tasks, room: cython.double[::1], out: cython.double[:, ::1]):
@@ -252,72 +276,148 @@ class DenseProducts(Products):
 @cython.final
 @cython.cclass
 class SparseProducts(Products):
-    """Products by the counts that are not 0: far fewer, so that they are nearer at hand.
+    """Products by the counts of many classes that are not 0.
 
-    What worker i said as x was ``values[k]`` times of class ``where[k]``, for k from ``starts[i K +
-    x]`` to the next.
+    ``workers`` are known; all others are alike, and the last of ``own``, ``off``, ``on`` and
+    ``odds``. ``kept`` has space for a number per class. ``most[i, x]``, once `bound` has filled it
+    in: no likelihood of another class than x is above it.
     """
 
-    def __init__(self, starts, where, values, kept, own, off, on, pooled, prior, odds, root):
+    def __init__(
+        self, said: SparseRows, workers, kept, most, own, off, on, pooled, prior, odds, root
+    ):
         Products.__init__(self, own, off, on, pooled, prior, odds, root)
-        self.starts = starts
-        self.where = where
-        self.values = values
+        self.said = said
+        self.workers = workers
         self.kept = kept
+        self.most = most
+
+    def bound(self):
+        """Fill in the most that a label may speak for a class that it does not name."""
+        with cython.nogil:
+            for x in range(self.classes):
+                self.kept[x] = 0.0
+                for a in range(self.classes):
+                    if a != x:
+                        self.kept[x] = max(self.kept[x], self.pooled[x, a])
+            for i in range(self.workers):
+                largest: cython.double = 0.0
+                for a in range(self.classes):
+                    largest = max(largest, self.off[i, a])
+                for x in range(self.classes):
+                    self.most[i, x] = largest * self.kept[x]
+                    begin = self.said.starts[i, x]
+                    for k in range(begin, begin + self.said.sizes[i, x]):
+                        likely = self.likelihood(i, x, self.said.where[k], self.said.values[k])
+                        self.most[i, x] = max(self.most[i, x], likely)
+
+    def likelihood(self, i, x, a, counted):
+        """How likely a known worker is to say x of class a, given how often it did."""
+        rest = self.on[i, x] if x == a else self.pooled[x, a] * self.off[i, a]
+        return counted * self.own[i, a] + rest
+
+    def count(self, tasks: Tasks, into: PosteriorCounts):
+        """Add every task's posterior to its workers' counts.
+
+        Only classes that somebody said are looked at where no other can have a share worth
+        counting.
+        """
+        self.bound()
+        with cython.nogil:
+            for t in range(tasks.size):
+                begin = tasks.starts[t]
+                end = tasks.starts[t + 1]
+                if end == begin:
+                    continue
+                truth = tasks.truth(t)
+                total: cython.double = 0.0
+                if truth >= 0:
+                    into.know(truth)
+                else:
+                    total = self.judge_said(tasks, begin, end, into)
+                    if total == 0.0:
+                        total = into.find(self.judge(tasks, begin, end, into.room))
+                into.add(tasks, begin, end, total)
+
+    def judge_said(self, tasks, begin, end, into):
+        """Find the classes worth counting among those somebody said; 0 if there may be others."""
+        room = into.room
+        others: cython.double = 0.0
+        best: cython.double = 0.0
+        for a in range(self.classes):
+            others = max(others, self.prior[a])
+        into.find_said(tasks, begin, end)
+        for k in range(into.size):
+            room[into.where[k]] = self.prior[into.where[k]]
+        for z in range(begin, end):
+            i: cython.Py_ssize_t = tasks.workers[z]
+            x: cython.Py_ssize_t = tasks.labels[z]
+            others *= self.most[i, x]
+            best = 0.0
+            for k in range(into.size):
+                a = into.where[k]
+                room[a] *= self.likelihood(i, x, a, self.said.count(i, x, a))
+                if a == x:
+                    room[a] *= self.odds[i]
+                best = max(best, room[a])
+            if (z - begin) % EIGHT == EIGHT - 1:
+                others /= best
+                for k in range(into.size):
+                    room[into.where[k]] /= best
+                best = 1.0
+        least = into.least * into.least if self.root else into.least
+        if not others < best * least:
+            return 0.0
+        if self.root:
+            for k in range(into.size):
+                room[into.where[k]] = sqrt(room[into.where[k]])
+        return into.keep()
 
     def multiply(self, i, x, room):
         """Multiply by the likelihoods of a label: first, apart, of the classes counted."""
-        row = i * self.classes + x
-        begin = self.starts[row]
-        size = self.starts[row + 1] - begin
-        right: cython.double = self.on[i, x]
-        before: cython.double = room[x]
+        begin: cython.Py_ssize_t = 0
+        size: cython.Py_ssize_t = 0
+        counted: cython.double = 0.0
+        if i < self.workers:
+            begin = self.said.starts[i, x]
+            size = self.said.sizes[i, x]
+            counted = self.said.right[i, x]
+        else:
+            i = self.own.shape[0] - 1
         for k in range(size):
-            a: cython.Py_ssize_t = self.where[begin + k]
-            own: cython.double = self.values[begin + k] * self.own[i, a]
-            if a == x:
-                right += own
+            a: cython.Py_ssize_t = self.said.where[begin + k]
+            own: cython.double = self.said.values[begin + k] * self.own[i, a]
             self.kept[k] = room[a] * (own + self.pooled[x, a] * self.off[i, a])
+        right = room[x] * (counted * self.own[i, x] + self.on[i, x]) * self.odds[i]
         for a in range(self.classes):
             room[a] *= self.pooled[x, a] * self.off[i, a]
         for k in range(size):
-            room[self.where[begin + k]] = self.kept[k]
-        room[x] = before * right * self.odds[i]
+            room[self.said.where[begin + k]] = self.kept[k]
+        room[x] = right
 
 
-def fill_starts(said: cython.double[:, :, ::1], starts: cython.longlong[::1]):
-    """Where the counts of each worker and label begin if only those that are not 0 are kept."""
-    K = said.shape[2]
+def add_posteriors(tasks: Tasks, scores: cython.double[:, ::1], into: PosteriorCounts):
+    """Add every task's posterior, softmax(scores), to its workers' counts."""
     with cython.nogil:
-        starts[0] = 0
-        for row in range(starts.shape[0] - 1):
-            i = row // K
-            x = row - i * K
-            found: cython.longlong = 0
-            for a in range(K):
-                if said[i, x, a] != 0.0:
-                    found += 1
-            starts[row + 1] = starts[row] + found
-
-
-def fill_sparse(
-    said: cython.double[:, :, ::1],
-    starts: cython.longlong[::1],
-    where: cython.int[::1],
-    values: cython.double[::1],
-):
-    """Classes and counts, by worker and label, of those counts that are not 0."""
-    K = said.shape[2]
-    with cython.nogil:
-        for row in range(starts.shape[0] - 1):
-            i = row // K
-            x = row - i * K
-            k = starts[row]
-            for a in range(K):
-                if said[i, x, a] != 0.0:
-                    where[k] = a
-                    values[k] = said[i, x, a]
-                    k += 1
+        for t in range(tasks.size):
+            begin = tasks.starts[t]
+            end = tasks.starts[t + 1]
+            if end == begin:
+                continue
+            truth = tasks.truth(t)
+            total: cython.double = 0
+            if truth >= 0:
+                into.know(truth)
+            else:
+                best: cython.double = scores[t, 0]
+                for a in range(1, into.classes):
+                    best = max(best, scores[t, a])
+                for a in range(into.classes):
+                    off = scores[t, a] - best
+                    into.room[a] = exp(off) if off < 0.0 else 1.0
+                    total += into.room[a]
+                total = into.find(total)
+            into.add(tasks, begin, end, total)
 
 
 def count_weighted(
@@ -364,10 +464,11 @@ def count_weighted(
                         total = 0.0
                         for a in range(K):
                             total += into.room[a]
-                if shrunk or largest >= total / (2.0 * UNIT):
-                    into.find(total)
+                if shrunk or largest >= total * into.least:
+                    total = into.find(total)
                 else:
-                    find_said(tasks, begin, end, total, into)
+                    into.find_said(tasks, begin, end)
+                    total = into.keep_said(total)
             into.add(tasks, begin, end, total)
             if shrunk or truth >= 0:
                 for a in range(K):
@@ -377,23 +478,6 @@ def count_weighted(
                     into.room[into.where[k]] = prior[into.where[k]]
                 for z in range(begin, end):
                     into.room[tasks.labels[z]] = prior[tasks.labels[z]]
-
-
-def find_said(tasks, begin, end, total, into):
-    """`PosteriorCounts.find` where only classes that somebody said can be more than nothing."""
-    least = total / (2.0 * UNIT)
-    into.size = 0
-    for z in range(begin, end):
-        a = tasks.labels[z]
-        if into.room[a] < least:
-            continue
-        seen: cython.bint = False
-        for k in range(into.size):
-            if into.where[k] == a:
-                seen = True
-        if not seen:
-            into.where[into.size] = a
-            into.size += 1
 
 
 def shrink(room):

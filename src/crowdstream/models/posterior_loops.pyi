@@ -1,13 +1,16 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from crowdstream.labels.batch import Codes, Ints
+from crowdstream.labels.batch import Codes
 from crowdstream.labels.batch_loops import Tasks
+from crowdstream.sums.sparse_loops import SparseRows
 
 Floats = NDArray[np.float64]
 
 class PosteriorCounts:
-    def __init__(self, counts: Floats, mass: Floats, room: Floats, where: Codes) -> None: ...
+    def __init__(
+        self, counts: Floats, sparse: SparseRows | None, mass: Floats, room: Floats, where: Codes
+    ) -> None: ...
 
 class Products:
     def count(self, tasks: Tasks, into: PosteriorCounts) -> None: ...
@@ -29,10 +32,10 @@ class DenseProducts(Products):
 class SparseProducts(Products):
     def __init__(
         self,
-        starts: Ints,
-        where: Codes,
-        values: Floats,
+        said: SparseRows,
+        workers: int,
         kept: Floats,
+        most: Floats,
         own: Floats,
         off: Floats,
         on: Floats,
@@ -42,8 +45,6 @@ class SparseProducts(Products):
         root: bool,
     ) -> None: ...
 
-def fill_starts(said: Floats, starts: Ints) -> None: ...
-def fill_sparse(said: Floats, starts: Ints, where: Codes, values: Floats) -> None: ...
-def add_posteriors(tasks: Tasks, scores: Floats, counts: Floats, mass: Floats) -> None: ...
+def add_posteriors(tasks: Tasks, scores: Floats, into: PosteriorCounts) -> None: ...
 def count_two(tasks: Tasks, logs: Floats, prior: Floats, counts: Floats, mass: Floats) -> None: ...
 def count_weighted(tasks: Tasks, odds: Floats, prior: Floats, into: PosteriorCounts) -> None: ...

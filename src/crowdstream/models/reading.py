@@ -24,12 +24,12 @@ from crowdstream.models.gold_model import GoldModel
 from crowdstream.models.horizons import HorizonSums
 from crowdstream.models.passes import CountPosteriors, Hidden
 from crowdstream.models.scorer import (
+    GatedVotes,
     LikelihoodVotes,
     Score,
     Scorer,
     TableVotes,
     WeightedVotes,
-    sparse_or_all,
 )
 from crowdstream.models.scoring_loops import FamilyPowers
 from crowdstream.models.teacher import (
@@ -44,6 +44,7 @@ from crowdstream.models.teacher import (
 from crowdstream.serialization import Packed, over, under
 from crowdstream.sums.agreement import AgreementSums, fill
 from crowdstream.sums.confusions import ConfusionSums
+from crowdstream.sums.rows import FEW_CLASSES
 
 Floats = NDArray[np.float64]
 
@@ -200,10 +201,11 @@ class Reading:
         # Zeros, as they are saved even by a teacher alone, whose students read nothing.
         self._pooled = np.zeros((k + 1, k)), np.zeros((k + 1, k))
         self.teacher = new_teacher(self.sums, self.powers)
-        self._students = (
-            Student(self.powers, self._pooled[0], self._prior[0], np.empty(k)),
-            Student(self.powers, self._pooled[1], self._prior[1], np.empty(k)),
+        one, two = (
+            Student(self.powers, pooled, prior, np.empty(k), np.zeros(k), np.empty(k, np.int32))
+            for pooled, prior in zip(self._pooled, self._prior, strict=True)
         )
+        self._students = one, two
         self._bind()
         self.horizons.set_classes(k)
         self.crowd = Crowd(self.sums.loops, self.teacher, *self._students, self.horizons.change)
@@ -220,7 +222,8 @@ class Reading:
 
     def _bind(self) -> None:
         for student, sums in zip(self._students, (self.taught, self.swept), strict=True):
-            student.bind(sums.counts, sums.mass)
+            sparse = None if sums.sparse is None else sums.sparse.loops
+            student.bind(sums.counts, sparse, sums.mass)
 
     # Saving ----------------------------------------------------------------------------------
 
@@ -338,10 +341,6 @@ class Reading:
             student.strength = WEAK
         student.renew(self.sums.workers, student.strength, 1.0, self.teacher.f)
 
-    def swept_counts(self) -> Floats:
-        """Of every worker's answers how many are on tasks of each class: a view."""
-        return self.swept.counts[: self.sums.workers, : self.sums.classes]
-
     def skills(self) -> Floats:
         """Every worker's skill."""
         return skills_of(self.teacher, self.sums.workers)
@@ -431,7 +430,10 @@ class Reading:
 
     def by_logs(self) -> Score:
         """By teacher and students together."""
-        k = self.sums.classes
+        k, crowd = self.sums.classes, self.crowd
+        if k > FEW_CLASSES and self._multiplies:
+            swept = self._by_swept_products() if crowd.gate > 0.0 else None
+            return GatedVotes(self._by_second_products(), swept, crowd.gate, crowd.trust)
         logs, prior = np.empty((self.sums.workers + 1, k, k)), np.empty(k)
         self.crowd.fill_logs(logs, prior)
         return self._with_tables(logs, prior)
@@ -443,8 +445,7 @@ class Reading:
     def by_second_look(self) -> Score:
         """By teacher and taught student alone."""
         if self._multiplies:
-            k, cap = self.sums.classes, self.teacher.cap
-            return self._by_likelihoods(0, vote_odds(self.skills(), k, cap), root=True)
+            return self._by_second_products()
         gate, self.crowd.gate = self.crowd.gate, 0.0
         score = self.by_logs()
         self.crowd.gate = gate
@@ -475,7 +476,7 @@ class Reading:
     def by_swept(self) -> Score:
         """By the swept confusions alone."""
         if self._multiplies:
-            return self._by_likelihoods(1, np.ones(self.sums.workers), root=False)
+            return self._by_swept_products()
         return self._with_tables(*self.swept_logs(1))
 
     @property
@@ -483,14 +484,25 @@ class Reading:
         """Return whether posteriors are products; relatives' labels count to fractional powers."""
         return self.sums.classes > 2 and not len(self.sums.relatives)
 
+    def _by_second_products(self) -> LikelihoodVotes:
+        skills = np.append(self.skills(), self.teacher.mean)
+        return self._by_likelihoods(0, vote_odds(skills, self.sums.classes, self.teacher.cap), True)
+
+    def _by_swept_products(self) -> LikelihoodVotes:
+        return self._by_likelihoods(1, np.ones(self.sums.workers + 1), False)
+
     def _by_likelihoods(self, which: int, odds: Floats, root: bool) -> LikelihoodVotes:
-        """Return votes by the confusions of one student, times odds of the label's own class."""
+        """Return votes by the confusions of one student, times odds of the label's own class.
+
+        The last of the odds is for workers who are unknown.
+        """
         student, sums = self._students[which], (self.taught, self.swept)[which]
-        own, off, on = np.empty((3, self.sums.workers, self.sums.classes))
+        n = self.sums.workers
+        own, off, on = np.empty((3, n + 1, self.sums.classes))
         student.fill_rows(own, off, on)
         pooled, prior = self._pooled[which], self._prior[which]
-        said = sparse_or_all(sums.counts, self.sums.workers)
-        return LikelihoodVotes(said, own, off, on, pooled, prior, odds, root)
+        said = sums.counts if sums.sparse is None else sums.sparse
+        return LikelihoodVotes(said, n, own, off, on, pooled, prior, odds, root)
 
     def by_confusions(self, logs: Floats, prior: Floats) -> Score:
         """By these confusions, in logarithms; a worker who is unknown has no say."""

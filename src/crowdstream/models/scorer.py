@@ -9,7 +9,7 @@ from typing import NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from crowdstream.labels.batch import Codes, Ints, LabelBatch
+from crowdstream.labels.batch import Codes, LabelBatch
 from crowdstream.models import scoring_loops
 from crowdstream.models.posterior_loops import (
     DenseProducts,
@@ -19,20 +19,18 @@ from crowdstream.models.posterior_loops import (
     add_posteriors,
     count_two,
     count_weighted,
-    fill_sparse,
-    fill_starts,
 )
 from crowdstream.sums.agreement import AgreementSums
+from crowdstream.sums.confusions import Counts
+from crowdstream.sums.sparse import SparseCounts
 
 Floats = NDArray[np.float64]
 
 NOTHING: Floats = np.empty(0)
+NO_CELLS: Floats = np.empty((0, 0, 0))
 
 CELLS = 1 << 20
 """Scores that are in memory at once, per thread."""
-
-FEW = 0.25
-"""Part of the counts that are not 0 up to which the others are not gone through."""
 
 LEAST = 1e-300
 """Least posterior that a score is made of: logarithms stay finite."""
@@ -54,7 +52,7 @@ class Scorer(NamedTuple):
     calibrate: Callable[[Floats], Floats] | None = None
 
 
-def count_posteriors(score: Score, batch: LabelBatch, counts: Floats, mass: Floats) -> None:
+def count_posteriors(score: Score, batch: LabelBatch, counts: Counts, mass: Floats) -> None:
     """Add the posteriors of some tasks to counts by worker, said and class, and by class."""
     if isinstance(score, (WeightedVotes, TableVotes, LikelihoodVotes)):  # quicker than by scores
         score.count(batch, counts, mass)
@@ -62,20 +60,23 @@ def count_posteriors(score: Score, batch: LabelBatch, counts: Floats, mass: Floa
         _count_in_steps(score, batch, counts, mass)
 
 
-def _count_in_steps(score: Score, batch: LabelBatch, counts: Floats, mass: Floats) -> None:
+def _count_in_steps(score: Score, batch: LabelBatch, counts: Counts, mass: Floats) -> None:
     """Score a few tasks at a time, to bound the memory, and count their posteriors."""
     step = max(CELLS // 16 // mass.size, 1)
-    scores = np.empty((min(step, len(batch)), mass.size))
+    scores, into = np.empty((min(step, len(batch)), mass.size)), into_counts(counts, mass)
     for at in range(0, len(batch), step):
         here = batch.part(at, min(at + step, len(batch)))
         found = scores[: len(here)]
         score(here, found)
-        add_posteriors(here.coded, found, counts, mass)
+        add_posteriors(here.coded, found, into)
 
 
-def _into(counts: Floats, mass: Floats) -> PosteriorCounts:
+def into_counts(counts: Counts, mass: Floats) -> PosteriorCounts:
     """Return the counts as loops see them."""
-    return PosteriorCounts(counts, mass, np.empty(mass.size), np.empty(mass.size, np.int32))
+    room = np.empty(mass.size), np.empty(mass.size, np.int32)
+    if isinstance(counts, SparseCounts):
+        return PosteriorCounts(NO_CELLS, counts.loops, mass, *room)
+    return PosteriorCounts(counts, None, mass, *room)
 
 
 @dataclass(frozen=True, eq=False)
@@ -89,14 +90,14 @@ class WeightedVotes:
         """Fill in the scores of some tasks."""
         scoring_loops.add_weights(batch.coded, self.weights, self.prior, scores)
 
-    def count(self, batch: LabelBatch, counts: Floats, mass: Floats) -> None:
+    def count(self, batch: LabelBatch, counts: Counts, mass: Floats) -> None:
         """Add the posteriors of some tasks to counts."""
-        if mass.size == 2:
+        if mass.size == 2 and not isinstance(counts, SparseCounts):
             logs = self.weights[:, None, None] * np.eye(2)
             count_two(batch.coded, logs.reshape(-1), self.prior, counts.reshape(-1), mass)
         else:
             odds, prior = np.exp(self.weights), np.exp(self.prior)
-            count_weighted(batch.coded, odds, prior, _into(counts, mass))
+            count_weighted(batch.coded, odds, prior, into_counts(counts, mass))
 
 
 class TableVotes:
@@ -122,9 +123,10 @@ class TableVotes:
             self._powers.fill(tasks, powers)
         scoring_loops.add_logs(tasks, powers, *self._made_of[:2], scores)
 
-    def count(self, batch: LabelBatch, counts: Floats, mass: Floats) -> None:
+    def count(self, batch: LabelBatch, counts: Counts, mass: Floats) -> None:
         """Add the posteriors of some tasks to counts."""
-        if mass.size == 2 and self._powers is None:
+        two = mass.size == 2 and self._powers is None
+        if two and not isinstance(counts, SparseCounts):
             logs, prior = self._made_of[:2]
             count_two(batch.coded, logs.reshape(-1), prior, counts.reshape(-1), mass)
         else:
@@ -134,35 +136,16 @@ class TableVotes:
         return TableVotes, self._made_of
 
 
-class SparseCounts(NamedTuple):
-    """Counts by worker, said and class that are not 0, as `SparseProducts` has them."""
-
-    starts: Ints
-    where: Codes
-    values: Floats
-
-
-def sparse_or_all(counts: Floats, workers: int) -> Floats | SparseCounts:
-    """The counts of the first workers that are not 0, or all where most are not."""
-    k = counts.shape[2]
-    starts = np.empty(workers * k + 1, np.int64)
-    fill_starts(counts, starts)
-    size = int(starts[-1])
-    if size > FEW * workers * k * k:
-        return counts
-    found = SparseCounts(starts, np.empty(size, np.int32), np.empty(size))
-    fill_sparse(counts, *found)
-    return found
-
-
 @dataclass(frozen=True, eq=False)
 class LikelihoodVotes:
     """Scores by products of likelihoods, made of counts as they are: no table of K² per worker.
 
-    The arrays are those of `Products`; every worker must be known.
+    The arrays are those of `Products`. Of few classes every worker must be known; of many,
+    ``workers`` are, and all others are the last of the arrays.
     """
 
-    said: Floats | SparseCounts
+    said: Counts
+    workers: int
     own: Floats
     off: Floats
     on: Floats
@@ -174,7 +157,8 @@ class LikelihoodVotes:
     def _loops(self) -> Products:
         rest = (self.own, self.off, self.on, self.pooled, self.prior, self.odds)
         if isinstance(self.said, SparseCounts):
-            return SparseProducts(*self.said, np.empty(self.prior.size), *rest, self.root)
+            room = np.empty(self.prior.size), np.empty((self.workers, self.prior.size))
+            return SparseProducts(self.said.loops, self.workers, *room, *rest, self.root)
         return DenseProducts(self.said, *rest, self.root)
 
     def posteriors(self, batch: LabelBatch) -> Floats:
@@ -185,8 +169,33 @@ class LikelihoodVotes:
 
     def __call__(self, batch: LabelBatch, scores: Floats) -> None:
         """Fill in the scores of some tasks."""
-        scores[:] = np.log(np.maximum(self.posteriors(batch), LEAST))
+        self._loops().fill(batch.coded, np.empty(self.prior.size), scores)
+        np.log(np.maximum(scores, LEAST, out=scores), out=scores)
 
-    def count(self, batch: LabelBatch, counts: Floats, mass: Floats) -> None:
+    def count(self, batch: LabelBatch, counts: Counts, mass: Floats) -> None:
         """Add the posteriors of some tasks to counts."""
-        self._loops().count(batch.coded, _into(counts, mass))
+        self._loops().count(batch.coded, into_counts(counts, mass))
+
+
+@dataclass(frozen=True, eq=False)
+class GatedVotes:
+    """The second look's scores and the swept ones, which count ``gate``, times ``trust``."""
+
+    second: LikelihoodVotes
+    swept: LikelihoodVotes | None
+    gate: float
+    trust: float
+
+    def __call__(self, batch: LabelBatch, scores: Floats) -> None:
+        """Fill in the scores of some tasks."""
+        step = max(CELLS // 16 // scores.shape[1], 1)
+        for at in range(0, len(batch), step):
+            here = batch.part(at, min(at + step, len(batch)))
+            found = scores[at : at + len(here)]
+            self.second(here, found)
+            if self.swept is not None:
+                swept = np.empty_like(found)
+                self.swept(here, swept)
+                found *= (1.0 - self.gate) * self.trust
+                swept *= self.gate * self.trust
+                found += swept

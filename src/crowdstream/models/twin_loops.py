@@ -11,12 +11,16 @@ import cython
 if cython.compiled:
     from cython.cimports.crowdstream.labels.batch_loops import Tasks
     from cython.cimports.crowdstream.models.scoring_loops import mix
+    from cython.cimports.crowdstream.sums.rows import LEAST_SHARE
+    from cython.cimports.crowdstream.sums.sparse_loops import SparseRows
     from cython.cimports.libc.math import log1p
 else:
     from math import log1p
 
     from crowdstream.labels.batch_loops import Tasks
     from crowdstream.models.scoring_loops import mix
+    from crowdstream.sums.rows import LEAST_SHARE
+    from crowdstream.sums.sparse_loops import SparseRows
 
 HALF_BITS = cython.declare(cython.double, 2.0**-53)
 NEVER = cython.declare(cython.double, 1e308)  # a waiting time that none is longer than
@@ -32,6 +36,24 @@ def count_answers(tasks: Tasks, posterior: cython.double[:, ::1], counts: cython
                 x = tasks.labels[z]
                 for a in range(posterior.shape[1]):
                     counts[i, x, a] += posterior[t, a]
+
+
+def count_many_answers(
+    tasks: Tasks, posterior: cython.double[:, ::1], rows: SparseRows, totals: cython.double[:, ::1]
+):
+    """The same for many classes, by worker, class and said, and ``totals`` over what was said.
+
+    Classes whose share is not worth counting have none.
+    """
+    with cython.nogil:
+        for t in range(tasks.size):
+            for a in range(posterior.shape[1]):
+                share = posterior[t, a]
+                if share < LEAST_SHARE:
+                    continue
+                for z in range(tasks.starts[t], tasks.starts[t + 1]):
+                    rows.add(tasks.workers[z], a, tasks.labels[z], share)
+                    totals[tasks.workers[z], a] += share
 
 
 def draw_truths(
@@ -56,19 +78,22 @@ def draw_labels(
     tasks: Tasks,
     truths: cython.int[::1],
     counts: cython.double[:, :, ::1],
+    sparse: SparseRows | None,
     totals: cython.double[:, ::1],
     prior: cython.double[:, ::1],
     worth: cython.double,
     task_keys: cython.ulonglong[::1],
     worker_keys: cython.ulonglong[::1],
     classes: cython.ulonglong[::1],
+    room: cython.double[::1],
     out: cython.int[::1],
 ):
     """A label for every one there is, by how often its worker said each, ``counts[i, a, x]``.
 
-    ``totals[i, a]``: the sums of these over x. Beside them ``prior[a, x]``, ``worth`` answers in
-    all.
+    Of many classes these are ``sparse``, else that is None. ``totals[i, a]``: the sums of these
+    over x. Beside them ``prior[a, x]``, ``worth`` answers in all. ``room``: zeros, one per class.
     """
+    many: cython.bint = sparse is not None
     with cython.nogil:
         for t in range(tasks.size):
             a = truths[t]
@@ -78,12 +103,17 @@ def draw_labels(
                 shortest: cython.double = NEVER
                 place = z - tasks.starts[0]
                 out[place] = 0
+                if many:
+                    sparse.put(i, a, room)
                 for x in range(classes.shape[0]):
-                    chance = (counts[i, a, x] + prior[a, x]) / (totals[i, a] + worth)
+                    said = room[x] if many else counts[i, a, x]
+                    chance = (said + prior[a, x]) / (totals[i, a] + worth)
                     wait = waiting(chance, seed ^ classes[x], shortest)
                     if wait < shortest:
                         shortest = wait
                         out[place] = x
+                if many:
+                    sparse.clear(i, a, room)
 
 
 def whole(key):

@@ -63,17 +63,19 @@ class IntervalSums(JudgedSums):
         for z in range(begin, end):
             if tasks.labels[z] != winner:
                 against += 1.0
+        others = end - begin - 1.0
+        agreed = 1.0  # of a label that is alone
+        opposed = 1.0
+        if others > 0.0:
+            agreed = rounded(against / others)
+            opposed = rounded((against - 1.0) / others)
         for z in range(begin, end):
             i = tasks.workers[z]
-            agrees: cython.bint = tasks.labels[z] == winner
-            doubt = 1.0  # of a label that is alone
-            if end - begin > 1:
-                doubt = rounded((against - (0.0 if agrees else 1.0)) / (end - begin - 1.0))
             self.doubts[i, ANSWERED] += weight
-            if agrees:
-                self.doubts[i, AGREED] += weight * doubt
+            if tasks.labels[z] == winner:
+                self.doubts[i, AGREED] += weight * agreed
             else:
-                self.doubts[i, AGAINST] += weight * doubt
+                self.doubts[i, AGAINST] += weight * opposed
 
     def add_task(self, judge, tasks, t, weight):
         """B += g h, C += g e₂, and the parts of the variance of B − θ C, V + θ F − θ² D."""

@@ -27,6 +27,8 @@ class Damage(NamedTuple):
     what: str
     project: int | None = None
     name: str = ""
+    vital: bool = True
+    """Whether decisions depend on it."""
 
     def __str__(self) -> str:
         whose = f"project {self.name}: " if self.name else ""
@@ -94,6 +96,10 @@ def check_files(folder: Path) -> Iterator[Damage]:
             look(folder)
         except CrowdstreamError as error:
             yield Damage(name, str(error).removeprefix(f"{folder / name}: "))
+
+
+VITAL = ("heads", "projects", "log", "closed")
+"""Tables that decisions are made of; a running server can do without its snapshots."""
 
 
 class Examination:
@@ -248,9 +254,10 @@ class Examination:
     ) -> Damage:
         row = f", row {', '.join(map(str, key))}" if key else ""
         where = f"{DATABASE}, table {table}{row}"
+        vital = table in VITAL
         if not isinstance(project, int) or project == FOLDER:
-            return Damage(where, what)
-        return Damage(where, what, project, self._names.get(project, f"number {project}"))
+            return Damage(where, what, vital=vital)
+        return Damage(where, what, project, self._names.get(project, f"number {project}"), vital)
 
 
 @contextmanager

@@ -94,6 +94,8 @@ class Engine:
         self.projects: dict[str, Project] = {}
         self.aside: dict[str, str] = {}
         """Projects that are damaged, and how: nothing reads or changes them."""
+        self.damage: list[str] = []
+        """Other damage that was found."""
         self.failing = ""
         """Why nothing can be written, if it cannot."""
         self.groups = 0
@@ -506,6 +508,14 @@ class Engine:
         detail = f"project {name} is set aside: {damage}; crowdstream check says more"
         return ProblemError(503, detail, headers={"Retry-After": "3600"})
 
+    def found(self, damage: str, project: str) -> None:
+        """Take note of damage; the project goes aside, if one's decisions depend on it."""
+        if project in self.projects:
+            self.set_aside(project, damage.removeprefix(f"project {project}: "))
+        elif project not in self.aside and damage not in self.damage:
+            log.error("damage: %s", damage)
+            self.damage.append(damage)
+
     def set_aside(self, name: str, damage: str) -> None:
         """Keep a damaged project from being read and changed; the others go on."""
         log.error("project %s is set aside: %s", name, damage)
@@ -527,6 +537,8 @@ class Engine:
 
     def load(self) -> None:
         """Read all projects from the folder; those that are damaged are set aside."""
+        import polars  # noqa: F401 (tables of workers need it: labels would wait for it)
+
         for row in self.store.projects():
             try:
                 if row.damage:

@@ -186,9 +186,10 @@ async def readyz(request: Request) -> Response:
         return json(Health("failing", server.engine.failing), 503)
     if not server.ready:
         return json(Health("starting"), 503)
-    if aside := server.engine.aside:
-        about = "; ".join(f"{name}: {damage}" for name, damage in aside.items())
-        return json(Health("degraded", f"set aside, because they are damaged: {about}"))
+    engine = server.engine
+    aside = [f"{name} is set aside: {damage}" for name, damage in engine.aside.items()]
+    if aside or engine.damage:
+        return json(Health("degraded", "; ".join(aside + engine.damage)))
     return json(Health("ok"))
 
 

@@ -8,14 +8,13 @@ threads or how things are stored. Asking changes nothing.
 from __future__ import annotations
 
 from collections import Counter, deque
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from typing import Any, cast
 
 import msgspec
 import numpy as np
 
 from crowdstream.decisions.decision import Decision
-from crowdstream.errors import InputError
 from crowdstream.labels import ClassLabel
 from crowdstream.labels.spelling import normalise
 from crowdstream.methods import make_estimator
@@ -110,8 +109,6 @@ class Project:
         self.recent: deque[tuple[int, Decision]] = deque(maxlen=RECENT)
         """The latest decisions, numbered."""
         self._look_up = look_up
-        self._rows: deque[tuple[int, int]] = deque()
-        """The store's latest rows of closed tasks, and how many had closed before each."""
         self._rules = self._label_rules(settings)
 
     def _label_rules(self, settings: Settings) -> LabelRules:
@@ -303,16 +300,18 @@ class Project:
         closed = [one for one in decisions if one.closed is not None]
         if not closed:
             return
-        closed = [one for one in closed if one.task not in self.closed]
+        if self.closed:
+            closed = [one for one in closed if one.task not in self.closed]
         state = self.state
         latest = closed[-RECENT:]
         self.recent.extend(enumerate(latest, self.stream.counts.closed - len(latest)))
-        for reason, count in Counter(str(one.closed) for one in closed).items():
+        for why, count in Counter([one.closed for one in closed]).items():
+            reason = str(why)
             state.reasons[reason] = state.reasons.get(reason, 0) + count
-        state.used += sum(one.votes for one in closed)
+        state.used += sum([one.votes for one in closed])
         for one in closed if state.truths else ():
             state.truths.pop(str(one.task), None)
-        self.closed.update((str(one.task), ClosedTask(one, at)) for one in closed)
+        self.closed.update({str(one.task): ClosedTask(one, at) for one in closed})
         sure = np.array([one.confidence for one in closed if one.label is not None])
         state.doubt = state.doubt.plus(Doubt.of(sure))
 
@@ -326,28 +325,15 @@ class Project:
     def written(self, rows: list[int], most: int) -> None:
         """What was noted is on the disk, closed tasks in these rows of at most so many each."""
         names = list(self.closed)
-        before = self.stream.counts.closed - len(names)
         for number, row in enumerate(rows):
             first = number * most
             self.index.add(names[first : first + most], row)
-            self._rows.append((row, before + first))
         self.events, self.new_settings, self.answers = [], None, ToolChanges()
         self.closed.clear()
 
     def know_closed(self, rows: Iterable[tuple[int, list[str]]]) -> None:
         """All tasks that have closed, by their rows, after a start."""
-        sizes: list[tuple[int, int]] = []
-
-        def noted() -> Iterator[tuple[int, list[str]]]:
-            for row, names in rows:
-                sizes.append((row, len(names)))
-                yield row, names
-
-        self.index.load(noted())
-        before = self.stream.counts.closed
-        for row, size in reversed(sizes):
-            before -= size
-            self._rows.appendleft((row, before))
+        self.index.load(rows)
 
     def closed_task(self, task: str) -> ClosedTask | None:
         """A closed task by its name."""
@@ -358,33 +344,14 @@ class Project:
     def _closed_among(self, tasks: Iterable[str]) -> dict[str, Decision]:
         """Of some tasks, the decisions on those that have closed."""
         names = list(tasks)
-        found: dict[str, Decision] = {}
-        if not self.closed.keys().isdisjoint(names):
-            found = {name: self.closed[name].decision for name in names if name in self.closed}
-        places = self.index.find(names)
-        if places:
-            old = self._oldest_row()
-            for name, where in list(places.items()):
-                if where[-1][0] >= old and (decision := self._remembered(name)) is not None:
-                    found[name] = decision
-                    del places[name]
-            found |= {name: task.decision for name, task in self._stored(places).items()}
+        found: dict[Any, Decision] = self.stream.decisions_on_closed(names)
+        rest = [name for name in names if name not in found] if found else names
+        if not self.closed.keys().isdisjoint(rest):
+            found |= {name: self.closed[name].decision for name in rest if name in self.closed}
+            rest = [name for name in rest if name not in found]
+        places = self.index.find(rest)  # of tasks that the stream has forgotten
+        found |= {name: task.decision for name, task in self._stored(places).items()}
         return found
-
-    def _oldest_row(self) -> int:
-        """The first row whose tasks the stream still remembers."""
-        closed = self.stream.counts.closed
-        while self._rows and self._rows[0][1] + REMEMBER < closed:
-            self._rows.popleft()
-        return self._rows[0][0] if self._rows else 0
-
-    def _remembered(self, name: str) -> Decision | None:
-        """The decision on a task that closed not long ago, from the stream."""
-        try:
-            decision = self.stream.decision(name)
-        except InputError:
-            return None
-        return None if decision.closed is None else decision
 
     def _stored(self, places: dict[str, list[tuple[int, int]]]) -> dict[str, ClosedTask]:
         """Closed tasks from where they may be: names may share a hash, so the name decides."""

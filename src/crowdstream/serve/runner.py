@@ -22,6 +22,7 @@ from crowdstream.serve.demo import Demo
 from crowdstream.serve.engine import Engine
 from crowdstream.serve.front import Front
 from crowdstream.serve.limits import Limits
+from crowdstream.serve.scrub import Scrub
 from crowdstream.serve.server import Server
 from crowdstream.serve.store import Store
 from crowdstream.serve.tokens import ADMIN_FILE, write_secret
@@ -111,9 +112,11 @@ async def _serve(server: Server, options: Options, listening: socket.socket) -> 
     front = Front(server, App(server), loop)
     listener = await loop.create_server(lambda: Connection(front), sock=listening, backlog=BACKLOG)
     demo: asyncio.Task[None] | None = None
+    scrub = Scrub(server.engine)
     try:
         await asyncio.to_thread(server.engine.load)
         server.engine.start(loop)
+        scrub.start(loop)
         server.ready = True
         demo = asyncio.create_task(Demo(server).run()) if options.demo else None
         await stop.wait()
@@ -129,6 +132,7 @@ async def _serve(server: Server, options: Options, listening: socket.socket) -> 
             demo.cancel()
         await front.stop(STOP_SECONDS, hurry)
         if server.ready:
+            await scrub.stop()
             await server.engine.stop()
         for kind, handler in before.items():
             signal.signal(kind, handler)

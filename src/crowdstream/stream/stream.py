@@ -15,7 +15,7 @@ import time
 from collections.abc import Iterable, Mapping
 from functools import partial
 from pathlib import Path
-from typing import NamedTuple, Self, TypeAlias
+from typing import Any, NamedTuple, Self, TypeAlias
 
 import msgspec
 
@@ -39,6 +39,7 @@ from crowdstream.labels import (
     shorten,
 )
 from crowdstream.labels.coding import interpret, usual_columns
+from crowdstream.labels.label import are_usual
 from crowdstream.labels.meaning.kinds import fractions
 from crowdstream.labels.open_task import OpenTask
 from crowdstream.labels.tables import is_table
@@ -526,6 +527,27 @@ class Stream(Savable):
         """
         slot = self._known(_named(task, "task"))
         return self._decide(slot) if self._store.is_open(slot) else self._kept(slot)
+
+    def decisions_on_closed(self, tasks: Iterable[TaskId]) -> dict[TaskId, Decision]:
+        """Return the decisions on those of some tasks that are remembered as closed, by task.
+
+        Parameters
+        ----------
+        tasks
+            Their ids.
+
+        Examples
+        --------
+        >>> stream = Stream(max_labels=1)
+        >>> _ = stream.observe("t1", "ann", "spam")
+        >>> [(task, one.label) for task, one in stream.decisions_on_closed(["t1", "t2"]).items()]
+        [('t1', 'spam')]
+        """
+        names: list[Any] = list(tasks)
+        if not are_usual(names):
+            names = [_named(task, "task") for task in names]
+        found, classes = self._store.find_closed(names), self.crowd._classes
+        return {task: _as_decision(task, kept, classes) for task, kept in found.items()}
 
     def more_labels_needed(self, task: TaskId, *, settle: float | None = None) -> float:
         """Return how many labels a task is expected to need until it is settled; 0 if it is.

@@ -250,6 +250,15 @@ class TaskRows:
             self.codes[slot, STATE],
         )
 
+    def find_closed(self, names):
+        """The decisions on those of some tasks that are remembered as closed, by name."""
+        found: dict = {}
+        for name in names:
+            slot: cython.Py_ssize_t = self.find(name)
+            if slot >= 0 and self.codes[slot, STATE] != OPEN:
+                found[name] = self.kept(slot)
+        return found
+
     def decision_of(self, slot: cython.Py_ssize_t):
         """The same for Python."""
         return self.kept(slot)

@@ -7,7 +7,7 @@ codes only, and nothing of why tasks close.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -173,6 +173,10 @@ class TaskStore:
     def kept(self, slot: int) -> Kept:
         """The decision on a closed task."""
         return self.loops.decision_of(slot)
+
+    def find_closed(self, names: Iterable[TaskId]) -> dict[TaskId, Kept]:
+        """The decisions on those of some tasks that are remembered as closed."""
+        return self.loops.find_closed(names)
 
     def longest_idle(self) -> tuple[int, float]:
         """The open task without a label for the longest time, and when it had one; −1 for none."""

@@ -17,6 +17,15 @@ HEAD = 5
 UNIT = 16777216.0
 """Shares and posterior counts are multiples of 2⁻²⁴, so that their sums are exact."""
 
+FEW_CLASSES = 32
+"""Classes up to which every count of a confusion has a place, 0 or not."""
+
+LEAST_SHARE = 0.0001220703125
+"""Share of a task (2⁻¹³) that is counted for a class at least where classes are more than
+`FEW_CLASSES`; what is less is shared by those counted. Nearly all classes have less, of which each
+of a worker's thousands of counts would get its part: on simulated crowds of 100 classes ten times
+as many counts, and no other decisions."""
+
 H = 8.0
 """Answers that every prior is worth."""
 
