@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import csv
 import gzip
 import json
 import os
@@ -495,3 +496,45 @@ def test_it_listens_and_says_that_it_is_starting_while_the_log_is_read(tmp_path:
     finally:
         process.terminate()
         assert process.wait(20) == 0
+
+
+def test_a_spreadsheet_computes_nothing_and_plain_csv_is_as_it_was(http: httpx.Client) -> None:
+    put(http, "formulas", max_labels=1)
+    names = ["=1+1", "+1", "-1", "@SUM(A1)", "\t=1", "plain", "a=b", "'x"]
+    post(http, "formulas", [label(name, "=cmd", "=class") for name in names])
+    url = "/v1/projects/formulas/export/"
+    for what in ("decisions", "workers"):
+        plain = list(csv.DictReader(http.get(f"{url}{what}?format=csv").text.splitlines()))
+        more = {"probabilities": "true"} if what == "decisions" else {}
+        answer = http.get(f"{url}{what}", params={"format": "spreadsheet", **more})
+        assert f'formulas-{what}.csv"' in answer.headers["content-disposition"]
+        rows = list(csv.reader(answer.text.splitlines()))
+        for row in rows:
+            for cell in row:
+                number = re.fullmatch(r"-?[0-9.e-]+", cell)
+                assert number or cell[:1] not in set("=+-@\t\r"), cell
+        if what == "decisions":
+            assert [row["task"] for row in plain] == names
+            assert [row[0].removeprefix("'") for row in rows[1:-1]] == names[:-1]
+
+
+def test_metrics_say_how_long_requests_commits_and_snapshots_take(http: httpx.Client) -> None:
+    put(http, "timed")
+    for number in range(20):
+        post(http, "timed", label(f"t{number}", "ann", "x"))
+    http.get("/metrics")
+    time.sleep(0.1)
+    text = http.get("/metrics").text
+    found = {line.rpartition(" ")[0]: float(line.rpartition(" ")[2])
+             for line in text.splitlines() if not line.startswith("#")}  # fmt: skip
+    for name in ('request_seconds_{}{{kind="labels"}}', "commit_seconds_{}"):
+        count = found["crowdstream_" + name.format("count")]
+        assert count >= 20
+        assert 0 < found["crowdstream_" + name.format("sum")] < 100
+    ends = [value for key, value in found.items() if key.startswith(
+        'crowdstream_request_seconds_bucket{kind="labels"')]  # fmt: skip
+    assert ends == sorted(ends)
+    assert ends[-1] == found['crowdstream_request_seconds_count{kind="labels"}']
+    assert 0 < found['crowdstream_snapshot_age_seconds{project="timed"}'] < 100
+    assert found["crowdstream_waiting_labels"] >= 0
+    assert text.count("# TYPE crowdstream_request_seconds histogram") == 1

@@ -32,6 +32,7 @@ from crowdstream.serve.project import Project, State
 from crowdstream.serve.readings import Readings
 from crowdstream.serve.schema import DamageError, StoreError
 from crowdstream.serve.store import MOST_CLOSED, Changes, ProjectRow, Snapshot, Step, Store
+from crowdstream.serve.traffic import Histogram
 from crowdstream.serve.wire import HookCounts, LabelIn, Overview, Settings, text
 from crowdstream.stream.stream import Stream
 
@@ -98,7 +99,7 @@ class Engine:
         """Other damage that was found."""
         self.failing = ""
         """Why nothing can be written, if it cannot."""
-        self.groups = 0
+        self.commit_times = Histogram()
         self._readings: dict[str, Readings] = {}
         self._hooks: dict[str, HookCounts] = {}
         self._housekeeping = Housekeeping(self, keep_labels)
@@ -124,6 +125,15 @@ class Engine:
         self._closing = True
         self._jobs.put(None)
         await asyncio.to_thread(self._thread.join)
+
+    @property
+    def waiting_labels(self) -> int:
+        """Labels of requests that wait."""
+        return self._waiting_labels
+
+    def snapshot_ages(self) -> dict[str, float]:
+        """Seconds for which each project has labels that no snapshot has."""
+        return self._housekeeping.snapshot_ages(time.time())
 
     @property
     def waiting(self) -> int:
@@ -439,8 +449,9 @@ class Engine:
             )
             for project in touched
         ]
+        begun = time.perf_counter()
         rows = self.store.commit(changes, kept.pack(answers) if answers else b"")
-        self.groups += 1
+        self.commit_times.add(time.perf_counter() - begun)
         for project in touched:
             project.written(rows[project.id], MOST_CLOSED)
         self._answers.add(answers)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import io
+import re
 from collections.abc import Generator, Iterable, Iterator
 from contextlib import closing
 from itertools import chain
@@ -27,11 +28,16 @@ if TYPE_CHECKING:
 
 KINDS = {
     "csv": "text/csv; charset=utf-8",
+    "spreadsheet": "text/csv; charset=utf-8",
     "ndjson": "application/x-ndjson",
     "parquet": "application/vnd.apache.parquet",
 }
 
 TASKS = ("closed", "open", "all")
+
+FORMULA = "^[=+\\-@\t\r\n＝＋－＠]"
+"""How text begins that a spreadsheet computes: with ``format=spreadsheet`` it has an apostrophe
+before it. That makes it another name, so plain CSV, which is read back, is left as it is."""
 
 CHUNK = 20_000
 """Decisions in memory at a time, but for Parquet, which is made whole."""
@@ -122,7 +128,7 @@ async def export_workers(request: Request) -> Response:
     engine, name = server_of(request).engine, request.path_params["project"]
     kind = choice(request, "format", tuple(KINDS), "csv")
     table = await engine.look(name, lambda: engine.readings(name).workers())
-    if kind == "csv":
+    if kind in ("csv", "spreadsheet"):
         table = table.with_columns(pl.col("flags").list.join(" "))
     if kind == "parquet":
         data = await asyncio.to_thread(_parquet, iter([table]))
@@ -156,9 +162,21 @@ def _text_of(label: ClassLabel | None) -> str | None:
 
 
 def _text(table: pl.DataFrame, kind: str, *, first: bool) -> bytes:
-    if kind == "csv":
+    if kind == "spreadsheet":
+        table = _no_formulas(table)
+    if kind in ("csv", "spreadsheet"):
         return table.write_csv(include_header=first).encode()
     return b"".join(msgspec.json.encode(row) + b"\n" for row in table.to_dicts())
+
+
+def _no_formulas(table: pl.DataFrame) -> pl.DataFrame:
+    """Put an apostrophe before what a spreadsheet would compute, names of columns too."""
+    import polars as pl
+
+    text = pl.col(pl.String)
+    safe = pl.when(text.str.contains(FORMULA)).then("'" + text).otherwise(text)
+    names = {name: f"'{name}" for name in table.columns if re.match(FORMULA, name)}
+    return table.with_columns(safe.name.keep()).rename(names)
 
 
 def _parquet(chunks: Iterator[pl.DataFrame]) -> bytes:
@@ -174,7 +192,8 @@ def _file(data: bytes, name: str, kind: str) -> Response:
 
 
 def _disposition(name: str, kind: str) -> dict[str, str]:
-    return {"Content-Disposition": f'attachment; filename="{name}.{kind}"'}
+    suffix = "csv" if kind == "spreadsheet" else kind
+    return {"Content-Disposition": f'attachment; filename="{name}.{suffix}"'}
 
 
 _P = "/v1/projects/{project}/export"
@@ -185,8 +204,15 @@ _PROBABILITIES = Query(
     "A column per class with its probability, by what is known of the workers now.",
     "false",
 )
-_FORMAT = (Query("format", one_of(*KINDS), "The kind of file.", "csv"),)
-_KINDS = tuple(kind.partition(";")[0] for kind in KINDS.values())
+_FORMAT = (
+    Query(
+        "format",
+        one_of(*KINDS),
+        "The kind of file; `spreadsheet` is CSV in which nothing is computed.",
+        "csv",
+    ),
+)
+_KINDS = tuple(dict.fromkeys(kind.partition(";")[0] for kind in KINDS.values()))
 
 ENDPOINTS = (
     Endpoint("GET", f"{_P}/decisions", export_decisions, "read",

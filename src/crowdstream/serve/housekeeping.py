@@ -127,6 +127,15 @@ class Housekeeping:
                 except StoreError:  # the log has it all
                     return
 
+    def snapshot_ages(self, now: float) -> dict[str, float]:
+        """Seconds since the last snapshot of each project, 0 of one that has not changed since."""
+        found = {}
+        for project in self.engine.projects.values():
+            watch = self._watch(project, now)
+            same = project.version == watch.saved_version
+            found[project.name] = 0.0 if same else max(now - watch.saved_at, 0.0)
+        return found
+
     def stopped(self) -> None:
         """Begin anew with what was being written when something failed."""
         for watch in self._watches.values():

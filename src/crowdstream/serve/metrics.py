@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import math
 import os
+import re
 import shutil
 import time
 from collections import defaultdict
@@ -19,6 +20,7 @@ from starlette.responses import Response
 
 from crowdstream.serve.engine import Engine
 from crowdstream.serve.server import Endpoint, json, server_of
+from crowdstream.serve.traffic import BOUNDS, Histogram
 from crowdstream.serve.wire import Health, Overview
 
 if TYPE_CHECKING:
@@ -38,6 +40,9 @@ WORKER_GAUGES = {
     "weight": "Weight of a vote",
 }
 """Columns of the table of workers that are gauges, and what they are."""
+
+PARTS = "_seconds_(bucket|sum|count)$"
+"""How samples of a histogram are called."""
 
 Sample = tuple[str, str, float]
 """Name, labels and value of a number."""
@@ -62,7 +67,10 @@ HELP = {
     "alarms_total": ("counter", "Changes of workers noticed, as far as they are remembered."),
     "hook_requests_total": ("counter", "Requests of annotation tools, by what became of them."),
     "waiting_requests": ("gauge", "Requests that wait to be written."),
-    "commits_total": ("counter", "Groups of requests written."),
+    "waiting_labels": ("gauge", "Labels of these requests."),
+    "commit_seconds": ("histogram", "Time to write a group of requests, with the fsync."),
+    "request_seconds": ("histogram", "Time from a request's head to its answer."),
+    "snapshot_age_seconds": ("gauge", "Age of what a start would replay, by project."),
     "writable": ("gauge", "Whether labels can be written."),
     "disk_free_bytes": ("gauge", "Bytes that are free where the data are."),
     "listeners": ("gauge", "Listeners to /events."),
@@ -90,22 +98,37 @@ async def metrics(request: Request) -> Response:
     found += [("responses_total", f'status="{code}"', n) for code, n in sorted(statuses.items())]
     found += [
         ("waiting_requests", "", engine.waiting),
-        ("commits_total", "", engine.groups),
+        ("waiting_labels", "", engine.waiting_labels),
+        *_histogram("commit_seconds", "", engine.commit_times),
         ("writable", "", 0 if engine.failing else 1),
         *(("disk_free_bytes", "", free) for free in _free(server.store.folder)),
         ("listeners", "", request.app.state.feeds.listeners),
         ("resident_bytes", "", _resident()),
         ("start_time_seconds", "", STARTED),
     ]
+    for route, times in server.traffic.times.items():
+        found += _histogram("request_seconds", f'kind="{route}"', times)
+    for name, age in (await engine.ask(engine.snapshot_ages)).items():
+        found.append(("snapshot_age_seconds", f'project="{escape(name)}"', age))
     by_name: defaultdict[str, list[str]] = defaultdict(list)
     for name, labels, value in found:
         shown = f"{{{labels}}}" if labels else ""
-        by_name[name].append(f"crowdstream_{name}{shown} {value}")
+        by_name[re.sub(PARTS, "_seconds", name)].append(f"crowdstream_{name}{shown} {value}")
     lines = []
     for name, (kind, about) in HELP.items():
         lines += [f"# HELP crowdstream_{name} {about}", f"# TYPE crowdstream_{name} {kind}"]
         lines += by_name[name]
     return Response("\n".join(lines) + "\n", media_type="text/plain; version=0.0.4")
+
+
+def _histogram(name: str, label: str, times: Histogram) -> Iterator[Sample]:
+    """Samples of a histogram: how many took at most so long."""
+    more, count = f"{label}," if label else "", 0
+    for bound, number in zip((*map(str, BOUNDS), "+Inf"), times.counts, strict=True):
+        count += number
+        yield f"{name}_bucket", f'{more}le="{bound}"', count
+    yield f"{name}_sum", label, times.seconds
+    yield f"{name}_count", label, count
 
 
 def escape(text: str) -> str:
