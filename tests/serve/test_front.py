@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import csv
 import gzip
@@ -17,10 +18,16 @@ import time
 import zlib
 from collections.abc import Iterator
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import httpx
 import pytest
 
+from crowdstream.serve.connection import Connection
+from crowdstream.serve.front import Front
+from crowdstream.serve.limits import Limits
+from crowdstream.serve.traffic import Traffic
 from tests.serve.running import COMMAND, Running, label, post, put, serving
 
 POST = b"POST /v1/projects/p/labels HTTP/1.1\r\nHost: x\r\n"
@@ -538,3 +545,35 @@ def test_metrics_say_how_long_requests_commits_and_snapshots_take(http: httpx.Cl
     assert 0 < found['crowdstream_snapshot_age_seconds{project="timed"}'] < 100
     assert found["crowdstream_waiting_labels"] >= 0
     assert text.count("# TYPE crowdstream_request_seconds histogram") == 1
+
+
+def test_who_takes_nothing_of_an_answer_is_hung_up_on() -> None:
+    """A peer that acknowledges probes but has no room would hold an export's memory for ever."""
+
+    async def endless(scope: Any, receive: Any, send: Any) -> None:
+        await send({"type": "http.response.start", "status": 200, "headers": []})
+        with contextlib.suppress(asyncio.CancelledError):
+            while not gone.is_set():
+                part = {"type": "http.response.body", "body": b"x" * 65536, "more_body": True}
+                await send(part)
+                await asyncio.sleep(0)
+
+    async def use() -> None:
+        loop = asyncio.get_running_loop()
+        server: Any = SimpleNamespace(limits=Limits(idle_seconds=0.5), traffic=Traffic())
+        front = Front(server, endless, loop)
+        listener = await loop.create_server(lambda: Connection(front), "127.0.0.1", 0)
+        address = listener.sockets[0].getsockname()
+        with socket.create_connection(address) as way:
+            way.sendall(b"GET /x HTTP/1.1\r\nHost: x\r\n\r\n")
+            while not front.connections:
+                await asyncio.sleep(0.01)
+            deadline = loop.time() + 10
+            while front.connections:
+                assert loop.time() < deadline
+                await asyncio.sleep(0.05)
+            gone.set()
+        listener.close()
+
+    gone = asyncio.Event()
+    asyncio.run(use())

@@ -51,6 +51,8 @@ class Connection(asyncio.Protocol):
         self.peer = self.version = ""
         self.deadline = math.inf
         """When the client is too slow, by the loop's clock."""
+        self.stalled = math.inf
+        """When it has taken nothing of its answer for too long, which holds memory."""
         self.closed = False
         """Nothing more is taken from it."""
         self.writable = asyncio.Event()
@@ -91,6 +93,7 @@ class Connection(asyncio.Protocol):
         """The connection is gone."""
         self.front.connections.discard(self)
         self.closed, self.deadline, self._rest = True, math.inf, b""
+        self.stalled = math.inf
         self.writable.set()
         self._waiting.clear()
         if self._active is not None:
@@ -100,10 +103,12 @@ class Connection(asyncio.Protocol):
     def pause_writing(self) -> None:
         """The client takes its answer slowly."""
         self.writable.clear()
+        self.stalled = self.front.now() + self.limits.idle_seconds
 
     def resume_writing(self) -> None:
         """The client has taken most of it."""
         self.writable.set()
+        self.stalled = math.inf
         self._advance()
         self._go_on()
 

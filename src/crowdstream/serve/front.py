@@ -47,6 +47,8 @@ class Front:
         now = self.now()
         for one in [one for one in self.connections if one.deadline < now]:
             one.too_slow()
+        for one in [one for one in self.connections if one.stalled < now]:
+            one.transport.abort()
         self.date = b"date: %b\r\n" % email.utils.formatdate(time.time(), usegmt=True).encode()
         self.loop.call_later(SWEEP, self._sweep)
 
