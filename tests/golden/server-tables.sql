@@ -1,4 +1,4 @@
--- schema 4
+-- schema 5
 CREATE TABLE alarms (
     id INTEGER PRIMARY KEY, project INTEGER NOT NULL, at REAL NOT NULL, alarm BLOB NOT NULL,
     checksum BLOB NOT NULL
@@ -11,6 +11,7 @@ CREATE TABLE closed (
     checksum BLOB NOT NULL, contents BLOB NOT NULL, names BLOB NOT NULL, decisions BLOB NOT NULL
 );
 CREATE INDEX closed_of_project ON closed (project, id);
+CREATE TABLE gone (project INTEGER PRIMARY KEY, checksum BLOB NOT NULL);
 CREATE TABLE heads (project INTEGER PRIMARY KEY, head BLOB NOT NULL, checksum BLOB NOT NULL);
 CREATE TABLE history (
     project INTEGER NOT NULL, worker TEXT NOT NULL, at REAL NOT NULL, answers REAL NOT NULL,

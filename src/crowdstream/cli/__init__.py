@@ -30,6 +30,7 @@ COMMANDS = {
     "backup": "Copy a server's data while it runs.",
     "check": "Look for damage in a server's data.",
     "repair": "Go on with what is intact of a server's data.",
+    "delete": "Delete a project on a server, or a task or worker of it.",
     "export": "Write decisions as Label Studio, MTurk or Ground Truth take them.",
     "sync": "Bring a project up to date with Label Studio or Argilla.",
     "workers": "Show what a state file knows about each worker.",

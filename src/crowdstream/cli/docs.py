@@ -32,6 +32,7 @@ COMMANDS: tuple[str, ...] = (
     "backup",
     "check",
     "repair",
+    "delete",
     "export label-studio",
     "export mturk",
     "export ground-truth",

@@ -95,7 +95,7 @@ def label_studio(source: From, to: To, how: Pushing) -> None:
     need("httpx", extra="serve")
     from crowdstream.sync.label_studio import LabelStudio
 
-    token = _secret(source.tool_token_file, "--tool-token-file", "LABEL_STUDIO_API_KEY")
+    token = read_token(source.tool_token_file, "--tool-token-file", "LABEL_STUDIO_API_KEY")
     tool = LabelStudio(source.url, token)
 
     def after(client: ProjectClient, outcome: Outcome) -> None:
@@ -119,7 +119,7 @@ def argilla(source: From, to: To, how: How) -> None:
     need("httpx", extra="serve")
     from crowdstream.sync.argilla import Argilla
 
-    token = _secret(source.tool_token_file, "--tool-token-file", "ARGILLA_API_KEY")
+    token = read_token(source.tool_token_file, "--tool-token-file", "ARGILLA_API_KEY")
     tool = Argilla(source.url, token)
     with closing(tool.api):
         _again(lambda: _once(tool, source, to, how, lambda client, outcome: None), how)
@@ -146,7 +146,7 @@ def _once(
     """One sync; whether everything could be taken."""
     from crowdstream.sync.syncing import ProjectClient, sync
 
-    token = _secret(to.token_file, "--token-file", "CROWDSTREAM_TOKEN", needed=False)
+    token = read_token(to.token_file, "--token-file", "CROWDSTREAM_TOKEN", needed=False)
     with (
         ProjectClient(to.server, token, to.project) as client,
         ProgressBar("sync", None, silent=how.quiet) as bar,
@@ -190,7 +190,7 @@ def _push(tool: LabelStudio, client: ProjectClient, outcome: Outcome, how: Pushi
             f"{pushed.same:,} as they were")  # fmt: skip
 
 
-def _secret(file: str | None, option: str, variable: str, *, needed: bool = True) -> str:
+def read_token(file: str | None, option: str, variable: str, *, needed: bool = True) -> str:
     """A token from a file or the environment: on a command line others could read it."""
     if file is not None:
         found = Path(file).read_text("utf-8").strip()

@@ -309,6 +309,58 @@ class AsyncClient:
         """
         return await self._send(calls.create(self.project, settings))
 
+    async def delete(self) -> wire.Deleted:
+        """Delete the project and all that is in it, once and for all.
+
+        Returns
+        -------
+        wire.Deleted
+            How many labels went.
+
+        Examples
+        --------
+        >>> await client.delete()  # doctest: +SKIP
+        """
+        return await self._send(calls.delete(self.project))
+
+    async def delete_task(self, task: TaskId) -> wire.Deleted:
+        """Delete a task with its labels, as if they had never been sent.
+
+        Parameters
+        ----------
+        task
+            Its id.
+
+        Returns
+        -------
+        wire.Deleted
+            How many labels went.
+
+        Examples
+        --------
+        >>> await client.delete_task("t17")  # doctest: +SKIP
+        """
+        return await self._send(calls.delete(self.project, "tasks", task))
+
+    async def delete_worker(self, worker: WorkerId) -> wire.Deleted:
+        """Delete a worker with all labels, as if they had never been sent.
+
+        Parameters
+        ----------
+        worker
+            Who.
+
+        Returns
+        -------
+        wire.Deleted
+            How many labels went.
+
+        Examples
+        --------
+        >>> await client.delete_worker("ann")  # doctest: +SKIP
+        """
+        return await self._send(calls.delete(self.project, "workers", worker))
+
     async def _send(self, call: Call[T]) -> T:
         """Send a request, again if need be."""
         httpx = calls.need_httpx()

@@ -128,6 +128,11 @@ def post(project: str, verb: str, body: bytes, gives: type[T]) -> Call[T]:
     return Call("POST", address(project, verb), gives, body)
 
 
+def delete(project: str, *parts: object) -> Call[wire.Deleted]:
+    """Delete a project, or something in it."""
+    return Call("DELETE", address(project, *parts), wire.Deleted)
+
+
 def create(project: str, settings: wire.Settings | None) -> Call[wire.Overview]:
     """A new project, or new settings."""
     body = encode(wire.Settings() if settings is None else settings)

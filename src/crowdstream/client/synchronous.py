@@ -307,6 +307,58 @@ class Client:
         """
         return self._send(calls.create(self.project, settings))
 
+    def delete(self) -> wire.Deleted:
+        """Delete the project and all that is in it, once and for all.
+
+        Returns
+        -------
+        wire.Deleted
+            How many labels went.
+
+        Examples
+        --------
+        >>> client.delete()  # doctest: +SKIP
+        """
+        return self._send(calls.delete(self.project))
+
+    def delete_task(self, task: TaskId) -> wire.Deleted:
+        """Delete a task with its labels, as if they had never been sent.
+
+        Parameters
+        ----------
+        task
+            Its id.
+
+        Returns
+        -------
+        wire.Deleted
+            How many labels went.
+
+        Examples
+        --------
+        >>> client.delete_task("t17")  # doctest: +SKIP
+        """
+        return self._send(calls.delete(self.project, "tasks", task))
+
+    def delete_worker(self, worker: WorkerId) -> wire.Deleted:
+        """Delete a worker with all labels, as if they had never been sent.
+
+        Parameters
+        ----------
+        worker
+            Who.
+
+        Returns
+        -------
+        wire.Deleted
+            How many labels went.
+
+        Examples
+        --------
+        >>> client.delete_worker("ann")  # doctest: +SKIP
+        """
+        return self._send(calls.delete(self.project, "workers", worker))
+
     def _send(self, call: Call[T]) -> T:
         """Send a request, again if need be."""
         httpx = calls.need_httpx()

@@ -120,19 +120,22 @@ def _let_in(endpoint: Endpoint) -> Handler:
         request.scope["crowdstream.token"] = token
         response = await endpoint.handler(request)
         if endpoint.audited or endpoint.needs == "admin":
-            _note(request, token)
+            _note(request, token, endpoint)
         return response
 
     return guarded
 
 
-def _note(request: Request, token: Token) -> None:
-    """Add what was done to the audit trail, with what was sent unless that is a secret."""
+def _note(request: Request, token: Token, endpoint: Endpoint) -> None:
+    """Add what was done to the audit trail, with what was sent unless that is a secret.
+
+    Of what is deleted the name is left out: it is to be nowhere.
+    """
     project, path = request.path_params.get("project", ""), request.url.path
     sent = b"" if path.endswith("/secret") else request.scope.get("crowdstream.body", b"")
     client = request.client.host if request.client else ""
     audit = request.app.state.server.audit
-    what = f"{request.method} {path}"
+    what = f"{request.method} {endpoint.path if request.method == 'DELETE' else path}"
     audit.note(token.id, what, project=project, client=client, sent=sent)
 
 

@@ -135,9 +135,14 @@ class Examination:
             yield Damage(DATABASE, str(error))
             return
         self.commits = counts.commits
-        for project in self._names.keys() ^ heads.keys():
+        for project in (self._names.keys() ^ heads.keys()) - self._gone():
             where = "heads" if project in self._names else "projects"
             yield self._damage(where, (project,), "is gone", project)
+
+    def _gone(self) -> set[object]:
+        """Projects that were deleted and whose rows are being swept away, the last ones first."""
+        found = self.db.execute("SELECT project, checksum FROM gone").fetchall()
+        return {number for number, signed in found if signed == checksum(number)}
 
     def _slices(self, table: Table) -> Iterator[list[tuple[Any, ...]]]:
         """All rows, a slice at a time: keys first, then the checksum, then what it covers."""
@@ -173,7 +178,7 @@ class Examination:
             self._last[table.name, project] = signed
         else:
             good = signed == checksum(*covered)
-        if not good:
+        if not good and project not in self._gone():
             yield self._damage(table.name, key, "its checksum does not match", project)
         if table.name == "snapshots" and self._lacks_parts(key):
             yield self._damage(table.name, key, "some of its parts are gone", project)

@@ -99,6 +99,8 @@ class Engine:
         """Other damage that was found."""
         self.failing = ""
         """Why nothing can be written, if it cannot."""
+        self.deleting = asyncio.Lock()
+        """Held while something is deleted: one thing after the other."""
         self.commit_times = Histogram()
         self._readings: dict[str, Readings] = {}
         self._hooks: dict[str, HookCounts] = {}
@@ -511,6 +513,18 @@ class Engine:
             raise self.missing(name)
         return found
 
+    def replace(self, name: str, project: Project | None) -> None:
+        """Let another project have this name, or none; nothing of the one before is written."""
+        self._slices.clear()
+        self._housekeeping.stopped()
+        self._housekeeping.forget(name)
+        self._readings.pop(name, None)
+        if project is None:
+            del self.projects[name]
+            self._hooks.pop(name, None)
+        else:
+            self.projects[name] = project
+
     def missing(self, name: str) -> ProblemError:
         """Why a project cannot be asked: there is none of this name, or it is damaged."""
         damage = self.aside.get(name)
@@ -558,6 +572,7 @@ class Engine:
             except StoreError as error:
                 taken = row.name in self.projects or row.name in self.aside
                 self.set_aside(f"project-{row.id}" if taken else row.name, str(error))
+        self.in_slices([self.store.sweep])
         since = time.time() - kept.KEPT_SECONDS
         for packed in self.store.answers(since):
             self._answers.add(kept.unpack(packed))

@@ -59,7 +59,7 @@ class Feed:
         self._overview: dict[str, tuple[int, object]] = {}
         self._decisions: list[tuple[int, Decision]] = []
         self._workers: dict[str, tuple[int, WorkerRow]] = {}
-        self._seen = -1
+        self._seen = self._number = -1
         self._looked = 0.0
         self._task: asyncio.Task[None] | None = None
 
@@ -83,7 +83,10 @@ class Feed:
 
     async def read(self) -> None:
         """Read the project, and wake the listeners if something has changed."""
-        overview, recent, workers = await self.engine.look(self.name, self._ask)
+        number, overview, recent, workers = await self.engine.look(self.name, self._ask)
+        if number != self._number:  # made anew, without what was deleted: so is what is told of it
+            self._number, self.epoch = number, secrets.token_hex(4)
+            self._overview, self._decisions, self._workers = {}, [], {}
         version = self.version + 1
         for key, value in overview.items():
             if key != "at" and self._overview.get(key, (0, None))[1] != value:
@@ -105,11 +108,12 @@ class Feed:
             self.changed.set()
             self.changed = asyncio.Event()
 
-    def _ask(self) -> tuple[dict[str, Any], list[tuple[int, Decision]], list[WorkerRow]]:
+    def _ask(self) -> tuple[int, dict[str, Any], list[tuple[int, Decision]], list[WorkerRow]]:
         """In the engine's thread: the project's numbers, new decisions, workers who changed."""
         project, readings = self.engine.project(self.name), self.engine.readings(self.name)
         overview = msgspec.to_builtins(readings.overview())
-        recent = [(number, one) for number, one in project.recent if number > self._seen]
+        seen = self._seen if project.id == self._number else -1
+        recent = [(number, one) for number, one in project.recent if number > seen]
         workers: list[WorkerRow] = []
         if time.monotonic() >= self._looked + WORKERS_EVERY:
             begun = time.monotonic()
@@ -117,7 +121,7 @@ class Feed:
             workers = rows_of(table)
             slow = time.monotonic() - begun > READY_FAST
             self._looked = time.monotonic() + (60.0 if slow else 0.0)
-        return overview, recent, workers
+        return project.id, overview, recent, workers
 
     def since(self, version: int) -> Change:
         """What has changed after a version; everything, after 0."""

@@ -17,7 +17,7 @@ from starlette.responses import Response, StreamingResponse
 from starlette.types import Receive, Scope, Send
 
 from crowdstream.labels import ClassLabel
-from crowdstream.serve import posteriors
+from crowdstream.serve import log_events, posteriors
 from crowdstream.serve.engine import Engine
 from crowdstream.serve.server import Endpoint, Query, choice, one_of, server_of
 from crowdstream.serve.store import Reader
@@ -121,6 +121,61 @@ def _voted(
         yield posteriors.open_tasks(stream, taken.truths)
 
 
+async def export_labels(request: Request) -> Response:
+    """All that was said of tasks, in the order in which it came, as far as labels are kept."""
+    server, name = server_of(request), request.path_params["project"]
+    kind = choice(request, "format", tuple(KINDS), "csv")
+    engine = server.engine
+    number, upto = await engine.look(name, lambda: (engine.project(name).id, engine.store.seq))
+    tables = _label_tables(server.store.folder, number, upto)
+    if kind == "parquet":
+        data = await asyncio.to_thread(_parquet, tables)
+        return _file(data, f"{name}-labels", kind)
+    parts = (_text(table, kind, first=number == 0) for number, table in enumerate(tables))
+    headers = _disposition(f"{name}-labels", kind)
+    return _Closing(parts, media_type=KINDS[kind], headers=headers, ends=tables)
+
+
+def _label_tables(folder: Path, project: int, upto: int) -> Generator[pl.DataFrame, None, None]:
+    """Labels in tables of about `CHUNK` rows; at least one, which may be empty."""
+    with closing(Reader(folder)) as reader:
+        rows: list[tuple[object, ...]] = []
+        for _, packed in reader.log_until(project, upto):
+            for event in log_events.unpack(packed):
+                rows += _said(event)
+            if len(rows) >= CHUNK:
+                yield _label_table(rows)
+                rows = []
+        yield _label_table(rows)
+
+
+def _said(event: log_events.Event) -> Iterator[tuple[object, ...]]:
+    """Task, worker, label, time, event and whether the task had closed."""
+    match event:
+        case log_events.Labels(at, rows) | log_events.Late(at, rows):
+            late = isinstance(event, log_events.Late)
+            for task, worker, label in rows:
+                yield task, worker, _text_of(label), at, "skip" if label is None else "label", late
+        case log_events.Retract(at, task, worker):
+            yield task, worker, None, at, "retract", False
+        case log_events.Gold(at, task, label, late):
+            yield task, None, _text_of(label), at, "gold", late
+
+
+def _label_table(rows: list[tuple[object, ...]]) -> pl.DataFrame:
+    import polars as pl
+
+    text, kinds = pl.String, (pl.Float64, pl.String, pl.Boolean)
+    names = ("task", "worker", "label", "at", "event", "late")
+    columns = zip(*rows, strict=True) if rows else ((),) * len(names)
+    return pl.DataFrame(
+        [
+            pl.Series(name, column, kind)
+            for name, column, kind in zip(names, columns, (text, text, text, *kinds), strict=True)
+        ]
+    )
+
+
 async def export_workers(request: Request) -> Response:
     """The table of workers."""
     import polars as pl
@@ -218,6 +273,9 @@ ENDPOINTS = (
     Endpoint("GET", f"{_P}/decisions", export_decisions, "read",
              "Decisions on closed tasks as a file.", query=(*_FORMAT, _TASKS, _PROBABILITIES),
              tag="export", kinds=_KINDS),
+    Endpoint("GET", f"{_P}/labels", export_labels, "read",
+             "All labels as they came, with skips, retractions and truths, as a file.",
+             query=_FORMAT, tag="export", kinds=_KINDS),
     Endpoint("GET", f"{_P}/workers", export_workers, "read", "The table of workers as a file.",
              query=_FORMAT, tag="export", kinds=_KINDS),
 )  # fmt: skip

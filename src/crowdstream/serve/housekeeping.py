@@ -127,6 +127,10 @@ class Housekeeping:
                 except StoreError:  # the log has it all
                     return
 
+    def forget(self, name: str) -> None:
+        """Forget what was last done for a project."""
+        self._watches.pop(name, None)
+
     def snapshot_ages(self, now: float) -> dict[str, float]:
         """Seconds since the last snapshot of each project, 0 of one that has not changed since."""
         found = {}

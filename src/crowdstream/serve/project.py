@@ -7,6 +7,7 @@ threads or how things are stored. Asking changes nothing.
 
 from __future__ import annotations
 
+import contextlib
 from collections import Counter, deque
 from collections.abc import Callable, Iterable
 from typing import Any, cast
@@ -15,6 +16,7 @@ import msgspec
 import numpy as np
 
 from crowdstream.decisions.decision import Decision
+from crowdstream.errors import InputError
 from crowdstream.labels import ClassLabel
 from crowdstream.labels.spelling import normalise
 from crowdstream.methods import make_estimator
@@ -122,19 +124,28 @@ class Project:
         parts: list[list[Decision]] = []
         labels = self._rules.many(labels, lambda place: _root(place, single))
         for at, rows in self._runs(labels, now, single):
-            gone = self._closed_among({row[0] for row in rows})
-            if gone:
-                past = [row for row in rows if row[0] in gone]
-                rows = [row for row in rows if row[0] not in gone]
-                self._do(log_events.Late(at, past))
-                parts.append(list(gone.values()))
-                late += len(past)
-            if rows:
-                before = self.stream.counts.late
-                parts.append(self._do(log_events.Labels(at, rows, single)))
-                late += self.stream.counts.late - before
+            found, number = self._take(at, rows, single)
+            parts += found
+            late += number
         decisions: Any = parts[0] if len(parts) == 1 else _latest(parts)
         return LabelsOut(len(labels) - late, late, decisions)
+
+    def _take(self, at: float, rows: list[Row], single: bool) -> tuple[list[list[Decision]], int]:
+        """Take rows of one time; returns decisions, and how many were late."""
+        parts: list[list[Decision]] = []
+        late = 0
+        gone = self._closed_among({row[0] for row in rows})
+        if gone:
+            past = [row for row in rows if row[0] in gone]
+            rows = [row for row in rows if row[0] not in gone]
+            self._do(log_events.Late(at, past))
+            parts.append(list(gone.values()))
+            late += len(past)
+        if rows:
+            before = self.stream.counts.late
+            parts.append(self._do(log_events.Labels(at, rows, single)))
+            late += self.stream.counts.late - before
+        return parts, late
 
     def observe_each(self, labels: list[LabelIn], now: float) -> list[LabelsOut]:
         """Take single labels of different tasks and without times, each as `admit` gave it.
@@ -175,6 +186,9 @@ class Project:
         """Take the truth of a task; if it was decided before, see whether that was right."""
         label = self._rules.one(LabelIn(task, "", truth))
         assert label is not None
+        return self._gold(task, label, now)
+
+    def _gold(self, task: str, label: ClassLabel, now: float) -> Decision:
         gone = self._closed_among([task])
         said = gone.get(task)
         if said is None and task not in self.state.truths:
@@ -235,6 +249,40 @@ class Project:
         packed = msgspec.msgpack.encode(settings)
         self._do(log_events.Rules(now, packed))
         self.new_settings = packed
+
+    def again(self, event: Event) -> None:
+        """Do what an event says where some of what came before it is gone.
+
+        So a task may be open that had closed by then, or the other way round: labels that came too
+        late may count now, and others be late.
+        """
+        with contextlib.suppress(InputError):  # what it is about is not there any more
+            match event:
+                case log_events.Labels(at, rows, one):
+                    self._take(at, rows, one)
+                case log_events.Late(at, rows):
+                    for row in rows:
+                        self._late_again(at, row)
+                case log_events.Retract(at, task, worker):
+                    self.retract(task, worker, at)
+                case log_events.Gold(at, task, label):
+                    self._gold(task, label, at)
+                case log_events.Close(at, task):
+                    self.close(task, at)
+                case log_events.Offer(at, tasks):
+                    self.offer(tasks, at)
+                case log_events.Expire(at):
+                    self.expire(at)
+                case log_events.Rules():
+                    self._do(event)
+
+    def _late_again(self, at: float, row: Row) -> None:
+        """Take a label, or a retraction, that came when its task had closed."""
+        task, worker, label = row
+        if label is not None or self._closed_among([task]):
+            self._take(at, [row], True)
+        else:
+            self.retract(task, worker, at)
 
     def replay(self, events: Iterable[Event]) -> None:
         """Do again what is in the log, after a start."""

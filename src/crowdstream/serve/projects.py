@@ -7,6 +7,7 @@ import time
 from starlette.requests import Request
 from starlette.responses import Response
 
+from crowdstream.serve import forgetting
 from crowdstream.serve.problems import ProblemError
 from crowdstream.serve.project import MOST_LABELS, Project
 from crowdstream.serve.server import (
@@ -28,6 +29,7 @@ from crowdstream.serve.tool_table import TOOLS
 from crowdstream.serve.wire import (
     CloseIn,
     DecisionOut,
+    Deleted,
     GoldIn,
     LabelIn,
     LabelsOut,
@@ -92,6 +94,12 @@ async def get_project(request: Request) -> Response:
     """A project in numbers."""
     name, engine = request.path_params["project"], server_of(request).engine
     return json(await engine.look(name, lambda: engine.readings(name).overview()))
+
+
+async def delete_project(request: Request) -> Response:
+    """Delete a project and all that is in it."""
+    engine, name = server_of(request).engine, request.path_params["project"]
+    return json(await forgetting.forget_project(engine, name))
 
 
 async def retract(request: Request) -> Response:
@@ -165,6 +173,8 @@ ENDPOINTS = (
              takes=Settings, gives=Overview, tag="projects"),
     Endpoint("GET", _P, get_project, "read", "A project in numbers.",
              gives=Overview, tag="projects"),
+    Endpoint("DELETE", _P, delete_project, "admin", "Delete a project and all that is in it.",
+             gives=Deleted, tag="projects"),
     Endpoint("POST", f"{_P}/labels", labels_elsewhere, "label",
              f"Take a label, an array of them, or lines of JSON (at most {MOST_LABELS:,}): all or "
              "none. The same label again changes nothing, another one replaces the first.",

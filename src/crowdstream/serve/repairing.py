@@ -111,6 +111,9 @@ class SavedRows:
         self.counts = Counts()
         with contextlib.suppress(sqlite3.Error, CrowdstreamError):
             self.counts, self.heads = read_heads(self.reader.db)
+            for number, signed in self.reader.db.execute("SELECT project, checksum FROM gone"):
+                if signed == checksum(number):
+                    self.heads.pop(number, None)
         self.tables = {table.name: self._read(table) for table in TABLES}
         self.snapshot_parts: dict[tuple[Any, ...], dict[tuple[Any, ...], Found]] = {}
         for key, found in self.good("snapshot_parts"):

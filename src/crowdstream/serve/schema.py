@@ -1,7 +1,8 @@
 """The tables of a server's database: their SQL, their version, whether they are as they should be.
 
 Every record has a checksum over all its other columns; those of ``log`` and ``closed`` are chains,
-whose ends are in ``heads``. ``heads`` of project 0 are the folder's counts.
+whose ends are in ``heads``. ``heads`` of project 0 are the folder's counts. ``gone`` are numbers of
+projects whose rows are to be swept away.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ import sqlite3
 from crowdstream.errors import CrowdstreamError
 from crowdstream.serve import tool_table
 
-SCHEMA = 4
+SCHEMA = 5
 """Version of the tables. Folders of other versions are refused."""
 
 TABLES = (
@@ -22,6 +23,7 @@ CREATE TABLE projects (
     id INTEGER PRIMARY KEY, name TEXT UNIQUE NOT NULL, settings BLOB NOT NULL,
     created REAL NOT NULL, dropped INTEGER NOT NULL, checksum BLOB NOT NULL
 );
+CREATE TABLE gone (project INTEGER PRIMARY KEY, checksum BLOB NOT NULL);
 CREATE TABLE probe (id INTEGER PRIMARY KEY, at REAL NOT NULL);
 CREATE TABLE log (
     seq INTEGER PRIMARY KEY, project INTEGER NOT NULL, at REAL NOT NULL, checksum BLOB NOT NULL,

@@ -123,6 +123,8 @@ class Store:
         self.tools = ToolTable(self._db)
         self._new = self._counts, dict[int, Head]()
         """Counts and heads as the transaction that is open makes them."""
+        self._made_anew: set[int] = set()
+        """Projects that are being made, to take another's place."""
         self._raw_rows: dict[int, list[msgspec.Raw]] = {}
         self._local = threading.local()
 
@@ -155,6 +157,7 @@ class Store:
         db.text_factory = _text
         db.execute("PRAGMA journal_mode=WAL")
         db.execute("PRAGMA synchronous=FULL")
+        db.execute("PRAGMA secure_delete=ON")  # what is deleted is not to be read in free pages
         db.execute(f"PRAGMA wal_autocheckpoint={checkpoint}")
         db.execute("PRAGMA cache_size=-32000")
         os.chmod(self.folder / DATABASE, 0o600)
@@ -224,6 +227,69 @@ class Store:
             self._insert_events(db, Changes(number, float(at), events, []))
         return ProjectRow(number, name, settings, at)
 
+    def begin_anew(self) -> int:
+        """Begin a project that is to take another's place; returns its number."""
+        with self._transaction() as db:
+            counts, heads = self._new
+            counts.projects += 1
+            number = counts.projects
+            heads[number] = Head()
+            db.execute("INSERT INTO gone VALUES (?, ?)", (number, checksum(number)))
+        self._made_anew.add(number)
+        return number
+
+    def end_anew(self, number: int) -> None:
+        """Let what was begun be swept away, unless it has taken its place."""
+        self._made_anew.discard(number)
+
+    def exchange(self, old: int, new: int, task: str | None, worker: str | None) -> None:
+        """Let a project be the one that was made anew, without what tools told of a task or worker.
+
+        Samples and alarms are not taken along: they are of the labels as they were.
+        """
+        with self._transaction() as db:
+            db.execute("UPDATE projects SET id = ? WHERE id = ?", (new, old))
+            self._sign_project(db, new)
+            db.execute("DELETE FROM gone WHERE project = ?", (new,))
+            self._let_go(db, old)
+            keep = "project = ? AND task IS NOT ? AND worker IS NOT ?"
+            kept = db.execute(f"SELECT * FROM tool_answers WHERE {keep}", (old, task, worker))
+            secrets = db.execute("SELECT * FROM hook_secrets WHERE project = ?", (old,))
+            for table, rows in (("tool_answers", kept), ("hook_secrets", secrets)):
+                records = [(new, *row[1:-1]) for row in rows.fetchall()]
+                signed = [(*record, checksum(*record)) for record in records]
+                if signed:
+                    marks = ", ".join("?" * len(signed[0]))
+                    db.executemany(f"INSERT INTO {table} VALUES ({marks})", signed)
+        del self._heads[old]
+
+    def remove_project(self, number: int) -> None:
+        """Remove a project; its rows are swept away later."""
+        with self._transaction() as db:
+            db.execute("DELETE FROM projects WHERE id = ?", (number,))
+            self._let_go(db, number)
+        del self._heads[number]
+
+    @staticmethod
+    def _let_go(db: sqlite3.Connection, number: int) -> None:
+        db.execute("INSERT INTO gone VALUES (?, ?)", (number, checksum(number)))
+        db.execute("DELETE FROM heads WHERE project = ?", (number,))
+
+    def last_of(self, project: int) -> int:
+        """The number of the last record in a project's log."""
+        query = "SELECT coalesce(max(seq), 0) FROM log WHERE project = ?"
+        return int(self._db.execute(query, (project,)).fetchone()[0])
+
+    def truncate(self) -> bool:
+        """Empty the log of writes, which may hold what was deleted; true if somebody reads it."""
+        self._db.execute("PRAGMA busy_timeout=20")  # not longer, for labels wait
+        try:
+            return bool(self._db.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0])
+        except sqlite3.Error as error:
+            raise StoreError(str(error)) from None
+        finally:
+            self._db.execute("PRAGMA busy_timeout=5000")
+
     def _write_settings(self, db: sqlite3.Connection, project: int, settings: bytes) -> None:
         db.execute("UPDATE projects SET settings = ? WHERE id = ?", (settings, project))
         self._sign_project(db, project)
@@ -272,7 +338,18 @@ class Store:
             )
 
     def sweep(self) -> bool:
-        """Remove a part of a snapshot that is not there as a whole; false if there is none."""
+        """Remove some of what is to go; false if there is nothing left.
+
+        That is rows of projects that are gone, and parts of snapshots that are not whole.
+        """
+        live = "SELECT id FROM projects"
+        query = f"SELECT project, checksum FROM gone WHERE project NOT IN ({live})"
+        for number, signed in self._db.execute(query).fetchall():
+            if number not in self._made_anew and signed == checksum(number):
+                with self._transaction() as db:
+                    _sweep_project(db, number)
+                self._heads.pop(number, None)
+                return True
         query = (
             "SELECT p.rowid FROM snapshot_parts p WHERE NOT EXISTS "
             "(SELECT 1 FROM snapshots s WHERE s.project = p.project AND s.seq = p.seq) LIMIT 1"
@@ -413,7 +490,8 @@ class Store:
             elif number not in self._heads:
                 damage = f"its counts (heads, row {number}) are damaged"
             rows[number] = ProjectRow(number, str(name), settings, created, damage)
-        for number in self._heads.keys() - rows.keys():
+        gone = {number for (number,) in self._db.execute("SELECT project FROM gone")}
+        for number in self._heads.keys() - rows.keys() - gone:
             damage = f"its record (projects, row {number}) is gone"
             rows[number] = ProjectRow(number, f"project-{number}", b"", 0.0, damage)
         return list(rows.values())
@@ -580,6 +658,11 @@ class Reader:
         rows = self.db.execute(query, (project, upto))
         return ((seq, _closed.decode(_intact(*found))) for seq, *found in rows)
 
+    def log_after(self, project: int, after: int) -> Iterator[tuple[int, bytes]]:
+        """The project's log with the number of each part, after one, in order."""
+        query = "SELECT seq, events FROM log WHERE project = ? AND seq > ? ORDER BY seq"
+        return iter(self.db.execute(query, (project, after)))
+
     def log_until(self, project: int, upto: int) -> Iterator[tuple[int, bytes]]:
         """The project's log with the number of each part, up to one, in order."""
         query = "SELECT seq, events FROM log WHERE project = ? AND seq <= ? ORDER BY seq"
@@ -654,6 +737,34 @@ def read_heads(db: sqlite3.Connection) -> tuple[Counts, dict[int, Head]]:
     if counts is None or (heads and not counts.projects):
         raise DamageError(f"{DATABASE}: its counts (heads, row {FOLDER}) are damaged")
     return counts, heads
+
+
+SWEPT = (
+    ("snapshots", "seq", 10), ("log", "seq", 200), ("closed", "id", 20), ("alarms", "id", 500),
+    ("history", "worker", 20), ("tool_answers", "tool, id", 500), ("hook_secrets", "tool", 10),
+    ("heads", "project", 1), ("gone", "project", 1),
+)  # fmt: skip
+"""Tables, what their rows are found by, and how many of a project's are removed at once."""
+
+SWEPT_BYTES = 1 << 20
+"""Bytes of a log that are removed at once."""
+
+
+def _sweep_project(db: sqlite3.Connection, number: int) -> None:
+    """Remove some rows of a project that is gone; at last, that it is."""
+    for table, key, most in SWEPT:
+        size = "length(events)" if table == "log" else "0"
+        query = f"SELECT {key}, {size} FROM {table} WHERE project = ? ORDER BY {key} DESC LIMIT ?"
+        found, weight = list[tuple[object, ...]](), 0
+        for *names, length in db.execute(query, (number, most)).fetchall():
+            weight += length
+            if found and weight > SWEPT_BYTES:
+                break
+            found.append((number, *names))
+        if found:
+            where = " AND ".join(f"{name} = ?" for name in key.split(", "))
+            db.executemany(f"DELETE FROM {table} WHERE project = ? AND {where}", found)
+            return
 
 
 def write_heads(db: sqlite3.Connection, counts: Counts, heads: dict[int, Head]) -> None:

@@ -11,7 +11,7 @@ from starlette.responses import Response
 
 from crowdstream.decisions.decision import Decision
 from crowdstream.labels import ClassLabel
-from crowdstream.serve import asking, log_events
+from crowdstream.serve import asking, forgetting, log_events
 from crowdstream.serve.engine import Engine
 from crowdstream.serve.problems import ProblemError
 from crowdstream.serve.project import Project
@@ -30,7 +30,7 @@ from crowdstream.serve.server import (
     server_of,
 )
 from crowdstream.serve.store import ClosedTask, Store
-from crowdstream.serve.wire import TaskOut, TaskRow, TasksOut, VoteOut
+from crowdstream.serve.wire import Deleted, TaskOut, TaskRow, TasksOut, VoteOut
 from crowdstream.stream.stream import UncertainTask
 
 STATES = ("open", "uncertain", "closed", "settled")
@@ -166,6 +166,13 @@ async def get_task(request: Request) -> Response:
     return json(await engine.look(name, lambda: _describe(engine, name, task, closed, said)))
 
 
+async def delete_task(request: Request) -> Response:
+    """Delete a task with its labels: what they taught is unlearnt."""
+    name, task = _names(request)
+    gone = forgetting.Gone(task=task)
+    return json(await forgetting.forget(server_of(request).engine, name, gone))
+
+
 def _names(request: Request) -> tuple[str, str]:
     return request.path_params["project"], request.path_params["task"]
 
@@ -239,4 +246,7 @@ ENDPOINTS = (
              gives=TasksOut, query=_QUERY, tag="tasks"),
     Endpoint("GET", _P + "/{task:path}", get_task, "read",
              "A task with its votes and the log-odds that each added.", gives=TaskOut, tag="tasks"),
+    Endpoint("DELETE", _P + "/{task:path}", delete_task, "admin",
+             "Delete a task with its labels, as if they had never been sent.",
+             gives=Deleted, tag="tasks"),
 )  # fmt: skip

@@ -334,6 +334,12 @@ class Overview(msgspec.Struct):
     hooks: HookCounts
 
 
+class Deleted(msgspec.Struct):
+    """What was deleted: how many labels (and skips, truths and offers) went."""
+
+    deleted: int
+
+
 class ProjectsOut(msgspec.Struct):
     """All projects that the token may see."""
 

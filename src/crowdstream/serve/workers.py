@@ -12,7 +12,7 @@ from starlette.responses import Response
 from crowdstream.labels import ClassLabel
 from crowdstream.monitoring import Trends, trends
 from crowdstream.monitoring.estimator_view import as_polars, find_observer
-from crowdstream.serve import asking, log_events
+from crowdstream.serve import asking, forgetting, log_events
 from crowdstream.serve.engine import Engine
 from crowdstream.serve.problems import ProblemError
 from crowdstream.serve.project import Project
@@ -34,6 +34,7 @@ from crowdstream.serve.wire import (
     AlarmsOut,
     AnswerOut,
     Confusion,
+    Deleted,
     HistoryPoint,
     TrendPoint,
     WorkerListRow,
@@ -165,6 +166,13 @@ def _describe(
     )
 
 
+async def delete_worker(request: Request) -> Response:
+    """Delete a worker with all labels: what they taught is unlearnt."""
+    engine, name = server_of(request).engine, request.path_params["project"]
+    gone = forgetting.Gone(worker=request.path_params["worker"])
+    return json(await forgetting.forget(engine, name, gone))
+
+
 async def list_alarms(request: Request) -> Response:
     """Alarms, the latest first."""
     engine, name = server_of(request).engine, request.path_params["project"]
@@ -184,6 +192,9 @@ ENDPOINTS = (
              gives=WorkersOut, query=_QUERY, tag="workers"),
     Endpoint("GET", _P + "/{worker:path}", get_worker, "read", "A worker over time.",
              gives=WorkerOut, tag="workers"),
+    Endpoint("DELETE", _P + "/{worker:path}", delete_worker, "admin",
+             "Delete a worker with all labels, as if they had never been sent.",
+             gives=Deleted, tag="workers"),
     Endpoint("GET", "/v1/projects/{project}/alarms", list_alarms, "read",
              "Workers whose error rate has changed, the latest first.",
              gives=AlarmsOut, tag="workers"),
