@@ -124,40 +124,39 @@ def stream(quick: bool) -> str:
 
 
 def serve(quick: bool) -> str:
-    """The server, batches of 1,000 labels over eight connections, all on this machine."""
+    """The server, posts and batches of 1,000 labels, against itself with less to do."""
     import serve as servers
 
-    tasks, rounds = (2_000, 1) if quick else (60_000, 3)
-    kinds = {"tasks come whole": False, "tasks spread over batches": True}
-    found: dict[tuple[str, bool], list[tuple[float, float]]] = {}
-    most: dict[bool, float] = {}
-    for counting in (True, False):
-        with (
-            tempfile.TemporaryDirectory() as folder,
-            servers.serving(Path(folder), counting=counting) as running,
-        ):
-            for turn in range(rounds):
-                for number, (kind, spread) in enumerate(kinds.items()):
-                    servers.make_project(running, f"{turn}-{number}")
-                    used = servers.cpu(running)
-                    result = servers.batches(running, f"{turn}-{number}", tasks, spread=spread)
-                    labels = tasks * servers.ROUNDS
-                    each = 1e6 * (servers.cpu(running) - used) / labels
-                    found.setdefault((kind, counting), []).append((labels / result.seconds, each))
-            most[counting] = servers.memory(running)
+    posts, tasks, rounds = (2_000, 2_000, 1) if quick else (60_000, 60_000, 3)
+    found: dict[tuple[str, str], list[servers.Given]] = {}
+    most: dict[str, float] = {}
+    for _ in range(rounds):
+        for server in servers.SERVERS:
+            with (
+                tempfile.TemporaryDirectory() as folder,
+                servers.serving(Path(folder), server) as running,
+            ):
+                for kind in servers.KINDS:
+                    given = servers.measure(running, kind, posts, tasks)
+                    found.setdefault((server, kind), []).append(given)
+                most[server] = max(most.get(server, 0.0), servers.memory(running))
+    ours, *rivals = servers.SERVERS
     rows: Rows = []
-    for kind in kinds:
-        (ours, cpu), (theirs, _) = (
-            [sum(column) / rounds for column in zip(*found[kind, counting], strict=True)]
-            for counting in (False, True)
+    for kind in servers.KINDS:
+        rate = {server: sum(one.rate for one in found[server, kind]) for server in servers.SERVERS}
+        mine = found[ours, kind]
+        rows.append(
+            [
+                kind,
+                f"{rate[ours] / rounds:,.0f}",
+                f"{max(one.rate for one in mine):,.0f}",
+                *(f"{rate[ours] / rate[rival]:.2f}" for rival in rivals),
+                f"{sum(one.used for one in mine) / rounds:.2f}",
+                f"{most[ours]:,.0f}",
+            ]
         )
-        best = max(rate for rate, _ in found[kind, False])
-        rows.append([kind, f"{ours:,.0f}", f"{best:,.0f}", f"{ours / theirs:.2f}", f"{cpu:.2f}",
-                     f"{most[False]:,.0f}"])  # fmt: skip
-    return markdown(
-        ["batches", "labels a second, mean", "best", "/ the same server counting votes",
-         "CPU µs a label", "MB at most"], rows
-    )  # fmt: skip
+    headings = ["load", "labels a second, mean", "best", *(f"/ {rival}" for rival in rivals)]
+    return markdown([*headings, "CPU µs a label", "MB at most"], rows)
 
 
 def spark(quick: bool) -> str:
