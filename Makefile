@@ -8,16 +8,25 @@ ifneq ($(wildcard ../shared/datasets/.),)
 export CROWDSTREAM_DATA ?= $(abspath ../shared/datasets)
 endif
 
+# Bytecode is kept: each of the hundreds of processes that tests start takes 0.4 s of processor time with it, 1.5 s without.
+unexport PYTHONDONTWRITEBYTECODE
+
 # What is compiled ahead (hatch_build.py finds it by the same line), and the tests that run it.
 LOOPS := $(shell grep -rl --include='*loops.py' '^\# cython: language_level=3' src)
 RUN_LOOPS := $(filter-out %/test_tools.py %/test_tool_shapes.py, $(wildcard tests/labels/test_*.py)) $(wildcard tests/sums tests/estimators tests/monitoring tests/contract tests/test_stream.py)
 
-.PHONY: demo build test test-bounds paper soak e2e sanitise lint bench docs clean
+.PHONY: demo build check test test-bounds test-extras paper performance soak e2e sanitise lint bench docs clean
 
 demo: $(VENV)/.base
 	$(BIN)/crowdstream demo
 
 build: $(VENV)/.built
+
+# What to run again and again: lint, and the tests of what everything else rests on, with few examples.
+CHECKED := tests/labels tests/sums tests/estimators tests/contract tests/test_stream.py tests/test_loop.py \
+	tests/test_map.py tests/test_public_docs.py tests/test_one_home.py tests/test_class_sizes.py
+check: lint build
+	$(BIN)/python -m pytest -q -n auto --dist worksteal --hypothesis-profile=check -m "not slow" $(CHECKED)
 
 test: lint build
 	$(BIN)/python -m pytest -n auto --dist worksteal
@@ -38,6 +47,15 @@ test-bounds: $(VENV)/.dev
 # What takes long: twice 500 kills, 10,000 listeners, and half an hour (CROWDSTREAM_SOAK_SECONDS) of spoilt input.
 soak: build
 	$(BIN)/python -m pytest -q tests/soak/soak_kills.py tests/soak/soak_fuzz.py tests/soak/soak_serve.py
+
+# Each extra alone, in an environment of its own, does what its page says first; some minutes.
+test-extras: $(VENV)/.dev
+	$(BIN)/python -m pytest -q tests/packaging/installed_extras.py
+
+# What deciding costs, against rivals: every table of docs/performance.md. PERFORMANCE=--quick shows that it runs.
+PERFORMANCE ?= --write docs/performance.md
+performance: build
+	$(BIN)/python benchmarks/performance.py $(PERFORMANCE)
 
 # With a real Label Studio, in an environment of its own: it brings 150 packages.
 e2e: build build/e2e/.installed

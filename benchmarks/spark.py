@@ -10,10 +10,15 @@ Parquet. A ratio of 1 means as long as the rival. Memory is the most that the dr
 from __future__ import annotations
 
 import argparse
+import contextlib
+import os
 import resource
 import tempfile
+import threading
 import time
 from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -80,6 +85,96 @@ def seconds(work: Callable[[], object]) -> float:
     start = time.perf_counter()
     work()
     return time.perf_counter() - start
+
+
+def family() -> list[Path]:
+    """Return the folders in /proc of this process and all that it started: the JVM and workers."""
+    parents = {}
+    for folder in Path("/proc").glob("[0-9]*"):
+        with contextlib.suppress(OSError):  # it has ended meanwhile
+            parents[int(folder.name)] = int(fields_of(folder)[1])
+    found = [os.getpid()]
+    for pid in found:
+        found += [child for child, parent in parents.items() if parent == pid]
+    return [Path("/proc", str(pid)) for pid in found]
+
+
+def fields_of(process: Path) -> list[str]:
+    """Return what /proc/PID/stat says after the name."""
+    return (process / "stat").read_text().rpartition(")")[2].split()
+
+
+def processor_seconds() -> float:
+    """Return the processor time of all these processes, and of those that they have waited for."""
+    ticks = 0
+    for process in family():
+        with contextlib.suppress(OSError):
+            ticks += sum(map(int, fields_of(process)[11:15]))
+    return ticks / os.sysconf("SC_CLK_TCK")
+
+
+class MemoryWatch(threading.Thread):
+    """Looks every fifth of a second how many MB these processes have in memory."""
+
+    def __init__(self) -> None:
+        super().__init__(daemon=True)
+        self.most, self._over = 0.0, threading.Event()
+
+    def run(self) -> None:
+        """Look until it is over."""
+        page = os.sysconf("SC_PAGE_SIZE") / 2**20
+        while not self._over.wait(0.2):
+            resident = 0
+            for process in family():
+                with contextlib.suppress(OSError):
+                    resident += int(fields_of(process)[21])
+            self.most = max(self.most, resident * page)
+
+    def stop(self) -> float:
+        """Return the most there was."""
+        self._over.set()
+        self.join()
+        return self.most
+
+
+@dataclass
+class Cost:
+    """Seconds by the clock and of processors in each round, and the most MB of all processes."""
+
+    seconds: list[float] = field(default_factory=list)
+    cpu: list[float] = field(default_factory=list)
+    memory: float = 0.0
+
+    def measure(self, work: Callable[[], object]) -> None:
+        """Add a round."""
+        watch, before = MemoryWatch(), processor_seconds()
+        watch.start()
+        self.seconds.append(seconds(work))
+        self.cpu.append(processor_seconds() - before)
+        self.memory = max(self.memory, watch.stop())
+
+
+def compare(labels: int, rounds: int, master: str = "local[2]") -> dict[str, Cost]:
+    """Measure `Adaptive` and the rival in turns."""
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        make_labels(folder / "few", 200_000)
+        make_labels(folder / "many", labels)
+        session = spark.start(master, settings={"spark.driver.memory": "6g"})
+        few, many = (session.read.parquet(str(folder / which)) for which in ("few", "many"))
+        target = str(folder / "out")
+        works: dict[str, Callable[[Any], None]] = {
+            "majority vote in Spark SQL": lambda df: count_votes(df, target),
+            "fit_decide": lambda df: decide(df, cs.Adaptive(), target),
+        }
+        costs = {which: Cost() for which in works}
+        for work in works.values():
+            work(few)
+        for _ in range(rounds):
+            for which, work in works.items():
+                costs[which].measure(partial(work, many))
+        session.stop()
+    return costs
 
 
 def shuffled(session: Any) -> int:

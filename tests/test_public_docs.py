@@ -9,8 +9,6 @@ import inspect
 from collections.abc import Callable, Iterator
 from types import ModuleType
 
-import pytest
-
 import crowdstream as cs
 from crowdstream import extension
 from crowdstream_lab import baselines, datasets, theory
@@ -79,28 +77,56 @@ def described(doc: str) -> set[str]:
     return {name.strip(" *") for line in lines for name in line.split(",")}
 
 
-@pytest.mark.parametrize("name", PUBLIC)
-def test_it_has_parameters_and_an_example(name: str) -> None:
-    doc = inspect.getdoc(PUBLIC[name]) or ""
-    assert len(doc.splitlines()[0]) > 10, "a first line that says what it is"
+def undescribed(found: Callable[..., object], names: set[str]) -> list[str]:
+    """Of these parameters, those that the docstring does not describe."""
+    return sorted(names - described(inspect.getdoc(found) or ""))
+
+
+def faults(name: str, found: Callable[..., object]) -> Iterator[str]:
+    """What the docstring of a public name lacks."""
+    doc = inspect.getdoc(found) or ""
+    summary = doc.partition("\n")[0]
+    if len(summary.split()) < 3 or not summary.endswith((".", ":", "?")):
+        yield f"{name}: expected a sentence that says what it is, found {summary!r}"
     if name != "Decision":
-        missing = taken(PUBLIC[name]) - described(doc)
-        assert not missing, f"not described: {missing}"
-    assert ">>>" in doc, "an example"
+        yield from (
+            f"{name}: {missing} is not described" for missing in undescribed(found, taken(found))
+        )
+    if ">>>" not in doc:
+        yield f"{name}: no example"
 
 
-@pytest.mark.parametrize("name", BASELINES)
-def test_a_baseline_describes_parameters_of_its_own(name: str) -> None:
-    found = BASELINES[name]
-    own = taken(found) & set(vars(found).get("__annotations__", {}))
-    missing = own - described(inspect.getdoc(found) or "")
-    assert not missing, f"not described: {missing}"
+def test_every_public_name_says_what_it_is_for_describes_parameters_and_has_an_example() -> None:
+    assert len(PUBLIC) > 200  # that they are found
+    assert [fault for name, found in PUBLIC.items() for fault in faults(name, found)] == []
 
 
-@pytest.mark.parametrize(
-    "name", [name for name in cs.__all__ if isinstance(getattr(cs, name), type)]
-)
-def test_its_properties_are_documented(name: str) -> None:
-    for member, value in inspect.getmembers(getattr(cs, name)):
-        if isinstance(value, property) and not member.startswith("_"):
-            assert inspect.getdoc(value), member
+def test_a_name_that_says_too_little_is_found() -> None:
+    def short(path: str) -> None:
+        """Path."""
+
+    assert list(faults("short", short)) == [
+        "short: expected a sentence that says what it is, found 'Path.'",
+        "short: path is not described",
+        "short: no example",
+    ]
+
+
+def test_baselines_describe_parameters_of_their_own() -> None:
+    own = {name: set(vars(found).get("__annotations__", {})) for name, found in BASELINES.items()}
+    missing = {
+        name: undescribed(found, taken(found) & own[name]) for name, found in BASELINES.items()
+    }
+    assert {name: names for name, names in missing.items() if names} == {}
+
+
+def test_properties_are_documented() -> None:
+    bare = [
+        f"{name}.{member}"
+        for name in cs.__all__
+        if isinstance(kind := getattr(cs, name), type)
+        for member, value in inspect.getmembers(kind)
+        if isinstance(value, property) and not member.startswith("_")
+        if not inspect.getdoc(value)
+    ]
+    assert bare == []

@@ -54,15 +54,18 @@ def test_what_is_not_checked_of_a_mode_is_checked_of_its_kind() -> None:
     assert {check.name for check in every} - {check.name for check in left} == DECIDES_NOTHING
 
 
+def is_default(estimator: cs.Estimator) -> bool:
+    return repr(estimator) == repr(type(estimator)())
+
+
 @pytest.mark.parametrize(
     "check",
     [
-        check
+        pytest.param(check, marks=() if is_default(mode) else pytest.mark.slow, id=str(check))
         for mode in MODES + TOGETHER
         for check in checks.check_estimator(mode)
         if told_apart(check)
     ],
-    ids=str,
 )
 def test_keeps_the_contract(check: checks.ContractCheck) -> None:
     check()

@@ -29,7 +29,6 @@ from crowdstream.spark.blocks import TYPES, read_blocks
 from crowdstream.spark.coding import CodedTasks, code_tasks
 from crowdstream.spark.meaning import SparkQuestion, Wording, interpret
 from crowdstream.spark.session import on_spark
-from crowdstream.spark.task_table import SparkTasks
 from crowdstream.validation import check_number
 
 if TYPE_CHECKING:
@@ -307,8 +306,7 @@ def _fit(
     try:
         afresh._make_room()
         homes = afresh._places.homes(len(afresh._classes))
-        table = SparkTasks(coded.table.blocks, coded.table.partitions, homes)
-        afresh._fit(table, coded.intake)
+        afresh._fit(coded.table.with_homes(homes), coded.intake)
     except BaseException:
         coded.free()
         raise

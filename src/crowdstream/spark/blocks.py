@@ -1,7 +1,8 @@
 """Labels on executors: rows → blocks of whole tasks, each one row of bytes, and back.
 
-A block is coded once and gone through as often as there are passes; nothing is parsed again. Rows
-of a partition may come in any order: what a block holds does not depend on it. Runs on executors,
+Rows are coded where they are read, in pieces by where their tasks go; the pieces are moved, and
+joined to blocks there. A block is gone through as often as there are passes; nothing is parsed
+again. Pieces may come in any order: what a block holds does not depend on it. Runs on executors,
 knows Arrow's batches and polars' columns, and nothing of sessions.
 """
 
@@ -26,8 +27,8 @@ from crowdstream.labels.vocabulary import UNKNOWN, Vocabulary
 NAMES = "tasks", "worker_names", "class_names"
 """Columns of a block that hold names; the last two are gone once all blocks share their codes."""
 
-ARRAYS = {"starts": np.int64, "workers": np.int32, "labels": np.int32, "truths": np.int32}
-"""The arrays of a block, as bytes."""
+ARRAYS = "starts", "workers", "labels", "truths"
+"""The arrays of a block, as bytes; all but the first are codes in the fewest bytes (`narrow`)."""
 
 COUNTS = "rows", "null_worker", "null_label", "repeated", "replaced"
 """Rows that a block was made of, and those among them that are no labels."""
@@ -49,33 +50,88 @@ TYPES = {
 Values = NDArray[np.int64]
 
 
-class Rows(NamedTuple):
-    """Rows in the order they came: names of tasks by run, codes and their names."""
+CODED = "task", "worker", "label", "truth"
+"""What a piece has codes of, each with names of its own."""
 
-    tasks: pl.Series
-    sizes: Ints
-    workers: tuple[Codes, pl.Series]
-    labels: tuple[Codes, pl.Series]
-    truths: tuple[Codes, pl.Series]
+PIECE = pa.schema(
+    [("part", pa.int32())]
+    + [(f"{name}_{what}", pa.binary()) for name in CODED for what in ("names", "codes")]
+    + [("at", pa.binary())]
+)
+
+PIECES = ", ".join(f"{one.name} {'int' if one.name == 'part' else 'binary'}" for one in PIECE)
+"""`PIECE` as Spark writes it."""
+
+
+class Piece(NamedTuple):
+    """Rows in the order they came: codes with their names, and times where there are any."""
+
+    task: tuple[Codes, pl.Series]
+    worker: tuple[Codes, pl.Series]
+    label: tuple[Codes, pl.Series]
+    truth: tuple[Codes, pl.Series]
     at: Values
 
 
-def code_rows(batches: list[Any]) -> Rows:
-    """Some of Arrow's batches, whose columns are task, worker, label, truth and at."""
+def make_pieces(batches: Iterator[Any]) -> Iterator[Any]:
+    """Code the rows of an input partition, divided by the part that their tasks belong to.
+
+    What the shuffle moves is some rows of bytes in place of one row of text per label.
+    """
+    waiting: list[Any] = []
+    size = 0
+    for batch in batches:
+        waiting.append(batch)
+        size += batch.num_rows
+        if size >= ROWS:
+            yield from _divide(waiting)
+            waiting, size = [], 0
+    if size:
+        yield from _divide(waiting)
+
+
+def _divide(batches: list[Any]) -> Iterator[Any]:
+    """Yield a row of `PIECE` for each part; ``batches`` have part, task, worker, label, truth, at.
+
+    There may be no ``at``.
+    """
     table = pa.Table.from_batches(batches)
-    frame = pl.DataFrame(table.drop_columns(["at"]) if "at" in table.schema.names else table)
     at = np.empty(0, np.int64)
     if "at" in table.schema.names:
         at = table["at"].combine_chunks().to_numpy(zero_copy_only=False).astype(np.int64)
-    starts, tasks = find_runs(frame["task"])
-    workers, labels, truths = (code_series(frame[name]) for name in ("worker", "label", "truth"))
-    sizes = np.diff(np.append(starts, frame.height))
-    return Rows(tasks, sizes, workers, labels, truths, at)
+    frame = pl.DataFrame(table.select(["part", *CODED]))
+    starts, runs = find_runs(frame["task"])
+    of_run, tasks = code_series(runs)
+    task = np.repeat(of_run, np.diff(np.append(starts, frame.height)))
+    coded = [(task, tasks), *(code_series(frame[name]) for name in CODED[1:])]
+    parts = frame["part"].to_numpy()
+    order, bounds, _ = sort_rows(parts, int(parts.max()) + 1)
+    for part in np.flatnonzero(np.diff(bounds)):
+        rows = order[bounds[part] : bounds[part + 1]]
+        values: list[Any] = [int(part)]
+        for codes, names in coded:
+            few, own = _few(codes[rows], names)
+            values += [pack_names(own), few.astype(_width(len(own))).tobytes()]
+        values.append(at[rows].tobytes() if at.size else b"")
+        yield pa.record_batch([[value] for value in values], schema=PIECE)
+
+
+def read_piece(row: Row) -> Piece:
+    """Return the piece in a row of `PIECE`."""
+
+    def coded(name: str) -> tuple[Codes, pl.Series]:
+        names = row.names(f"{name}_names")
+        codes = np.frombuffer(row.value(f"{name}_codes").as_buffer(), _width(len(names)))
+        return codes.astype(np.int32), names
+
+    task, worker, label, truth = (coded(name) for name in CODED)
+    at = np.frombuffer(row.value("at").as_buffer(), np.int64)
+    return Piece(task, worker, label, truth, at)
 
 
 @dataclass(frozen=True)
 class MakeBlocks:
-    """Makes blocks of the rows of a partition, which has all rows of its tasks.
+    """Makes blocks of the pieces of a partition, which has all rows of its tasks.
 
     ``policy``: which of several labels of a worker on a task counts, as `one_per_task` has it. None
     stands for the last one, a correction.
@@ -85,30 +141,22 @@ class MakeBlocks:
 
     def __call__(self, batches: Iterator[Any]) -> Iterator[Any]:
         """Blocks in codes of their own."""
-        parts: list[Rows] = []
-        waiting: list[Any] = []
-        size = 0
-        for batch in batches:
-            waiting.append(batch)
-            size += batch.num_rows
-            if size >= ROWS:
-                parts.append(code_rows(waiting))
-                waiting, size = [], 0
-        if size:
-            parts.append(code_rows(waiting))
-        if parts:
-            del waiting
-            yield from self._blocks(parts)
+        pieces = [read_piece(row) for row in rows_of(batches)]
+        if pieces:
+            yield from self._blocks(pieces)
 
-    def _blocks(self, parts: list[Rows]) -> Iterator[Any]:
-        runs, tasks = code_series(pl.concat([part.tasks for part in parts]))
-        task = np.repeat(runs, np.concatenate([part.sizes for part in parts]))
-        workers, worker_names = _one_code([part.workers for part in parts])
-        labels = [part.labels for part in parts]
-        codes, class_names = _one_code([*labels, *(part.truths for part in parts)])
+    def _blocks(self, pieces: list[Piece]) -> Iterator[Any]:
+        codes_of, tasks = code_series(pl.concat([piece.task[1] for piece in pieces]))
+        firsts = np.cumsum([0, *(len(piece.task[1]) for piece in pieces)])
+        task = np.concatenate(
+            [codes_of[first + piece.task[0]] for first, piece in zip(firsts, pieces, strict=False)]
+        )
+        workers, worker_names = _one_code([piece.worker for piece in pieces])
+        labels = [piece.label for piece in pieces]
+        codes, class_names = _one_code([*labels, *(piece.truth for piece in pieces)])
         said, truths = codes[: task.size], codes[task.size :]
-        at = np.concatenate([part.at for part in parts])
-        parts.clear()
+        at = np.concatenate([piece.at for piece in pieces])
+        pieces.clear()
         truth = np.full(len(tasks), UNKNOWN, np.int32)
         known = np.flatnonzero(truths >= 0)
         truth[task[known]] = truths[known]
@@ -205,13 +253,17 @@ def _pack(
     codes, classes = _few(np.concatenate([batch.labels, batch.truths]), class_names)
     labels, truths = codes[: batch.labels.size], codes[batch.labels.size :]
     names = [pack_names(names) for names in (pl.Series(batch.tasks), who, classes)]
-    arrays = [array.tobytes() for array in (batch.starts, workers, labels, truths)]
-    values = (*names, *arrays, *counts, flips)
+    arrays = [narrow(array) for array in (workers, labels, truths)]
+    values = (*names, batch.starts.tobytes(), *arrays, *counts, flips)
     return pa.record_batch([[value] for value in values], schema=SCHEMA)
 
 
 def _few(codes: Codes, names: pl.Series) -> tuple[Codes, pl.Series]:
     """The same in codes of those names that occur."""
+    if codes.size < len(names):  # many parts: work must not grow with all names for each of them
+        which, few = np.unique(codes, return_inverse=True)
+        nulls = int(which.size and which[0] < 0)
+        return (few - nulls).astype(np.int32), names.gather(which[nulls:])
     used = np.zeros(len(names) + 1, np.bool_)
     used[codes] = True
     used[-1] = False
@@ -241,13 +293,38 @@ def read_blocks(batches: Iterable[Any], homes: Codes | None = None) -> Iterator[
     ``homes``: the places of the classes, where they share any.
     """
     for row in rows_of(batches):
-        starts, workers, labels, truths = (row.array(name) for name in ARRAYS)
+        starts, workers, labels, truths = read_arrays(row)
         tasks: Any = row.names("tasks") if row.has("tasks") else ()
         if homes is not None:
             labels = homes[labels]
             truths = np.where(truths >= 0, homes[truths], truths).astype(np.int32)
         known = truths if (truths >= 0).any() else NO_TRUTHS
         yield LabelBatch(starts, workers, labels, known, tasks)
+
+
+def narrow(codes: Codes) -> bytes:
+    """Codes in the fewest bytes that hold them: less to keep and to send to Python in each pass."""
+    return codes.astype(_width(int(codes.max(initial=0)))).tobytes()
+
+
+def _width(most: int) -> np.dtype[Any]:
+    """Return the narrowest type of codes up to a number, and of `UNKNOWN`."""
+    return np.min_scalar_type(-1 - most)
+
+
+def read_codes(row: Row, name: str, number: int) -> Codes:
+    """Return so many codes of a block; how wide they are shows by their bytes."""
+    data = row.value(name).as_buffer()
+    width = max(data.size // max(number, 1), 1)
+    return np.frombuffer(data, f"i{width}").astype(np.int32)
+
+
+def read_arrays(row: Row) -> tuple[Ints, Codes, Codes, Codes]:
+    """Return starts, workers, labels and truths of a block, copied: loops want to own theirs."""
+    starts = row.starts()
+    labels = int(starts[-1])
+    workers, said = (read_codes(row, name, labels) for name in ("workers", "labels"))
+    return starts, workers, said, read_codes(row, "truths", starts.size - 1)
 
 
 class Row:
@@ -264,9 +341,9 @@ class Row:
         """A cell."""
         return self.batch.column(name)[self.place]
 
-    def array(self, name: str) -> Any:
-        """An array, copied: loops want to own theirs."""
-        return np.frombuffer(self.value(name).as_buffer(), ARRAYS[name]).copy()
+    def starts(self) -> Ints:
+        """Where each task's labels begin."""
+        return np.frombuffer(self.value("starts").as_buffer(), np.int64).copy()
 
     def names(self, name: str) -> pl.Series:
         """A column of names."""
@@ -312,10 +389,10 @@ def look_around(batches: Iterable[Any]) -> Found:
     """What there is in blocks of codes of their own."""
     found = Found()
     for row in rows_of(batches):
-        starts, here = row.array("starts"), Found()
+        starts, here = row.starts(), Found()
         here.workers, here.classes = row.names("worker_names"), row.names("class_names")
         here.tasks, here.labels = starts.size - 1, int(starts[-1])
-        here.gold = int((row.array("truths") >= 0).sum())
+        here.gold = int((read_codes(row, "truths", starts.size - 1) >= 0).sum())
         here.counts = [row.value(name).as_py() for name in COUNTS]
         if flips := row.value("flips").as_py():
             here.flips = pl.read_ipc_stream(flips)
@@ -351,12 +428,12 @@ class Recode:
     def __call__(self, batches: Iterator[Any]) -> Iterator[Any]:
         """The same blocks, without names but those of tasks."""
         for row in rows_of(batches):
-            workers = self.workers.recode(row.array("workers"), row.names("worker_names"))
+            starts, workers, *codes = read_arrays(row)
             names = row.names("class_names")
-            labels, truths = (
-                self.classes.recode(row.array(name), names) for name in ("labels", "truths")
-            )
-            arrays = [array.tobytes() for array in (row.array("starts"), workers, labels, truths)]
-            found = [row.value("tasks").as_buffer().to_pybytes(), *arrays]
+            arrays = [
+                narrow(self.workers.recode(workers, row.names("worker_names"))),
+                *(narrow(self.classes.recode(array, names)) for array in codes),
+            ]
+            found = [row.value("tasks").as_buffer().to_pybytes(), starts.tobytes(), *arrays]
             columns = [pa.array([value], pa.binary()) for value in found]
             yield pa.record_batch(columns, ["tasks", *ARRAYS])

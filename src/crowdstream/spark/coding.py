@@ -23,12 +23,14 @@ from crowdstream.spark.blocks import (
     COUNTS,
     LOOKED_AT,
     NAMES,
+    PIECES,
     TYPES,
     Found,
     MakeBlocks,
     Names,
     Recode,
     look_around,
+    make_pieces,
 )
 from crowdstream.spark.columns import clean_column, label_column, quoted, recode, trimmed
 from crowdstream.spark.meaning import SparkQuestion, written_number
@@ -64,7 +66,7 @@ class CodedTasks:
 
     def free(self) -> None:
         """Give their memory back."""
-        self.table.blocks.unpersist()
+        self.table.free()
 
 
 def code_tasks(
@@ -89,6 +91,8 @@ def code_tasks(
     partitions
         How many parts the tasks are in.
     """
+    from pyspark.sql import functions as F
+
     table = labels.table
     session = table.sparkSession
     use_this_python(session)
@@ -97,8 +101,9 @@ def code_tasks(
         partitions = partitions_for(session, labels.rows)
     known = find_truths(gold, labels)
     table = _with_truths(table, known, kinds["label"])
-    table = table.repartition(partitions, "task")
-    own = table.mapInArrow(MakeBlocks(labels.policy), FIRST).persist()
+    table = table.withColumn("part", F.pmod(F.hash("task"), F.lit(partitions)))
+    pieces = table.mapInArrow(make_pieces, PIECES).repartitionById(partitions, "part")
+    own = pieces.drop("part").mapInArrow(MakeBlocks(labels.policy), FIRST).persist()
     try:
         found = tree_sum(own.select(*LOOKED_AT), partitions, look_around, Found.join) or Found()
         if known is not None and found.tasks and not found.gold:
@@ -106,11 +111,11 @@ def code_tasks(
         intake = Intake(found.counts[0], found.labels, found.tasks, 0, *found.counts[1:])
         refuse_replaced(intake.replaced, intake.given, labels.origin)
         codes = _added(found.workers, workers), _added(found.classes, classes)
-        blocks = own.mapInArrow(Recode(*codes), CODED).persist()
-        blocks.count()
-    finally:
+    except BaseException:
         own.unpersist()
-    return CodedTasks(SparkTasks(blocks, partitions), kinds, intake, found.flips)
+        raise
+    blocks = own.mapInArrow(Recode(*codes), CODED).persist()
+    return CodedTasks(SparkTasks(blocks, partitions, source=own), kinds, intake, found.flips)
 
 
 def partitions_for(session: SparkSession, rows: int) -> int:

@@ -50,10 +50,32 @@ class SparkTasks(TaskTable):
         How many they are in.
     homes
         The places of the classes, where they share any.
+    source
+        What the blocks are made of, persisted too: given back once a pass has made them.
     """
 
-    def __init__(self, blocks: DataFrame, partitions: int, homes: Codes | None = None) -> None:
-        self.blocks, self.partitions, self.homes = blocks, partitions, homes
+    def __init__(
+        self,
+        blocks: DataFrame,
+        partitions: int,
+        homes: Codes | None = None,
+        source: DataFrame | None = None,
+    ) -> None:
+        self.blocks, self.partitions, self.homes, self._source = blocks, partitions, homes, source
+
+    def with_homes(self, homes: Codes | None) -> SparkTasks:
+        """Return the same tasks, with places for their classes."""
+        return SparkTasks(self.blocks, self.partitions, homes, self._source)
+
+    def free(self) -> None:
+        """Give the memory of the blocks back."""
+        self.blocks.unpersist()
+        self._free_source()
+
+    def _free_source(self) -> None:
+        if self._source is not None:
+            self._source.unpersist()
+            self._source = None
 
     @property
     def batch(self) -> LabelBatch:
@@ -69,4 +91,5 @@ class SparkTasks(TaskTable):
         columns = ["tasks", *ARRAYS] if any(one.by_name for one in passes) else list(ARRAYS)
         work, join = GoThrough(passes, self.homes), JoinAll(passes)
         found = tree_sum(self.blocks.select(*columns), self.partitions, work, join)
+        self._free_source()
         return [one.begin() for one in passes] if found is None else found

@@ -4,6 +4,7 @@
 import { attr, el, svg } from "/page/dom.js";
 import { percent, timeOf, whole } from "/page/format.js";
 
+const WORD = 30; // per cent of a narrow column that the word chance takes, with half a number before it
 const BEYOND = 1.1; // the axis goes a little beyond chance, for those who are worse
 
 /** The shared axis of error rates: from 0 to chance and a little further. */
@@ -23,7 +24,8 @@ export class Axis {
 
   ticks() {
     const found = [];
-    for (let share = 0; share < this.chance - 0.15; share += 0.2) found.push(share);
+    const end = this.at(this.chance) - WORD;
+    for (let share = 0; this.at(share) <= end; share += 0.2) found.push(share);
     return found;
   }
 

@@ -38,7 +38,7 @@ export class Overview {
     this.chart = histogram("decisions by the labels they took");
     this.chartSub = el("p", { class: "sub" }, " ");
     const side = el("div", { class: "panel" },
-      el("section", {}, el("h2", {}, "Where doubt is"), el("p", { class: "sub" }, "Open tasks nearest to a coin toss: worth another label."), this.tasks.node,
+      el("section", {}, el("h2", {}, "Most uncertain tasks"), el("p", { class: "sub" }, "Open tasks nearest to a coin toss: worth another label."), this.tasks.node,
         el("p", { class: "more" }, el("a", { href: to(this.project, "tasks") }, "All tasks"))),
       el("section", {}, el("h2", {}, "Labels a decision took"), this.chartSub, this.chart.node));
     this.node = el("div", { class: "stack" }, el("h1", { class: "hidden", tabindex: "-1" }, `Overview of ${this.project}`),
