@@ -27,3 +27,9 @@ def test_the_public_names_are_the_same_everywhere() -> None:
 def test_a_wrong_name_is_an_attribute_error() -> None:
     with pytest.raises(AttributeError, match="no attribute 'Majority'"):
         _ = cs.Majority  # type: ignore[attr-defined]
+
+
+def test_python_m_is_the_command_line() -> None:
+    words = [sys.executable, "-m", "crowdstream", "version"]
+    done = subprocess.run(words, capture_output=True, text=True, check=True)
+    assert cs.__version__ in done.stdout

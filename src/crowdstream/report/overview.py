@@ -1,4 +1,4 @@
-"""The first screen of a question: the answer, four tiles, whom to trust, where doubt is."""
+"""The first screen of a question: the answer, four tiles, whom to trust, the most uncertain tasks."""
 
 from __future__ import annotations
 
@@ -234,7 +234,7 @@ def _doubt(found: Findings) -> Panel | None:
     if found.doubtful is None:
         return None
     if not found.doubtful.height:
-        return Panel("Where doubt is", "No task is in doubt: all are settled.", "")
+        return Panel("Most uncertain tasks", "No task is in doubt: all are settled.", "")
     scores = scores_of(found)
     rows = [
         [
@@ -252,7 +252,7 @@ def _doubt(found: Findings) -> Panel | None:
     table = html_table([first, "leans to", *numbers], rows, label="tasks in doubt", right=numbers)
     what = "Tasks" if found.pairs is None else "Choices of a task"
     said = f"{what} nearest to a coin toss, and how many more labels each needs."
-    return Panel("Where doubt is", said, table)
+    return Panel("Most uncertain tasks", said, table)
 
 
 def scores_of(found: Findings) -> dict[object, str]:

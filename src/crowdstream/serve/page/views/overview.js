@@ -1,4 +1,4 @@
-// The first screen: what changed, four tiles, whom to trust, where doubt is.
+// The first screen: what changed, four tiles, whom to trust, the most uncertain tasks.
 
 import { get, projectPath } from "/page/api.js";
 import * as cells from "/page/cells.js";
