@@ -1,4 +1,4 @@
-"""The first screen of a question: the answer, four tiles, whom to trust, the most uncertain tasks."""
+"""The first screen of a question: the answer, four tiles, whom to trust, uncertain tasks."""
 
 from __future__ import annotations
 
