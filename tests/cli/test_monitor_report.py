@@ -143,7 +143,7 @@ def test_bad_families_are_refused(label_file: Path, command: str, data: str, wor
 def test_families_are_for_adaptive(label_file: Path, command: str) -> None:
     files = (label_file,) if command == "run" else ()
     result = call(command, *files, "--families", "f.csv", "--method", "centred")
-    refused(result, "--families: expected --method adaptive, found centred")
+    refused(result, "--families needs --method adaptive; it cannot be combined with centred")
 
 
 # Level and costs ----------------------------------------------------------------------------
@@ -400,9 +400,9 @@ def test_charts_that_cannot_be_drawn_are_refused(label_file: Path) -> None:
     state, folder = state_of(label_file), label_file.parent
     refused(call("workers", state, "--chart", folder / "c.gif"), ".html .png .svg")
     refused(call("workers", state, "--chart", folder / "no" / "c.png"), "a folder that exists")
-    refused(call("workers", state, "--pairs", "--chart", folder / "c.png"), "found --pairs")
+    refused(call("workers", state, "--pairs", "--chart", folder / "c.png"), "combined with --pairs")
     label_file.write_bytes(csv_of([("t", "a", "x")]))
-    refused(call("workers", state_of(label_file), "--chart", folder / "c.png"), "that are known")
+    refused(call("workers", state_of(label_file), "--chart", folder / "c.png"), "--chart needs error rates")
     assert not list(folder.glob("c.*"))
 
 

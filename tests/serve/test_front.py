@@ -434,7 +434,9 @@ def test_a_flood_of_refusals_does_not_fill_the_log(tmp_path: Path) -> None:
     with serving(tmp_path / "data") as running, running.http("cs_no") as http:
         for _ in range(300):
             http.get("/v1/session")
-        lines = running.said().count("status=401")
+        said = running.said()
+        # While it starts it answers 503, which counts as refused in the same second.
+        lines = said.count("status=401") + said.count("status=503")
         assert 20 <= lines <= 200
 
 
