@@ -402,7 +402,10 @@ def test_charts_that_cannot_be_drawn_are_refused(label_file: Path) -> None:
     refused(call("workers", state, "--chart", folder / "no" / "c.png"), "a folder that exists")
     refused(call("workers", state, "--pairs", "--chart", folder / "c.png"), "combined with --pairs")
     label_file.write_bytes(csv_of([("t", "a", "x")]))
-    refused(call("workers", state_of(label_file), "--chart", folder / "c.png"), "--chart needs error rates")
+    refused(
+        call("workers", state_of(label_file), "--chart", folder / "c.png"),
+        "--chart needs error rates",
+    )
     assert not list(folder.glob("c.*"))
 
 

@@ -208,7 +208,11 @@ def test_bad_rows_are_not_set_aside_over_the_labels(tmp_path: Path, command: str
     data, source = csv_of([("a", "u", "x"), ("a", "v")]), tmp_path / "labels.csv"
     source.write_bytes(data)
     args = (command, source, "-q", "--on-error")
-    refused(call(*args, f"quarantine={source}"), "--on-error needs a file of its own", "that of the labels")
+    refused(
+        call(*args, f"quarantine={source}"),
+        "--on-error needs a file of its own",
+        "that of the labels",
+    )
     assert source.read_bytes() == data
     aside = tmp_path / "none" / "bad.txt"
     refused(call(*args, f"quarantine={aside}"), "--on-error", "a file that can be written")
