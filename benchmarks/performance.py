@@ -163,7 +163,7 @@ def spark(quick: bool) -> str:
     """Spark on this machine: `fit_decide` against majority vote in Spark's own SQL."""
     import spark as cluster
 
-    labels, rounds = (200_000, 1) if quick else (20_000_000, 3)
+    labels, rounds = (200_000, 1) if quick else (20_000_000, 2)
     costs = cluster.compare(labels, rounds)
     ours, theirs = costs["fit_decide"], costs["majority vote in Spark SQL"]
     rows: Rows = [

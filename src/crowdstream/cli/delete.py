@@ -12,7 +12,7 @@ from crowdstream.extras import need
 from crowdstream.plain_text import counted
 
 PATIENCE = 3600.0
-"""Seconds that an answer may take: labels are played again, some 10,000 a second."""
+"""Seconds that an answer may take: the labels that are left are learnt again."""
 
 
 class What(options.Group, panel="What to delete"):
