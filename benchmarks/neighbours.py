@@ -1,4 +1,4 @@
-"""How long posts to a small project take while a big one is looked at, exported, saved, posted to.
+"""Measures posts to a small project while a big one is viewed, exported, saved and posted to.
 
     python benchmarks/neighbours.py              50 classes, 5,000 workers, 200,000 labels beside
     python benchmarks/neighbours.py --quick      less of everything, to see that it runs
@@ -32,10 +32,10 @@ PER_TASK = 5
 """Labels of a task of the big project."""
 
 ERROR = 0.25
-"""How often its workers err."""
+"""Error rates of its workers."""
 
 SECONDS = 12.0
-"""How long each kind of load lasts."""
+"""Seconds of each kind of load."""
 
 PART = 5_000
 """Labels in a request."""
@@ -47,7 +47,7 @@ LOOKS = (
     "/tasks?state=uncertain&limit=10", "/tasks?state=open&limit=50", "/tasks?state=closed&limit=50",
     "/workers/w7", "/tasks/t7", "/alarms",
 )  # fmt: skip
-"""What the page asks of a project."""
+"""Requests that the page makes of a project."""
 
 EXPORTS = (
     "/export/decisions", "/export/decisions?format=parquet", PROBABILITIES, "/export/workers",
@@ -229,7 +229,7 @@ def weight(folder: Path) -> int:
 
 
 def loads(http: httpx.Client, size: Size) -> dict[str, Callable[[], None]]:
-    """What is done beside the posts, by its name."""
+    """Kinds of load beside the posts, by name."""
     chance = random.Random(time.time())
 
     def get(*paths: str) -> Callable[[], None]:

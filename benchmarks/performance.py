@@ -1,4 +1,4 @@
-"""What crowdstream costs, against rivals in the same run: the tables of docs/performance.md.
+"""Measures crowdstream against rivals in the same run: the tables of docs/performance.md.
 
     python benchmarks/performance.py               every table, as Markdown
     python benchmarks/performance.py run stream    some: run, growth, stream, serve, spark
@@ -29,7 +29,7 @@ CHART = "pictures/run-cost.svg"
 """The chart of cost against sizes of tables, beside the page."""
 
 PICTURE = "ns a label of run and of polars' vote, against tasks, workers, classes, labels a task"
-"""What those hear who do not see it."""
+"""Alternative text of the chart."""
 
 RIVALS = "polars", "duckdb"
 

@@ -78,12 +78,12 @@ def described(doc: str) -> set[str]:
 
 
 def undescribed(found: Callable[..., object], names: set[str]) -> list[str]:
-    """Of these parameters, those that the docstring does not describe."""
+    """Return the parameters that the docstring does not describe."""
     return sorted(names - described(inspect.getdoc(found) or ""))
 
 
 def faults(name: str, found: Callable[..., object]) -> Iterator[str]:
-    """What the docstring of a public name lacks."""
+    """Return what the docstring of a public name lacks."""
     doc = inspect.getdoc(found) or ""
     summary = doc.partition("\n")[0]
     if len(summary.split()) < 3 or not summary.endswith((".", ":", "?")):

@@ -44,7 +44,7 @@ STRENGTHS = Growth(50, 2.0)
 same at nearby times."""
 
 MONITORS, FEW_TASKS = 8, 8
-"""How often monitors read skills anew while tasks double, and after how many tasks at the earliest:
+"""Renewals of monitors' skills while tasks double, and the least number of tasks between two:
 about as often as models read what all workers share. Each reading costs as much as there are
 workers."""
 

@@ -81,7 +81,7 @@ async def _fill(engine: Engine) -> None:
 
 
 def started(folder: Path) -> dict[str, Any]:
-    """What projects that a start does not set aside decide."""
+    """Return the decisions of projects that a start does not set aside."""
     with closing(Store(folder)) as store:
         engine = Engine(store)
         engine.load()
@@ -135,7 +135,7 @@ def found_by_check(folder: Path) -> list[Damage]:
 
 
 def is_silent(folder: Path, before: dict[str, Any], scratch: Path) -> bool:
-    """Whether a start goes wrong and does not say so, or `check` says nothing of other answers."""
+    """Return True if a start or `check` misses damage that changes answers."""
     looked_at, begun = scratch / "looked-at", scratch / "begun"
     for copy in (looked_at, begun):
         shutil.rmtree(copy, ignore_errors=True)

@@ -46,7 +46,7 @@ async def look(engine: Engine) -> None:
 
 
 def is_busy(engine: Engine) -> bool:
-    """Whether something is worked on beside or written in slices."""
+    """True if something is worked on beside or written in slices."""
     watches = engine._housekeeping._watches.values()
     return bool(engine.is_lent("p") or engine._slices or any(one.busy for one in watches))
 

@@ -1,4 +1,4 @@
-"""What docs give operators: nginx as it is written there, settings, a unit, a container."""
+"""Tests the examples for operators: nginx as documented, settings, a unit, a container."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is deleted is gone: decisions are those of the labels that are left, and no file has it."""
+"""Deleted labels are gone: decisions are those of the labels left, and no file has them."""
 
 from __future__ import annotations
 

@@ -45,7 +45,7 @@ ATTACKS = {
     "a body nobody let in": (POST + b"Content-Length: 15000000\r\n\r\n", b"a" * 65536, b"401"),
     "line ends": (b"", b"\r\n" * 30_000, b"431"),
 }  # fmt: skip
-"""How it begins, what follows for ever, and what it is told."""
+"""Attack: its first bytes, the bytes that follow for ever, and the expected answer."""
 
 
 def resident(server: Running) -> float:

@@ -1,4 +1,4 @@
-"""What executors make of rows: pieces by where their tasks go, and blocks of these. No cluster."""
+"""Executors turn rows into pieces by where their tasks go, and these into blocks. No cluster."""
 
 from __future__ import annotations
 

@@ -14,7 +14,7 @@ DAMAGED = 1
 
 
 class Folder(options.Group, panel="Where"):
-    """Whose data."""
+    """Data folder."""
 
     HELP = """
     data: DIR  The server's folder.

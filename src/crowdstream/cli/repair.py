@@ -10,7 +10,7 @@ from crowdstream.plain_text import printable
 
 
 class Folders(options.Group, panel="Where"):
-    """Whose data, and a copy of before."""
+    """Data folder, and a backup of it."""
 
     HELP = """
     data: DIR  The server's folder. The server has to be stopped.

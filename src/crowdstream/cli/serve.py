@@ -77,7 +77,7 @@ class Guarding(options.Group, panel="Limits"):
 
 
 class Logging(options.Group, panel="Log"):
-    """What is written to standard error."""
+    """Text written to standard error."""
 
     HELP = """
     --log-format FORM  text or json.

@@ -52,7 +52,7 @@ class Which(options.Group, panel="The token"):
 
 
 class Grace(options.Group, panel="The token"):
-    """How long the old token lasts."""
+    """Options of how long the old token lasts."""
 
     HELP = """
     --grace TIME  How long the old token is still good.

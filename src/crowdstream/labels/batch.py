@@ -55,7 +55,7 @@ class LabelBatch:
         return np.diff(self.starts)
 
     def sizes_of(self, which: Ints) -> Ints:
-        """How many labels some of the tasks have."""
+        """Return how many labels some of the tasks have."""
         return self.starts[which + 1] - self.starts[which]
 
     @property

@@ -44,7 +44,7 @@ FREE = 2**64 - 1
 LINE = 64
 """Bytes of a line of the cache: two records."""
 MORE = 4
-"""How much larger a full table becomes: all copies together are then a third of the last."""
+"""Growth of a full table: all copies together are then a third of the last."""
 
 
 class TextCodes:

@@ -355,7 +355,7 @@ def fill_slots(table: TextTable):
 @cython.nogil
 @cython.exceptval(check=False)
 def place_for(at: cython.Py_ssize_t, size: cython.Py_ssize_t) -> cython.Py_ssize_t:
-    """Where a long text goes that is the next behind ``at``: into one buffer."""
+    """Return where the next long text goes in the one buffer."""
     if at >> BUFFER_BITS != (at + size - 1) >> BUFFER_BITS:
         return ((at >> BUFFER_BITS) + 1) << BUFFER_BITS
     return at

@@ -312,7 +312,7 @@ class SparseProducts(Products):
                         self.most[i, x] = max(self.most[i, x], likely)
 
     def likelihood(self, i, x, a, counted):
-        """How likely a known worker is to say x of class a, given how often it did."""
+        """Return the chance that a known worker says x of class a, given how often it did."""
         rest = self.on[i, x] if x == a else self.pooled[x, a] * self.off[i, a]
         return counted * self.own[i, a] + rest
 

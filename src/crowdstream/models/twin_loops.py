@@ -41,7 +41,7 @@ def count_answers(tasks: Tasks, posterior: cython.double[:, ::1], counts: cython
 def count_many_answers(
     tasks: Tasks, posterior: cython.double[:, ::1], rows: SparseRows, totals: cython.double[:, ::1]
 ):
-    """The same for many classes, by worker, class and said, and ``totals`` over what was said.
+    """Right answers of many classes by worker and class, and ``totals`` over what was said.
 
     Classes whose share is not worth counting have none.
     """

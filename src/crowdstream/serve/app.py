@@ -38,7 +38,7 @@ LOGINS, LOGINS_AT_ONCE = 0.2, 10.0
 """Logins that fail, a second and at once, from one address or with one token's id."""
 
 PROBES = ("/healthz", "/readyz")
-"""What is answered before the server is ready."""
+"""Answers before the server is ready."""
 
 GUARDS = [
     (b"x-content-type-options", b"nosniff"),

@@ -21,14 +21,14 @@ from crowdstream.serve.store import DATABASE, FOLDER, Reader, read_heads
 
 
 class Damage(NamedTuple):
-    """What is damaged: where (a file, or a table and its row), and whose if it is one project's."""
+    """Damage found: its place (a file, or a table and its row), and its project if it is of one."""
 
     where: str
     what: str
     project: int | None = None
     name: str = ""
     vital: bool = True
-    """Whether decisions depend on it."""
+    """True if decisions depend on it."""
 
     def __str__(self) -> str:
         whose = f"project {self.name}: " if self.name else ""
@@ -184,7 +184,7 @@ class Examination:
             yield self._damage(table.name, key, "some of its parts are gone", project)
 
     def _lacks_parts(self, key: tuple[Any, ...]) -> bool:
-        """Whether a snapshot has fewer parts, or more, than were written."""
+        """Return True if a snapshot has fewer parts, or more, than were written."""
         parts = (
             "SELECT count(*) FROM snapshot_parts p WHERE p.project = s.project AND p.seq = s.seq"
         )
@@ -195,7 +195,7 @@ class Examination:
     def _follows(
         self, table: Table, row: int, project: object, signed: bytes, covered: tuple[Any, ...]
     ) -> bool:
-        """Whether a record of a chain follows the one before it."""
+        """Return True if a record of a chain follows the one before it."""
         last = self._last.get((table.name, project))
         if last is not None and signed == checksum(last, *covered):
             return True
@@ -215,7 +215,7 @@ class Examination:
         return signed == checksum(last, *covered)
 
     def _ends(self) -> Iterator[Damage]:
-        """Whether chains have all their records, and end with the last."""
+        """Return True if chains have all their records, and end with the last."""
         for table in TABLES:
             for project in self._names if table.chain else ():
                 try:
@@ -246,7 +246,7 @@ class Examination:
         return None if head is None else head.log if table == "log" else head.closed
 
     def structure(self) -> Iterator[Damage]:
-        """What SQLite finds wrong with its pages and indexes."""
+        """Yield what SQLite finds wrong with its pages and indexes."""
         try:
             for (text,) in self.db.execute("PRAGMA integrity_check"):
                 if text != "ok":
@@ -267,7 +267,7 @@ class Examination:
 
 @contextmanager
 def _one_moment(db: sqlite3.Connection) -> Iterator[None]:
-    """What is asked inside is of one moment, also where no transaction is open."""
+    """Make all queries inside see one moment, also where no transaction is open."""
     if db.in_transaction:
         yield
         return

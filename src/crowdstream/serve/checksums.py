@@ -37,7 +37,7 @@ def stored(value: object) -> object:
 
 
 class Chain(NamedTuple):
-    """How many records a chain has, the checksum before its first and that of its last.
+    """Chain of records: their number, the checksum before the first and that of the last.
 
     >>> chain = Chain().add("first").add("second")
     >>> chain.records, chain.last == checksum(checksum(b"", "first"), "second")
@@ -65,7 +65,7 @@ class Head(msgspec.Struct, array_like=True):
 
 
 class Counts(msgspec.Struct, array_like=True):
-    """What was counted in a folder: commits, and the numbers that were given last."""
+    """Counts of a folder: commits, and the numbers given last."""
 
     commits: int = 0
     seq: int = 0

@@ -33,7 +33,7 @@ DRAINED = 64 << 10
 """Bytes of a refused body that are read and dropped, so that the connection can go on."""
 
 LINGER_SECONDS, LINGER_BYTES = 2.0, 1 << 20
-"""How long, and how much, is read and dropped after the last answer: a socket that is closed with
+"""Limits of seconds and bytes read and dropped after the last answer: a socket that is closed with
 unread bytes resets the connection, and the client may never see the answer."""
 
 log = logging.getLogger("crowdstream.serve")
@@ -50,9 +50,9 @@ class Connection(asyncio.Protocol):
         self.front, self.limits = front, front.limits
         self.peer = self.version = ""
         self.deadline = math.inf
-        """When the client is too slow, by the loop's clock."""
+        """Return when the client is too slow, by the loop's clock."""
         self.stalled = math.inf
-        """When it has taken nothing of its answer for too long, which holds memory."""
+        """Return when it has taken nothing of its answer for too long, which holds memory."""
         self.closed = False
         """Nothing more is taken from it."""
         self.writable = asyncio.Event()
@@ -273,7 +273,7 @@ class Connection(asyncio.Protocol):
         self._advancing = False
 
     def goes_on(self, made: Exchange) -> bool:
-        """Whether the connection can be used after an exchange."""
+        """Return True if the connection can be used after an exchange."""
         ends = made is not self._incoming or (not made.chunked and self._left <= DRAINED)
         return made.keep_alive and ends and not self.front.stopping
 
@@ -294,7 +294,7 @@ class Connection(asyncio.Protocol):
             self.deadline = self.front.now() + self.limits.idle_seconds
 
     def is_idle(self) -> bool:
-        """Whether nothing is being answered."""
+        """Return True if nothing is being answered."""
         return self._active is None and not self._waiting
 
     def write_head(self, status: int, headers: list[tuple[bytes, bytes]], keep: bool) -> bytes:
@@ -322,7 +322,7 @@ class Connection(asyncio.Protocol):
     # The end -----------------------------------------------------------------------------------
 
     def too_slow(self) -> None:
-        """What was expected did not come in time."""
+        """End a connection whose expected bytes did not come in time."""
         self.deadline = math.inf
         if self.closed:
             self.transport.abort()

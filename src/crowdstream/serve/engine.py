@@ -269,7 +269,7 @@ class Engine:
         self._answer([*questions, *(job for loan in back for job in loan.jobs if job.ask)])
 
     def _sorted(self, jobs: list[Job]) -> tuple[list[Job], dict[str, list[Job]]]:
-        """What is done here, and by project what is lent."""
+        """Sort jobs into those done here, and those of lent projects by project."""
         by_project: dict[str, list[Job]] = {}
         for job in jobs:
             by_project.setdefault(job.project, []).append(job)
@@ -469,7 +469,7 @@ class Engine:
         self._slices.extend(steps)
 
     def is_lent(self, name: str) -> bool:
-        """Whether a project is worked on beside, so that a question would wait."""
+        """Return True if a project is worked on beside, so that a question would wait."""
         return self._loans.is_lent(name)
 
     def _cannot_write(self) -> ProblemError:

@@ -27,7 +27,7 @@ BUFFERED = 64 << 10
 CONTINUE = b"HTTP/1.1 100 Continue\r\n\r\n"
 FINE = [(b"content-type", b"application/json"), (b"x-content-type-options", b"nosniff")]
 UNFIT = re.compile(rb"[\x00-\x08\x0a-\x1f\x7f]")
-"""What no header may have: a line end in it would begin another."""
+"""Characters that no header may have: a line end would begin another header."""
 
 
 class Exchange:
@@ -62,7 +62,7 @@ class Exchange:
         """The client is gone, or gets no answer."""
 
     def expects(self) -> bool:
-        """Whether the client waits to be told to send its body."""
+        """Return True if the client waits to be told to send its body."""
         return self.found.get(b"expect", b"").lower() == b"100-continue"
 
 

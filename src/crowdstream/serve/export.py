@@ -36,7 +36,7 @@ KINDS = {
 TASKS = ("closed", "open", "all")
 
 FORMULA = "^[=+\\-@\t\r\n＝＋－＠]"
-"""How text begins that a spreadsheet computes: with ``format=spreadsheet`` it has an apostrophe
+"""Beginning of text that a spreadsheet computes: with ``format=spreadsheet`` it gets an apostrophe
 before it. That makes it another name, so plain CSV, which is read back, is left as it is."""
 
 CHUNK = 20_000

@@ -36,13 +36,13 @@ TRUNCATIONS = 50
 
 
 class Gone(NamedTuple):
-    """What is deleted of a project."""
+    """Options of what to delete."""
 
     task: str | None = None
     worker: str | None = None
 
     def without(self, event: log_events.Event) -> tuple[log_events.Event | None, int]:
-        """What is left of an event, if something is, and how much of it goes."""
+        """Return what is left of an event, if something is, and how much of it goes."""
         match event:
             case log_events.Labels(at, rows, _) | log_events.Late(at, rows):
                 kept = [row for row in rows if row[0] != self.task and row[1] != self.worker]
@@ -94,7 +94,7 @@ class Anew:
         self.done = self.deleted = 0
 
     def pieces(self) -> Iterator[Changes]:
-        """What is to be written, piece by piece, up to where the log ends now."""
+        """Yield the text to be written, piece by piece, up to where the log ends now."""
         size = 0
         at = time.time()
         for seq, packed in self.old.reader.log_after(self.old.number, self.done):
@@ -152,7 +152,7 @@ async def _forget(engine: Engine, name: str, gone: Gone) -> Deleted:
 
 
 def _is_there(reader: Reader, project: int, gone: Gone) -> bool:
-    """Whether there is something to delete."""
+    """True if there is something to delete."""
     needle = log_events.needle(gone.task if gone.worker is None else gone.worker)  # type: ignore[arg-type]
     return any(
         gone.without(event)[1]

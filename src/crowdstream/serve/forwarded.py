@@ -1,4 +1,4 @@
-"""Who a request comes from, where proxies stand between. Knows no routes."""
+"""Client addresses of requests that come through proxies. Knows no routes."""
 
 from __future__ import annotations
 

@@ -69,12 +69,12 @@ class Watch(msgspec.Struct):
     sampled: dict[str, float] = {}
     """Answers of each worker when it was last sampled."""
     busy: bool = False
-    """Whether it is looked at or saved at this moment."""
+    """True if it is looked at or saved at this moment."""
 
 
 @dataclass
 class Found:
-    """What is to be kept of a look at a project."""
+    """Result of a look at a project, to be kept."""
 
     alarms: list[AlarmOut]
     samples: list[Sample]

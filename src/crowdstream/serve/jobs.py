@@ -72,12 +72,12 @@ class Loan:
 
     @property
     def is_write(self) -> bool:
-        """Whether there is something to commit."""
+        """Return True if there is something to commit."""
         return self.jobs[0].apply is not None
 
 
 class Loans:
-    """Which projects are lent, and what waits for each.
+    """Projects that are lent, and what waits for each.
 
     Parameters
     ----------
@@ -97,7 +97,7 @@ class Loans:
         return len(self._waiting)
 
     def is_lent(self, name: str) -> bool:
-        """Whether a project is in somebody else's hands."""
+        """Return True if a project is lent to a thread."""
         return name in self._waiting
 
     def note(self, name: str, seconds: float) -> None:
@@ -106,7 +106,7 @@ class Loans:
             self._slow_until[name] = time.monotonic() + SLOW_FOR
 
     def is_slow(self, project: Project) -> bool:
-        """Whether a project's steps are expected to be long."""
+        """Return True if a project's steps are expected to be long."""
         crowd = project.stream.crowd
         if len(crowd._workers) * max(len(crowd._classes), 2) ** 2 >= CELLS:
             return True

@@ -1,4 +1,4 @@
-"""What a post of labels says: the one route that must be fast, so it is no route of the framework.
+"""Answers posts of labels, the one route that must be fast and bypasses the framework.
 
 One object, an array, or lines of JSON; gzip too. All of a request's labels are taken, or none.
 """

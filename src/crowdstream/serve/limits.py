@@ -14,7 +14,7 @@ from crowdstream.defaults import BODY_SECONDS, CONNECTIONS, HEADER_SECONDS, MAX_
 from crowdstream.serve.problems import ProblemError
 
 GZIP = 31
-"""What zlib calls a gzip member with its header and checksum."""
+"""Window bits by which zlib reads a gzip member with its header and checksum."""
 
 PIECE = 4096
 """Bytes of gzip that are unpacked at once: what a member leaves of them is copied."""

@@ -42,7 +42,7 @@ WORKER_GAUGES = {
 """Columns of the table of workers that are gauges, and what they are."""
 
 PARTS = "_seconds_(bucket|sum|count)$"
-"""How samples of a histogram are called."""
+"""Endings of the names of a histogram's samples."""
 
 Sample = tuple[str, str, float]
 """Name, labels and value of a number."""

@@ -65,7 +65,7 @@ class StoreError(CrowdstreamError):
 
 
 class DamageError(StoreError):
-    """What was read is not what was written."""
+    """Error of records that are not what was written."""
 
 
 def make_tables(db: sqlite3.Connection) -> None:

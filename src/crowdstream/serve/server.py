@@ -94,7 +94,7 @@ class Endpoint(NamedTuple):
     headers: tuple[str, ...] = ()
     """Headers that it needs beside the usual."""
     audited: bool = False
-    """Whether the audit trail has it; it always has what an admin token is needed for."""
+    """True if the audit trail has it; it always has what an admin token is needed for."""
 
 
 def server_of(request: Request) -> Server:

@@ -74,7 +74,7 @@ class ProjectRow(NamedTuple):
     settings: bytes
     created: float
     damage: str = ""
-    """What is wrong with its record, if something is."""
+    """Damage of its record; empty if it is intact."""
 
 
 class Snapshot(NamedTuple):
@@ -362,7 +362,7 @@ class Store:
         return True
 
     def place(self, project: int) -> tuple[int, bytes]:
-        """Where a project's log ends: the number of the last record, the checksum of its own."""
+        """Return the end of a project's log: the number of the last record, and its checksum."""
         return self._counts.seq, self._heads[project].log.last
 
     def drop_labels(self, project: int, before: float) -> int:
@@ -631,7 +631,7 @@ class Reader:
         self.db.close()
 
     def commits(self) -> int:
-        """How many commits there were; 0 in a folder without tables."""
+        """Return the number of commits; 0 in a folder without tables."""
         try:
             if not self.db.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]:
                 return 0

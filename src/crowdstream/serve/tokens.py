@@ -67,14 +67,14 @@ class Token(msgspec.Struct, frozen=True):
         return scope in self.scopes or "admin" in self.scopes
 
     def is_over(self, now: float) -> bool:
-        """Whether its time is over."""
+        """Return True if its time is over."""
         return self.expires is not None and now >= self.expires
 
 
 class _File(msgspec.Struct):
     version: int = TOKENS_FORMAT
     checksum: str = ""
-    """Of the tokens: a scope or a project that a damaged disk has changed is not believed."""
+    """Checksum of the tokens: a scope or a project changed by a damaged disk is not believed."""
     tokens: list[Token] = []
 
 

@@ -1,4 +1,4 @@
-"""What was answered: counts, times, and lines of the log. Knows no routes."""
+"""Records of answers: counts, times, and lines of the log. Knows no routes."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ log = logging.getLogger("crowdstream.access")
 
 
 class Histogram:
-    """How often something took how long.
+    """Histogram of durations.
 
     >>> found = Histogram()
     >>> found.add(0.002), found.add(60.0), found.total
@@ -35,7 +35,7 @@ class Histogram:
 
     @property
     def total(self) -> int:
-        """How many there were."""
+        """Number of samples."""
         return sum(self.counts)
 
 

@@ -335,7 +335,7 @@ class Overview(msgspec.Struct):
 
 
 class Deleted(msgspec.Struct):
-    """What was deleted: how many labels (and skips, truths and offers) went."""
+    """Result of a deletion: how many labels (and skips, truths and offers) went."""
 
     deleted: int
 

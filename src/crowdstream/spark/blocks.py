@@ -51,7 +51,7 @@ Values = NDArray[np.int64]
 
 
 CODED = "task", "worker", "label", "truth"
-"""What a piece has codes of, each with names of its own."""
+"""Columns that a piece has codes of, each with names of its own."""
 
 PIECE = pa.schema(
     [("part", pa.int32())]
@@ -342,7 +342,7 @@ class Row:
         return self.batch.column(name)[self.place]
 
     def starts(self) -> Ints:
-        """Where each task's labels begin."""
+        """Return where each task's labels begin."""
         return np.frombuffer(self.value("starts").as_buffer(), np.int64).copy()
 
     def names(self, name: str) -> pl.Series:

@@ -40,7 +40,7 @@ class Outlooks:
 
     @property
     def strengths(self) -> Floats:
-        """How often tasks of each strength occur, fitted when it is first asked for."""
+        """Shares of tasks of each strength, fitted when first asked for."""
         if callable(self._strengths):
             self._strengths = self._strengths()
         return self._strengths

@@ -94,7 +94,7 @@ class SparseCounts:
         return Cells(*np.divmod(rows, k), classes, self.values[which])
 
     def all_cells(self, workers: int) -> Cells:
-        """The same with right answers."""
+        """Return all cells, those of right answers too."""
         who, what = np.nonzero(self.right[:workers])
         right = who, what, what, self.right[who, what]
         parts = zip(self.cells(workers), right, strict=True)

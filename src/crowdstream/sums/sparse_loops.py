@@ -57,7 +57,7 @@ class SparseRows:
         self.sizes[i, x] = size + 1
 
     def moved(self, begin, size):
-        """Where a row of so many cells has been moved to that needs space for one more."""
+        """Move a row of so many cells to where there is space for one more."""
         j: cython.Py_ssize_t = 0
         while (1 << j) <= size:
             j += 1
@@ -79,7 +79,7 @@ class SparseRows:
         return found
 
     def count(self, i, x, a):
-        """What worker i said as x on tasks of class a."""
+        """Return the count of worker i saying x on tasks of class a."""
         if a == x:
             return self.right[i, a]
         for k in range(self.starts[i, x], self.starts[i, x] + self.sizes[i, x]):
@@ -135,7 +135,7 @@ def add_rows(mine: SparseRows, other: SparseRows, n: cython.Py_ssize_t):
 
 
 def change_to(mine: SparseRows, other: SparseRows, n: cython.Py_ssize_t):
-    """How much other counts of the first n workers differ: the most, and half of it all."""
+    """Return how much other counts of the first n workers differ: the most, and half of the sum."""
     K = mine.sizes.shape[1]
     most: cython.double = 0.0
     moved: cython.double = 0.0
@@ -160,5 +160,5 @@ def change_to(mine: SparseRows, other: SparseRows, n: cython.Py_ssize_t):
 
 
 def distance(one, other):
-    """How far two numbers are apart."""
+    """Return the distance of two numbers."""
     return one - other if one > other else other - one
