@@ -49,7 +49,7 @@ const frame = (() => {
   const brand = el("a", { href: "#/", class: "brand" }, el("img", { src: "/page/icon.svg", alt: "", width: 22, height: 22 }), "crowdstream");
   const tools = el("div", { class: "frame-tools" }, live, chooser, theme, out);
   replace(document.getElementById("top"), el("div", { class: "bar" }, brand, nav, tools));
-  replace(document.getElementById("foot"), el("a", { href: "#/-/words" }, "Words"), el("a", { href: "/openapi.json" }, "Interface"), el("span", { class: "foot-note" }, `Intervals hold the truth in ${CASES} cases.`));
+  replace(document.getElementById("foot"), el("a", { href: "#/-/words" }, "Words"), el("a", { href: "/openapi.json" }, "Interface"), el("span", { class: "foot-note" }, `Intervals hold the truth in ${CASES} cases unless tasks fool most of the crowd, which only gold can show.`));
   return { status, speed, live, alarms, links, nav, chooser, theme, out };
 })();
 
